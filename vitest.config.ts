@@ -36,8 +36,8 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // Time-outs end what hangs. On a busy machine everything else takes many times longer than on a quiet one.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
     globalSetup: ['test/support/temporary-folder.ts'],
     setupFiles: [

@@ -62,6 +62,9 @@ function circlesIn(found: readonly Import[]): string[] {
   return circles;
 }
 
+/** Commands that look at the machine that they are called on. */
+const OF_A_MACHINE = /^packages\/cli\/src\/machine\//;
+
 const sources = { withTests: false };
 const everything = { withTests: true };
 
@@ -91,7 +94,17 @@ describe('imports point the right way', () => {
 
   test('what works over the HTTP API knows nothing of the server', () => {
     const wrong = imports('packages/{cli,terraform-provider}/src/**/*.ts', sources).filter(
-      ({ target }) => target.startsWith('@svc/') && !target.startsWith('@svc/shared/'),
+      ({ file, target }) =>
+        !OF_A_MACHINE.test(file) && target.startsWith('@svc/') && !target.startsWith('@svc/shared/'),
+    );
+    expect(offenders(wrong)).toEqual([]);
+  });
+
+  test('commands about a machine know settings, files and probes of the services, and nothing else', () => {
+    const allowed =
+      /^@svc\/(?:shared\/|coordinator\/(?:config|store\/(?:backup|file-lock|key-files))\.ts$|agent\/(?:config|dns\/servers|network\/reference-list|probes\/(?:probe|registry))\.ts$)/;
+    const wrong = imports('packages/cli/src/machine/**/*.ts', sources).filter(
+      ({ target }) => target.startsWith('@svc/') && !allowed.test(target),
     );
     expect(offenders(wrong)).toEqual([]);
   });
@@ -114,11 +127,27 @@ describe('imports point the right way', () => {
     expect(offenders(wrong)).toEqual([]);
   });
 
+  test('OpenTelemetry is loaded only where own metrics are exported', () => {
+    const own = 'packages/shared/src/own-metrics/';
+    const knowing = imports('packages/*/src/**/*.ts', sources).filter(({ target }) =>
+      target.startsWith('@opentelemetry/'),
+    );
+    expect(offenders(knowing.filter(({ file }) => !file.startsWith(own)))).toEqual([]);
+    const loading = new Set(knowing.map(({ file }) => file));
+    const reader = `${own}reader.ts`;
+    const wrong = imports('packages/*/src/**/*.ts', sources).filter(
+      ({ file, text, target }) => loading.has(target) && file !== reader && !text.startsWith('import type'),
+    );
+    expect(offenders(wrong)).toEqual([]);
+  });
+
   test('only the bus knows the NATS client', () => {
     const wrong = imports('packages/*/src/**/*.ts', sources).filter(
       ({ file, target }) =>
         target === 'nats' &&
-        !/shared\/src\/nats-(apart|bus|headers|message|result-streams|stream-reading)\.ts$/.test(file),
+        !/shared\/src\/nats-(apart|bus|headers|keys|message|result-streams|stream-reading|trial)\.ts$/.test(
+          file,
+        ),
     );
     expect(offenders(wrong)).toEqual([]);
   });
@@ -158,11 +187,17 @@ describe('imports point the right way', () => {
   });
 
   test('what goes out is for alerts and exports alike: it knows neither, nor the database', () => {
-    const own = /^(?:packages\/coordinator\/src\/outgoing\/|@svc\/shared\/|node:|undici$)/;
+    const own =
+      /^(?:packages\/coordinator\/src\/outgoing\/|@svc\/shared\/|node:|(?:undici|nodemailer\/lib\/smtp-connection)$)/;
     const wrong = imports('packages/coordinator/src/outgoing/**/*.ts', sources).filter(
       ({ target }) => !own.test(target),
     );
     expect(offenders(wrong)).toEqual([]);
+  });
+
+  test('nodemailer is loaded only where mail is sent', () => {
+    const loads = /^import (?!type ).*from 'nodemailer/m;
+    expect(sourcesWith('packages/*/src/**/*.ts', loads)).toEqual([]);
   });
 
   test('no file imports itself by way of others', () => {
@@ -204,7 +239,7 @@ const USED_OTHERWISE = [
   /^deploy\/build\/thread-url\.ts /, // Built into every bundle.
   /^test\/fixtures\//, // As a former version has them.
   /^packages\/shared\/src\/messages\/subjects\.ts ALL_/, // For who listens from outside, as tests do.
-  /^(?:docs\/generate\/terraform-pages\.ts exampleFolders|.*\/registry\.ts SENDING_KINDS)$/, // Lists for the tests of all.
+  /^docs\/generate\/terraform-pages\.ts exampleFolders$/, // A list for the tests of all.
 ];
 
 test('what a file exports, another one uses', () => {

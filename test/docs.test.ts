@@ -71,7 +71,7 @@ describe('decisions', () => {
 
 /** Built, kept by a running service, of the machine, or of the reader. */
 const NOT_OURS =
-  /^(?:dist\/|data\/|\/|(?:coordinator|agent)\.mjs$|provider\.cjs$|\.cjs$|nats\.conf$|(?:resolv|nsswitch)\.conf$|my\.yaml$|…?-worker\.ts$|\.\/x-worker\.ts$|HTTP\/$|@)/;
+  /^(?:dist\/|data\/|\/|(?:coordinator|agent)\.mjs$|provider\.cjs$|\.cjs$|(?:nats|accounts|nats-<name>)\.conf$|regions\.json$|(?:resolv|nsswitch)\.conf$|my\.yaml$|…?-worker\.ts$|\.\/x-worker\.ts$|HTTP\/$|@)/;
 /** A stream of NATS, and settings of the tests. */
 const NO_SETTING = /^SVC_(?:RESULTS|TEST_[A-Z]+)$/;
 /** The first tells of the past, the second is made of what was observed. */

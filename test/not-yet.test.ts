@@ -66,12 +66,7 @@ describe('warnings', () => {
 
   test.each([
     [{}, []],
-    [{ SVC_MAIL_FROM: '' }, []],
-    [{ SVC_MAIL_FROM: 'svc@example.com' }, ['SVC_MAIL_FROM has no effect yet: this version sends no e-mail']],
-    [
-      { SVC_SMTP_URL_FILE: '/run/secrets/smtp' },
-      ['SVC_SMTP_URL_FILE has no effect yet: this version sends no e-mail'],
-    ],
+    [{ SVC_MAIL_FROM: 'svc@example.com', SVC_SMTP_URL_FILE: '/run/secrets/smtp' }, []],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a' }, []],
   ])('of the settings %j', (environment, warnings) => {
     expect(settingsNotYet(environment)).toEqual(warnings);

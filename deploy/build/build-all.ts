@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AGENT_EXECUTABLE, buildAgentExecutable } from './agent-executable.ts';
 import { bundledPackages, thirdPartyLicences } from './licences.ts';
 import { bundleProvider, type ProviderBundle, providerPackage } from './provider.ts';
 import { writeRegistryDocs } from './registry-docs.ts';
@@ -32,18 +33,31 @@ export async function buildAll(options: BuildOptions): Promise<void> {
   await Promise.all(FOLDERS.map((name) => rm(join(outDir, name), { recursive: true, force: true })));
   await mkdir(outDir, { recursive: true });
 
-  const [coordinator, agent, provider] = await Promise.all([
+  const [coordinator, agent, commandLine, provider] = await Promise.all([
     buildService('coordinator', root, outDir),
     buildService('agent', root, outDir),
+    buildService('svc', root, outDir),
     bundleProvider(root),
   ]);
-  const metafiles = [coordinator.metafile, agent.metafile, provider.metafile];
+  const metafiles = [coordinator, agent, commandLine, provider].map(({ metafile }) => metafile);
   const packages = await bundledPackages(metafiles, root);
   await writeFile(join(outDir, 'THIRD-PARTY-LICENSES.txt'), thirdPartyLicences(packages));
-  report('coordinator.mjs, agent.mjs');
+  report('coordinator.mjs, agent.mjs, svc.mjs');
   report(`THIRD-PARTY-LICENSES.txt of ${packages.length} packages`);
+  await packageAgent(options);
 
   await packageProvider(options, provider);
+}
+
+async function packageAgent({ root, outDir, withStandalone, report }: BuildOptions): Promise<void> {
+  // One of an earlier build would not fit to the other files.
+  await rm(join(outDir, AGENT_EXECUTABLE), { force: true });
+  const reason = withStandalone ? await buildAgentExecutable(root, outDir) : 'it was not requested';
+  report(
+    reason === null
+      ? `${AGENT_EXECUTABLE}, the agent with Node, for ${STANDALONE_PLATFORM}`
+      : `no ${AGENT_EXECUTABLE}: ${reason}`,
+  );
 }
 
 async function packageProvider(options: BuildOptions, provider: ProviderBundle): Promise<void> {

@@ -4,8 +4,17 @@ import { AGENT_FLAGS, COORDINATOR_FLAGS } from '../local/node-flags.ts';
 import { type Bundle, builtinsWhenNeeded, bundle, LINE_LIMIT } from './bundle.ts';
 import { entryWithThreads, threadsInOneFile, threadsOf } from './threads.ts';
 
-const SERVICES = { coordinator: COORDINATOR_FLAGS, agent: AGENT_FLAGS };
+const SERVICES = {
+  coordinator: { sources: 'packages/coordinator/src', flags: COORDINATOR_FLAGS },
+  agent: { sources: 'packages/agent/src', flags: AGENT_FLAGS },
+  svc: {
+    sources: 'packages/cli/src',
+    // Without the last flag Node would take some of the command's options for its own (decision 0270).
+    flags: ['--use-system-ca', '--'],
+  },
+};
 
+/** What is bundled as one file: the services, and the command line `svc`. */
 export type Service = keyof typeof SERVICES;
 
 /**
@@ -15,7 +24,8 @@ export type Service = keyof typeof SERVICES;
  * @param root the repository
  */
 export async function buildService(service: Service, root: string, outDir: string): Promise<Bundle> {
-  const sources = join(root, 'packages', service, 'src');
+  const { sources: folder, flags } = SERVICES[service];
+  const sources = join(root, folder);
   const threads = await threadsOf(sources);
   const outfile = join(outDir, `${service}.mjs`);
   const made = await bundle({
@@ -30,7 +40,7 @@ export async function buildService(service: Service, root: string, outDir: strin
     // The process keeps the text in memory, and reads it through copies. Names stay, for stack traces.
     minifyWhitespace: true,
     lineLimit: LINE_LIMIT,
-    banner: { js: `#!/usr/bin/env -S node ${SERVICES[service].join(' ')}` },
+    banner: { js: `#!/usr/bin/env -S node ${flags.join(' ')}` },
     plugins: [threadsInOneFile(sources, threads), builtinsWhenNeeded],
   });
   await chmod(outfile, 0o755);

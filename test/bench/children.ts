@@ -19,9 +19,14 @@ export class Children {
   async node(
     file: string,
     args: readonly string[] = [],
+    {
+      flags = [],
+      environment = {},
+    }: { flags?: readonly string[]; environment?: Record<string, string> } = {},
   ): Promise<{ pid: number; line: string; send(message: string): void }> {
-    const child = spawn(process.execPath, [file, ...args], {
+    const child = spawn(process.execPath, [...flags, file, ...args], {
       cwd: ROOT,
+      env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
     this.#children.push(child);

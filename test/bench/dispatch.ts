@@ -107,6 +107,7 @@ async function measure(monitorCount: number, seconds: number, mode: string): Pro
     liveMonitor(index + 1, {
       regions: REGIONS,
       checkText: new Secret(JSON.stringify(CHECK)),
+      degradedAtMs: 0,
       longestCheckMs: 45_000,
     }),
   );

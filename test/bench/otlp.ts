@@ -4,10 +4,11 @@
  *
  *   node test/bench/otlp.ts [checks per second] [seconds] [pairs] [speed]
  *
- * Each monitor is checked every 30 s in 3 regions, exported every 60 s, and its totals are stored every 300 s; with a
- * speed of 4 there are a quarter of the monitors, and all of it happens four times as often. One interval of exports
- * goes before what is measured.
+ * Each monitor is checked every 30 s in 3 regions, exported every 60 s, and its totals are stored every 600 s; with a
+ * speed of 4 there are a quarter of the monitors, and all of it happens four times as often. Two intervals of exports
+ * go before what is measured.
  */
+import { COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { Children } from './children.ts';
 import { machine } from './machine.ts';
 import { median } from './process-usage.ts';
@@ -21,12 +22,11 @@ async function runOnce(isExported: boolean): Promise<Run> {
   const children = new Children();
   try {
     const receivers = await children.node('test/bench/otlp-receivers.ts');
-    const run = await children.node('test/bench/otlp-process.ts', [
-      String(rate),
-      String(seconds),
-      String(speed),
-      isExported ? receivers.line : 'none',
-    ]);
+    const run = await children.node(
+      'test/bench/otlp-process.ts',
+      [String(rate), String(seconds), String(speed), isExported ? receivers.line : 'none'],
+      { flags: COORDINATOR_FLAGS, environment: COORDINATOR_ENVIRONMENT },
+    );
     return JSON.parse(run.line) as Run;
   } finally {
     await children.endAll();

@@ -31,6 +31,7 @@ const MONITOR: LiveMonitor = {
   periodMs: PERIOD,
   regions: [A, B],
   version: 1,
+  degradedAtMs: 0,
   longestCheckMs: 10_000,
   activatedAt: NOW,
   checkText: new Secret('{}'),
@@ -115,7 +116,7 @@ describe.each([
     const [read, ...others] = await states();
     expect(others).toEqual([]);
     expect(read).toMatchObject({ id, since, status, reason, version, decidedSlot, floorSlot, entered });
-    expect(read).toMatchObject({ incident, openSlots, writtenAt });
+    expect(read).toMatchObject({ incident, incidentSince: NOW - 500, openSlots, writtenAt });
     expect(read?.votes).toHaveLength(2);
     for (const vote of written.votes) expect(read?.votes).toContainEqual(vote);
   });
@@ -162,13 +163,16 @@ describe.each([
     await store.link(7, 10, 'webhook');
     await store.link(7, 20, 'incident_a');
     const announcement = { monitorId: 7, notificationId: 20, announced: 'error', incident: 'key-1' } as const;
-    await write({ states: [state({})], announcements: [announcement] });
+    const openedIncidents = [{ key: 'key-1', monitorId: 7, at: NOW - 500 }];
+    await write({ openedIncidents, states: [state({})], announcements: [announcement] });
     const [read] = await states();
     expect(read?.links).toHaveLength(2);
+    const told = { announced: 'error', incident: 'key-1', incidentSince: NOW - 500 } as const;
+    const untold = { announced: 'active', incident: null, incidentSince: null } as const;
     expect(read?.links).toEqual(
       expect.arrayContaining([
-        { notificationId: 10, providerType: 'webhook', announced: 'active', incident: null },
-        { notificationId: 20, providerType: 'incident_a', announced: 'error', incident: 'key-1' },
+        { notificationId: 10, providerType: 'webhook', ...untold },
+        { notificationId: 20, providerType: 'incident_a', ...told },
       ]),
     );
   });

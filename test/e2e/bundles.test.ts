@@ -1,5 +1,5 @@
 /** The bundles of `npm run build`, run where there is no repository. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { stop } from 'esbuild';
 import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { AGENT_EXECUTABLE, buildAgentExecutable } from '../../deploy/build/agent-executable.ts';
 import { buildService } from '../../deploy/build/services.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
-import { Program } from '../support/process.ts';
+import { LoggedProcess, Program } from '../support/process.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -20,7 +21,9 @@ let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc bundles '));
-  await Promise.all([buildService('coordinator', ROOT, folder), buildService('agent', ROOT, folder)]);
+  await Promise.all(
+    (['coordinator', 'agent', 'svc'] as const).map((name) => buildService(name, ROOT, folder)),
+  );
   await stop();
   return () => rm(folder, { recursive: true });
 });
@@ -55,6 +58,22 @@ describe.each(['coordinator', 'agent'] as const)('%s.mjs', (service) => {
     const started = run(process.execPath, ['--require', pretence, join(folder, `${service}.mjs`)]);
     await expect(started).rejects.toThrow('svc needs Node.js 24 or newer');
   });
+});
+
+test('svc.mjs makes a region whose settings it writes to a new file, and looks at a machine', async () => {
+  const env = {
+    PATH: process.env.PATH,
+    SVC_DATA_DIR: join(folder, 'data'),
+    SVC_NATS_SERVER: process.env.SVC_NATS_SERVER,
+  };
+  const svc = (...args: string[]) => run(join(folder, 'svc.mjs'), args, { env });
+  const file = join(folder, 'agent.env');
+  await svc('region', 'add', 'hosta-ams', '--env-file', file);
+  expect(await readFile(file, 'utf8')).toMatch(/^SVC_NATS_NKEY=SU\w+$/m);
+  const doctor = svc('doctor', 'agent', '--env-file', file, '--json');
+  await expect(doctor).rejects.toThrow('checks failed');
+  const found = await doctor.catch((error: { stdout: string }) => error.stdout);
+  expect(String(found)).toContain('cannot connect to nats://127.0.0.1:4222');
 });
 
 test('a coordinator and an agent check a declared monitor, alert, and stop', async (context) => {
@@ -114,4 +133,31 @@ test('a coordinator and an agent check a declared monitor, alert, and stop', asy
   expect(await agent.end('SIGTERM')).toBe(0);
   expect(await coordinator.end('SIGTERM')).toBe(0);
   expect([...agent.noise, ...coordinator.noise]).toEqual([]);
+});
+
+test('the agent as one executable needs no Node, and takes no options that are meant for Node', async (context) => {
+  const reason = await buildAgentExecutable(ROOT, folder);
+  await stop();
+  if (reason !== null) {
+    process.stdout.write(`skipped: the agent as one executable: ${reason}\n`);
+    return;
+  }
+  const nats = await startNatsServer();
+  context.onTestFinished(() => nats.dispose());
+  const executable = join(folder, AGENT_EXECUTABLE);
+  const environment = { PATH: '/nowhere', NODE_OPTIONS: '--no-such-flag' };
+  const { stdout } = await run(executable, ['--help'], { env: environment });
+  expect(stdout).toContain('SVC_CONCURRENCY');
+
+  const agent = new LoggedProcess(AGENT_EXECUTABLE, () =>
+    spawn(executable, [], {
+      env: { ...environment, SVC_NATS_URL: nats.url, SVC_REGION: 'hosta-fra' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    }),
+  );
+  context.onTestFinished(() => void agent.end('SIGKILL'));
+  await agent.start();
+  expect(await agent.end('SIGTERM')).toBe(0);
+  // It trusts the certificate store of the system: without its flags it would warn.
+  expect([...agent.noise, ...agent.lines.filter(({ level }) => level >= 40)]).toEqual([]);
 });

@@ -1,13 +1,16 @@
 /**
  * Every process is killed in its turn, with SIGKILL, while 1,000 checks a second run. What agents report
- * is compared with what is stored; a target that goes down meanwhile is announced once per monitor; and
- * nobody is told of an outage that was ours.
+ * is compared with what is stored, and what is stored with what a receiver of OTLP got; a target that goes down meanwhile
+ * is announced once per monitor; and nobody is told of an outage that was ours.
  */
 import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
 import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import type { OtlpTotals } from '../support/otlp-totals-process.ts';
+import { Program } from '../support/process.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { System } from '../support/system.ts';
 import { startTargetProcess, type TargetProcess } from '../support/target-process.ts';
@@ -24,6 +27,8 @@ const TEST_TIMEOUT_MS = 900_000;
 
 let target: TargetProcess;
 let receiver: Receiver;
+let otlp: Program;
+let otlpUrl: string;
 let system: System;
 let bus: NatsBus;
 /** `monitor/slot/region` of every result that any agent published. */
@@ -32,7 +37,15 @@ const reported = new Set<string>();
 beforeAll(async () => {
   target = await startTargetProcess();
   receiver = await startReceiver();
-  system = await System.start({ regions: REGIONS, declared: declaration() });
+  const port = await freePort();
+  otlpUrl = `http://127.0.0.1:${port}`;
+  otlp = new Program('test/support/otlp-totals-process.ts', { PORT: String(port) });
+  await otlp.start();
+  system = await System.start({
+    regions: REGIONS,
+    declared: declaration(),
+    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: otlpUrl, OTEL_METRIC_EXPORT_INTERVAL: '20000' },
+  });
   bus = await connectBus({ url: system.nats.url, name: 'test', log: pino({ level: 'silent' }) });
   bus.subscribe(ALL_RESULTS, (message) => {
     const region = regionOfSubject(message.subject);
@@ -47,6 +60,7 @@ afterAll(async () => {
   await bus?.close();
   await system?.dispose();
   await receiver?.close();
+  await otlp?.end('SIGKILL');
   await target?.close();
 });
 
@@ -99,6 +113,11 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
   await agent.start();
   await recorded(500, 'hostb-par');
 
+  // The receiver of metrics, which comes back with nothing.
+  await otlp.end('SIGKILL');
+  await recorded(2_000);
+  await otlp.start();
+
   // The coordinator, just when the target goes down for some.
   target.goDown();
   await system.coordinator.end('SIGKILL');
@@ -126,6 +145,8 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
     )
     .toBe(0);
 
+  await expectExported();
+
   // The primary key rules out doubles among rows; the stream's own copy is compared above.
   expect(reported.size).toBeGreaterThan(50_000);
   const bodies = receiver.requests.map(
@@ -145,6 +166,35 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
   ).toBe(0);
   expect(countOf("transitions WHERE to_status = 'error'")).toBe(GOING_DOWN);
 });
+
+/** The receiver gets what the stored results imply: every check once, whoever was killed. */
+async function expectExported(): Promise<void> {
+  const stored = new Map(
+    system
+      .query<{ key: string; checks: number; seconds: number }>(
+        `SELECT monitor_id || ' ' || region || ' ' || outcome AS key, count(*) AS checks, sum(latency) / 1000 AS seconds
+         FROM results WHERE outcome <> 'not_run' GROUP BY monitor_id, region, outcome`,
+      )
+      .map(({ key, ...sums }) => [key, sums]),
+  );
+  const checksOf = (totals: Iterable<{ checks: number }>) =>
+    [...totals].reduce((sum, { checks }) => sum + checks, 0);
+  let exported: OtlpTotals = {};
+  await expect
+    .poll(
+      async () => {
+        exported = (await (await fetch(otlpUrl)).json()) as OtlpTotals;
+        return checksOf(Object.values(exported));
+      },
+      { timeout: TEST_TIMEOUT_MS, interval: 2_000 },
+    )
+    .toBe(checksOf(stored.values()));
+  const wrong = Object.entries(exported).filter(([key, { checks, durations, seconds }]) => {
+    const { checks: all, seconds: sum } = stored.get(key) ?? { checks: 0, seconds: 0 };
+    return checks !== all || durations !== all || Math.abs(seconds - sum) > 1e-6;
+  });
+  expect(wrong).toEqual([]);
+}
 
 function storedKeys(): Set<string> {
   return new Set(

@@ -79,7 +79,13 @@ describe('the files', () => {
     const lines: string[] = [];
     await buildAll({ root: ROOT, outDir: again, withStandalone: false, report: (line) => lines.push(line) });
     expect(lines).toContain('no standalone provider: it was not requested');
-    const files = ['coordinator.mjs', 'agent.mjs', 'THIRD-PARTY-LICENSES.txt', `release/${ZIPS[0]}`];
+    const files = [
+      'coordinator.mjs',
+      'agent.mjs',
+      'svc.mjs',
+      'THIRD-PARTY-LICENSES.txt',
+      `release/${ZIPS[0]}`,
+    ];
     for (const file of [...files, 'terraform-provider/provider.cjs']) {
       const first = await readFile(join(dist, file));
       expect(first.equals(await readFile(join(again, file))), file).toBe(true);
@@ -208,7 +214,7 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
   });
 });
 
-describe.skipIf(TERRAFORM === null)('installed by Terraform', { timeout: 60_000 }, () => {
+describe.skipIf(TERRAFORM === null)('installed by Terraform', { timeout: 180_000 }, () => {
   async function workspaceOf(
     installation: Parameters<typeof TerraformWorkspace.open>[1],
     environment: Record<string, string> = {},

@@ -12,7 +12,7 @@ import { startNatsServer } from '../support/nats-server.ts';
 import { NpmStart, processes } from '../support/npm-start.ts';
 import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
 
-const TIMEOUT = { timeout: 60_000 };
+const TIMEOUT = { timeout: 180_000 };
 
 /** A data folder, a declared file and a port for as many starts as the test likes. */
 async function placeFor(context: TestContext) {

@@ -47,7 +47,7 @@ async function systemIn(context: TestContext) {
     /** Resolves when every monitor declared so far has its status, and those that are down have alerted once. */
     async untilJudged(): Promise<void> {
       const expected = { active: rounds * MONITORS, error: rounds * MONITORS };
-      await expect.poll(() => statusesIn(system), { timeout: 60_000, interval: 100 }).toEqual(expected);
+      await expect.poll(() => statusesIn(system), { timeout: 180_000, interval: 100 }).toEqual(expected);
       expect(await alertsOf(receiver, rounds * MONITORS)).toEqual(namesOf('down', rounds));
     },
   };
@@ -134,7 +134,7 @@ describe.each(VERSIONS)('%s', (version) => {
     },
   );
 
-  test('its agent shares a region with agents of today', { timeout: 60_000 }, async (context) => {
+  test('its agent shares a region with agents of today', { timeout: 180_000 }, async (context) => {
     const { system, declareMore, untilJudged } = await systemIn(context);
     await declareMore();
     const agents = await Promise.all([
@@ -154,7 +154,7 @@ describe.each(VERSIONS)('%s', (version) => {
   });
 
   test('the coordinator of today goes on with its database, and with what it left unread', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async (context) => {
     const { system, receiver, target, hold, declareMore, untilJudged } = await systemIn(context);
     await declareMore();

@@ -1,4 +1,4 @@
-/** One NATS account per region, as `deploy/nats` makes them: svc works under them, and an agent cannot cheat. */
+/** One NATS account per region, as `svc region` makes them: svc works under them, and an agent cannot cheat. */
 
 import { readFileSync } from 'node:fs';
 import { createMetrics } from '@svc/agent/metrics.ts';
@@ -24,7 +24,7 @@ const REGIONS = [OWN, OTHER];
 const MAX_BYTES = 2 * 1024 ** 2;
 
 test('jobs, acceptances and acknowledged results pass between the accounts', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);
@@ -301,7 +301,7 @@ describe('an agent', () => {
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1_024;
 
   test('does not fill the memory of the server with signs of life that ask for an answer', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const hearing = coordinator.subscribe(agentsSubject(OWN), () => {});
     await coordinator.flush();

@@ -84,7 +84,7 @@ const resultsOf = (service: LocalService, id: number, version: number) =>
 const statusesIn = (requests: readonly { json: unknown }[]) =>
   requests.map(({ json }) => (json as { status: string }).status);
 
-const TIMEOUT = { timeout: 60_000 };
+const TIMEOUT = { timeout: 180_000 };
 
 describe.concurrent.each([
   { way: 'svc.yaml', start: byFile },

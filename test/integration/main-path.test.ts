@@ -19,7 +19,7 @@ type TransitionList = {
 
 describe.concurrent('from the declared file to the webhook', () => {
   test('down, slow and back: one error, one degraded, one recovered, in order, as specified', {
-    timeout: 90_000,
+    timeout: 240_000,
   }, async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
@@ -100,7 +100,7 @@ describe.concurrent('from the declared file to the webhook', () => {
   });
 
   test('down in one region of three alerts nobody, and the transitions tell why', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
@@ -135,7 +135,7 @@ describe.concurrent('from the declared file to the webhook', () => {
   });
 
   test('two regions lost while the third has a fault of its own: unknown, and no alert', {
-    timeout: 90_000,
+    timeout: 240_000,
   }, async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
@@ -170,7 +170,7 @@ describe.concurrent('from the declared file to the webhook', () => {
   });
 
   test('a restarted coordinator goes on: nothing is announced twice, a recovery is announced once', {
-    timeout: 90_000,
+    timeout: 240_000,
   }, async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);

@@ -40,17 +40,19 @@ function documented(...of: readonly InstrumentGroup['of'][]): readonly Instrumen
   return INSTRUMENT_GROUPS.filter((group) => of.includes(group.of)).flatMap(({ instruments }) => instruments);
 }
 
-/** What the registry says that a process shows, in the words of the text format. */
+/** What the registry says that a process shows, in the words of the text format. Open labels: their names. */
 function expectedOf(instruments: readonly Instrument[]): Record<string, object> {
   return Object.fromEntries(
-    instruments.map(({ name, kind, description, label, bounds }) => {
+    instruments.map(({ name, kind, description, label, openLabels, bounds }) => {
       const values = Object.keys(label?.values ?? {});
       const series =
         kind === 'histogram'
           ? [...bounds, '+Inf', 'sum', 'count'].map(String)
-          : label === null
-            ? [name]
-            : values.map((value) => `${label.name}=${value}`);
+          : openLabels !== null
+            ? [Object.keys(openLabels).join()]
+            : label === null
+              ? [name]
+              : values.map((value) => `${label.name}=${value}`);
       return [name, { type: kind, help: description, series }];
     }),
   );
@@ -59,15 +61,23 @@ function expectedOf(instruments: readonly Instrument[]): Record<string, object> 
 function shownIn(families: ReadonlyMap<string, MetricFamily>): Record<string, object> {
   return Object.fromEntries(
     [...families].map(([name, { type, help, samples }]) => {
+      const isOpen = OPEN.has(name);
       const series = samples.map((sample) => {
+        if (isOpen) return Object.keys(sample.labels).join();
         if (type === 'histogram') return sample.labels.le ?? sample.name.slice(name.length + 1);
         const pairs = Object.entries(sample.labels).map(([label, value]) => `${label}=${value}`);
         return pairs.length === 0 ? name : pairs.join();
       });
-      return [name, { type, help, series }];
+      return [name, { type, help, series: isOpen ? [...new Set(series)] : series }];
     }),
   );
 }
+
+const OPEN = new Set(
+  INSTRUMENT_GROUPS.flatMap(({ instruments }) => instruments)
+    .filter(({ openLabels }) => openLabels !== null)
+    .map(({ name }) => name),
+);
 
 describe('the metrics of a running service', () => {
   test('an agent shows what is documented, and nothing else', async () => {
@@ -76,6 +86,8 @@ describe('the metrics of a running service', () => {
   });
 
   test('a coordinator that leads shows what is documented, and nothing else', async () => {
+    // A request is counted when it was answered.
+    await textAt(service.url);
     const shown = shownIn(parsePrometheus(await textAt(service.url)));
     expect(shown).toEqual(expectedOf(documented('coordinator', 'leader', 'process')));
   });
@@ -84,6 +96,7 @@ describe('the metrics of a running service', () => {
     const agent = await scrape(agentUrl);
     const coordinator = await scrape(service.url);
     expect(agent.get('svc_agent_results_total{outcome="passed"}')).toBeGreaterThan(0);
+    expect(agent.get('svc_agent_check_lateness_seconds_count')).toBeGreaterThan(0);
     expect(agent.get('svc_agent_nats_connected')).toBe(1);
     for (const series of [
       'svc_slots_total{outcome="dispatched"}',
@@ -94,6 +107,17 @@ describe('the metrics of a running service', () => {
       'svc_record_transaction_duration_seconds_count',
       'svc_record_transaction_duration_seconds_sum',
       'svc_api_answers_total{status="200"}',
+      'svc_api_request_duration_seconds_count',
+      'svc_api_requests_total{method="GET",route="/metrics",status="200"}',
+      'svc_result_batches_total',
+      'svc_result_delay_seconds_count',
+      'svc_event_loop_delay_seconds_count',
+      'svc_agents{region="hosta-fra"}',
+      'svc_agents_capacity{region="hosta-fra"}',
+      'svc_database_bytes',
+      'svc_database_free_bytes',
+      'svc_database_accepts_writes',
+      'svc_stream_limit_bytes{region="hosta-fra"}',
       'process_cpu_seconds_total',
       'process_resident_memory_bytes',
     ]) {

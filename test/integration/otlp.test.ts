@@ -70,6 +70,39 @@ function expectSame(series: readonly OtlpSeries[], stored: readonly Stored[]): v
     const key = keyOf(has['svc.monitor.id'], has['svc.region'], has['svc.check.outcome']);
     expect(Number(point.asInt), key).toBe(checks.get(key) ?? 0);
   }
+  // Every outcome of each monitor and region that was checked, and no other.
+  const checked = new Set(stored.map(({ monitor_id, region }) => `${monitor_id} ${region}`));
+  expect(counters).toHaveLength(3 * checked.size);
+}
+
+type StoredPhase = { monitor_id: number; region: string; phase: number; results: number; ms: number };
+
+/** The phases of the stored results, by their place in {@link PHASES}. */
+function phasesIn(service: LocalService): StoredPhase[] {
+  return service.query<StoredPhase>(`
+    SELECT monitor_id, region, phase.key AS phase, count(*) AS results, sum(phase.value) AS ms
+    FROM results, json_each(results.detail, '$.phases') AS phase
+    WHERE outcome <> 'not_run' AND phase.value IS NOT NULL
+    GROUP BY monitor_id, region, phase.key`);
+}
+
+const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'];
+
+function expectSamePhases(series: readonly OtlpSeries[], stored: readonly StoredPhase[]): void {
+  const points = new Map(
+    series
+      .filter(({ name }) => name === 'svc.check.phase.duration')
+      .map(({ attributes: has, point }) => [
+        `${has['svc.monitor.id']} ${has['svc.region']} ${has['svc.check.phase']}`,
+        point,
+      ]),
+  );
+  for (const { monitor_id, region, phase, results, ms } of stored) {
+    const key = `${monitor_id} ${region} ${PHASES[phase]}`;
+    expect(Number(points.get(key)?.count), key).toBe(results);
+    expect(points.get(key)?.sum, key).toBeCloseTo(ms / 1_000, 6);
+  }
+  expect(points.size).toBe(stored.length);
 }
 
 async function receiverIn(opened: Opened): Promise<OtlpReceiver> {
@@ -160,6 +193,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', {
   const stored = await quiet(service);
   await receiver.until(isExported(checksOf(stored)));
   expectSame(receiver.series, stored);
+  expectSamePhases(receiver.series, phasesIn(service));
   expect(receiver.errors).toEqual([]);
   const states = receiver.series.filter(
     ({ name, point }) => name === 'svc.monitor.status' && point.asDouble === 1,
@@ -184,7 +218,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', {
 });
 
 test('monitors without an endpoint go to the default, and a monitor may get and lose its own', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (context) => {
   const opened = openedIn(context);
   const [fallback, own] = [await receiverIn(opened), await receiverIn(opened)];
@@ -221,7 +255,7 @@ test('monitors without an endpoint go to the default, and a monitor may get and 
   expect(own.requests.length).toBeLessThanOrEqual(length + 1);
 });
 
-test('endpoints that hang, refuse and redirect delay no other', { timeout: 60_000 }, async (context) => {
+test('endpoints that hang, refuse and redirect delay no other', { timeout: 180_000 }, async (context) => {
   const opened = openedIn(context);
   const receivers = await Promise.all(Array.from({ length: 4 }, () => receiverIn(opened)));
   const [good, hanging, refusing, redirecting] = receivers as [
@@ -276,12 +310,13 @@ test('endpoints that hang, refuse and redirect delay no other', { timeout: 60_00
   expect(await service.metric('svc_otlp_endpoints{state="failing"}')).toBeGreaterThanOrEqual(2);
 });
 
-/** Of docs/metrics.md. */
-function documentedQueries(): string[] {
+/** Of docs/metrics.md, by their questions. */
+function documentedQueries(): Map<string, string> {
   const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
   const table = page.slice(page.indexOf('## Queries'), page.indexOf('## When an endpoint'));
-  const queries = [...table.matchAll(/^\|[^|]+\| `(.+)` \|$/gm)].map(([, query = '']) => query);
-  expect(queries.length).toBeGreaterThan(4);
+  const rows = table.matchAll(/^\| ([^|]+) \| `(.+)` \|$/gm);
+  const queries = new Map([...rows].map(([, question = '', query = '']) => [question, query]));
+  expect(queries.size).toBeGreaterThan(6);
   return queries;
 }
 
@@ -313,15 +348,22 @@ test.skipIf(victoria === null)(
     const stored = await quiet(service);
     const total = async () => (await database.query('sum(svc_checks_total)'))[0]?.value ?? 0;
     await service.until(async () => (await total()) === checksOf(stored));
-    const byOutcome = await database.query('sum by (svc_check_outcome) (svc_checks_total)');
+    const documented = documentedQueries();
+    const ask = (question: string) => database.query(documented.get(question) ?? '');
+    const byOutcome = await ask('checks so far, by outcome');
+    expect(byOutcome).toHaveLength(3);
     for (const { labels, value } of byOutcome) {
-      const outcome = labels.svc_check_outcome;
-      expect(value).toBe(checksOf(stored.filter((row) => row.outcome === outcome)));
+      expect(value).toBe(checksOf(stored.filter(({ outcome }) => outcome === labels.svc_check_outcome)));
     }
-    const [count] = await database.query('sum(svc_check_duration_seconds_count)');
-    expect(count?.value).toBe(checksOf(stored));
-    for (const query of documentedQueries()) await database.query(query);
-    const down = await database.query('svc_monitor_status_ratio{svc_monitor_state="error"} == 1');
+    const means = await ask('mean duration of all checks so far, by region');
+    expect(means).toHaveLength(REGIONS.length);
+    for (const { labels, value } of means) {
+      const rows = stored.filter(({ region }) => region === labels.svc_region);
+      const seconds = rows.reduce((sum, { latency }) => sum + latency, 0);
+      expect(value).toBeCloseTo(seconds / checksOf(rows), 9);
+    }
+    for (const query of documented.values()) await database.query(query);
+    const down = await ask('monitors that are down');
     const failing = stored.filter(({ outcome }) => outcome === 'failed').map(({ monitor_id }) => monitor_id);
     expect(down.map(({ labels }) => Number(labels.svc_monitor_id)).sort()).toEqual(
       [...new Set(failing)].sort(),

@@ -6,7 +6,7 @@ import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../suppo
 
 const WITH_AGENTS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const NEVER_THERE: Region = 'hosta-ams';
-const TIMEOUT = { timeout: 60_000 };
+const TIMEOUT = { timeout: 180_000 };
 
 async function start(opened: Opened) {
   const web = await targetIn(opened);

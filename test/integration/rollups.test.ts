@@ -27,7 +27,7 @@ async function expectAllCounted(service: LocalService, id: number, hour: number)
 }
 
 test('an hour is rolled up when it is over, and nothing is counted twice', {
-  timeout: 90_000,
+  timeout: 240_000,
 }, async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);

@@ -15,7 +15,7 @@ import { RegionStream } from '../support/region-stream.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const MONITORS = 20;
-const TIMEOUT = { timeout: 90_000 };
+const TIMEOUT = { timeout: 240_000 };
 
 async function start(opened: Opened) {
   const web = await targetIn(opened);

@@ -39,7 +39,7 @@ test('a token is made, listed, and revoked with what it made', async () => {
 });
 
 test.each([
-  [[], 'the action is missing: use "token list", "token create" or "token revoke"'],
+  [[], 'the action is missing: use "token list", "token create", "token revoke" or "token rotate"'],
   [['create'], '--name is required'],
   [['create', '--name', 'a', '--expires', 'soon'], 'must be a number of days'],
   [['revoke'], 'the id of the token is missing'],

@@ -5,7 +5,7 @@ const REGIONS = ['hosta-fra'] as const;
 
 describe.concurrent('user information in addresses', () => {
   test('reaches the target and the receiver as credentials, and nobody else', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async (context) => {
     const opened = openedIn(context);
     const target = await targetIn(opened);

@@ -113,6 +113,13 @@ const EVERY_MONITOR: readonly Row[] = [
     { otlp_endpoint: 'https://user:hunter2@a/' },
     'otlp_endpoint: must not contain a user name or password: send them in a header',
   ],
+  // The operator's rules are the coordinator's: the other doors learn of them when they apply.
+  [
+    MONITORS,
+    { otlp_endpoint: 'http://10.0.0.1:4318' },
+    'otlp_endpoint: is at 10.0.0.1, which svc does not connect to (10.0.0.0/8, private): the operator may allow it by SVC_CHANNEL_EGRESS_ALLOW',
+    { file: null, terraform: null },
+  ],
   [MONITORS, { otlp_headers: { Host: 'a' } }, `otlp_headers.Host: ${OF_THE_CONNECTION}`],
   [
     MONITORS,

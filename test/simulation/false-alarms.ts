@@ -116,6 +116,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
       isHeld: () => false,
       closesIncidents: () => false,
       newKey: () => 'key',
+      newIncidentKey: () => 'key',
       isTimeUp: () => true,
     });
     tell(evaluation);
@@ -223,6 +224,7 @@ function aMonitor(): LiveMonitor {
     periodMs: PERIOD_MS,
     regions: REGIONS,
     version: 1,
+    degradedAtMs: 0,
     longestCheckMs: 10_000,
     activatedAt: 0,
     checkText: new Secret('{}'),

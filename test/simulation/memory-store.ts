@@ -23,6 +23,8 @@ export class MemoryStore implements WorldStore, RecordingStore {
   readonly #links = new Map<number, Link[]>();
   readonly #results = new Map<number, Results>();
   readonly #offGrid = new Map<number, Set<number>>();
+  /** When each incident began, by its key. */
+  readonly #incidents = new Map<string, number>();
   readonly #channels = new Set<number>();
   #changes: number[] = [];
   #lastChange = 0;
@@ -107,6 +109,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     }
     for (const state of writes.states)
       if (this.#declared.has(state.id)) this.#states.set(state.id, { ...state });
+    for (const { key, at } of writes.openedIncidents) this.#incidents.set(key, at);
     for (const announcement of writes.announcements) this.#announced(announcement);
     for (const position of positions) this.#positions.set(position.stream, position);
     if (changesUntil !== null) this.#changes = this.#changes.filter((id) => id > changesUntil);
@@ -130,17 +133,25 @@ export class MemoryStore implements WorldStore, RecordingStore {
       floorSlot: state.floorSlot,
       entered: state.entered,
       incident: state.incident,
+      incidentSince: this.#beginOf(state.incident),
       intervals: state.intervals,
       votes: state.votes,
       openSlots: state.openSlots,
       writtenAt: state.writtenAt,
-      links: this.#links.get(state.id) ?? [],
+      links: (this.#links.get(state.id) ?? []).map((link) => ({
+        ...link,
+        incidentSince: this.#beginOf(link.incident),
+      })),
       results: this.#resultsSince(state, monitors.get(state.id), now),
     }));
   }
 
   async positions(): Promise<readonly StreamPosition[]> {
     return [...this.#positions.values()];
+  }
+
+  #beginOf(incident: string | null): number | null {
+    return incident === null ? null : (this.#incidents.get(incident) ?? null);
   }
 
   #recordResult({ result, region, decidedAfterMs }: ReportedResult): void {

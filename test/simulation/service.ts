@@ -343,6 +343,7 @@ export class Service {
       log,
       closesIncidents,
       newKey: () => `key-${++keys}`,
+      newIncidentKey: () => `key-${++keys}`,
       onRead: (result) => this.#backlogHold.read(result),
       isHeld: (monitorId) => this.#backlogHold.isHeld(monitorId),
       onDeclared: (_, monitor) => {

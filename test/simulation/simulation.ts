@@ -336,6 +336,7 @@ function monitorOf({ id, periodMs, regions, timeoutMs, retry }: World): LiveMoni
     periodMs,
     regions,
     version: 1,
+    degradedAtMs: 0,
     longestCheckMs: longestCheckMs(timeoutMs, retry),
     activatedAt: WORLD_BEGINS,
     checkText: new Secret('{}'),

@@ -5,6 +5,7 @@ import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Vote } from '@svc/coordinator/domain/status.ts';
 import { ExportTestError } from '@svc/coordinator/export/metrics-export.ts';
 import type { EndpointState } from '@svc/coordinator/export/protocol.ts';
+import { urlRules } from '@svc/coordinator/notify/declared-urls.ts';
 import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
 import { createManualDeliveries } from '@svc/coordinator/notify/manual-deliveries.ts';
 import { channelProblems, createSender } from '@svc/coordinator/notify/sender.ts';
@@ -15,7 +16,9 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { loopbackParts } from './channel-sending.ts';
 import { type ConfiguredStore, configuredStore, DECLARED_FILE, silentLog } from './configured-store.ts';
+import { OPERATOR_VALUES } from './operator-values.ts';
 
 export type ApiAnswer = { status: number; headers: Headers; body: unknown };
 
@@ -68,7 +71,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     secrets,
     clock,
     log: silentLog,
-    send: createSender({ post: createHttpPost({ clock, guard }), operator: {} }),
+    send: createSender(loopbackParts({ post: createHttpPost({ clock, guard }) })),
     source: storedChannels(store, secrets),
     workspaceOf: (id) => configured.monitors.get(id)?.workspaceId ?? null,
   });
@@ -105,7 +108,10 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
         return { url: ENDPOINT.url, points: 8, durationMs: 1, answers: [TAKEN] };
       },
     },
-    channelProblem: channelProblems({}),
+    channelProblem: channelProblems({
+      operator: OPERATOR_VALUES,
+      urls: urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['*'] }),
+    }),
     readiness: () => ({ database: true }),
     counters,
     measurements: () => measurementsOf(API_COUNTERS, counters, 0),

@@ -63,7 +63,7 @@ export const CHANNEL_SAMPLES: { readonly [K in ChannelKind]: Samples<K> } = {
   incident_c: HOOK,
   push_a: {
     topic: ['alerts', 'other-alerts'],
-    server_url: ['https://push.example.com', 'http://127.0.0.1:8'],
+    server_url: ['https://push.example.com', 'http://push.example.org:8'],
     token: [`${SECRET}-token-a`, `${SECRET}-token-b`],
   },
 };

@@ -1,9 +1,18 @@
 import type { SendContext } from '@svc/coordinator/notify/channel.ts';
-import { createSender, type OperatorValues, type Send } from '@svc/coordinator/notify/sender.ts';
-import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
+import { urlRules } from '@svc/coordinator/notify/declared-urls.ts';
+import {
+  createSender,
+  type OperatorValues,
+  type Send,
+  type SenderParts,
+} from '@svc/coordinator/notify/sender.ts';
+import { createHttpPost, type HttpPost } from '@svc/coordinator/outgoing/http-post.ts';
+import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import { createEgressGuard } from '@svc/shared/egress.ts';
 import { FakeClock } from './fake-clock.ts';
+
+/** `SVC_PUBLIC_URL` of {@link loopbackParts}. */
+export const PUBLIC_URL = 'https://svc.example';
 
 /** An alert with every member that a check can have, and texts that need care. */
 export const FULL_ALERT: Alert = {
@@ -29,11 +38,26 @@ export function sendContext(signal = new AbortController().signal): SendContext 
     deliveryId: 'c0ffee00-0000-4000-8000-000000000001',
     attemptAt: 1_767_225_602_999,
     signal,
+    thread: null,
   };
+}
+
+/** Channels may post to loopback, and chat kinds too. */
+const LOOPBACK_URLS = urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['127.0.0.1'] });
+
+/** What a sender is made of, where only some parts matter. */
+export function loopbackParts(parts: Partial<SenderParts> = {}): SenderParts {
+  const post = parts.post ?? loopbackPost();
+  const sendMail = createSendMail({ clock: new FakeClock() });
+  const given = { post, operatorPost: post, sendMail, urls: LOOPBACK_URLS };
+  return { ...given, publicUrl: PUBLIC_URL, operator: {}, ...parts };
 }
 
 /** As production sends, to receivers on loopback. */
 export function loopbackSender(operator: OperatorValues = {}): Send {
-  const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
-  return createSender({ post: createHttpPost({ clock: new FakeClock(), guard }), operator });
+  return createSender(loopbackParts({ operator }));
+}
+
+function loopbackPost(): HttpPost {
+  return createHttpPost({ clock: new FakeClock(), guard: LOOPBACK_URLS.guard });
 }

@@ -9,6 +9,7 @@ import { removeChanges } from '@svc/coordinator/store/changes.ts';
 import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 import { ensureDefaultWorkspace } from '@svc/coordinator/store/workspaces.ts';
+import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { FakeClock } from './fake-clock.ts';
 import { folderInMemory } from './folder-in-memory.ts';
@@ -30,6 +31,8 @@ export type ConfiguredStore = {
   readonly secretKey: Uint8Array;
   readonly clock: FakeClock;
   readonly monitors: MonitorsInMemory;
+  /** Judges the endpoints of exports. */
+  readonly guard: EgressGuard;
   readonly configuration: StoredConfiguration;
   readonly reading: Reading;
   /** The workspace `default`. */
@@ -53,6 +56,7 @@ export async function configuredStore(): Promise<ConfiguredStore> {
   const secrets = new Secrets(secretKey);
   const workspaceId = await ensureDefaultWorkspace(store, clock.wall());
   const monitors = await MonitorsInMemory.load(store, secrets);
+  const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
   const effects = new ChangeApplier({
     store,
     secrets,
@@ -75,7 +79,15 @@ export async function configuredStore(): Promise<ConfiguredStore> {
     secretKey,
     clock,
     monitors,
-    configuration: new StoredConfiguration({ store, secrets, effects, declaredFile: DECLARED_FILE, clock }),
+    guard,
+    configuration: new StoredConfiguration({
+      store,
+      secrets,
+      effects,
+      declaredFile: DECLARED_FILE,
+      guard,
+      clock,
+    }),
     reading: new Reading(store, secrets),
     workspaceId,
     async dispose() {

@@ -7,6 +7,8 @@ export const NO_EXPORT_SETTINGS: ExportSettings = {
   isCompressed: true,
   histograms: 'exponential',
   intervalMs: 60_000,
-  saveEveryMs: 300_000,
+  saveEveryMs: 600_000,
+  timeoutMs: 10_000,
+  tls: { ca: [], identity: null },
   resource: [['service.name', 'svc']],
 };

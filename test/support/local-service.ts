@@ -18,12 +18,14 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { NO_EXPORT_SETTINGS } from './export-settings.ts';
 import { holdDatabase } from './held-database.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
+import { OPERATOR_VALUES } from './operator-values.ts';
 import { scrape } from './prometheus-text.ts';
 import { ScaledClock } from './scaled-clock.ts';
 
@@ -45,6 +47,10 @@ export type LocalServiceOptions = {
   observe?: { bus(bus: Bus): Bus; clock(clock: Clock): Clock };
   /** What the operator has set about exports over OTLP. */
   exports?: Partial<ExportSettings>;
+  /** Where coordinator and agents export their own metrics. */
+  ownExport?: OwnExportSettings;
+  /** Bound on the streams of results together, bytes. */
+  resultsMaxBytes?: number;
   /** Further configuration of the NATS server, and the nkey seeds with which it is entered then. */
   accounts?: { configuration: string; seedOf: (part: 'coordinator' | Region) => string };
 };
@@ -119,14 +125,16 @@ export class LocalService {
       config: {
         listen: { host: '127.0.0.1', port: 0 },
         publicUrl: 'http://svc.test',
+        trustedProxies: [],
         config: join(this.#folder, 'svc.json'),
         allowsDelete: true,
         channelEgressAllow: ['127.0.0.0/8'],
+        chatHosts: ['*'],
         probeCa: undefined,
         channelProxy: undefined,
         noProxy: () => true,
         retentionDays: 14,
-        resultsMaxBytes: 512 * 1024 ** 2,
+        resultsMaxBytes: this.#options.resultsMaxBytes ?? 512 * 1024 ** 2,
         metricsToken: undefined,
         databasePath: this.databasePath,
         secretKey: new Secret(SECRET_KEY),
@@ -135,7 +143,8 @@ export class LocalService {
         tls: null,
         previousSecretKey: null,
       },
-      operator: {},
+      operator: OPERATOR_VALUES,
+      ownExport: this.#options.ownExport ?? null,
       exports: { ...NO_EXPORT_SETTINGS, intervalMs: 1_000, ...this.#options.exports },
       bus: observe?.bus(bus) ?? bus,
       streams: new NatsResultStreams(bus),
@@ -182,6 +191,7 @@ export class LocalService {
       bus,
       probeSet: this.#probeSet(region),
       references: this.#options.asksReferences === true ? this.#references(bus) : undefined,
+      ownExport: { settings: this.#options.ownExport ?? null, ca: [] },
       clock: offsetClock(this.clock, this.#options.agentClockOffset?.(region) ?? 0),
       log: this.#log,
     });

@@ -11,7 +11,7 @@ import type { Opened } from './opened.ts';
 import { Program } from './process.ts';
 
 /**
- * A NATS server with the accounts that `deploy/nats` makes today, and coordinators and agents of any version as
+ * A NATS server with the accounts that `svc region` makes today, and coordinators and agents of any version as
  * processes. One region, one data folder.
  */
 export class MixedSystem {

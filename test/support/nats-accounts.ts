@@ -1,6 +1,6 @@
+import { accountsBlock, CONNECTION_BOUNDS } from '@svc/cli/region/configuration.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { nkeys } from 'nats';
-import { accountsBlock, CONNECTION_BOUNDS } from '../../deploy/nats/configuration.ts';
 
 export type NatsAccounts = {
   /** Lines for the server's configuration. */
@@ -8,7 +8,7 @@ export type NatsAccounts = {
   seedOf(part: 'coordinator' | Region): string;
 };
 
-/** Accounts as `deploy/nats` makes them, with new keys, and its bounds of connections. */
+/** Accounts as `svc region` makes them, with new keys, and its bounds of connections. */
 export function natsAccounts(regions: readonly Region[]): NatsAccounts {
   const parts = ['coordinator', ...regions] as const;
   const pairs = new Map(parts.map((part) => [part, nkeys.createUser()]));
@@ -18,9 +18,9 @@ export function natsAccounts(regions: readonly Region[]): NatsAccounts {
     return pair;
   };
   const accounts = accountsBlock({
-    coordinator: pairOf('coordinator').getPublicKey(),
-    system: nkeys.createUser().getPublicKey(),
-    agents: new Map(regions.map((region) => [region, pairOf(region).getPublicKey()])),
+    coordinator: [pairOf('coordinator').getPublicKey()],
+    system: [nkeys.createUser().getPublicKey()],
+    agents: new Map(regions.map((region) => [region, [pairOf(region).getPublicKey()]])),
   });
   const configuration = `${CONNECTION_BOUNDS}\n${accounts}`;
   return { configuration, seedOf: (part) => Buffer.from(pairOf(part).getSeed()).toString() };

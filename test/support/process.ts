@@ -11,34 +11,21 @@ export type LogLine = { level: number; msg: string; event?: string } & Record<st
 
 /**
  * One of our programs as a child process whose log lines can be waited for. It can be killed and
- * started again with the same environment.
+ * started again.
  */
-export class Program {
-  readonly #file: string;
-  readonly #environment: Record<string, string>;
-  readonly #flags: readonly string[];
-  readonly #root: string;
+export class LoggedProcess {
+  readonly #name: string;
+  readonly #spawn: () => ChildProcess;
   readonly #waiting = new Set<{ isIt: (line: LogLine) => boolean; resolve: (line: LogLine) => void }>();
   readonly lines: LogLine[] = [];
   /** What it wrote that is not a log line: stack traces, warnings of Node. */
   readonly noise: string[] = [];
   #child: ChildProcess | null = null;
 
-  /**
-   * @param file path from the root of the repository
-   * @param flags of Node
-   * @param root the checkout whose program it is
-   */
-  constructor(
-    file: string,
-    environment: Record<string, string>,
-    flags: readonly string[] = [],
-    root: string = ROOT,
-  ) {
-    this.#file = file;
-    this.#environment = environment;
-    this.#flags = flags;
-    this.#root = root;
+  /** @param spawn starts it; its standard error must be a pipe */
+  constructor(name: string, spawn: () => ChildProcess) {
+    this.#name = name;
+    this.#spawn = spawn;
   }
 
   get pid(): number {
@@ -47,21 +34,12 @@ export class Program {
 
   /** Resolves at the log line that says it does its work; rejects when it ends before. */
   async start(): Promise<void> {
-    const child = spawn(process.execPath, [...this.#flags, this.#file], {
-      cwd: this.#root,
-      env: {
-        PATH: process.env.PATH ?? '',
-        // The one of `npm start`.
-        NODE_COMPILE_CACHE: join(this.#root, 'node_modules', '.cache', 'node'),
-        ...this.#environment,
-      },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    const child = this.#spawn();
     this.#child = child;
     const ready = this.line((line) => line.event === 'ready');
     if (child.stderr) createInterface({ input: child.stderr }).on('line', (text) => this.#read(text));
     const ended = once(child, 'exit').then(([code]) => {
-      throw new Error(`${this.#file} ended with ${code}:\n${this.noise.join('\n')}\n${this.lastLines()}`);
+      throw new Error(`${this.#name} ended with ${code}:\n${this.noise.join('\n')}\n${this.lastLines()}`);
     });
     await Promise.race([ready, ended]);
     ended.catch(() => {}); // Later ends are the test's business.
@@ -101,6 +79,34 @@ export class Program {
       this.#waiting.delete(waiter);
       waiter.resolve(line);
     }
+  }
+}
+
+/** A program of a checkout, run by the Node of the tests. */
+export class Program extends LoggedProcess {
+  /**
+   * @param file path from the root of the repository
+   * @param flags of Node
+   * @param root the checkout whose program it is
+   */
+  constructor(
+    file: string,
+    environment: Record<string, string>,
+    flags: readonly string[] = [],
+    root: string = ROOT,
+  ) {
+    super(file, () =>
+      spawn(process.execPath, [...flags, file], {
+        cwd: root,
+        env: {
+          PATH: process.env.PATH ?? '',
+          // The one of `npm start`.
+          NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node'),
+          ...environment,
+        },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      }),
+    );
   }
 }
 

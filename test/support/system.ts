@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Region } from '@svc/shared/regions.ts';
 import { freePort } from './free-port.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
+import { OPERATOR_ENVIRONMENT } from './operator-values.ts';
 import { Program, ROOT } from './process.ts';
 
 export type SystemOptions = {
@@ -63,7 +64,12 @@ export class System {
     const nats = await startNatsServer(options.natsConfiguration);
     const port = await freePort();
     const token = randomBytes(16).toString('hex');
-    const common = { SVC_NATS_URL: nats.url, SVC_LOG_LEVEL: 'info', ...options.environment };
+    const common = {
+      SVC_NATS_URL: nats.url,
+      SVC_LOG_LEVEL: 'info',
+      ...OPERATOR_ENVIRONMENT,
+      ...options.environment,
+    };
     const coordinator = new Program(
       'packages/coordinator/src/main.ts',
       {

@@ -7,7 +7,12 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES, type Sickness } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { AGENT_GAUGES } from '@svc/shared/metrics/agent-instruments.ts';
+import { LoopDelay } from '@svc/shared/metrics/loop-delay.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
+import { seriesOf } from '@svc/shared/metrics/totals.ts';
+import { OwnExport } from '@svc/shared/own-metrics/own-export.ts';
+import type { OwnExportParts } from '@svc/shared/own-metrics/parts.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { AgentConfig } from './config.ts';
 import { openCpuCounters } from './cpu-counters.ts';
@@ -15,6 +20,7 @@ import type { HealthServer } from './health-server.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { HeldJobs } from './held-jobs.ts';
 import { Intake } from './intake.ts';
+import { MemoryReturn, processMemory } from './memory-return.ts';
 import { agentMeasurements, createMetrics, type Gauges, type Metrics } from './metrics.ts';
 import type { ReferenceList } from './network/reference-list.ts';
 import { References } from './network/references.ts';
@@ -27,6 +33,9 @@ import { Starvation } from './starvation.ts';
 
 /** Most of the drain time that is kept for acknowledgements of results, ms. */
 const FLUSH_MS = 1_000;
+
+/** Least time for the last export of the agent's own metrics, ms. */
+const LAST_EXPORT_MS = 250;
 
 /** Time that the server has to stop sending jobs, ms. */
 const INTAKE_MS = 250;
@@ -42,6 +51,8 @@ export type AgentParts = {
    * never suspected.
    */
   references?: ReferenceList | undefined;
+  /** How the agent's own metrics are exported. Undefined: they are not. */
+  ownExport?: Pick<OwnExportParts, 'settings' | 'ca'> | undefined;
   clock: Clock;
   log: Logger;
 };
@@ -53,6 +64,8 @@ export class Agent {
   readonly #parts: AgentParts;
   /** Epoch ms. */
   readonly #startedAt: number;
+  readonly #loopDelay = new LoopDelay();
+  readonly #ownExport: OwnExport;
   readonly #starvation: Starvation;
   readonly #references: References;
   readonly #network: NetworkWatch;
@@ -62,7 +75,9 @@ export class Agent {
   readonly #runner: Runner;
   readonly #intake: Intake;
   readonly #heartbeats: Heartbeats;
+  readonly #memoryReturn: MemoryReturn;
   #health: HealthServer | null = null;
+  #stopCounting: () => void = () => {};
   #stopped: Promise<void> | null = null;
 
   constructor(parts: AgentParts) {
@@ -71,6 +86,19 @@ export class Agent {
     this.#parts = parts;
     this.#startedAt = clock.wall();
     this.id = config.agentId ?? generatedId();
+    this.#ownExport = new OwnExport({
+      ...(parts.ownExport ?? { settings: null, ca: [] }),
+      resource: {
+        'service.name': 'svc-agent',
+        'service.version': VERSION,
+        'service.instance.id': this.id,
+        'svc.region': config.region,
+      },
+      measurements: () => this.measurements(),
+      proxyFor: undefined,
+      clock,
+      log,
+    });
     const shared = { bus, clock, log, metrics };
     const bootId = randomBytes(9).toString('base64url');
     const onResult = (result: CheckResult, subject: string | null): void =>
@@ -108,6 +136,12 @@ export class Agent {
       onResult,
       onRollCall: () => this.#heartbeats.beat(),
     });
+    this.#memoryReturn = new MemoryReturn({
+      clock,
+      log,
+      memory: processMemory,
+      running: () => this.#runner.running,
+    });
     this.#heartbeats = new Heartbeats({
       ...shared,
       subject: agentsSubject(config.region),
@@ -133,18 +167,25 @@ export class Agent {
 
   /** Everything that the agent reports about itself now, for every export. */
   measurements(): Measurement[] {
-    return agentMeasurements(this.metrics, this.#gauges(), this.#startedAt);
+    const process = { version: VERSION, loopDelay: this.#loopDelay.values };
+    return agentMeasurements(this.metrics, this.#gauges(), process, this.#startedAt);
   }
 
   /** Resolves when the coordinator has been told that this agent takes jobs. */
   async start(): Promise<void> {
     const { bus, log } = this.#parts;
     await this.#startHealthServer();
+    this.#loopDelay.start();
+    this.#ownExport.start();
+    this.#stopCounting = bus.onConnection((isConnected) => {
+      if (!isConnected) this.metrics.disconnects += 1;
+    });
     this.#starvation.start();
     this.#references.start();
     this.#runner.start();
     this.#outbox.start();
     this.#intake.start();
+    this.#memoryReturn.start();
     try {
       // The coordinator offers jobs as soon as it sees the first heartbeat, so the subscriptions must stand
       // by then.
@@ -180,7 +221,11 @@ export class Agent {
     // The last heartbeat says that the agent holds no jobs any more.
     this.#heartbeats.beat();
     this.#heartbeats.stop();
+    await this.#ownExport.stop(Math.min(FLUSH_MS, Math.max(LAST_EXPORT_MS, endsAt - clock.monotonic())));
     this.#starvation.stop();
+    this.#memoryReturn.stop();
+    this.#loopDelay.stop();
+    this.#stopCounting();
     await this.#references.stop();
     await this.#parts.references?.close();
     await this.#health?.stop();
@@ -215,6 +260,8 @@ export class Agent {
       pending: this.#runner.pending,
       held: this.#held.size,
       outbox: this.#outbox.size,
+      outboxAge: this.#outbox.ageMs / 1_000,
+      info: seriesOf(AGENT_GAUGES.info, [[{ region: this.#parts.config.region, agent: this.id }, 1]]),
       connected: Number(this.#parts.bus.isConnected),
       sick: { 'network-down': isSick('network-down'), starved: isSick('starved') },
     };

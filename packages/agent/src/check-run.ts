@@ -21,6 +21,8 @@ export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'toke
 export type CheckRun = {
   readonly check: Secret<Check>;
   readonly slot: number;
+  /** The instant for the first attempt: its slot, or the receipt of a job that came later. */
+  readonly startAt: number;
   /** Last instant at which the first attempt may begin. */
   readonly startBy: number;
   /** Most attempts that the check may make, >= 1. */

@@ -1,4 +1,5 @@
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
+import { AGENT_OTLP_SETTINGS } from '@svc/shared/own-metrics/settings.ts';
 import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
@@ -101,6 +102,7 @@ export const AGENT_SETTINGS = {
     default: '',
     schema: cidrList,
   },
+  ...AGENT_OTLP_SETTINGS,
   ...PROCESS_SETTINGS,
   drainMs: {
     name: 'SVC_DRAIN_MS',

@@ -1,3 +1,6 @@
+import { AGENT_GAUGES } from '@svc/shared/metrics/agent-instruments.ts';
+import { LoopDelay } from '@svc/shared/metrics/loop-delay.ts';
+import { seriesOf } from '@svc/shared/metrics/totals.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parsePrometheus } from '../../../test/support/prometheus-text.ts';
@@ -9,9 +12,13 @@ const GAUGES = {
   pending: 0,
   held: 1,
   outbox: 0,
+  outboxAge: 0,
+  info: seriesOf(AGENT_GAUGES.info, []),
   connected: 1,
   sick: { 'network-down': 0, starved: 1 },
 };
+
+const PROCESS = { version: '1', loopDelay: new LoopDelay().values };
 
 let server: HealthServer;
 afterEach(() => server.stop());
@@ -24,7 +31,7 @@ async function started(metricsToken?: string): Promise<{ url: string; state: { i
     listen: { host: '127.0.0.1', port: 0 },
     metricsToken: metricsToken === undefined ? undefined : new Secret(metricsToken),
     isReady: () => state.isReady,
-    measurements: () => agentMeasurements(metrics, GAUGES, 0),
+    measurements: () => agentMeasurements(metrics, GAUGES, PROCESS, 0),
   });
   await server.start();
   return { url: `http://127.0.0.1:${server.port}`, state };

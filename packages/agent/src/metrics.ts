@@ -1,7 +1,7 @@
 import { AGENT_COUNTERS, AGENT_GAUGES } from '@svc/shared/metrics/agent-instruments.ts';
 import type { LabelValue } from '@svc/shared/metrics/instrument.ts';
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
-import { processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
+import { type ProcessFacts, processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
 import { createTotals, type ValuesOf } from '@svc/shared/metrics/totals.ts';
 
 /** The counters of the agent since its start. `AGENT_COUNTERS` says what each number means. */
@@ -22,10 +22,15 @@ export function createMetrics(): Metrics {
  *
  * @param startedAt when `metrics` was created, epoch ms
  */
-export function agentMeasurements(metrics: Metrics, gauges: Gauges, startedAt: number): Measurement[] {
+export function agentMeasurements(
+  metrics: Metrics,
+  gauges: Gauges,
+  process: Pick<ProcessFacts, 'version' | 'loopDelay'>,
+  startedAt: number,
+): Measurement[] {
   return [
     ...measurementsOf(AGENT_COUNTERS, metrics, startedAt),
     ...measurementsOf(AGENT_GAUGES, gauges, startedAt),
-    ...processMeasurements(),
+    ...processMeasurements({ role: 'agent', ...process, startedAt }),
   ];
 }

@@ -3,6 +3,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
+import { ownExportOf } from '@svc/shared/own-metrics/settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
@@ -72,7 +73,15 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     natsUrl: config.natsUrl.reveal(),
     bus,
   });
-  agent = new Agent({ config, bus, probeSet, references, clock: systemClock, log });
+  agent = new Agent({
+    config,
+    bus,
+    probeSet,
+    references,
+    ownExport: { settings: ownExportOf(config), ca: config.probeCa ?? [] },
+    clock: systemClock,
+    log,
+  });
   try {
     await agent.start();
   } catch (error) {

@@ -54,6 +54,8 @@ export type Batch = {
 type Entry = Batch & {
   /** Random message id. Anybody who could guess it could make the stream take the batch for a repetition. */
   id: string;
+  /** Monotonic ms. */
+  readonly addedAt: number;
   /** How often the batch was sent under this id. */
   sends: number;
   waitMs: number;
@@ -97,6 +99,12 @@ export class ResultOutbox {
     return this.#entries.size;
   }
 
+  /** How long the oldest unacknowledged batch has been here, ms; 0 without one. */
+  get ageMs(): number {
+    const [oldest] = this.#entries.values();
+    return oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest.addedAt;
+  }
+
   start(): void {
     const { bus, clock } = this.#parts;
     this.#subscription = bus.subscribe(`${this.#inbox}.*`, (message) => this.#onAnswer(message));
@@ -111,6 +119,7 @@ export class ResultOutbox {
     const entry: Entry = {
       ...batch,
       id: randomUUID(),
+      addedAt: this.#parts.clock.monotonic(),
       sends: 0,
       waitMs: FIRST_WAIT_MS,
       resendAt: Number.POSITIVE_INFINITY,

@@ -108,6 +108,7 @@ export class Runner {
     const run = newRun({
       check: job.check,
       slot,
+      startAt,
       startBy: startAt + job.start_within_ms,
       attemptLimit: 1 + job.check.reveal().retry,
       isSlow: job.slow === true,
@@ -132,8 +133,10 @@ export class Runner {
         : null;
     if (refusal !== null) return Promise.resolve(notAttempted(refusal, clock.wall()));
     return new Promise((done) => {
-      const startBy = clock.monotonic();
-      this.#begin(newRun({ check, slot: 0, startBy, attemptLimit: 1, isSlow: false, done }));
+      const now = clock.monotonic();
+      this.#begin(
+        newRun({ check, slot: 0, startAt: now, startBy: now, attemptLimit: 1, isSlow: false, done }),
+      );
     });
   }
 
@@ -185,6 +188,7 @@ export class Runner {
     if (run.attempts.length === 0) {
       run.startedAt = now;
       run.startedAtWall = clock.wall();
+      metrics.lateness.record(Math.max(0, now - run.startAt) / 1_000);
     }
     run.state = 'attempting';
     run.hasEnded = false;
@@ -346,13 +350,14 @@ export function jobOf(
   return { monitor: job.monitor, version: job.version, slot: job.slot, token: job.token };
 }
 
-type NewRun = Pick<CheckRun, 'check' | 'slot' | 'startBy' | 'attemptLimit' | 'isSlow' | 'done'>;
+type NewRun = Pick<CheckRun, 'check' | 'slot' | 'startAt' | 'startBy' | 'attemptLimit' | 'isSlow' | 'done'>;
 
 /** Every member at once: a copy that is then added to costs as much again. */
-function newRun({ check, slot, startBy, attemptLimit, isSlow, done }: NewRun): CheckRun {
+function newRun({ check, slot, startAt, startBy, attemptLimit, isSlow, done }: NewRun): CheckRun {
   return {
     check,
     slot,
+    startAt,
     startBy,
     attemptLimit,
     isSlow,

@@ -4,6 +4,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { Surroundings } from './command.ts';
+import { keptLogin } from './login.ts';
 import { CLI_SETTINGS } from './settings.ts';
 import { type FoundToken, findToken, tokenWarning } from './token.ts';
 
@@ -17,7 +18,8 @@ export type OpenApi = { readonly client: ApiClient; readonly baseUrl: string; re
  *
  * @throws SettingsError, UsageError (there is no token)
  */
-export function openApi({ environment, err }: Surroundings): OpenApi {
+export function openApi({ environment: given, err }: Surroundings): OpenApi {
+  const environment = withLogin(given);
   const { values: settings, warnings } = readEnvironment(CLI_SETTINGS, environment);
   const token = findToken(settings, environment);
   const { baseUrl } = settings;
@@ -25,6 +27,15 @@ export function openApi({ environment, err }: Surroundings): OpenApi {
   const limits = { neverAnsweredMs: NEVER_ANSWERED_MS };
   const client = new ApiClient({ baseUrl, token: token.token, userAgent: `svc-cli/${VERSION}`, limits });
   return { client, baseUrl, token };
+}
+
+/** The environment, and what `svc login` keeps where the environment names neither address nor token. */
+function withLogin(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { SVC_BASE_URL, SVC_API_TOKEN, SVC_API_TOKEN_FILE } = environment;
+  if (SVC_BASE_URL || SVC_API_TOKEN || SVC_API_TOKEN_FILE) return environment;
+  const kept = keptLogin(environment);
+  if (kept === null) return environment;
+  return { ...environment, SVC_BASE_URL: kept.base_url, SVC_API_TOKEN: kept.token };
 }
 
 /** Runs `work`. When the API refuses the token, the error names the token's source. */

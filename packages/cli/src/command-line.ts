@@ -3,17 +3,43 @@ import { nearest } from '@svc/shared/nearest.ts';
 import { SettingsError } from '@svc/shared/settings.ts';
 import { forTerminal } from '@svc/shared/terminal.ts';
 import { VERSION } from '@svc/shared/version.ts';
-import type { Command, Surroundings } from './command.ts';
+import type { Command, CommandBody, Surroundings } from './command.ts';
 import { exportCommand } from './export/command.ts';
+import { loginCommand, logoutCommand } from './login-command.ts';
 import { otlpTestCommand } from './otlp-test-command.ts';
+import { regionCommand } from './region/command.ts';
 import { secretKeyCommand } from './secret-key-command.ts';
+import { statusCommand } from './status/command.ts';
 import { tokenCommand } from './token-command.ts';
 import { UsageError } from './usage-error.ts';
 
-const COMMANDS: Readonly<Record<string, Command>> = {
+/** A command whose code is loaded when it is called: it brings much of the coordinator or of the agent along. */
+type LaterCommand = Pick<Command, 'summary'> & { load(): Promise<CommandBody> };
+
+const COMMANDS: Readonly<Record<string, Command | LaterCommand>> = {
+  backup: {
+    summary: 'copy the data of the coordinator, while it runs',
+    load: async () => (await import('./machine/backup/commands.ts')).backupCommand,
+  },
+  check: {
+    summary: 'probe a target from this machine, as an agent does',
+    load: async () => (await import('./machine/check/command.ts')).checkCommand,
+  },
+  doctor: {
+    summary: 'check settings, NATS, TLS, clock, disk and network of this machine, and say what to do',
+    load: async () => (await import('./machine/doctor/command.ts')).doctorCommand,
+  },
   export: exportCommand,
+  login: loginCommand,
+  logout: logoutCommand,
   'otlp-test': otlpTestCommand,
+  region: regionCommand,
+  restore: {
+    summary: 'bring a backup into an empty data folder',
+    load: async () => (await import('./machine/backup/commands.ts')).restoreCommand,
+  },
   'secret-key': secretKeyCommand,
+  status: statusCommand,
   token: tokenCommand,
 };
 
@@ -39,8 +65,9 @@ async function run([name, ...args]: readonly string[], surroundings: Surrounding
   if (name === '--version') return void out.write(`${VERSION}\n`);
   if (name === '--help' || name === 'help') return void out.write(overview());
   if (name === undefined) throw new UsageError(`the command is missing\n\n${overview()}`);
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined) throw new UsageError(unknownCommand(name));
+  const listed = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (listed === undefined) throw new UsageError(unknownCommand(name));
+  const command = 'load' in listed ? await listed.load() : listed;
   if (args.includes('--help')) return void out.write(command.help);
   await command.run(args, surroundings);
 }

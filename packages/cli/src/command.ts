@@ -5,13 +5,18 @@ export type Surroundings = {
   readonly out: Output;
   /** Messages for people. */
   readonly err: Output;
+  /** Standard input; left out: there is none. */
+  readonly input?: AsyncIterable<unknown> & { readonly isTTY?: boolean };
 };
 
 export type Output = { write(text: string): unknown; readonly isTTY?: boolean };
 
-export type Command = {
+export type Command = CommandBody & {
   /** One line, for the list of commands. */
   readonly summary: string;
+};
+
+export type CommandBody = {
   readonly help: string;
   /** @throws UsageError, SettingsError, or another Error when the command failed */
   run(args: readonly string[], surroundings: Surroundings): Promise<void>;

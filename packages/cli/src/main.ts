@@ -18,6 +18,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment: process.env,
   out: process.stdout,
   err: process.stderr,
+  input: process.stdin,
 });
 
 export {};

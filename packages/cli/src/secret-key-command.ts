@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { link, open, readFile, rename, rm } from 'node:fs/promises';
+import { link, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 import type { Command, Surroundings } from './command.ts';
 import { parseOptions } from './options.ts';
+import { replaceFile } from './replace-file.ts';
 import { CLI_SETTINGS } from './settings.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -40,7 +41,7 @@ async function rotate({ environment, err }: Surroundings): Promise<void> {
   const [path, previous] = [join(dataDir, SECRET_KEY_FILE), join(dataDir, PREVIOUS_SECRET_KEY_FILE)];
   await requireKey(path);
   await keepFormer(path, previous);
-  await replace(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+  await replaceFile(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
   err.write(
     `svc: ${path} has a new key, and ${PREVIOUS_SECRET_KEY_FILE} the former one: restart the coordinator, which encrypts everything with the new key\n`,
   );
@@ -68,24 +69,5 @@ async function keepFormer(path: string, previous: string): Promise<void> {
       `${previous} exists: the former change of the key is not finished; start the coordinator once, which removes the file`,
       { cause: error },
     );
-  }
-}
-
-/**
- * Replaces the file. Even if the process is killed, the path holds the whole former content or the whole new
- * one.
- */
-async function replace(path: string, text: string): Promise<void> {
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  const file = await open(draft, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-    await file.close();
-    await rename(draft, path);
-  } catch (error) {
-    await file.close().catch(() => {}); // It may be closed; the error below says what went wrong.
-    await rm(draft, { force: true });
-    throw error;
   }
 }

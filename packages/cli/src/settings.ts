@@ -22,6 +22,12 @@ export const CLI_SETTINGS = {
     default: './data',
     schema: z.string(),
   },
+  natsDir: {
+    name: 'SVC_NATS_DIR',
+    description: 'folder of the configuration of the NATS server and of its keys, which "svc region" keeps',
+    defaultShown: 'nats-server in SVC_DATA_DIR',
+    schema: z.string().optional(),
+  },
 } as const satisfies SettingsTable;
 
 export type CliSettings = SettingsOf<typeof CLI_SETTINGS>;

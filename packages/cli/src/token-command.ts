@@ -6,6 +6,8 @@ import { asking, type OpenApi, openApi } from './api.ts';
 import type { Command, Surroundings } from './command.ts';
 import { describeOptions, parseOptions } from './options.ts';
 import { CLI_SETTINGS } from './settings.ts';
+import { table } from './table.ts';
+import { rotateOperatorToken } from './token-rotation.ts';
 import { UsageError } from './usage-error.ts';
 
 const SCOPES = ['read', 'write', 'admin'] as const;
@@ -28,8 +30,12 @@ export const tokenCommand: Command = {
   help: `Usage: npm run svc -- token list
        npm run svc -- token create --name NAME [options]
        npm run svc -- token revoke ID [--cascade]
+       npm run svc -- token rotate [--finish]
 
-Needs a token of scope admin. A new token is written to stdout, once: use "npm run --silent svc -- token create …".
+rotate gives the operator's token, which is in a file of the coordinator's machine (SVC_API_TOKEN_FILE, or api-token in SVC_DATA_DIR), a
+successor: both are valid until "token rotate --finish". The coordinator reads the file again by itself.
+
+The others need a token of scope admin. A new token is written to stdout, once: use "npm run --silent svc -- token create …".
 
 Options of create:
 ${describeOptions(CREATE)}
@@ -44,7 +50,10 @@ ${describeSettings(CLI_SETTINGS)}
     if (action === 'list') return list(args, surroundings);
     if (action === 'create') return create(args, surroundings);
     if (action === 'revoke') return revoke(args, surroundings);
-    throw new UsageError('the action is missing: use "token list", "token create" or "token revoke"');
+    if (action === 'rotate') return rotateOperatorToken(args, surroundings);
+    throw new UsageError(
+      'the action is missing: use "token list", "token create", "token revoke" or "token rotate"',
+    );
   },
 };
 
@@ -64,9 +73,7 @@ async function list(args: readonly string[], surroundings: Surroundings): Promis
   await asking(api, async () => {
     for await (const token of api.client.list('/v1/tokens')) rows.push(rowOf(listed.parse(token)));
   });
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
-  surroundings.out.write(`${lines.map((line) => line.trimEnd()).join('\n')}\n`);
+  surroundings.out.write(table(rows));
 }
 
 function rowOf({ id, scope, name, created_by, expires_at, last_used_at }: z.infer<typeof listed>): string[] {

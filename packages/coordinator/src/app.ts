@@ -1,9 +1,14 @@
-import { join } from 'node:path';
+import { hostname } from 'node:os';
 import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { OwnExport } from '@svc/shared/own-metrics/own-export.ts';
+import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
+import { proxyFor } from '@svc/shared/proxy/proxy.ts';
+import type { RecentError } from '@svc/shared/recent-errors.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { resealWhereDue } from './configuration/reseal.ts';
@@ -21,8 +26,11 @@ import { Tokens, takeTokensWithoutAdministration } from './store/tokens.ts';
 import { ensureDefaultWorkspace } from './store/workspaces.ts';
 import type { TermSettings } from './term-parts.ts';
 
+/** Time for the last export of the coordinator's own metrics, ms. */
+const LAST_EXPORT_MS = 2_000;
+
 export type CoordinatorParts = {
-  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken'> &
+  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies'> &
     TermSettings & {
       databasePath: string;
       tls: TlsFiles | null;
@@ -40,11 +48,15 @@ export type CoordinatorParts = {
   operator: OperatorValues;
   /** What is set about the export of metrics. */
   exports: ExportSettings;
+  /** How the coordinator's own metrics are exported; null: they are not. */
+  ownExport: OwnExportSettings | null;
   /** A connected bus. The coordinator closes it at the end. */
   bus: Bus;
   streams: ResultStreams;
   clock: Clock;
   log: Logger;
+  /** The last errors of `log`; left out: they are not kept. */
+  recentErrors?: () => readonly RecentError[];
   /** Variables that `${env.NAME}` in the declared file inserts. */
   environment: Readonly<Record<string, string | undefined>>;
 };
@@ -58,6 +70,7 @@ export class Coordinator {
   readonly #parts: CoordinatorParts;
   readonly #started: StartedParts;
   #leading: Leading | null = null;
+  #ownExport: OwnExport | null = null;
   #starting: Promise<{ url: string }> | null = null;
   #stopping: Promise<void> | null = null;
 
@@ -113,6 +126,8 @@ export class Coordinator {
 
   async #start(): Promise<{ url: string }> {
     const { config, operator, exports, bus, streams, clock, log, environment } = this.#parts;
+    // What is exported last is on its way while the other parts stop, and is awaited at the end.
+    this.#started.add('last export of own metrics', () => this.#ownExport?.stop(LAST_EXPORT_MS));
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());
@@ -123,7 +138,7 @@ export class Coordinator {
     );
     await checkSecretKey(store, secrets);
     await resealWhereDue(store, secrets, log);
-    const { jobKey } = await loadInstallation(store, secrets);
+    const { id: installationId, jobKey } = await loadInstallation(store, secrets);
     const now = Math.floor(clock.wall());
     const workspaceId = await ensureDefaultWorkspace(store, now);
     const tokens = await Tokens.load(store);
@@ -140,21 +155,53 @@ export class Coordinator {
     await sayLostAdministration(store, log);
 
     const shared = { config, operator, store, secrets, clock, log };
-    const leading = new Leading({ ...shared, exports, jobKey, workspaceId, bus, streams, environment });
+    const leading = new Leading({
+      ...shared,
+      exports,
+      installationId,
+      jobKey,
+      workspaceId,
+      bus,
+      streams,
+      environment,
+    });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());
     const { dispatching } = await leading.start();
     const serving = new Serving({
       ...shared,
+      recentErrors: this.#parts.recentErrors,
       tokens,
       effects: leading,
       live: () => leading.live,
       isLeading: () => leading.isLeading,
-      isConnected: () => bus.isConnected,
+      bus,
+      databasePath: config.databasePath,
     });
     this.#started.add('serving', () => serving.stop());
     const [listening] = await Promise.all([serving.start(), dispatching]);
+    this.#exportOwnMetrics(serving);
     return listening;
+  }
+
+  #exportOwnMetrics(serving: Serving): void {
+    const { config, ownExport: settings, clock, log } = this.#parts;
+    const ownExport = new OwnExport({
+      settings,
+      resource: {
+        'service.name': 'svc-coordinator',
+        'service.version': VERSION,
+        'service.instance.id': `${hostname()}:${config.listen.port}`,
+      },
+      measurements: () => serving.measurements(),
+      ca: config.probeCa ?? [],
+      proxyFor: proxyFor(config.channelProxy?.reveal(), config.noProxy),
+      clock,
+      log,
+    });
+    this.#ownExport = ownExport;
+    this.#started.add('own metrics', () => void ownExport.stop(LAST_EXPORT_MS));
+    ownExport.start();
   }
 
   async #stop(): Promise<void> {
@@ -174,9 +221,4 @@ async function sayLostAdministration(store: Store, log: Logger): Promise<void> {
     { tokens: count },
     'API tokens of scope write cannot manage tokens any more: use a token of scope admin. The token of SVC_API_TOKEN has that scope and can give it to others',
   );
-}
-
-/** Path of the SQLite file: from `SVC_DATABASE_URL`, or in the data folder. */
-export function databasePathOf(databaseUrl: Secret | undefined, dataDir: string): string {
-  return databaseUrl === undefined ? join(dataDir, 'svc.db') : databaseUrl.reveal().slice('sqlite:'.length);
 }

@@ -1,10 +1,14 @@
+import { join } from 'node:path';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
+import { OWN_METRICS_SETTINGS } from '@svc/shared/own-metrics/settings.ts';
 import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import {
   bearerToken,
   cidrList,
+  hostList,
   listenAddress,
   onOff,
   urlOf,
@@ -47,6 +51,13 @@ export const COORDINATOR_SETTINGS = {
     description: 'address under which people reach the coordinator; links use it',
     defaultShown: 'http://<listen>, with TLS https://<listen>',
     schema: urlOf(['http:', 'https:']).optional(),
+  },
+  trustedProxies: {
+    name: 'SVC_TRUSTED_PROXIES',
+    description:
+      'CIDRs of the proxies in front of the API: their X-Forwarded-For names the sender of a request, for the audit trail and for the limit of failed requests',
+    default: '',
+    schema: cidrList,
   },
   dataDir: {
     name: 'SVC_DATA_DIR',
@@ -105,6 +116,13 @@ export const COORDINATOR_SETTINGS = {
     default: '',
     schema: cidrList,
   },
+  chatHosts: {
+    name: 'SVC_CHAT_HOSTS',
+    description:
+      "hosts that chat channels may post to beside their vendors', with commas between them; * for any",
+    default: '',
+    schema: hostList,
+  },
   ...TRUST_SETTINGS,
   channelProxy: {
     name: 'SVC_CHANNEL_PROXY',
@@ -114,6 +132,7 @@ export const COORDINATOR_SETTINGS = {
   },
   ...NO_PROXY_SETTINGS,
   ...OTLP_SETTINGS,
+  ...OWN_METRICS_SETTINGS,
   ...CHANNEL_OPERATOR_SETTINGS,
   retentionDays: {
     name: 'SVC_RESULT_RETENTION_DAYS',
@@ -136,3 +155,8 @@ export const COORDINATOR_SETTINGS = {
 } as const satisfies SettingsTable;
 
 export type CoordinatorConfig = SettingsOf<typeof COORDINATOR_SETTINGS>;
+
+/** Path of the SQLite file: from `SVC_DATABASE_URL`, or in the data folder. */
+export function databasePathOf(databaseUrl: Secret | undefined, dataDir: string): string {
+  return databaseUrl === undefined ? join(dataDir, 'svc.db') : databaseUrl.reveal().slice('sqlite:'.length);
+}

@@ -4,8 +4,9 @@ import type { Distribution } from '@svc/shared/metrics/distribution.ts';
 import { EXPORT_COUNTERS, EXPORT_GAUGES } from '@svc/shared/metrics/export-instruments.ts';
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { RECORDING_COUNTERS, RECORDING_GAUGES } from '@svc/shared/metrics/recording-instruments.ts';
-import type { ValuesOf } from '@svc/shared/metrics/totals.ts';
+import { seriesOf, type ValuesOf } from '@svc/shared/metrics/totals.ts';
 import type { Dispatch } from './dispatch/dispatch.ts';
+import { regionGauges } from './dispatch/region-gauges.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
 import type { States } from './evaluation/state.ts';
 import type { MetricsExport } from './export/metrics-export.ts';
@@ -33,12 +34,13 @@ type Sources = {
  */
 export function leadingMeasurements(sources: Sources, startedAt: number): Measurement[] {
   const { dispatch, deliverer, metricsExport } = sources;
-  const { lanes, sending } = deliverer.gauges;
+  const { lanes, sending, ageMs } = deliverer.gauges;
   return [
     ...measurementsOf(DISPATCH_COUNTERS, dispatch.counters, startedAt),
     ...measurementsOf(
       DISPATCH_GAUGES,
       {
+        ...regionGauges(dispatch),
         jobsInFlight: dispatch.inFlight,
         agentsSick: dispatch.agents.sick,
         regionsMuted: dispatch.muted.length,
@@ -48,7 +50,7 @@ export function leadingMeasurements(sources: Sources, startedAt: number): Measur
     ...measurementsOf(RECORDING_COUNTERS, recordingCounters(sources), startedAt),
     ...measurementsOf(RECORDING_GAUGES, recordingGauges(sources), startedAt),
     ...measurementsOf(DELIVERY_COUNTERS, deliverer.counters, startedAt),
-    ...measurementsOf(DELIVERY_GAUGES, { lanes, sending }, startedAt),
+    ...measurementsOf(DELIVERY_GAUGES, { lanes, sending, age: ageMs / 1_000 }, startedAt),
     ...measurementsOf(EXPORT_COUNTERS, { points: { ...metricsExport.points } }, startedAt),
     ...measurementsOf(EXPORT_GAUGES, exportGauges(metricsExport), startedAt),
   ];
@@ -67,6 +69,7 @@ function recordingCounters({
 }: Sources): ValuesOf<typeof RECORDING_COUNTERS> {
   const { counts, dropped } = recorder;
   return {
+    batches: counts.batches,
     results: { new: counts.results - counts.duplicates, repeated: counts.duplicates },
     resultsDropped: {
       malformed: consumer.dropped['malformed-result'],
@@ -100,6 +103,15 @@ function recordingGauges({
     monitors: byStatus,
     backlogEvents: events,
     backlogAge: Math.max(oldestMs, consumer.lagMs) / 1_000,
+    acceptsWrites: Number(!recorder.isFailing),
+    streamBytes: seriesOf(
+      RECORDING_GAUGES.streamBytes,
+      consumer.streamSizes.map(({ region, bytes }) => [{ region }, bytes]),
+    ),
+    streamLimit: seriesOf(
+      RECORDING_GAUGES.streamLimit,
+      consumer.streamSizes.map(({ region, maxBytes }) => [{ region }, maxBytes]),
+    ),
     rollupsBehind: rollups.behindMs / 1_000,
   };
 }

@@ -6,15 +6,18 @@ import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
+import { otlpWarnings } from '@svc/shared/otlp/without-effect.ts';
+import { isExportOff, ownExportOf } from '@svc/shared/own-metrics/settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
+import { RecentErrors } from '@svc/shared/recent-errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { fileVariantOf } from '@svc/shared/setting-names.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import type { TlsFiles } from './api/tls-files.ts';
-import { Coordinator, databasePathOf } from './app.ts';
-import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
+import { Coordinator } from './app.ts';
+import { COORDINATOR_SETTINGS, type CoordinatorConfig, databasePathOf } from './config.ts';
 import { DeclarationError } from './declare/located-error.ts';
 import { exportSettingsOf } from './export/export-settings.ts';
 import { operatorTokens } from './operator-tokens.ts';
@@ -42,8 +45,9 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
   const settings = settingsOfProcess(COORDINATOR_SETTINGS, checkNatsSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
-  const log = createLogger('coordinator', config.logLevel);
-  for (const warning of warnings) log.warn(warning);
+  const errors = new RecentErrors();
+  const log = createLogger('coordinator', config.logLevel, errors);
+  for (const warning of [...warnings, ...otlpWarnings(process.env)]) log.warn(warning);
   if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
 
   let coordinator: Coordinator | null = null;
@@ -62,7 +66,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
   try {
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
     const keys = await keysOf(config);
-    coordinator = await createCoordinator(config, keys, log);
+    coordinator = await createCoordinator(config, keys, log, errors);
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
     // Everything is encrypted with the new key by now.
@@ -88,6 +92,7 @@ async function createCoordinator(
   config: CoordinatorConfig,
   { key: secretKey, previous: previousSecretKey }: SecretKeys,
   log: ReturnType<typeof createLogger>,
+  errors: RecentErrors,
 ): Promise<Coordinator> {
   const [bus, apiTokens] = await Promise.all([
     connectBus({
@@ -115,11 +120,13 @@ async function createCoordinator(
         (config.apiToken === undefined ? join(config.dataDir, API_TOKEN_FILE) : null),
     },
     operator: config,
-    exports: exportSettingsOf(config),
+    exports: { ...exportSettingsOf(config), ...(isExportOff(config) ? { fallback: null } : {}) },
+    ownExport: ownExportOf(config),
     bus,
     streams: new NatsResultStreams(bus),
     clock: systemClock,
     log,
+    recentErrors: () => errors.list(),
     environment: process.env,
   });
 }

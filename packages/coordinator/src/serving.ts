@@ -1,10 +1,15 @@
 import { basename } from 'node:path';
+import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
+import { createEgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { LoopDelay } from '@svc/shared/metrics/loop-delay.ts';
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
 import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
+import type { RecentError } from '@svc/shared/recent-errors.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import { createApiCounters } from './api/api-counters.ts';
 import { type Api, createApi } from './api/server.ts';
 import type { TlsFiles } from './api/tls-files.ts';
@@ -13,13 +18,18 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { Reading } from './configuration/reading.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { type Live, servedLive } from './live.ts';
+import { urlRules } from './notify/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './notify/sender.ts';
+import { FileSizes } from './store/file-sizes.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
 
 export type ServingParts = {
-  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'config'> & {
+  readonly config: Pick<
+    CoordinatorConfig,
+    'listen' | 'metricsToken' | 'config' | 'channelEgressAllow' | 'trustedProxies' | 'chatHosts'
+  > & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
   };
@@ -33,7 +43,11 @@ export type ServingParts = {
   /** The present or last known live state. */
   readonly live: () => Live | null;
   readonly isLeading: () => boolean;
-  readonly isConnected: () => boolean;
+  readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
+  /** Path of the database file. */
+  readonly databasePath: string;
+  /** The last errors of the log; left out: they are not kept. */
+  readonly recentErrors?: (() => readonly RecentError[]) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -49,31 +63,37 @@ export class Serving {
   readonly #live: Live;
   /** Epoch ms. */
   readonly #startedAt: number;
+  readonly #loopDelay = new LoopDelay();
+  readonly #fileSizes: FileSizes;
   #cancelSaving: () => void = () => {};
+  #stopCounting: () => void = () => {};
 
   constructor(parts: ServingParts) {
     this.#parts = parts;
-    const { config, operator, store, secrets, tokens, effects, live, isLeading, isConnected, clock, log } =
-      parts;
+    const { config, operator, store, secrets, tokens, effects, live, isLeading, bus, clock, log } = parts;
     this.#startedAt = clock.wall();
+    this.#fileSizes = new FileSizes(parts.databasePath, clock);
     const declaredFile = config.config === undefined ? undefined : basename(config.config);
+    const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
     const served = servedLive(live, isLeading, clock);
     this.#live = served;
     this.#api = createApi({
       listen: config.listen,
       publicUrl: config.publicUrl,
+      trustedProxies: config.trustedProxies,
       tls: config.tls,
       store,
       secrets,
       reading: new Reading(store, secrets),
       tokens,
       declaredFile,
-      configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, clock }),
-      channelProblem: channelProblems(operator),
+      configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
+      channelProblem: channelProblems({ operator, urls: urlRules(config) }),
       ...served,
       counters: this.#counters,
       measurements: () => this.measurements(),
-      readiness: () => ({ nats: isConnected(), database: served.isRecording() }),
+      readiness: () => ({ nats: bus.isConnected, database: served.isRecording() }),
+      recentErrors: parts.recentErrors,
       metricsToken: config.metricsToken ?? null,
       clock,
       log,
@@ -82,26 +102,46 @@ export class Serving {
 
   /** Starts to listen. Rejects when that is impossible at the address. */
   start(): Promise<{ url: string }> {
-    const { clock } = this.#parts;
+    const { bus, clock } = this.#parts;
+    this.#loopDelay.start();
+    this.#fileSizes.start();
+    this.#stopCounting = bus.onConnection((isConnected) => {
+      if (!isConnected) this.#counters.disconnects += 1;
+    });
     this.#cancelSaving = clock.every(SAVE_USES_EVERY_MS, () => void this.#saveUses());
     return this.#api.start();
   }
 
   async stop(): Promise<void> {
     this.#cancelSaving();
+    this.#stopCounting();
+    this.#fileSizes.stop();
+    this.#loopDelay.stop();
     await this.#api.stop();
     await this.#saveUses();
   }
 
   /** Everything that the coordinator reports about itself now, for every export. */
   measurements(): Measurement[] {
-    const { isLeading, isConnected } = this.#parts;
-    const gauges = { leading: Number(isLeading()), natsConnected: Number(isConnected()) };
+    const { isLeading, bus } = this.#parts;
+    const { sizes } = this.#fileSizes;
+    const gauges = {
+      leading: Number(isLeading()),
+      databaseBytes: sizes?.file ?? Number.NaN,
+      journalBytes: sizes?.journal ?? Number.NaN,
+      freeBytes: sizes?.free ?? Number.NaN,
+      natsConnected: Number(bus.isConnected),
+    };
     return [
       ...this.#live.measurements(),
       ...measurementsOf(API_COUNTERS, this.#counters, this.#startedAt),
       ...measurementsOf(SERVING_GAUGES, gauges, this.#startedAt),
-      ...processMeasurements(),
+      ...processMeasurements({
+        role: 'coordinator',
+        version: VERSION,
+        loopDelay: this.#loopDelay.values,
+        startedAt: this.#startedAt,
+      }),
     ];
   }
 

@@ -18,11 +18,14 @@ import type { Backlog } from './domain/admission.ts';
 import { States } from './evaluation/state.ts';
 import type { ExportSettings } from './export/export-settings.ts';
 import { MetricsExport } from './export/metrics-export.ts';
+import { urlRules } from './notify/declared-urls.ts';
 import { Deliverer } from './notify/deliverer.ts';
 import { closesIncidents } from './notify/registry.ts';
 import { createSender, type OperatorValues } from './notify/sender.ts';
 import { storedChannels } from './notify/stored-channels.ts';
 import { createHttpPost } from './outgoing/http-post.ts';
+import { createSendMail } from './outgoing/smtp/mail.ts';
+import { loadNodemailer } from './outgoing/smtp/nodemailer.ts';
 import { BacklogHold } from './recording/backlog-hold.ts';
 import { ResultConsumer } from './recording/consumer.ts';
 import { ReadingProgress } from './recording/reading-progress.ts';
@@ -31,6 +34,7 @@ import { timedStore } from './recording/timed-store.ts';
 import { BelievedClock } from './retention/believed-clock.ts';
 import { Retention } from './retention/retention.ts';
 import { DATED_BACK_MS, Rollups } from './rollups/rollups.ts';
+import { incidentKeys } from './store/installation.ts';
 import { createRecordingStore } from './store/recording-store.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
@@ -41,6 +45,7 @@ export type TermSettings = Pick<
   | 'config'
   | 'allowsDelete'
   | 'channelEgressAllow'
+  | 'chatHosts'
   | 'probeCa'
   | 'channelProxy'
   | 'noProxy'
@@ -55,6 +60,8 @@ export type TermParts = {
   readonly exports: ExportSettings;
   readonly store: Store;
   readonly secrets: Secrets;
+  /** Tells this installation from others: see {@link Installation}. */
+  readonly installationId: string;
   /** Signs the tokens of jobs, 32 bytes. */
   readonly jobKey: Secret<Uint8Array>;
   /** The workspace that the declared file declares. */
@@ -101,6 +108,8 @@ type Loaded = {
  * @throws StoreError
  */
 export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
+  // The first mail must not hold the thread that schedules.
+  if (parts.operator.smtpUrl !== undefined) await loadNodemailer();
   const loaded = await load(parts);
   const { store, clock, log, config } = parts;
   const { monitors, slotClock, believed } = loaded;
@@ -177,7 +186,7 @@ async function load({ store, secrets, clock, log }: TermParts): Promise<Loaded> 
 }
 
 function createRecorder(
-  { store, secrets, clock, log }: TermParts,
+  { store, secrets, installationId, clock, log }: TermParts,
   { monitors, slotClock, presence }: Loaded,
   parts: {
     readonly states: States;
@@ -207,6 +216,7 @@ function createRecorder(
     slotClock,
     log,
     newKey: randomUUID,
+    newIncidentKey: incidentKeys(installationId),
     closesIncidents,
     exports: parts.metricsExport,
     onRead: (result) => backlogHold.read(result),
@@ -248,19 +258,26 @@ function createDeliverer(
   { config, operator, store, secrets, clock, log }: TermParts,
   workspaceOf: (monitorId: number) => number | null,
 ): Deliverer {
-  const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
-  const post = createHttpPost({
+  const urls = urlRules(config);
+  const toOperator = createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] });
+  const posting = {
     clock,
-    guard,
     ca: config.probeCa ?? [],
     proxyFor: proxyFor(config.channelProxy?.reveal(), config.noProxy),
-  });
+  };
   return new Deliverer({
     store,
     secrets,
     clock,
     log,
-    send: createSender({ post, operator }),
+    send: createSender({
+      post: createHttpPost({ ...posting, guard: urls.guard }),
+      operatorPost: createHttpPost({ ...posting, guard: toOperator }),
+      sendMail: createSendMail({ clock, ca: posting.ca }),
+      publicUrl: config.publicUrl,
+      operator,
+      urls,
+    }),
     source: storedChannels(store, secrets),
     workspaceOf,
   });

@@ -1,3 +1,4 @@
+import { createEgressGuard } from '@svc/shared/egress.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { ChangeApplier } from './configuration/change-applier.ts';
@@ -6,6 +7,7 @@ import { StoredConfiguration } from './configuration/transactions.ts';
 import { DeclaredFile } from './declare/declared-file.ts';
 import type { Live } from './live.ts';
 import { leadingMeasurements } from './metrics.ts';
+import { urlRules } from './notify/declared-urls.ts';
 import { createManualDeliveries } from './notify/manual-deliveries.ts';
 import { channelProblems } from './notify/sender.ts';
 import { logTransitions } from './recording/transition-log.ts';
@@ -152,7 +154,8 @@ export class Term {
   async #declare(effects: ChangeEffects): Promise<void> {
     const { config, store, secrets, workspaceId, environment, clock, log } = this.#parts;
     this.#mustGoOn();
-    const configuration = new StoredConfiguration({ store, secrets, effects, clock });
+    const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
+    const configuration = new StoredConfiguration({ store, secrets, effects, guard, clock });
     if (config.config === undefined) {
       await configuration.releaseFileOwnership();
       this.#mustGoOn();
@@ -167,7 +170,7 @@ export class Term {
       secrets,
       env: environment,
       allowsDelete: config.allowsDelete,
-      channelProblem: channelProblems(this.#parts.operator),
+      channelProblem: channelProblems({ operator: this.#parts.operator, urls: urlRules(config) }),
       clock,
       log,
     });

@@ -126,7 +126,7 @@ export interface ResultStreams {
 /**
  * Most bytes that one reading may have asked for and not handled: one message of the largest size with its
  * headers and subjects. All 28 regions together stay below 8 MiB, above which a NATS server set up by
- * `deploy/nats` cuts a connection off.
+ * `svc region init` cuts a connection off.
  */
 export const READ_AHEAD_BYTES = 264 * 1_024;
 

@@ -19,6 +19,7 @@ const translated: [string, (address: string) => string][] = [
   ['IPv4-mapped', (address) => `::ffff:${address}`],
   ['IPv4-mapped, in hexadecimal', (address) => `::ffff:${groups(address)}`],
   ['NAT64', (address) => `64:ff9b::${groups(address)}`],
+  ['SIIT', (address) => `::ffff:0:${groups(address)}`],
   ['6to4', (address) => `2002:${groups(address)}::1`],
 ];
 

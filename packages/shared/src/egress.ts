@@ -89,6 +89,7 @@ const NOT_PUBLIC: readonly (readonly [cidr: string, name: string])[] = [
   ['203.0.113.0/24', 'documentation'],
   ['224.0.0.0/3', 'multicast and reserved'],
   ['::/96', 'unspecified, loopback and IPv4-compatible'],
+  ['::ffff:0:0:0/96', 'SIIT'],
   ['64:ff9b::/96', 'NAT64'],
   ['64:ff9b:1::/48', 'local NAT64'],
   ['100::/64', 'discard'],
@@ -164,7 +165,7 @@ function formsOf(address: Address): Address[] {
   // The kernel dials ::ffff:a.b.c.d as a.b.c.d, so there is no IPv6 form to judge.
   if (address.isIPv4MappedAddress()) return formsOf(address.toIPv4Address());
   const bytes = address.toByteArray();
-  if (covers(NAT64, address)) return [address, new ipaddr.IPv4(bytes.slice(12))];
+  if (covers(NAT64, address) || covers(SIIT, address)) return [address, new ipaddr.IPv4(bytes.slice(12))];
   if (covers(SIX_TO_FOUR, address)) return [address, new ipaddr.IPv4(bytes.slice(2, 6))];
   return [address];
 }
@@ -204,4 +205,6 @@ function networkOf(address: Address, prefix: number): Address {
 }
 
 const NAT64 = parseRule('64:ff9b::/96');
+// RFC 2765, section 2.1: ::ffff:0:a.b.c.d. Translators of today use other prefixes, but some still know it.
+const SIIT = parseRule('::ffff:0:0:0/96');
 const SIX_TO_FOUR = parseRule('2002::/16');

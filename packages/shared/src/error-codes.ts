@@ -20,6 +20,13 @@ const PROCESS_CODES = {
   'secrets-hidden': 'The export needs secrets, and the token may not read them.',
   'not-exportable': 'The API answered with an object that this version cannot export.',
   'not-taken': 'An OTLP endpoint did not accept the metrics of a test.',
+  'bad-nats-key': 'A text that should be the seed of a NATS key is none.',
+  'nats-unreachable': 'The NATS server of the settings cannot be reached, or not with TLS.',
+  'nats-refused': 'The NATS server does not know the key, the user or the token of the settings.',
+  'nats-configuration': 'The NATS server refuses its configuration.',
+  'no-answer': 'Another machine did not answer a command in time.',
+  'not-healthy': 'A command has found something that does not work. It says what.',
+  'bad-backup': 'A backup cannot be used: it is damaged, not complete, or of another program.',
   'build-failed': 'A bundle or package could not be built.',
 } as const;
 
@@ -50,6 +57,7 @@ const STORE_CODES = {
 /** Codes of the coordinator's own work. */
 const COORDINATOR_CODES = {
   'invalid-reference': 'An attribute names a resource that does not exist or has the wrong kind.',
+  'denied-endpoint': 'The operator does not let svc connect to the place that an attribute names.',
   immutable: 'The attribute cannot change after the resource was created.',
   'not-leading': 'This coordinator does not lead at this moment.',
   'not-running': 'The coordinator is not running.',
@@ -58,6 +66,7 @@ const COORDINATOR_CODES = {
   'too-many-runs': 'Too many checks are being run by hand at once.',
   'job-key': 'The key that signs jobs has a wrong length.',
   'post-aborted': 'A request to a receiver of alerts was cancelled.',
+  'mail-stopped': 'The sending of a mail was cancelled.',
   'not-exported': 'The monitor has no endpoint that its metrics are exported to.',
   'export-unavailable': 'The export of metrics does not run at this moment.',
   'proxy-failed': 'The proxy for alerts cannot be reached, or opens no tunnel.',

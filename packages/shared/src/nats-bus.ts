@@ -61,6 +61,17 @@ export type BusParts = {
  * operator may be replacing keys.
  */
 export async function connectBus(parts: BusParts): Promise<NatsBus> {
+  const connectionOptions = connectionOptionsOf(parts);
+  const connected = explainWaiting(connectionOptions, shownServers(parseNatsServers(parts.url)), parts.log);
+  try {
+    return new NatsBus(await connect(connectionOptions), connectionOptions, parts.log);
+  } finally {
+    connected();
+  }
+}
+
+/** For this module and `nats-trial.ts`. */
+export function connectionOptionsOf(parts: Omit<BusParts, 'log'>): ConnectionOptions {
   const servers = parseNatsServers(parts.url);
   const connectionOptions: ConnectionOptions = {
     servers: [...servers.addresses],
@@ -80,12 +91,7 @@ export async function connectBus(parts: BusParts): Promise<NatsBus> {
   };
   const authenticator = authenticatorOf(parts);
   if (authenticator !== null) connectionOptions.authenticator = authenticator;
-  const connected = explainWaiting(connectionOptions, shownServers(servers), parts.log);
-  try {
-    return new NatsBus(await connect(connectionOptions), connectionOptions, parts.log);
-  } finally {
-    connected();
-  }
+  return connectionOptions;
 }
 
 /** Time after which a first connection that is still missing is explained, ms. */
@@ -109,7 +115,7 @@ function explainWaiting(connectionOptions: ConnectionOptions, servers: string, l
     } catch (error) {
       if (isOver) return;
       hasExplained = true;
-      log.warn({ servers, error: explained(error) }, 'waiting for NATS');
+      log.warn({ servers, error: explainedFailure(error) }, 'waiting for NATS');
     }
     if (!isOver) timer = setTimeout(() => void explain(), EXPLAIN_EVERY_MS).unref();
   };
@@ -121,7 +127,8 @@ function explainWaiting(connectionOptions: ConnectionOptions, servers: string, l
   };
 }
 
-function explained(error: unknown): string {
+/** Why a connection failed, for people. */
+export function explainedFailure(error: unknown): string {
   if (error instanceof NatsError && error.code === ErrorCode.ServerOptionNotAvailable) {
     return 'the server does not offer TLS, or a proxy in between removes it; a tls:// URL needs TLS';
   }
@@ -154,7 +161,7 @@ function credentialsOf({ credentials }: NatsServers): Pick<ConnectionOptions, 'u
   return { user: credentials.user, pass: credentials.password };
 }
 
-function authenticatorOf(parts: BusParts): Authenticator | null {
+function authenticatorOf(parts: Pick<BusParts, 'credentialsFile' | 'nkeySeed'>): Authenticator | null {
   const text = new TextEncoder();
   if (parts.credentialsFile !== undefined) return credsAuthenticator(readFileSync(parts.credentialsFile));
   if (parts.nkeySeed !== undefined) return nkeyAuthenticator(text.encode(parts.nkeySeed.reveal()));

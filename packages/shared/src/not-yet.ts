@@ -16,34 +16,12 @@ export type NotYet = {
  *
  * Where one of them is set, the API, the log at the start, the report of the declared file and Terraform
  * warn, and the reference is marked. Delete a line here when its function works; that ends all warnings.
- * Channels that cannot send have a state of their own (`failing`).
  */
 export const NOT_YET: readonly NotYet[] = [
   {
     reason: 'serves no status pages',
     resources: ['svc_status_page', 'svc_status_page_component', 'svc_status_page_component_group'],
   },
-  { reason: 'sends no e-mail', settings: ['SVC_SMTP_URL', 'SVC_MAIL_FROM'] },
-  {
-    reason: 'sends nothing over Twilio',
-    settings: [
-      'SVC_TWILIO_ACCOUNT_SID',
-      'SVC_TWILIO_AUTH_TOKEN',
-      'SVC_TWILIO_SMS_FROM',
-      'SVC_TWILIO_WHATSAPP_FROM',
-      'SVC_TWILIO_CONTENT_SID_ERROR',
-      'SVC_TWILIO_CONTENT_SID_DEGRADED',
-      'SVC_TWILIO_CONTENT_SID_RECOVERED',
-      'SVC_TWILIO_CONTENT_SID_TEST',
-      'SVC_TWILIO_BASE_URL',
-    ],
-  },
-  { reason: 'sends nothing over Telegram', settings: ['SVC_TELEGRAM_BOT_TOKEN', 'SVC_TELEGRAM_BASE_URL'] },
-  {
-    reason: 'has no channels to incident services',
-    settings: ['SVC_INCIDENT_A_BASE_URL', 'SVC_INCIDENT_B_US_BASE_URL', 'SVC_INCIDENT_B_EU_BASE_URL'],
-  },
-  { reason: 'has no channels to push services', settings: ['SVC_PUSH_A_BASE_URL'] },
 ];
 
 /** The settings that nothing reads yet, each with the reason. */

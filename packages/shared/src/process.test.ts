@@ -7,13 +7,13 @@ afterEach(() => vi.unstubAllEnvs());
 test('a process warns of names that nobody knows, and of settings that nothing reads yet', () => {
   vi.stubEnv('SVC_REGION', 'hosta-fra');
   vi.stubEnv('SVC_REGOIN', 'hosta-fra');
-  vi.stubEnv('SVC_TELEGRAM_BOT_TOKEN', 'hush');
+  vi.stubEnv('SVC_TWILIO_AUTH_TOKEN', 'hush');
   const table = { region: { name: 'SVC_REGION', description: 'a region', schema: z.string() } } as const;
   expect(settingsOfProcess(table)).toEqual({
     values: { region: 'hosta-fra' },
     warnings: [
       'SVC_REGOIN is not a setting of svc; did you mean SVC_REGION?',
-      'SVC_TELEGRAM_BOT_TOKEN has no effect yet: this version sends nothing over Telegram',
+      'SVC_TWILIO_AUTH_TOKEN has no effect yet: this version sends nothing over Twilio',
     ],
   });
 });

@@ -1,8 +1,9 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseCidrList } from './egress.ts';
 import { messageOf } from './errors.ts';
+import { Secret } from './secret.ts';
 
 /** Schemas for the text of environment variables. Add `.optional()` where the variable may be unset. */
 
@@ -68,6 +69,26 @@ export const certificateFile = z.string().transform((path, context) =>
   }),
 );
 
+/** The path of a file with a private key in PEM, without a passphrase. The file is read at once; the value is secret. */
+export const privateKeyFile = z.string().transform((path, context) =>
+  orProblem(context, () => {
+    const text = readFileSync(path, 'latin1');
+    // Its own message may say what the file holds.
+    if (!isPrivateKey(text))
+      throw new TypeError('names a file without a PEM key, or one that asks for a passphrase');
+    return new Secret(text);
+  }),
+);
+
+function isPrivateKey(text: string): boolean {
+  try {
+    createPrivateKey(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * A token that a header can carry after `Bearer ` (RFC 9110, section 5.5). With any other value every request
  * would be refused.
@@ -85,3 +106,16 @@ export function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T 
     return z.NEVER;
   }
 }
+
+/** Hosts between commas, as URLs have them: in lower case, names in ASCII, IPv6 addresses in brackets. `*` stays. */
+export const hostList = commaList.transform((hosts, context) =>
+  orProblem(context, () =>
+    hosts.map((host) => {
+      const url = host === '*' || /[/?#@\\\s]/.test(host) ? null : URL.parse(`http://${host}`);
+      if (host !== '*' && (url === null || url.port !== '' || /:\d*$/.test(host))) {
+        throw new TypeError(`"${host}" is not a host: write names without a scheme or a port, or *`);
+      }
+      return url?.hostname ?? host;
+    }),
+  ),
+);

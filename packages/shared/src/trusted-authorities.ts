@@ -1,4 +1,8 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import type { Secret } from './secret.ts';
+
+/** What a client shows of itself to servers that ask for it, in PEM. */
+export type ClientIdentity = { readonly cert: string; readonly key: Secret<string> };
 
 /**
  * The authorities that connections trust: Node's (its own list, `NODE_EXTRA_CA_CERTS`, and with
@@ -7,9 +11,10 @@ import { createSecureContext, getCACertificates, type SecureContext } from 'node
  * Create it once. It takes some 30 ms without further authorities and some 200 ms with them, because the
  * whole list is read again.
  */
-export function trustedContext(further: readonly string[] = []): SecureContext {
-  if (further.length === 0) return createSecureContext();
-  return createSecureContext({ ca: [...new Set([...getCACertificates('default'), ...further])] });
+export function trustedContext(further: readonly string[] = [], identity?: ClientIdentity): SecureContext {
+  const own = identity === undefined ? {} : { cert: identity.cert, key: identity.key.reveal() };
+  if (further.length === 0) return createSecureContext(own);
+  return createSecureContext({ ...own, ca: [...new Set([...getCACertificates('default'), ...further])] });
 }
 
 const SYSTEM_STORE_FLAGS = ['--use-system-ca', '--use-openssl-ca'];

@@ -3,6 +3,9 @@ import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import type { ReceivedRequest } from '../../support/receiver.ts';
 
+/** Verdict per status code, where the body is not the vendor's. */
+export type Verdicts = Readonly<Record<number, SendOutcome>>;
+
 /** What a kind of channel promises, beside what all of them do. */
 export type Case<K extends ChannelKind> = {
   settings(receiverUrl: string): ChannelSettings[K];
@@ -16,6 +19,11 @@ export type Case<K extends ChannelKind> = {
   readonly payload: unknown;
   /** Reads a body that is no JSON. */
   bodyOf?(request: ReceivedRequest): unknown;
-  /** Verdict per status code. */
-  readonly verdicts: Readonly<Record<number, SendOutcome>>;
+  /** What the page of the kind shows of a request; without it its JSON. */
+  shownOf?(request: ReceivedRequest): unknown;
+  readonly verdicts: Verdicts;
+  /** The status of a success; without it 200. */
+  readonly taken?: number;
+  /** The body of a success; without it none. */
+  readonly takenBody?: string;
 };

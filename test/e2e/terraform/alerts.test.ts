@@ -34,7 +34,7 @@ type Alert = { status: string; cronTimestamp: number; monitor: { id: number; nam
 
 describeBothWays('from an apply to the alert', (way) => {
   test('alerts within a period of the apply, and changes count without a restart', {
-    timeout: 90_000,
+    timeout: 240_000,
   }, async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);

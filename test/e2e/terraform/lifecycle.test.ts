@@ -134,7 +134,7 @@ describeBothWays('the life of every resource', (way) => {
   });
   afterAll(() => workspace.dispose());
 
-  test('created, and nothing is left to do', { timeout: 60_000 }, async () => {
+  test('created, and nothing is left to do', { timeout: 180_000 }, async () => {
     await workspace.configure(configurationOf(bodies));
     expect(await workspace.validate()).toEqual([]);
     await applyForGood(workspace, configurationOf(bodies));
@@ -190,7 +190,7 @@ describeBothWays('the life of every resource', (way) => {
     await byCommand.dispose();
   });
 
-  test('destroyed, and nothing is left in the API', { timeout: 60_000 }, async () => {
+  test('destroyed, and nothing is left in the API', { timeout: 180_000 }, async () => {
     await destroy(workspace);
     for (const path of ['/v1/monitors', '/v1/notifications', '/v1/status-pages']) {
       expect((await api.call('GET', path)).body).toMatchObject({ total: 0 });

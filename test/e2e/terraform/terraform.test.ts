@@ -52,7 +52,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
   test.each(['-replace', 'taint'])(
     '%s of a monitor that a page and a channel use is one apply',
     {
-      timeout: 90_000,
+      timeout: 240_000,
     },
     async (way) => {
       const workspace = await overridden();
@@ -94,7 +94,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     },
   );
 
-  test('installed from a filesystem mirror with "~> 0.1"', { timeout: 90_000 }, async () => {
+  test('installed from a filesystem mirror with "~> 0.1"', { timeout: 240_000 }, async () => {
     const workspace = await open(byMirror(provider().mirror, '~> 0.1'));
     await workspace.configure(ONE);
     const first = await workspace.run('init', '-no-color', '-input=false');
@@ -114,13 +114,13 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect(refused.stderr.replace(/\s+/g, ' ')).toMatch(/no available releases match the given constraints/);
   });
 
-  test('by dev_overrides, a new process for each step', { timeout: 90_000 }, async () => {
+  test('by dev_overrides, a new process for each step', { timeout: 240_000 }, async () => {
     const workspace = await overridden();
     await applyForGood(workspace, ONE);
     await destroy(workspace);
   });
 
-  test('attached to a running provider, which outlives the commands', { timeout: 60_000 }, async () => {
+  test('attached to a running provider, which outlives the commands', { timeout: 180_000 }, async () => {
     const debug = await startDebugProvider(provider().command);
     onTestFinished(() => debug.stop());
     const workspace = await open(byReattach(debug.reattach));
@@ -129,7 +129,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect(process.kill(debug.pid, 0)).toBe(true);
   });
 
-  test('its schema has the marks of the specification', { timeout: 60_000 }, async () => {
+  test('its schema has the marks of the specification', { timeout: 180_000 }, async () => {
     const workspace = await overridden();
     await workspace.configure(ONE);
     const { stdout } = await workspace.run('providers', 'schema', '-json');
@@ -274,7 +274,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
   });
 
   test('Ctrl-C during an apply: what is made is kept, the rest is left, nothing runs on', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const proxy = await startFaultyProxy(api.url);
     const held = Promise.withResolvers<void>();
@@ -321,7 +321,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     await proxy.close();
   });
 
-  test('secrets are not shown in a plan', { timeout: 60_000 }, async () => {
+  test('secrets are not shown in a plan', { timeout: 180_000 }, async () => {
     const workspace = await overridden();
     await workspace.configure({
       resource: {

@@ -40,6 +40,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     periodMs: 30_000,
     regions: [FRA],
     version: 1,
+    degradedAtMs: 0,
     longestCheckMs: 1_000,
     activatedAt: 0,
     checkText: new Secret(JSON.stringify(CHECK)),

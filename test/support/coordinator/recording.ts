@@ -71,6 +71,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     periodMs: PERIOD,
     regions: THREE,
     version: 1,
+    degradedAtMs: 0,
     longestCheckMs: 10_000,
     activatedAt: 0,
     checkText: new Secret('{}'),
@@ -152,6 +153,7 @@ export class Recording {
       log,
       closesIncidents,
       newKey: () => `key-${++this.#keys}`,
+      newIncidentKey: () => `key-${++this.#keys}`,
       onRead: (result) => this.onRead(result),
       isHeld: (monitorId) => this.isHeld(monitorId),
       onDeclared: (id, monitor) => {

@@ -12,6 +12,8 @@ const WATCH = Symbol.for('svc.open-resources');
 // Test files that share a worker share what watches it, and each of them loads this file again.
 const watch: OpenResources = Reflect.get(globalThis, WATCH) ?? new OpenResources();
 Reflect.set(globalThis, WATCH, watch);
+// Node opens the standard input for the first module that imports all of `process`, as some of OpenTelemetry do.
+void process.stdin;
 const before = watch.now();
 
 afterAll(async () => {

@@ -139,7 +139,7 @@ export const transitionView = z
         reason: 'majority-failed',
         at: 1_767_225_600_412,
         slot: 1_767_225_600_000,
-        incident: '0b3c:12:1767225600000',
+        incident: '5f0c2a9be1d74836:12:7d9f3c52-0b1e-4a86-9c3d-2f6f0e8a1b47',
         until: null,
         slots: null,
         votes: [
@@ -231,7 +231,7 @@ export const deliveryView = z
           errorMessage: 'status code 503, expected 200',
           at: 1_767_225_600_412,
           reason: 'majority-failed',
-          incident: '0b3c:12:1767225600000',
+          incident: '5f0c2a9be1d74836:12:7d9f3c52-0b1e-4a86-9c3d-2f6f0e8a1b47',
           regions: [{ region: 'hosta-fra', outcome: 'failed' }],
         },
         attempts: [

@@ -2,6 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Sickness } from '@svc/shared/messages/heartbeat.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
+import type { RecentError } from '@svc/shared/recent-errors.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { Configuration } from '../configuration/configuration.ts';
@@ -31,6 +32,8 @@ export type ApiParts = {
   readonly maxConnections?: number;
   /** Address under which people reach the API. The OpenAPI document contains it. */
   readonly publicUrl: string;
+  /** CIDRs of the proxies whose `X-Forwarded-For` is believed; left out: none. */
+  readonly trustedProxies?: readonly string[];
   readonly store: Store;
   readonly secrets: Secrets;
   readonly reading: Reading;
@@ -51,6 +54,8 @@ export type ApiParts = {
   readonly counters: ApiCounters;
   /** The measurements that `/metrics` shows, `counters` included. */
   readonly measurements: () => readonly Measurement[];
+  /** The last errors of the log, the newest first; left out: they are not kept. */
+  readonly recentErrors?: (() => readonly RecentError[]) | undefined;
   /** Bearer token that /metrics requires; null: none. */
   readonly metricsToken: Secret | null;
   /** Rate of requests of one token. The default is 500 a second, 2,000 at once. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { instant } from './answers.ts';
+import { serviceStateView } from './service-state.ts';
 
 /** Schemas of the API's answers about the export over OTLP. Instants are texts; unset values are null. */
 
@@ -26,8 +27,8 @@ const endpointView = z.object({
 });
 export type EndpointView = z.infer<typeof endpointView>;
 
-export const systemView = z
-  .object({
+export const systemView = serviceStateView
+  .extend({
     export: z.object({ endpoints: z.array(endpointView) }).meta({
       description: 'The export over OTLP. Empty while nobody leads, and in its first second.',
     }),
@@ -35,6 +36,27 @@ export const systemView = z
   .meta({
     examples: [
       {
+        version: '0.1.0',
+        leading: true,
+        parts: { nats: true, database: true },
+        monitors: { active: 118, degraded: 1, error: 1, unknown: 0 },
+        queues: {
+          jobs_in_flight: 12,
+          events: 0,
+          results_age_seconds: 0.2,
+          deliveries: 0,
+          rollups_behind_seconds: 3_900,
+        },
+        streams: [{ region: 'hosta-fra', bytes: 81_920, max_bytes: 715_827_882 }],
+        errors: [
+          {
+            message: 'a region that monitors declare has lost its last agent',
+            detail: 'region=hosta-fra',
+            count: 1,
+            first_at: '2026-11-22T10:00:00.000Z',
+            last_at: '2026-11-22T10:00:00.000Z',
+          },
+        ],
         export: {
           endpoints: [
             {

@@ -4,7 +4,7 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
 import { answerText } from './answer-text.ts';
-import { countAnswer } from './api-counters.ts';
+import { type CountedEndpoint, countAnswer, countRequest, NO_ENDPOINT } from './api-counters.ts';
 import type { ApiParts } from './api-parts.ts';
 import type { AuditTrail } from './audit.ts';
 import { type Bodies, NO_BODY } from './bodies.ts';
@@ -15,7 +15,7 @@ import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
 import { isExpectedHost, isLoopbackHost } from './host-check.ts';
 import { openApi } from './openapi.ts';
-import { peerOf } from './peers.ts';
+import { createPeerOf } from './peers.ts';
 import { invalid, Problem, problemOf } from './problem.ts';
 import { RequestAudit } from './request-audit.ts';
 import { readBodyText } from './request-body.ts';
@@ -27,6 +27,7 @@ type Variables = {
   workspaceId: number | null;
   audit: RequestAudit | null;
   detail: string | null;
+  endpoint: CountedEndpoint;
 };
 type ApiContext = Context<{ Variables: Variables }>;
 
@@ -40,6 +41,7 @@ export function createApp(
   const app = new Hono<{ Variables: Variables }>();
   const admission = new RequestGate(parts);
   const isHostChecked = isLoopbackHost(parts.listen.host);
+  const peerOf = createPeerOf(parts.trustedProxies ?? []);
 
   app.use(async (context, next) => {
     const startedAt = clock.monotonic();
@@ -50,13 +52,16 @@ export function createApp(
     context.set('workspaceId', null);
     context.set('audit', null);
     context.set('detail', null);
+    context.set('endpoint', NO_ENDPOINT);
     if (isHostChecked && !isExpectedHost(context.req.header('host'), parts.publicUrl)) {
       context.res = misdirected().response(requestId);
     } else {
       await next();
     }
     const { status } = context.res;
+    const tookMs = clock.monotonic() - startedAt;
     countAnswer(counters, status);
+    countRequest(counters, context.get('endpoint'), status, tookMs);
     context.get('audit')?.answered(status, context.get('detail'));
     context.header('x-request-id', requestId);
     // Clients that keep ids notice with it that a token belongs to another workspace.
@@ -71,7 +76,7 @@ export function createApp(
         path: context.req.path,
         status,
         tokenId: context.get('tokenId'),
-        ms: Math.round(clock.monotonic() - startedAt),
+        ms: Math.round(tookMs),
       },
       'request answered',
     );
@@ -90,7 +95,9 @@ export function createApp(
   }
 
   for (const endpoint of endpoints) {
+    const counted = { method: endpoint.method, route: endpoint.path };
     app.on(endpoint.method, routePath(endpoint.path), async (context) => {
+      context.set('endpoint', counted);
       const audit = new RequestAudit(trail, {
         endpoint,
         path: context.req.path,

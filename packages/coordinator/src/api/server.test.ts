@@ -347,14 +347,6 @@ describe('notifications', () => {
     expect(urlOf(await api.call('GET', path, undefined, asReader()))).toBe(`${receiver.url}/hook?********`);
   });
 
-  test('a kind that is not there yet is accepted and says so', async () => {
-    const body = { provider_type: 'sms', sms: { phone_number: '+4915112345678' } };
-    expect(await created('/v1/notifications', body)).toMatchObject({
-      state: 'failing',
-      state_reason: 'sms channels are not available in this version',
-    });
-  });
-
   test('a kind that lacks a setting of the operator is refused, and the setting is named', async () => {
     const message = 'SVC_MAIL_FROM is not set: email channels need it';
     const channelProblem = () => ({ reason: 'setting-missing', message }) as const;
@@ -413,11 +405,20 @@ test('a monitor names the channels that deliver nothing for it', async () => {
   expect(quiet.body).toMatchObject({ warnings: [] });
   receiver.answerWith((_request, response) => response.writeHead(410).end('gone'));
   await api.call('POST', `/v1/notifications/${hook.id}/test`);
-  const sms = { ...linked, provider_type: 'sms', sms: { phone_number: '+4915112345678' } };
-  const first = await created('/v1/notifications', sms);
+  const failing = async () => {
+    const endpoint = `${receiver.url}/other`;
+    const channel = await created('/v1/notifications', {
+      ...linked,
+      provider_type: 'webhook',
+      webhook: { endpoint },
+    });
+    await api.call('POST', `/v1/notifications/${channel.id}/test`);
+    return channel;
+  };
+  const first = await failing();
   const warnings = [
     `alerts are not delivered to notification ${hook.id} (Ops): the receiver answered 410: gone`,
-    `alerts are not delivered to notification ${first.id}: sms channels are not available in this version`,
+    `alerts are not delivered to notification ${first.id}: the receiver answered 410: gone`,
   ];
   const told = await api.call('GET', path, undefined, asReader());
   expect(told.body).toMatchObject({ warnings });
@@ -426,7 +427,7 @@ test('a monitor names the channels that deliver nothing for it', async () => {
   const list = (await api.call('GET', '/v1/monitors?limit=100')).body as { data: Json[] };
   expect(list.data.find(({ id }) => id === monitor.id)).toMatchObject({ warnings });
 
-  for (let more = 0; more < 10; more += 1) await created('/v1/notifications', sms);
+  for (let more = 0; more < 10; more += 1) await failing();
   const many = (await api.call('GET', path)).body as { warnings: string[] };
   expect(many.warnings).toHaveLength(11);
   expect(many.warnings.at(-1)).toBe('alerts are not delivered to 2 more notifications');

@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
+import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
@@ -8,7 +9,6 @@ import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { ChangeEffects } from './configuration.ts';
-import { GrowingWaits } from './growing-waits.ts';
 import { loadLiveMonitors } from './live-monitors.ts';
 
 /** Entries that are applied at once; they take some 5 ms of the evaluation. */

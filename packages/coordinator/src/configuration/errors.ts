@@ -8,6 +8,8 @@ export type AttributePath = readonly (string | number)[];
 /** Base of all errors of a change of the declarations; nothing was changed then. */
 export abstract class ConfigurationError extends SvcError {
   readonly path: AttributePath;
+  /** Of several resources that are created together, the one at fault; null: there is one only. */
+  index: number | null = null;
 
   constructor(code: SvcError['code'], message: string, path: AttributePath = []) {
     super(code, message);
@@ -45,6 +47,13 @@ export class Conflict extends ConfigurationError {
 export class InvalidReference extends ConfigurationError {
   constructor(message: string, path: AttributePath) {
     super('invalid-reference', message, path);
+  }
+}
+
+/** The operator does not let svc connect to the place that an attribute names. */
+export class DeniedEndpoint extends ConfigurationError {
+  constructor(message: string, path: AttributePath) {
+    super('denied-endpoint', message, path);
   }
 }
 

@@ -27,6 +27,7 @@ export function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<
     periodMs: periodMs(attributes.periodicity),
     regions: shared(attributes.regions),
     version: metadata.version,
+    degradedAtMs: check.degraded_at,
     longestCheckMs: longestCheckMs(check.timeout, check.retry),
     activatedAt: metadata.activatedAt,
     checkText: new Secret(JSON.stringify(check)),

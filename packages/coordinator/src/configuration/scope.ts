@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { NewChange } from '../store/changes.ts';
 import type { OwnedRow, ResourceTable } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
@@ -20,17 +21,20 @@ export class ChangeScope {
   readonly secrets: Secrets;
   /** Name of the declared file, for messages; null: this coordinator has none. */
   readonly declaredFile: string | null;
+  /** Judges the endpoints of exports. */
+  readonly guard: EgressGuard;
   /** Epoch ms, whole: one instant for the whole change. */
   readonly now: number;
   /** Entries for the log, in their order. */
   readonly changes: NewChange[] = [];
   #turnBegan = performance.now();
 
-  constructor(parts: Pick<ChangeScope, 'context' | 'tx' | 'secrets' | 'declaredFile' | 'now'>) {
+  constructor(parts: Pick<ChangeScope, 'context' | 'tx' | 'secrets' | 'declaredFile' | 'guard' | 'now'>) {
     this.context = parts.context;
     this.tx = parts.tx;
     this.secrets = parts.secrets;
     this.declaredFile = parts.declaredFile;
+    this.guard = parts.guard;
     this.now = parts.now;
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import type { EgressGuard } from '@svc/shared/egress.ts';
 import { appendChanges, type NewChange } from '../store/changes.ts';
 import { releaseFromFile } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
@@ -17,6 +18,8 @@ type Parts = {
   readonly effects: ChangeEffects;
   /** Name of the declared file, for what the API is refused; left out: there is none. */
   readonly declaredFile?: string | undefined;
+  /** Judges the endpoints of exports. */
+  readonly guard: EgressGuard;
   readonly clock: Clock;
 };
 
@@ -32,9 +35,16 @@ export class StoredConfiguration implements Configuration {
     context: ChangeContext,
     work: (change: ConfigurationChange) => Promise<T>,
   ): Promise<T> {
-    const { store, secrets, effects, declaredFile = null, clock } = this.#parts;
+    const { store, secrets, effects, declaredFile = null, guard, clock } = this.#parts;
     const { outcome, lastChangeId } = await store.transaction(async (tx) => {
-      const scope = new ChangeScope({ context, tx, secrets, declaredFile, now: wholeMs(clock.wall()) });
+      const scope = new ChangeScope({
+        context,
+        tx,
+        secrets,
+        declaredFile,
+        guard,
+        now: wholeMs(clock.wall()),
+      });
       const change = new OpenChange(scope);
       try {
         const outcome = await work(change);

@@ -11,7 +11,7 @@ import {
   updateResource,
 } from '../store/resources.ts';
 import type { ShownBy } from './configuration.ts';
-import { Immutable } from './errors.ts';
+import { ConfigurationError, Immutable } from './errors.ts';
 import { type AttributesIn, type KindIn, NOUN_OF, type ResourceKind } from './kinds/kinds.ts';
 import { KINDS } from './kinds/registry.ts';
 import { checkReferences } from './references.ts';
@@ -41,7 +41,9 @@ export async function createAll<T extends ResourceTable>(
   for (let start = 0; start < entries.length; start += ROWS_PER_WRITE) {
     const some = entries.slice(start, start + ROWS_PER_WRITE);
     const rows: NewRow<T>[] = [];
-    for (const entry of some) rows.push(await newRow(scope, table, entry));
+    for (const [index, entry] of some.entries()) {
+      rows.push(await newRow(scope, table, entry).catch((error: unknown) => refusedAt(start + index, error)));
+    }
     const ids = await insertResources(scope.tx, table, rows);
     for (const [index, { attributes }] of some.entries()) {
       await KINDS[table].written?.(scope, ids[index] ?? 0, null, attributes);
@@ -49,6 +51,11 @@ export async function createAll<T extends ResourceTable>(
     made.push(...ids);
   }
   return made;
+}
+
+function refusedAt(index: number, error: unknown): never {
+  if (error instanceof ConfigurationError) error.index = index;
+  throw error;
 }
 
 async function newRow<T extends ResourceTable>(

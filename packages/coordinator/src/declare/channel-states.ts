@@ -1,9 +1,10 @@
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 
 export type ChannelStates = {
-  /** Why nothing can be delivered through channels of this kind; null when it can. */
-  readonly channelProblem: (kind: ChannelKind) => { readonly message: string } | null;
+  /** Why nothing can be delivered through a channel of this kind with these settings; null when it can. */
+  readonly channelProblem: (kind: ChannelKind, settings: object) => { readonly message: string } | null;
   /**
    * Whether failing channels get another chance although they did not change, because the process has just
    * started.
@@ -14,6 +15,8 @@ export type ChannelStates = {
 export type DeclaredChannel = {
   readonly id: number;
   readonly kind: ChannelKind;
+  /** In clear. */
+  readonly settings: Secret<object>;
   /** The stored reason why nothing can be delivered through it. */
   readonly reason: string | null;
   /** Whether this change has written it. */
@@ -29,8 +32,8 @@ export async function setChannelStates(
   channels: readonly DeclaredChannel[],
   { channelProblem, resetsChannels }: ChannelStates,
 ): Promise<void> {
-  for (const { id, kind, reason, isWritten } of channels) {
-    const problem = channelProblem(kind)?.message ?? null;
+  for (const { id, kind, settings, reason, isWritten } of channels) {
+    const problem = channelProblem(kind, settings.reveal())?.message ?? null;
     const isSettled = reason === problem || (problem === null && !resetsChannels);
     if (isSettled && !isWritten) continue;
     await change.setChannelState(id, problem === null ? 'ok' : 'failing', problem);

@@ -181,6 +181,16 @@ describe('at start', () => {
     expect(await names()).toEqual(['svc_tcp_monitor.a']);
   });
 
+  test('an endpoint that the operator does not let svc connect to is told at the entry', async () => {
+    const denied = monitors('a') + monitor('b', ', otlp_endpoint: "http://10.0.0.1:4318"');
+    await expect(started(denied)).rejects.toThrow(
+      /:3:\d+: svc_tcp_monitor\.b\.otlp_endpoint: is at 10\.0\.0\.1, which svc does not connect to .*SVC_CHANNEL_EGRESS_ALLOW/,
+    );
+    expect(await names()).toEqual([]);
+    await started(monitors('a') + monitor('b', ', otlp_endpoint: "http://127.0.0.1:4318"'));
+    expect(await names()).toHaveLength(2);
+  });
+
   test('what the store refuses is told at the entry, and nothing is changed', async () => {
     await expect(
       started(

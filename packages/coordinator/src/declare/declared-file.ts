@@ -2,9 +2,9 @@ import { basename, dirname, resolve } from 'node:path';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { FileWatch } from '@svc/shared/file-watch.ts';
+import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Configuration, ConfigurationChange } from '../configuration/configuration.ts';
-import { GrowingWaits } from '../configuration/growing-waits.ts';
 import { appliedDeclaration } from '../store/applied-declaration.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
@@ -198,7 +198,7 @@ export class DeclaredFile {
     const now = await sourcesNow({ path: this.#path, version, env }, applied, this.#stopping.signal);
     if (now === null || !isFingerprintOf(secrets, applied.fingerprint, now)) return false;
     if (!(await areRowsUnchanged(store, workspaceId, applied))) return false;
-    const channels = await storedChannels(store, workspaceId);
+    const channels = await storedChannels(store, secrets, workspaceId);
     await this.#transaction((change) => setChannelStates(change, channels, this.#channelStates()));
     // The file may have had another name.
     const file = basename(this.#path);

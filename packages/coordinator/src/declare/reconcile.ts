@@ -1,3 +1,4 @@
+import { Secret } from '@svc/shared/secret.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
 import { type AttributesOf, isMonitorKind } from '../configuration/kinds/kinds.ts';
@@ -137,7 +138,7 @@ async function writeAll(
   await change.breathe();
   for (const writes of batched(plan.writes)) {
     signal.throwIfAborted();
-    const made = await createdTogether(change, writes);
+    const made = await createdTogether(change, declaration, writes);
     if (made !== null) {
       for (const [index, { entry }] of writes.entries()) ids.set(addressOf(entry), made[index] ?? 0);
       continue;
@@ -164,9 +165,10 @@ function* batched(writes: readonly Write[]): Generator<readonly Write[]> {
   }
 }
 
-/** The new ids; null unless the writes are new monitors. Only those refer to nothing and are never refused. */
+/** The new ids; null unless the writes are new monitors. Only those refer to nothing. */
 async function createdTogether(
   change: ConfigurationChange,
+  declaration: Declaration,
   writes: readonly Write[],
 ): Promise<readonly number[] | null> {
   const [first] = writes;
@@ -177,7 +179,14 @@ async function createdTogether(
     attributes: entry.attributes as AttributesOf<typeof kind>,
     declared: { localName: entry.name },
   }));
-  return change.createAll(kind, entries);
+  try {
+    return await change.createAll(kind, entries);
+  } catch (error) {
+    const refused = error instanceof ConfigurationError ? writes[error.index ?? -1] : undefined;
+    throw error instanceof ConfigurationError && refused !== undefined
+      ? locatedError(declaration, refused.entry, error)
+      : error;
+  }
 }
 
 async function writeOne(
@@ -224,8 +233,9 @@ async function setStates(
   const channels = entries.flatMap((entry) => {
     const id = ids.get(addressOf(entry));
     if (entry.kind !== 'svc_notification' || id === undefined) return [];
-    const kind = entry.attributes.provider_type;
-    return [{ id, kind, reason: reasons.get(id) ?? null, isWritten: written.has(entry) }];
+    const { provider_type: kind, settings } = entry.attributes;
+    const reason = reasons.get(id) ?? null;
+    return [{ id, kind, settings: new Secret<object>(settings), reason, isWritten: written.has(entry) }];
   });
   await setChannelStates(change, channels, parts);
 }

@@ -32,6 +32,11 @@ export class AbsentRegions {
     this.#declared.changed(before, after);
   }
 
+  /** Whether an active monitor declares the region. */
+  isDeclared(region: Region): boolean {
+    return this.#declared.count(region) > 0;
+  }
+
   /** A region has lost its last agent. */
   lost(region: Region, lastSeenAt: number): void {
     this.#parts.presence.went(region, lastSeenAt);

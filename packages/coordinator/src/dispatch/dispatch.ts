@@ -182,6 +182,11 @@ export class Dispatch implements SlotOutcomes {
     return this.#inFlight.size;
   }
 
+  /** The regions that active monitors declare or that have a live agent, in the fixed order. */
+  get regions(): readonly Region[] {
+    return REGIONS.filter((region) => this.#absent.isDeclared(region) || this.agents.isLive(region));
+  }
+
   /** Regions whose agents send more than is read, and are not heard for a while. */
   get muted(): readonly Region[] {
     return this.#ears.muted;
@@ -270,6 +275,7 @@ export class Dispatch implements SlotOutcomes {
     if (tookMs !== null && job?.slot === slot && job.offers === 1 && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
       this.#overload.arrived(region, job.agent, delayMs);
+      this.counters.resultDelay.record(Math.max(0, delayMs) / 1_000);
     }
     this.#inFlight.recorded(monitorId, slot, region);
   }

@@ -12,7 +12,7 @@ const AT_ONCE = 16 * 1_024 ** 2;
 export const MESSAGE_COST = 4 * 1_024;
 /** Time within which messages sent during a standstill of this process may arrive, ms. */
 const CATCH_UP_MS = 5_000;
-/** Cost of a cut connection, bytes: so much was not read (`max_pending` of `deploy/nats`). */
+/** Cost of a cut connection, bytes: so much was not read (`max_pending` of `svc region init`). */
 const CUT_OFF_COST = 8 * 1_024 ** 2;
 
 /**

@@ -32,6 +32,8 @@ export type LiveMonitor = {
    * change, not with the name.
    */
   readonly version: number;
+  /** Latency above which a passing check is degraded, ms; 0: it never is. */
+  readonly degradedAtMs: number;
   /** Upper bound on a check, ms: every attempt at its time-out, with all back-off waits. */
   readonly longestCheckMs: number;
   /**

@@ -2,8 +2,12 @@ import type { Alert, AlertStatus, Closure } from '@svc/shared/channels/alert.ts'
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 
-/** The parts of a monitor that an alert repeats. The monitor itself may be gone. */
-export type AlertedMonitor = Pick<LiveMonitor, 'id' | 'name' | 'target' | 'type'>;
+/**
+ * The parts of a monitor that an alert repeats. The monitor itself may be gone, and its threshold is not kept
+ * then.
+ */
+export type AlertedMonitor = Pick<LiveMonitor, 'id' | 'name' | 'target' | 'type'> &
+  Partial<Pick<LiveMonitor, 'degradedAtMs'>>;
 
 export type AlertFacts = {
   readonly monitor: AlertedMonitor;
@@ -14,6 +18,8 @@ export type AlertFacts = {
   readonly at: number;
   readonly reason: string;
   readonly incident: string;
+  /** When the incident began, epoch ms; null: not known. */
+  readonly since: number | null;
   readonly closure?: Closure;
 };
 
@@ -22,7 +28,7 @@ export type AlertFacts = {
  * vote, because the monitor was deactivated while its status was unknown, there are no facts.
  */
 export function alertOf(facts: AlertFacts): Alert {
-  const { monitor, status, votes, at, reason, incident, closure } = facts;
+  const { monitor, status, votes, at, reason, incident, since, closure } = facts;
   const vote = closure === undefined ? newestSupporting(votes, status) : newest(votes, () => true);
   const alert: Alert = {
     monitor: { id: monitor.id, name: monitor.name, url: monitor.target, type: monitor.type },
@@ -33,6 +39,8 @@ export function alertOf(facts: AlertFacts): Alert {
     incident,
     regions: votes.map(({ region, outcome, slot }) => ({ region, outcome, slot })),
   };
+  if (since !== null) alert.since = since;
+  if (monitor.degradedAtMs) alert.degradedAt = monitor.degradedAtMs;
   if (vote !== null) {
     if (vote.statusCode !== null) alert.statusCode = vote.statusCode;
     if (vote.latency !== null) alert.latency = vote.latency;

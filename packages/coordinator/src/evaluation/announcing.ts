@@ -24,11 +24,15 @@ export function announce(
     // The alerts of a channel keep their key, even when another incident has begun during a hold.
     const incident = link.incident ?? state.incident;
     if (told === null || incident === null) return link;
-    deliver(frame, state.id, link, alertOf({ monitor, status: told, votes: counted, at, reason, incident }));
+    const since = (link.incident === null ? state.incidentSince : link.incidentSince) ?? null;
+    const facts = { monitor, status: told, votes: counted, at, reason, incident, since };
+    deliver(frame, state.id, link, alertOf(facts));
+    const isOver = status === 'active';
     return written(frame, state.id, {
       ...link,
       announced: status,
-      incident: status === 'active' ? null : incident,
+      incident: isOver ? null : incident,
+      incidentSince: isOver ? null : since,
     });
   });
 }
@@ -39,7 +43,7 @@ export function announce(
  */
 export function closeIncident(
   frame: Frame,
-  state: Pick<MonitorState, 'id' | 'incident' | 'links'>,
+  state: Pick<MonitorState, 'id' | 'incident' | 'incidentSince' | 'links'>,
   monitor: AlertedMonitor,
   counted: readonly Vote[],
   closure: Closure,
@@ -47,11 +51,12 @@ export function closeIncident(
   state.links = updated(state.links, (link) => {
     if (link.announced === 'active') return link;
     closeOn(frame, state.id, link, monitor, counted, closure);
-    return written(frame, state.id, { ...link, announced: 'active', incident: null });
+    return written(frame, state.id, { ...link, announced: 'active', incident: null, incidentSince: null });
   });
   if (state.incident === null) return;
   frame.writes.closedIncidents.push({ key: state.incident, at: frame.instants.slotNow, closure });
   state.incident = null;
+  state.incidentSince = null;
 }
 
 /** Tells the link's channel that its incident is over and why, if its kind keeps incidents open until told. */
@@ -73,6 +78,7 @@ export function closeOn(
     at,
     reason: closure,
     incident,
+    since: link.incidentSince ?? null,
     closure,
   });
   deliver(frame, monitorId, link, alert);

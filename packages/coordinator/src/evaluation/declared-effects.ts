@@ -58,7 +58,13 @@ export function monitorRemoved(evaluation: Evaluation, id: number, removed: Remo
     closeIncident(evaluation.frame, state, monitor, counted, 'monitor-deleted');
   } else if (removed !== null) {
     const { links, incident } = removed;
-    closeIncident(evaluation.frame, { id, links, incident }, { id, ...removed }, NONE, 'monitor-deleted');
+    closeIncident(
+      evaluation.frame,
+      { id, links, incident, incidentSince: null },
+      { id, ...removed },
+      NONE,
+      'monitor-deleted',
+    );
   }
   evaluation.declare(id, null);
   evaluation.drafts.delete(id);

@@ -38,7 +38,10 @@ export type EvaluationInput = {
   readonly states: Pick<States, 'get' | 'values'>;
   readonly monitors: { get(id: number): LiveMonitor | undefined };
   readonly instants: Instants;
-} & Pick<Frame, 'electable' | 'rolledUpUntil' | 'isHeld' | 'newKey' | 'closesIncidents' | 'isTimeUp'>;
+} & Pick<
+  Frame,
+  'electable' | 'rolledUpUntil' | 'isHeld' | 'newKey' | 'newIncidentKey' | 'closesIncidents' | 'isTimeUp'
+>;
 
 /** A monitor and its state, as an event finds them. */
 type Evaluated = { readonly state: MonitorState; readonly monitor: LiveMonitor };
@@ -52,7 +55,7 @@ export class Evaluation {
   readonly #results: KeptResults;
 
   constructor(input: EvaluationInput) {
-    const { instants, electable, isHeld, newKey, closesIncidents, rolledUpUntil, isTimeUp } = input;
+    const { instants, electable, isHeld, closesIncidents, rolledUpUntil, isTimeUp } = input;
     this.#input = input;
     this.drafts = new Drafts(input.states);
     this.frame = {
@@ -63,7 +66,8 @@ export class Evaluation {
       rolledUpUntil,
       electable,
       isHeld,
-      newKey,
+      newKey: input.newKey,
+      newIncidentKey: input.newIncidentKey,
       closesIncidents,
       writes: noWrites(instants.wall),
       changes: [],

@@ -43,8 +43,10 @@ export type Frame = {
   readonly isHeld: (monitorId: number) => boolean;
   /** Whether channels of this kind are told of an incident that ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
-  /** Makes a key of an incident or a delivery that no other installation makes. */
+  /** Makes a key of a delivery that no other installation makes. */
   readonly newKey: () => string;
+  /** Makes a key of an incident of the monitor that no other installation makes. */
+  readonly newIncidentKey: (monitorId: number) => string;
   readonly writes: Writes;
   /** Changes of status, in order. */
   readonly changes: StatusChange[];

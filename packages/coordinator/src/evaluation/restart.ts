@@ -24,6 +24,7 @@ export type StoredState = Pick<
   | 'floorSlot'
   | 'entered'
   | 'incident'
+  | 'incidentSince'
   | 'intervals'
   | 'links'
   | 'votes'

@@ -11,6 +11,8 @@ export type Link = {
   readonly announced: Announced;
   /** Key of the incident that the channel was told of; null: none is open there. */
   readonly incident: string | null;
+  /** When that incident began, epoch ms; absent or null: not known. */
+  readonly incidentSince?: number | null;
 };
 
 /**
@@ -61,6 +63,8 @@ export type MonitorState = {
   open: OpenSlot[];
   /** Key of the open incident. */
   incident: string | null;
+  /** When the open incident began, epoch ms; null: there is none, or its begin is not known. */
+  incidentSince: number | null;
   links: readonly Link[];
   /** Decisions since the state was written. A restart reads the votes in between from the results. */
   unwrittenDecisions: number;
@@ -91,6 +95,7 @@ export function newState(id: number, since: number): MonitorState {
     votes: NONE,
     open: [],
     incident: null,
+    incidentSince: null,
     links: NONE,
     // Monitors that were declared together are not written together.
     unwrittenDecisions: id % DECISIONS_PER_WRITE,

@@ -102,14 +102,16 @@ function changeIncident(frame: Frame, state: MonitorState, status: MonitorStatus
     case 'keep':
       return current;
     case 'open': {
-      const key = frame.newKey();
+      const key = frame.newIncidentKey(state.id);
       state.incident = key;
+      state.incidentSince = at;
       frame.writes.openedIncidents.push({ key, monitorId: state.id, at });
       return key;
     }
     case 'close':
       if (current !== null) frame.writes.closedIncidents.push({ key: current, at, closure: null });
       state.incident = null;
+      state.incidentSince = null;
       return current;
   }
 }

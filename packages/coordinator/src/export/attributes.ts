@@ -5,7 +5,7 @@ type AttributeList = readonly (readonly [name: string, value: AttributeValue])[]
 /** Some attributes of points, with what the encoders make of them: it is the same for every export. */
 export class Attributes {
   readonly list: AttributeList;
-  /** Set by the encoder of JSON: the members of the list, without what is around it. */
+  /** Set by the encoder of JSON: the members of the list, with a comma before each. */
   json: Uint8Array | null = null;
   #protobuf: Map<number, Uint8Array> | null = null;
 

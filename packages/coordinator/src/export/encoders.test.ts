@@ -1,8 +1,8 @@
 import { JsonMetricsSerializer, ProtobufMetricsSerializer } from 'otlp-definitions';
 import { describe, expect, test } from 'vitest';
 import { decodeOtlp, metricsOf } from '../../../../test/support/otlp-receiver.ts';
-import { Attributes } from './attributes.ts';
-import { DurationHistogram, EXPLICIT_BOUNDS, type HistogramKind } from './histogram.ts';
+import { Attributes, NO_ATTRIBUTES } from './attributes.ts';
+import { EXPLICIT_BOUNDS, type HistogramKind, Histograms, NS_PER_S } from './histograms.ts';
 import { JsonEncoder } from './json-encoder.ts';
 import { EXPORTED_METRICS } from './metrics.ts';
 import { ProtobufEncoder } from './protobuf-encoder.ts';
@@ -28,26 +28,25 @@ const RESOURCE = [
 ] as const;
 
 function histogramOf(kind: HistogramKind, values: readonly number[]) {
-  const histogram = DurationHistogram.empty(kind);
-  for (const value of values) histogram.record(value);
-  return histogram.data;
+  const histograms = new Histograms(kind);
+  // Its place is not the first, and neither are those of its buckets.
+  histograms.record(histograms.add(), NS_PER_S);
+  const at = histograms.add();
+  for (const value of values) histograms.record(at, Math.round(value * NS_PER_S));
+  return { histograms, at };
 }
 
 function ours(encoder: RequestEncoder, histograms: HistogramKind): Uint8Array {
   const all = new Attributes(MONITOR);
-  const having = (...own: [string, string | number | boolean][]) => ({ all, own: new Attributes(own) });
-  const monitor = having();
+  const having = (...own: [string, string | number | boolean][]) => new Attributes(own);
+  const [some, none] = [histogramOf(histograms, DURATIONS), histogramOf(histograms, [])];
   // Twice: the second time everything that is kept of the attributes is there.
   for (const _ of [1, 2]) {
-    encoder.startAt(STARTED_AT);
+    encoder.beginMonitor(all, STARTED_AT);
     encoder.sum('checks', having(['svc.check.outcome', 'passed']), 2 ** 40 + 1);
-    encoder.histogram(
-      'duration',
-      having(['http.response.status_code', 200]),
-      histogramOf(histograms, DURATIONS),
-    );
-    encoder.histogram('phase', monitor, histogramOf(histograms, []));
-    encoder.gauge('uptime', monitor, 0.999);
+    encoder.histogram('duration', having(['http.response.status_code', 200]), some.histograms, some.at);
+    encoder.histogram('phase', NO_ATTRIBUTES, none.histograms, none.at);
+    encoder.gauge('uptime', NO_ATTRIBUTES, 0.999);
     encoder.gauge('certificate', having(['otel.metric.overflow', true]), -12.5);
   }
   return encoder.finish();
@@ -61,7 +60,8 @@ function theirs(histograms: HistogramKind): ResourceMetrics {
   const monitor = Object.fromEntries(MONITOR);
   const twice = <T>(point: T): T[] => [point, point];
   const value = (values: readonly number[]) => {
-    const { count, sum, min, max, scale, zero, offset, counts } = histogramOf(histograms, values);
+    const { histograms: all, at } = histogramOf(histograms, values);
+    const { count, sum, min, max, scale, zero, offset, counts } = all.data(at);
     const range = min === null || max === null ? {} : { min, max };
     return scale === null
       ? { count, sum, ...range, buckets: { boundaries: [...EXPLICIT_BOUNDS], counts } }

@@ -6,6 +6,7 @@ import type { HttpPost } from '../outgoing/http-post.ts';
 import { Attributes } from './attributes.ts';
 import { ExportedMonitors } from './exported-monitors.ts';
 import { JsonEncoder } from './json-encoder.ts';
+import { readBatch } from './note-batch.ts';
 import { type Collected, type ExportTarget, Pipeline } from './pipeline.ts';
 import { ProtobufEncoder } from './protobuf-encoder.ts';
 import type {
@@ -25,9 +26,9 @@ const SAVE_NEW_AFTER_MS = 1_000;
 const TELL_EVERY_MS = 1_000;
 /** Between two parts of what is stored, ms: recording goes first. */
 const SAVE_PAUSE_MS = 20;
-/** Of one request; receivers take 4 MiB and more. */
-const MOST_POINTS = 4_000;
-const MOST_BYTES = 3 * 1_024 * 1_024;
+/** Of one request; receivers take 4 MiB and more. A request costs about as much CPU as a thousand points. */
+const MOST_POINTS = 8_000;
+const MOST_BYTES = 3.5 * 1_024 * 1_024;
 
 type Parts = {
   readonly data: Pick<ExportThreadData, 'intervalMs' | 'saveEveryMs' | 'histograms' | 'resource' | 'version'>;
@@ -37,7 +38,12 @@ type Parts = {
   readonly tell: (message: FromExportThread) => void;
 };
 
-type Destination = { readonly pipeline: Pipeline; readonly monitors: Set<number> };
+type Destination = {
+  readonly pipeline: Pipeline;
+  /** Its URL without what of it is secret. */
+  readonly url: string;
+  readonly monitors: Set<number>;
+};
 
 /** What the thread of the export does: keeps totals, sends them to their endpoints, has them stored. */
 export class ExportThread {
@@ -47,6 +53,10 @@ export class ExportThread {
   readonly #targets = new Map<number, ExportTarget>();
   readonly #encoders: Record<Encoding, RequestEncoder | null> = { json: null, protobuf: null };
   readonly #timers: (() => void)[] = [];
+  /** Changes of endpoints so far, other than those of their pipelines. */
+  #changes = 0;
+  /** The same with those of pipelines, as they were last told of. */
+  #toldChanges = -1;
   #ofClosed: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
   #hasBegun = false;
   #isSaving = false;
@@ -65,8 +75,8 @@ export class ExportThread {
       case 'entries':
         for (const entry of message.entries) this.#put(entry, message.lastNote);
         return;
-      case 'note':
-        this.#monitors.note(message.id, message.bytes);
+      case 'notes':
+        readBatch(message.batch, (id, bytes) => this.#monitors.note(id, bytes));
         return;
       case 'begin':
         this.#begin();
@@ -106,7 +116,7 @@ export class ExportThread {
       clock.every(TELL_EVERY_MS, () =>
         tell({
           kind: 'state',
-          endpoints: this.#endpoints(),
+          endpoints: this.#changedEndpoints(),
           points: this.#points(),
           noted: this.#monitors.noted,
         }),
@@ -124,6 +134,7 @@ export class ExportThread {
     this.#targets.set(id, target);
     const destination = this.#destinations.get(target.key) ?? this.#open(target);
     destination.monitors.add(id);
+    this.#changes += 1;
   }
 
   #remove(id: number): void {
@@ -142,7 +153,7 @@ export class ExportThread {
       endpoints: () => this.#destinations.size,
       collect: (encoding) => this.#collect(monitors, encoding),
     });
-    const destination = { pipeline, monitors };
+    const destination = { pipeline, url: urlSecrets.left(target.url), monitors };
     this.#destinations.set(target.key, destination);
     if (this.#hasBegun) start(pipeline);
     return destination;
@@ -155,8 +166,10 @@ export class ExportThread {
     this.#targets.delete(id);
     const destination = this.#destinations.get(target.key);
     destination?.monitors.delete(id);
+    this.#changes += 1;
     if (destination?.monitors.size !== 0) return;
     this.#ofClosed = added(this.#ofClosed, destination.pipeline.state);
+    this.#changes += destination.pipeline.changes;
     destination.pipeline.stop();
     this.#destinations.delete(target.key);
   }
@@ -188,11 +201,16 @@ export class ExportThread {
     return made;
   }
 
-  #endpoints(): EndpointState[] {
-    return [...this.#destinations].map(([key, { pipeline, monitors }]) => ({
+  /** Null: they are as they were last told of. Copies for another thread cost more than to compare numbers. */
+  #changedEndpoints(): EndpointState[] | null {
+    let changes = this.#changes;
+    for (const { pipeline } of this.#destinations.values()) changes += pipeline.changes;
+    if (changes === this.#toldChanges) return null;
+    this.#toldChanges = changes;
+    return [...this.#destinations].map(([key, { pipeline, url, monitors }]) => ({
       ...pipeline.state,
       key,
-      url: urlSecrets.left(pipeline.target.url),
+      url,
       workspaceId: pipeline.target.workspaceId,
       monitors: monitors.size,
     }));
@@ -219,7 +237,7 @@ export class ExportThread {
       return { body: encoder.finish(), points };
     });
     const answer: TestAnswer = {
-      url: urlSecrets.left(destination.pipeline.target.url),
+      url: destination.url,
       points,
       durationMs: clock.monotonic() - begunAt,
       answers: answers.map(({ encoding, verdict }) => ({

@@ -4,6 +4,7 @@ import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { parseNoProxy } from '@svc/shared/proxy/no-proxy.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import type { ClientIdentity } from '@svc/shared/trusted-authorities.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { ExportThread } from './export-thread.ts';
 import type { ExportThreadData, FromExportThread, ToExportThread } from './protocol.ts';
@@ -17,8 +18,8 @@ const data = workerData as ExportThreadData;
 /** Of the four threads that the process has for names: alerts and NATS need some too. */
 const LOOKUPS = { atOnce: 2, ofSuspects: 1 };
 
-function poster(guard: EgressGuard) {
-  const { proxy, ca } = data;
+function poster(guard: EgressGuard, tls: { ca: readonly string[]; identity?: ClientIdentity | undefined }) {
+  const { proxy, timeoutMs } = data;
   const authorization = proxy?.authorization ?? null;
   const used =
     proxy === null
@@ -27,19 +28,30 @@ function poster(guard: EgressGuard) {
   return createHttpPost({
     clock: systemClock,
     guard,
-    ca,
+    ...tls,
+    timeoutMs,
     lookups: LOOKUPS,
     proxyFor: proxyFor(used, parseNoProxy(process.env.NO_PROXY ?? '')),
   });
+}
+
+function operatorTls() {
+  const { ca, identity } = data.operator;
+  return {
+    ca: [...data.ca, ...ca],
+    identity: identity === null ? undefined : { cert: identity.cert, key: new Secret(identity.key) },
+  };
 }
 
 const thread = new ExportThread({
   data,
   clock: systemClock,
   post: {
-    guarded: poster(createEgressGuard({ base: 'channel', deny: [], allow: data.egressAllow })),
+    guarded: poster(createEgressGuard({ base: 'channel', deny: [], allow: data.egressAllow }), {
+      ca: data.ca,
+    }),
     // The operator has set the address himself.
-    free: poster(createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] })),
+    free: poster(createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] }), operatorTls()),
   },
   tell: (message: FromExportThread) => port.postMessage(message),
 });

@@ -1,9 +1,10 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { StatusSince } from '../domain/uptime.ts';
-import type { HistogramKind } from './histogram.ts';
+import type { HistogramKind } from './histograms.ts';
 import { MonitorTotals } from './monitor-totals.ts';
 import { type ReadResult, readNote } from './note.ts';
 import type { ExportEntry, SavedTotals } from './protocol.ts';
+import { RegionTotals } from './region-totals.ts';
 
 /** Rows of one transaction: recording waits for it, some milliseconds. */
 const ROWS_PER_SAVE = 100;
@@ -15,7 +16,8 @@ type Parts = {
 
 /** The totals of all monitors that are exported, and which of them are not stored as they are. */
 export class ExportedMonitors {
-  readonly #parts: Parts;
+  readonly #clock: Parts['clock'];
+  readonly #regions: RegionTotals;
   readonly #totals = new Map<number, MonitorTotals>();
   readonly #unsaved = new Set<number>();
   readonly #forgotten = new Set<number>();
@@ -26,8 +28,9 @@ export class ExportedMonitors {
   /** Notes up to this one are in the totals. */
   noted = 0;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor({ histograms, clock }: Parts) {
+    this.#clock = clock;
+    this.#regions = new RegionTotals(histograms);
   }
 
   get(id: number): MonitorTotals | undefined {
@@ -41,14 +44,15 @@ export class ExportedMonitors {
    */
   put({ monitor, history, totals: row }: ExportEntry, lastNote: number): void {
     const { id } = monitor;
-    const { histograms, clock } = this.#parts;
+    const regions = this.#regions;
     const known = this.#totals.get(id);
     if (known?.isOf(monitor)) return;
     const restored =
-      known === undefined && row !== null ? MonitorTotals.restored(monitor, histograms, history, row) : null;
-    const begin = { startedAt: clock.wall(), until: row === null ? this.noted : lastNote };
+      known === undefined && row !== null ? MonitorTotals.restored(monitor, regions, history, row) : null;
+    const begin = { startedAt: this.#clock.wall(), until: row === null ? this.noted : lastNote };
     const kept = known?.history ?? history;
-    this.#totals.set(id, restored ?? new MonitorTotals(monitor, histograms, kept, begin));
+    known?.release();
+    this.#totals.set(id, restored ?? new MonitorTotals(monitor, regions, kept, begin));
     this.#forgotten.delete(id);
     if (restored !== null) return;
     this.#unsaved.add(id);
@@ -56,7 +60,10 @@ export class ExportedMonitors {
   }
 
   remove(id: number): void {
-    if (!this.#totals.delete(id)) return;
+    const known = this.#totals.get(id);
+    if (known === undefined) return;
+    known.release();
+    this.#totals.delete(id);
     this.#unsaved.delete(id);
     this.#forgotten.add(id);
     this.hasNew = true;

@@ -1,18 +1,20 @@
 import type { Attributes, AttributeValue } from './attributes.ts';
 import { ByteWriter } from './byte-writer.ts';
-import { EXPLICIT_BOUNDS, type HistogramData } from './histogram.ts';
-import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf } from './metrics.ts';
-import type { PointAttributes, RequestEncoder, RequestFrame } from './request-encoder.ts';
+import { EXPLICIT_BOUNDS, type Histograms } from './histograms.ts';
+import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf, perMetric } from './metrics.ts';
+import type { RequestEncoder, RequestFrame } from './request-encoder.ts';
 
 const CUMULATIVE = 2;
 const COMMA = 44;
 
 const TEXT = {
-  attributes: utf8('{"attributes":['),
-  endOfAttributes: utf8('],'),
-  asInt: utf8(',"asInt":"'),
-  asDouble: utf8(',"asDouble":'),
-  count: utf8(',"count":"'),
+  begin: utf8('{'),
+  start: utf8('{"startTimeUnixNano":"'),
+  // Times are known in ms; what they are in ns exceeds what a number holds exactly.
+  nanoseconds: utf8('000000",'),
+  asInt: utf8('],"asInt":"'),
+  asDouble: utf8('],"asDouble":'),
+  count: utf8('],"count":"'),
   sum: utf8('","sum":'),
   min: utf8(',"min":'),
   max: utf8(',"max":'),
@@ -35,9 +37,14 @@ const TEXT = {
 export class JsonEncoder implements RequestEncoder {
   points = 0;
   #frame: RequestFrame;
+  /** The time of all points, and the beginning of their attributes. */
   #time: Uint8Array = new Uint8Array();
-  #times: Uint8Array = new Uint8Array();
-  readonly #byMetric = new Map(METRIC_KEYS.map((key) => [key, new ByteWriter()]));
+  /** What all points of the monitor begin with: its times and attributes. */
+  #head: Uint8Array = new Uint8Array();
+  /** The same of gauges, which have no start. */
+  #gaugeHead: Uint8Array = new Uint8Array();
+  readonly #heads = new ByteWriter();
+  readonly #byMetric = perMetric(() => new ByteWriter());
   readonly #body = new ByteWriter();
 
   constructor(frame: RequestFrame) {
@@ -46,58 +53,72 @@ export class JsonEncoder implements RequestEncoder {
   }
 
   get bytes(): number {
-    return METRIC_KEYS.reduce((sum, key) => sum + this.#of(key).length, 0);
+    return METRIC_KEYS.reduce((sum, key) => sum + this.#byMetric[key].length, 0);
   }
 
   begin(frame: RequestFrame): void {
     this.#frame = frame;
     this.points = 0;
-    this.#time = utf8(`"timeUnixNano":"${nanoseconds(frame.at)}"`);
-    for (const points of this.#byMetric.values()) points.clear();
+    this.#time = utf8(`"timeUnixNano":"${Math.trunc(frame.at)}000000","attributes":[`);
+    for (const key of METRIC_KEYS) this.#byMetric[key].clear();
   }
 
-  startAt(startedAt: number): void {
-    const time = `"timeUnixNano":"${nanoseconds(this.#frame.at)}"`;
-    this.#times = utf8(`"startTimeUnixNano":"${nanoseconds(startedAt)}",${time}`);
+  beginMonitor(attributes: Attributes, startedAt: number): void {
+    const heads = this.#heads;
+    const members = membersOf(attributes).subarray(1);
+    heads.clear();
+    heads.raw(TEXT.start);
+    heads.decimal(Math.trunc(startedAt));
+    heads.raw(TEXT.nanoseconds);
+    heads.raw(this.#time);
+    heads.raw(members);
+    const gaugesFrom = heads.length;
+    heads.raw(TEXT.begin);
+    heads.raw(this.#time);
+    heads.raw(members);
+    const written = heads.written();
+    this.#head = written.subarray(0, gaugesFrom);
+    this.#gaugeHead = written.subarray(gaugesFrom);
   }
 
-  sum(metric: MetricKey, attributes: PointAttributes, value: number): void {
-    const writer = this.#point(metric, attributes, this.#times);
+  sum(metric: MetricKey, own: Attributes, value: number): void {
+    const writer = this.#point(metric, this.#head, own);
     writer.raw(TEXT.asInt);
     writer.decimal(value);
     writer.raw(TEXT.endOfText);
   }
 
-  gauge(metric: MetricKey, attributes: PointAttributes, value: number): void {
-    const writer = this.#point(metric, attributes, this.#time);
+  gauge(metric: MetricKey, own: Attributes, value: number): void {
+    const writer = this.#point(metric, this.#gaugeHead, own);
     writer.raw(TEXT.asDouble);
     writer.decimal(value);
     writer.raw(TEXT.end);
   }
 
-  histogram(metric: MetricKey, attributes: PointAttributes, data: HistogramData): void {
-    const writer = this.#point(metric, attributes, this.#times);
+  histogram(metric: MetricKey, own: Attributes, histograms: Histograms, at: number): void {
+    const writer = this.#point(metric, this.#head, own);
+    const count = histograms.counts[at] as number;
     writer.raw(TEXT.count);
-    writer.decimal(data.count);
+    writer.decimal(count);
     writer.raw(TEXT.sum);
-    writer.decimal(data.sum);
-    if (data.min !== null && data.max !== null) {
+    writer.billionths(histograms.sums[at] as number);
+    if (count > 0) {
       writer.raw(TEXT.min);
-      writer.decimal(data.min);
+      writer.billionths(histograms.mins[at] as number);
       writer.raw(TEXT.max);
-      writer.decimal(data.max);
+      writer.billionths(histograms.maxs[at] as number);
     }
-    if (data.scale === null) {
-      buckets(writer, data.counts);
+    if (histograms.kind === 'explicit') {
+      writeBuckets(writer, histograms, at);
       writer.raw(TEXT.explicitBounds);
     } else {
       writer.raw(TEXT.scale);
-      writer.decimal(data.scale);
+      writer.decimal(histograms.scales[at] as number);
       writer.raw(TEXT.zeroCount);
-      writer.decimal(data.zero);
+      writer.decimal(histograms.zeros[at] as number);
       writer.raw(TEXT.positive);
-      writer.decimal(data.offset);
-      buckets(writer, data.counts);
+      writer.decimal(histograms.offsets[at] as number);
+      writeBuckets(writer, histograms, at);
       writer.raw(TEXT.endOfBuckets);
     }
   }
@@ -108,11 +129,11 @@ export class JsonEncoder implements RequestEncoder {
     const body = this.#body;
     body.clear();
     body.raw(utf8('{"resourceMetrics":[{"resource":{"attributes":['));
-    body.raw(membersOf(resource));
+    body.raw(membersOf(resource).subarray(1));
     body.raw(utf8(`]},"scopeMetrics":[{"scope":${JSON.stringify({ name, version })},"metrics":[`));
     let isFirst = true;
     for (const key of METRIC_KEYS) {
-      if (this.#of(key).length === 0) continue;
+      if (this.#byMetric[key].length === 0) continue;
       if (!isFirst) body.byte(COMMA);
       isFirst = false;
       this.#metric(key);
@@ -121,19 +142,11 @@ export class JsonEncoder implements RequestEncoder {
     return body.written();
   }
 
-  #of(metric: MetricKey): ByteWriter {
-    return this.#byMetric.get(metric) as ByteWriter;
-  }
-
-  #point(metric: MetricKey, { all, own }: PointAttributes, times: Uint8Array): ByteWriter {
-    const writer = this.#of(metric);
+  #point(metric: MetricKey, head: Uint8Array, own: Attributes): ByteWriter {
+    const writer = this.#byMetric[metric];
     if (writer.length > 0) writer.byte(COMMA);
-    writer.raw(TEXT.attributes);
-    writer.raw(membersOf(all));
-    if (all.list.length > 0 && own.list.length > 0) writer.byte(COMMA);
+    writer.raw(head);
     writer.raw(membersOf(own));
-    writer.raw(TEXT.endOfAttributes);
-    writer.raw(times);
     this.points += 1;
     return writer;
   }
@@ -146,29 +159,27 @@ export class JsonEncoder implements RequestEncoder {
     const member = memberOf(metric, this.#frame.histograms);
     const described = JSON.stringify({ name, description, unit }).slice(0, -1);
     this.#body.raw(utf8(`${described},"${member}":{"dataPoints":[`));
-    this.#body.raw(this.#of(key).written());
+    this.#body.raw(this.#byMetric[key].written());
     this.#body.raw(utf8(`]${temporality}${monotonic}}}`));
   }
 }
 
 /** With their member, without its end. */
-function buckets(writer: ByteWriter, counts: readonly number[]): void {
+function writeBuckets(writer: ByteWriter, histograms: Histograms, at: number): void {
+  const { buckets } = histograms.blocks;
+  const start = histograms.starts[at] as number;
+  const end = start + (histograms.lengths[at] as number);
   writer.raw(TEXT.bucketCounts);
-  for (let place = 0; place < counts.length; place += 1) {
-    writer.raw(place === 0 ? TEXT.quote : TEXT.between);
-    writer.decimal(counts[place] as number);
+  for (let place = start; place < end; place += 1) {
+    writer.raw(place === start ? TEXT.quote : TEXT.between);
+    writer.decimal(buckets[place] as number);
   }
-  if (counts.length > 0) writer.raw(TEXT.quote);
-}
-
-/** Text: what a number of nanoseconds is exceeds what a number holds exactly. */
-function nanoseconds(epochMs: number): string {
-  return `${Math.trunc(epochMs)}000000`;
+  if (end > start) writer.raw(TEXT.quote);
 }
 
 function membersOf(attributes: Attributes): Uint8Array {
   attributes.json ??= utf8(
-    attributes.list.map(([key, value]) => JSON.stringify({ key, value: anyValue(value) })).join(','),
+    attributes.list.map(([key, value]) => `,${JSON.stringify({ key, value: anyValue(value) })}`).join(''),
   );
   return attributes.json;
 }

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../../../test/support/configured-store.ts';
 import { DeclaredMonitors, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
 import { noWrites } from '../evaluation/writes.ts';
 import { openStore } from '../store/open.ts';
@@ -50,7 +52,9 @@ function exported(id: number) {
   return liveMonitor(id, { declaredExport });
 }
 
-async function started(): Promise<MetricsExport> {
+async function started(
+  more: Partial<ConstructorParameters<typeof MetricsExport>[0]> = {},
+): Promise<MetricsExport> {
   const made = new MetricsExport({
     store,
     monitors,
@@ -58,6 +62,7 @@ async function started(): Promise<MetricsExport> {
     thread: { egressAllow: ['127.0.0.0/8'], ca: [], proxy: null },
     clock: systemClock,
     log: silentLog,
+    ...more,
   });
   running.add(made);
   await made.load();
@@ -154,4 +159,28 @@ test('the first monitor that is exported starts the thread; another joins it', a
   await expect.poll(() => one.endpoints).toMatchObject([{ monitors: 2, isFailing: false }]);
   expect(await one.test(2)).toMatchObject({ answers: [{ encoding: 'json', isTaken: true, error: null }] });
   expect(one.points.dropped).toBe(0);
+});
+
+test('a thread that fails again and again is started with growing waits, and a test does not wait for it', async () => {
+  const clock = new FakeClock();
+  const waits: unknown[] = [];
+  const log = pino({ level: 'error' }, { write: (line: string) => waits.push(JSON.parse(line).waitMs) });
+  // No list of addresses: the thread fails before it does anything.
+  const thread = { egressAllow: ['nonsense'], ca: [], proxy: null };
+  const failing = () => waits.filter((waitMs) => waitMs !== undefined);
+  monitors.set(exported(1));
+  const one = await started({ thread, clock, log });
+  for (const [tries, waitMs] of [1_000, 2_000, 4_000].entries()) {
+    await expect.poll(failing).toHaveLength(tries + 1);
+    expect(failing().at(-1)).toBe(waitMs);
+    await expect(one.test(1)).rejects.toMatchObject({
+      code: 'export-unavailable',
+      message: 'the export is being started again after a failure',
+    });
+    // What is declared meanwhile does not start it sooner.
+    monitors.set(exported(2));
+    clock.advance(waitMs - 1);
+    await expect(one.test(2)).rejects.toMatchObject({ code: 'export-unavailable' });
+    clock.advance(1);
+  }
 });

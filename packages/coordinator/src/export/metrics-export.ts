@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { LiveMonitor, LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
@@ -8,7 +9,10 @@ import { type ExportNote, lastNote, removeNotes, removeTotals, writeTotals } fro
 import type { Store } from '../store/store.ts';
 import { loadEntries, loadHistories, loadNotes, removeOrphans } from './export-loading.ts';
 import type { ExportSettings } from './export-settings.ts';
+import { HistoryReading } from './history-reading.ts';
 import { encodeNote, type NotedResult } from './note.ts';
+import { NoteBatch } from './note-batch.ts';
+import { NoteQueue } from './note-queue.ts';
 import type {
   EndpointState,
   ExportedPoints,
@@ -31,14 +35,18 @@ type Parts = {
 
 const NO_POINTS: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
 
-/** After the thread has failed, ms. */
-const RESTART_AFTER_MS = 5_000;
-/** A test of an endpoint takes 15 s for each encoding at most. */
-const TEST_WITHIN_MS = 35_000;
-/** Notes that the thread has not read, in bytes: beyond it the thread is started anew from what is stored. */
-const MOST_UNREAD = 64 * 1_024 * 1_024;
+/** A thread that ran for so long has not failed because of what it begins with, ms. */
+const RAN_WELL_MS = 60_000;
+/** A stop waits so long for the thread, ms: it does not end while the system looks for a name, which may take 10 s. */
+const END_WITHIN_MS = 1_000;
+/** A test of an endpoint tries both encodings at most; this is beside the time of those requests, ms. */
+const TEST_BESIDE_MS = 5_000;
 /** Notes that no stored totals have, in bytes: beyond it results are not noted any more, and counts miss them. */
 const MOST_KEPT = 512 * 1_024 * 1_024;
+
+function unavailable(why: string): ExportTestError {
+  return new ExportTestError('export-unavailable', `the export ${why}`);
+}
 
 /** The test of an endpoint cannot be made. */
 export class ExportTestError extends SvcError {
@@ -54,7 +62,7 @@ export class ExportTestError extends SvcError {
  *     recorder ── noteOf ──▶ its transaction ── noted ──▶ thread: totals ──▶ endpoints
  *                                 │                          │ ▲
  *                              notes ───── at a start ───────┼─┘
- *                              totals ◀──── every 5 min ─────┘
+ *                              totals ◀──── every 10 min ────┘
  *
  * A note is in the transaction of its results, and is kept until the totals that have it are stored: so counts
  * neither double nor get lost, whenever the process ends.
@@ -66,9 +74,6 @@ export class MetricsExport {
   #worker: Worker | null = null;
   /** What is told while the thread loads; null: it has loaded. */
   #held: ToExportThread[] | null = null;
-  /** Notes that were handed over and not read yet, with their bytes. */
-  #unread: { id: number; bytes: number }[] = [];
-  #unreadBytes = 0;
   /** Of notes since totals were last stored, about. */
   #keptBytes = 0;
   #endpoints: readonly EndpointState[] = [];
@@ -76,12 +81,31 @@ export class MetricsExport {
   #ofEarlierThreads = NO_POINTS;
   #lastTest = 0;
   #isStopped = false;
-  #cancelRestart: () => void = () => {};
+  #threadStartedAt = 0;
+  readonly #restarts: GrowingWaits;
+  readonly #histories: HistoryReading;
+  readonly #notes: NoteQueue;
   #cancelChanges: () => void = () => {};
   #running: Promise<void> = Promise.resolve();
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    const { store, clock } = parts;
+    this.#restarts = new GrowingWaits(clock);
+    this.#notes = new NoteQueue({
+      clock,
+      send: (batch) => this.#post({ kind: 'notes', batch }),
+      onOverflow: () => {
+        this.#parts.log.error('the thread of the export does not keep up, and is started anew');
+        void this.#worker?.terminate();
+      },
+    });
+    this.#histories = new HistoryReading({
+      clock,
+      read: (ids) => loadHistories(store, ids, clock.wall()),
+      onRead: (id, history) => this.#tell({ kind: 'history', id, history }),
+      onError: (error) => this.#failed(error),
+    });
   }
 
   /** To be called before anything is recorded. */
@@ -107,11 +131,18 @@ export class MetricsExport {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelChanges();
-    this.#cancelRestart();
+    this.#restarts.reset();
+    this.#histories.stop();
+    this.#notes.clear();
     for (const resolve of this.#tests.values()) resolve(null);
     this.#tests.clear();
+    if (this.#worker === null) return;
     // What is not stored is in the notes. What is being stored is not waited for: the database may take nothing.
-    await this.#worker?.terminate();
+    const ended = this.#worker.terminate();
+    const { promise: waited, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#parts.clock.after(END_WITHIN_MS, resolve);
+    await Promise.race([ended, waited]);
+    cancel();
   }
 
   noteOf(recorded: readonly (NotedResult & { monitor: LiveMonitor; isNew: boolean })[]): ExportNote | null {
@@ -123,13 +154,9 @@ export class MetricsExport {
     return { id: this.#lastNote, bytes };
   }
 
-  noted({ id, bytes }: ExportNote): void {
-    this.#unread.push({ id, bytes: bytes.length });
-    this.#unreadBytes += bytes.length;
-    this.#tell({ kind: 'note', id, bytes });
-    if (this.#unreadBytes <= MOST_UNREAD) return;
-    this.#parts.log.error('the thread of the export does not keep up, and is started anew');
-    void this.#worker?.terminate();
+  /** After the commit. */
+  noted(note: ExportNote): void {
+    if (!this.#isStopped) this.#notes.add(note);
   }
 
   /** The status of a monitor has changed; after the commit. */
@@ -168,14 +195,18 @@ export class MetricsExport {
         'the monitor has no otlp_endpoint, and OTEL_EXPORTER_OTLP_ENDPOINT is not set',
       );
     }
-    const request = ++this.#lastTest;
+    if (this.#worker === null) throw unavailable('is being started again after a failure');
+    this.#lastTest += 1;
+    const request = this.#lastTest;
     const answered = new Promise<TestAnswer | null>((resolve) => this.#tests.set(request, resolve));
-    const cancel = this.#parts.clock.after(TEST_WITHIN_MS, () => this.#tested(request, null));
+    const { clock, settings } = this.#parts;
+    const withinMs = 2 * settings.timeoutMs + TEST_BESIDE_MS;
+    const cancel = clock.after(withinMs, () => this.#tested(request, null));
     this.#tell({ kind: 'test', request, monitorId });
     const answer = await answered;
     cancel();
     if (answer !== null) return answer;
-    throw new ExportTestError('export-unavailable', 'the export does not run at this moment');
+    throw unavailable('does not run at this moment');
   }
 
   /** Totals were not stored for hours: the thread fails again and again. The database must not fill up. */
@@ -197,8 +228,9 @@ export class MetricsExport {
   #declared(before: LiveMonitor | null, after: LiveMonitor | null): void {
     const id = (after ?? before)?.id ?? 0;
     if (after !== null && this.#isExported(after)) {
-      if (this.#worker === null) this.#startThread();
-      else this.#tellDeclared(after);
+      if (this.#worker !== null) this.#tellDeclared(after);
+      // Where the thread is about to be started again, it loads what is declared then.
+      else if (this.#restarts.tries === 0) this.#startThread();
     } else if (before !== null && this.#isExported(before)) {
       this.#tell({ kind: 'monitor', id, entry: null });
     }
@@ -206,30 +238,29 @@ export class MetricsExport {
 
   /** At once, so that it is there before the notes that follow. Its history has to be read, and comes later. */
   #tellDeclared(monitor: LiveMonitor): void {
-    const { store, settings, clock } = this.#parts;
     const { id } = monitor;
-    const target = targetOf(monitor, settings);
+    const target = targetOf(monitor, this.#parts.settings);
     if (target === null) return;
     const entry = { monitor: exportedMonitor(monitor), target, history: [], totals: null };
     this.#tell({ kind: 'monitor', id, entry });
-    loadHistories(store, [id], clock.wall()).then(
-      (histories) => this.#tell({ kind: 'history', id, history: histories.get(id) ?? [] }),
-      (error: unknown) => this.#failed(error),
-    );
+    this.#histories.want(id);
   }
 
   #startThread(): void {
     if (this.#isStopped || this.#worker !== null) return;
     const { settings, thread, log } = this.#parts;
-    const { intervalMs, saveEveryMs, histograms, resource } = settings;
+    const { intervalMs, saveEveryMs, timeoutMs, histograms, resource, tls } = settings;
+    const identity = tls.identity === null ? null : { ...tls.identity, key: tls.identity.key.reveal() };
     const worker = new Worker(new URL('./export-worker.ts', import.meta.url), {
       name: 'export',
       workerData: {
         intervalMs,
         saveEveryMs,
+        timeoutMs,
         histograms,
         resource,
         version: VERSION,
+        operator: { ca: tls.ca, identity },
         ...thread,
       } satisfies ExportThreadData,
       resourceLimits: { maxYoungGenerationSizeMb: 8 },
@@ -239,9 +270,9 @@ export class MetricsExport {
     worker.on('error', (error) => log.error({ error: messageOf(error) }, 'the thread of the export failed'));
     worker.once('exit', () => this.#ended());
     this.#worker = worker;
+    this.#threadStartedAt = this.#parts.clock.monotonic();
     this.#held = [];
-    this.#unread = [];
-    this.#unreadBytes = 0;
+    this.#notes.clear();
     // Later ones are told, after the monitors that they are about.
     const last = this.#lastNote;
     this.#running = this.#running.then(() => this.#load(worker, last));
@@ -259,9 +290,11 @@ export class MetricsExport {
         if (!isCurrent()) return;
         worker.postMessage({ kind: 'entries', entries, lastNote: last } satisfies ToExportThread);
       }
+      const stored = new NoteBatch();
       for await (const note of loadNotes(store, last)) {
         if (!isCurrent()) return;
-        worker.postMessage({ kind: 'note', ...note } satisfies ToExportThread);
+        stored.add(note);
+        worker.postMessage({ kind: 'notes', batch: stored.take() } satisfies ToExportThread);
       }
     } catch (error) {
       this.#failed(error);
@@ -274,7 +307,13 @@ export class MetricsExport {
     worker.postMessage({ kind: 'begin' } satisfies ToExportThread);
   }
 
+  /** After the notes that came before it. */
   #tell(message: ToExportThread): void {
+    this.#notes.send();
+    this.#post(message);
+  }
+
+  #post(message: ToExportThread): void {
     if (this.#held !== null) this.#held.push(message);
     else this.#worker?.postMessage(message);
   }
@@ -282,9 +321,9 @@ export class MetricsExport {
   #take(message: FromExportThread): void {
     switch (message.kind) {
       case 'state':
-        this.#endpoints = message.endpoints;
+        if (message.endpoints !== null) this.#endpoints = message.endpoints;
         this.#ofThread = message.points;
-        this.#read(message.noted);
+        this.#notes.read(message.noted);
         return;
       case 'save':
         this.#running = this.#running.then(() => this.#save(message.totals));
@@ -294,13 +333,6 @@ export class MetricsExport {
         return;
       default:
         message satisfies never;
-    }
-  }
-
-  #read(noted: number): void {
-    const first = this.#unread.findIndex(({ id }) => id > noted);
-    for (const { bytes } of this.#unread.splice(0, first === -1 ? this.#unread.length : first)) {
-      this.#unreadBytes -= bytes;
     }
   }
 
@@ -338,8 +370,9 @@ export class MetricsExport {
     for (const request of [...this.#tests.keys()]) this.#tested(request, null);
     if (this.#isStopped) return;
     const { clock, log } = this.#parts;
-    log.error('the thread of the export has ended, and is started again');
-    this.#cancelRestart = clock.after(RESTART_AFTER_MS, () => this.#startThread());
+    if (clock.monotonic() - this.#threadStartedAt > RAN_WELL_MS) this.#restarts.reset();
+    const waitMs = this.#restarts.again(() => this.#startThread());
+    log.error({ waitMs }, 'the thread of the export has ended, and is started again');
   }
 
   #failed(error: unknown): void {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ERROR_TYPES } from './error-type.ts';
-import { EXPLICIT_BOUNDS } from './histogram.ts';
+import { EXPLICIT_BOUNDS } from './histograms.ts';
 import { ATTRIBUTE, EXPORTED_METRICS, MOST_DURATION_SERIES } from './metrics.ts';
 import { COUNTED_OUTCOMES, PHASE_NAMES } from './note.ts';
 

@@ -1,4 +1,4 @@
-import type { HistogramKind } from './histogram.ts';
+import type { HistogramKind } from './histograms.ts';
 
 /** A metric that is exported about monitors. `docs/metrics.md` describes it; a test compares both. */
 export type ExportedMetric = {
@@ -52,6 +52,12 @@ export const EXPORTED_METRICS = {
 export type MetricKey = keyof typeof EXPORTED_METRICS;
 
 export const METRIC_KEYS = Object.keys(EXPORTED_METRICS) as MetricKey[];
+
+/** One of something for each metric. */
+export function perMetric<T>(make: () => T): Readonly<Record<MetricKey, T>> {
+  // Each key is given one.
+  return Object.fromEntries(METRIC_KEYS.map((key) => [key, make()])) as Record<MetricKey, T>;
+}
 
 /** Names of attributes. What is of OpenTelemetry's semantic conventions has their name. */
 export const ATTRIBUTE = {

@@ -1,11 +1,12 @@
+import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import type { MonitorStatus } from '../domain/monitor.ts';
 import { addTimes, NO_TIMES, type StatusSince, timesBetween } from '../domain/uptime.ts';
 import { Attributes, NO_ATTRIBUTES } from './attributes.ts';
-import type { HistogramKind } from './histogram.ts';
 import { ATTRIBUTE } from './metrics.ts';
 import type { ReadResult } from './note.ts';
-import { RegionTotals, type StoredRegion, storedRegion } from './region-totals.ts';
+import { RegionAttributes } from './region-attributes.ts';
+import { type RegionTotals, storedRegion } from './region-totals.ts';
 import type { RequestEncoder } from './request-encoder.ts';
 
 /** What is known of a monitor by its declaration. */
@@ -44,24 +45,24 @@ export class MonitorTotals {
   /** Notes up to this one are in it. */
   until: number;
   readonly #identity: string;
-  readonly #kind: HistogramKind;
   readonly #attributes: Attributes;
-  /** By place in the list of regions; a hole: nothing is counted. */
-  readonly #regions: (RegionTotals | undefined)[] = [];
+  readonly #regions: RegionTotals;
+  /** In `#regions`, of the monitor. */
+  readonly #rows: number[] = [];
   /** Oldest first. */
   #changes: StatusSince[];
 
   constructor(
     monitor: ExportedMonitor,
-    kind: HistogramKind,
+    regions: RegionTotals,
     history: readonly StatusSince[],
     begin: { readonly startedAt: number; readonly until: number },
   ) {
     this.monitor = monitor;
     this.startedAt = begin.startedAt;
     this.until = begin.until;
-    this.#kind = kind;
-    this.#identity = identityOf(monitor, kind);
+    this.#regions = regions;
+    this.#identity = identityOf(monitor, regions);
     this.#attributes = new Attributes([
       [ATTRIBUTE.monitorId, String(monitor.id)],
       [ATTRIBUTE.monitorName, monitor.name],
@@ -74,21 +75,24 @@ export class MonitorTotals {
   /** The totals as they were stored; null: they are of other attributes or buckets, or cannot be read. */
   static restored(
     monitor: ExportedMonitor,
-    kind: HistogramKind,
+    regions: RegionTotals,
     history: readonly StatusSince[],
     row: { readonly until: number; readonly text: string },
   ): MonitorTotals | null {
     const { data: stored } = storedTotals.safeParse(parsed(row.text));
-    if (stored?.identity !== identityOf(monitor, kind)) return null;
-    const { startedAt, regions } = stored;
-    const totals = new MonitorTotals(monitor, kind, history, { startedAt, until: row.until });
-    for (const region of regions) totals.#restore(region);
+    if (stored?.identity !== identityOf(monitor, regions)) return null;
+    const { startedAt } = stored;
+    const totals = new MonitorTotals(monitor, regions, history, { startedAt, until: row.until });
+    for (const region of stored.regions) {
+      const restored = regions.restore(region);
+      if (restored !== null) totals.#rows.push(restored);
+    }
     return totals;
   }
 
   /** Whether the monitor, as it is declared now, has the same time series. */
   isOf(monitor: ExportedMonitor): boolean {
-    return identityOf(monitor, this.#kind) === this.#identity;
+    return identityOf(monitor, this.#regions) === this.#identity;
   }
 
   get history(): readonly StatusSince[] {
@@ -96,8 +100,14 @@ export class MonitorTotals {
   }
 
   add(result: ReadResult): void {
-    const region = this.#regions[result.region] ?? this.#newRegion(result.region);
-    region?.add(result);
+    const row = this.#rowOf(result.region);
+    if (row !== null) this.#regions.count(row, result);
+  }
+
+  /** Gives back the place that the counts take. Nothing else may be called after it. */
+  release(): void {
+    for (const row of this.#rows) this.#regions.remove(row);
+    this.#rows.length = 0;
   }
 
   /** What was before the changes that it was told of. */
@@ -114,20 +124,19 @@ export class MonitorTotals {
   }
 
   stored(): string {
-    const regions = this.#regions.flatMap((region) => (region === undefined ? [] : [region.stored()]));
+    const regions = this.#rows.map((row) => this.#regions.stored(row));
     const { startedAt } = this;
     return JSON.stringify({ v: 1, identity: this.#identity, startedAt, regions } satisfies StoredTotals);
   }
 
   /** @param now epoch ms */
   encode(encoder: RequestEncoder, now: number): void {
-    const all = this.#attributes;
-    encoder.startAt(this.startedAt);
-    for (const region of this.#regions) if (region !== undefined) encodeRegion(encoder, all, region, now);
+    encoder.beginMonitor(this.#attributes, this.startedAt);
+    for (const row of this.#rows) encodeRegion(encoder, this.#regions, row, now);
     const status = this.#changes.at(-1)?.status ?? 'unknown';
-    for (const { of, own } of STATES) encoder.gauge('status', { all, own }, Number(of === status));
+    for (const { of, own } of STATES) encoder.gauge('status', own, Number(of === status));
     const uptime = this.#uptime(now);
-    if (uptime !== null) encoder.gauge('uptime', { all, own: NO_ATTRIBUTES }, uptime);
+    if (uptime !== null) encoder.gauge('uptime', NO_ATTRIBUTES, uptime);
   }
 
   /** 0 to 1; null: nothing is known. */
@@ -139,37 +148,31 @@ export class MonitorTotals {
     return known === 0 ? null : (active + degraded) / known;
   }
 
-  #newRegion(place: number): RegionTotals | null {
-    const name = RegionTotals.nameOf(place);
-    if (name === null) return null;
-    const made = new RegionTotals(name, this.#kind, null);
-    this.#regions[place] = made;
+  /** Null: a newer version knows the region. */
+  #rowOf(region: number): number | null {
+    for (const row of this.#rows) if (this.#regions.regions[row] === region) return row;
+    if (REGIONS[region] === undefined) return null;
+    const made = this.#regions.add(region);
+    this.#rows.push(made);
     return made;
-  }
-
-  #restore(stored: StoredRegion): void {
-    const place = RegionTotals.placeOf(stored.region);
-    // A newer version may have stored a region that this one does not know.
-    if (place < 0) return;
-    this.#regions[place] = new RegionTotals(stored.region, this.#kind, stored);
   }
 }
 
-function encodeRegion(encoder: RequestEncoder, all: Attributes, totals: RegionTotals, now: number): void {
-  const { attributes, counts, durations, phases, certificateExpiresAt } = totals;
-  attributes.outcomes.forEach((own, place) => {
-    encoder.sum('checks', { all, own }, counts[place] ?? 0);
-  });
-  for (const { key, histogram } of durations)
-    encoder.histogram('duration', { all, own: attributes.duration(key) }, histogram.data);
-  attributes.phases.forEach((own, place) => {
-    const histogram = phases[place] ?? null;
-    if (histogram !== null) encoder.histogram('phase', { all, own }, histogram.data);
-  });
-  if (certificateExpiresAt !== null) {
-    const remaining = (certificateExpiresAt - now) / 1_000;
-    encoder.gauge('certificate', { all, own: attributes.region }, remaining);
+function encodeRegion(encoder: RequestEncoder, totals: RegionTotals, row: number, now: number): void {
+  const { histograms } = totals;
+  const own = RegionAttributes.of(totals.regions[row] as number);
+  for (let place = 0; place < own.outcomes.length; place += 1)
+    encoder.sum('checks', own.outcomes[place] as Attributes, totals.checks(row, place));
+  for (let at = totals.firstDuration(row); at !== null; at = totals.nextDuration(at))
+    encoder.histogram('duration', own.duration(totals.durationKey(at)), histograms, at);
+  for (let place = 0; place < own.phases.length; place += 1) {
+    const histogram = totals.phase(row, place);
+    if (histogram !== null)
+      encoder.histogram('phase', own.phases[place] as Attributes, histograms, histogram);
   }
+  const certificateExpiresAt = totals.certificateExpiresAt(row);
+  if (certificateExpiresAt === null) return;
+  encoder.gauge('certificate', own.region, (certificateExpiresAt - now) / 1_000);
 }
 
 /** Undefined: it is no JSON. Nothing else of the export depends on that row. */
@@ -181,6 +184,6 @@ function parsed(text: string): unknown {
   }
 }
 
-function identityOf({ name, kind, target }: ExportedMonitor, histograms: HistogramKind): string {
-  return JSON.stringify([name, kind, target, histograms]);
+function identityOf({ name, kind, target }: ExportedMonitor, { histograms }: RegionTotals): string {
+  return JSON.stringify([name, kind, target, histograms.kind]);
 }

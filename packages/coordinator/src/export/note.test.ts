@@ -69,5 +69,20 @@ test('checks that did not run leave nothing', () => {
 test('a note of another layout is passed over', () => {
   const other = new Uint8Array(Float64Array.of(2, 1, 2, 3).buffer);
   expect(readNote(other, () => expect.unreachable())).toBe(false);
-  expect(readNote(new Uint8Array(5), () => expect.unreachable())).toBe(false);
+  expect(readNote(new Uint8Array(), () => expect.unreachable())).toBe(false);
+});
+
+test('a note that ends too early has the results before its end', () => {
+  const bytes = encodeNote([
+    { result: resultOf(), region: 'hosta-fra' },
+    { result: resultOf({ monitor: 9 }), region: 'hosta-fra' },
+  ]);
+  for (let length = 1; length < (bytes?.length ?? 0); length += 1) {
+    const found: number[] = [];
+    const isWhole = readNote(bytes?.subarray(0, length) ?? new Uint8Array(), ({ monitorId }) =>
+      found.push(monitorId),
+    );
+    expect([5].slice(0, found.length)).toEqual(found);
+    expect(isWhole).toBe(length === 1 || length === 23);
+  }
 });

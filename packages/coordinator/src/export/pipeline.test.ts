@@ -39,7 +39,8 @@ function pipelineTo(url: string, more: Partial<ExportTarget> & { requests?: numb
         at: clock.wall(),
       } as const;
       const encoder = encoding === 'json' ? new JsonEncoder(frame) : new ProtobufEncoder(frame);
-      encoder.gauge('uptime', { all: new Attributes([['part', index]]), own: NO_ATTRIBUTES }, 1);
+      encoder.beginMonitor(new Attributes([['part', index]]), clock.wall());
+      encoder.gauge('uptime', NO_ATTRIBUTES, 1);
       yield { body: encoder.finish(), points: 1 };
     }
   };

@@ -89,6 +89,7 @@ export class Pipeline {
   readonly #stopping = new AbortController();
   #encoding: Encoding;
   #state = noState;
+  #changes = 0;
   /** Tries of the oldest request. */
   #tries = 0;
   #isSending = false;
@@ -106,6 +107,11 @@ export class Pipeline {
     this.#headers = parts.target.headers;
     this.#secrets = secretsOf(parts.target);
     this.#encoding = parts.target.encoding;
+  }
+
+  /** Grows with each change of {@link state}. */
+  get changes(): number {
+    return this.#changes;
   }
 
   get state(): PipelineState {
@@ -160,6 +166,7 @@ export class Pipeline {
         at: this.#parts.clock.monotonic(),
         collection: this.#collection,
       };
+      this.#changes += 1;
       this.#count({ dropped: this.#buffer.push(request, this.#parts.endpoints()) });
       this.#send();
       await this.#room();
@@ -205,6 +212,7 @@ export class Pipeline {
   /** @returns ms to wait before the next try */
   #settle(request: BufferedRequest, verdict: Verdict): number {
     const at = this.#parts.clock.wall();
+    this.#changes += 1;
     if (verdict.error !== null) this.#state = { ...this.#state, lastError: { at, message: verdict.error } };
     switch (verdict.is) {
       case 'taken':

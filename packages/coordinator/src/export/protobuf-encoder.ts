@@ -1,8 +1,8 @@
-import type { Attributes, AttributeValue } from './attributes.ts';
-import { EXPLICIT_BOUNDS, type HistogramData } from './histogram.ts';
-import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf } from './metrics.ts';
-import { encodedTime, ProtobufWriter } from './protobuf-writer.ts';
-import type { PointAttributes, RequestEncoder, RequestFrame } from './request-encoder.ts';
+import { type Attributes, type AttributeValue, NO_ATTRIBUTES } from './attributes.ts';
+import { EXPLICIT_BOUNDS, type Histograms, NS_PER_S } from './histograms.ts';
+import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf, perMetric } from './metrics.ts';
+import { encodedTime, ProtobufWriter, varintLength, zigzag } from './protobuf-writer.ts';
+import type { RequestEncoder, RequestFrame } from './request-encoder.ts';
 
 const CUMULATIVE = 2;
 
@@ -15,16 +15,29 @@ const COUNT = 4;
 const SUM = 5;
 const MEMBER_FIELD = { gauge: 5, sum: 7, histogram: 9, exponentialHistogram: 10 } as const;
 
+/** Field of the attributes, by the kind of point. */
+const ATTRIBUTES = { number: 7, histogram: 9, exponentialHistogram: 1 } as const;
+/** Bytes of a tag and of the eight bytes after it. */
+const EIGHT_WITH_TAG = 9;
+
+type EncodedMetric = {
+  /** Of the whole message. */
+  readonly length: number;
+  readonly head: Uint8Array;
+  /** Field of the points. */
+  readonly member: number;
+  readonly points: Uint8Array;
+};
+
 /** The binary form of OTLP. */
 export class ProtobufEncoder implements RequestEncoder {
   points = 0;
   #frame: RequestFrame;
+  #all: Attributes = NO_ATTRIBUTES;
   #at: Uint8Array = new Uint8Array();
   #startedAt: Uint8Array = new Uint8Array();
-  readonly #byMetric = new Map(METRIC_KEYS.map((key) => [key, new ProtobufWriter()]));
-  readonly #point = new ProtobufWriter();
-  readonly #nested = new ProtobufWriter();
-  readonly #packed = new ProtobufWriter();
+  readonly #byMetric = perMetric(() => new ProtobufWriter());
+  readonly #body = new ProtobufWriter();
 
   constructor(frame: RequestFrame) {
     this.#frame = frame;
@@ -32,118 +45,177 @@ export class ProtobufEncoder implements RequestEncoder {
   }
 
   get bytes(): number {
-    return METRIC_KEYS.reduce((sum, key) => sum + this.#of(key).length, 0);
+    return METRIC_KEYS.reduce((sum, key) => sum + this.#byMetric[key].length, 0);
   }
 
   begin(frame: RequestFrame): void {
     this.#frame = frame;
     this.points = 0;
     this.#at = encodedTime(frame.at);
-    for (const points of this.#byMetric.values()) points.clear();
+    for (const key of METRIC_KEYS) this.#byMetric[key].clear();
   }
 
-  startAt(startedAt: number): void {
+  beginMonitor(attributes: Attributes, startedAt: number): void {
+    this.#all = attributes;
     this.#startedAt = encodedTime(startedAt);
   }
 
-  sum(metric: MetricKey, attributes: PointAttributes, value: number): void {
-    const point = this.#begin(attributes, 7);
-    point.eight(START, this.#startedAt);
-    point.fixed64(6, value);
-    this.#end(metric);
+  sum(metric: MetricKey, own: Attributes, value: number): void {
+    const writer = this.#point(metric, own, ATTRIBUTES.number, 2 * EIGHT_WITH_TAG);
+    writer.eight(START, this.#startedAt);
+    writer.fixed64(6, value);
   }
 
-  gauge(metric: MetricKey, attributes: PointAttributes, value: number): void {
-    this.#begin(attributes, 7).double(4, value);
-    this.#end(metric);
+  gauge(metric: MetricKey, own: Attributes, value: number): void {
+    this.#point(metric, own, ATTRIBUTES.number, EIGHT_WITH_TAG).double(4, value);
   }
 
-  histogram(metric: MetricKey, attributes: PointAttributes, data: HistogramData): void {
-    const isExponential = data.scale !== null;
-    const point = this.#begin(attributes, isExponential ? 1 : 9);
-    point.eight(START, this.#startedAt);
-    point.fixed64(COUNT, data.count);
-    point.double(SUM, data.sum);
-    if (isExponential) this.#exponential(data);
-    else this.#explicit(data);
-    const [min, max] = isExponential ? [12, 13] : [11, 12];
-    if (data.min !== null && data.max !== null) {
-      point.double(min, data.min);
-      point.double(max, data.max);
-    }
-    this.#end(metric);
+  histogram(metric: MetricKey, own: Attributes, histograms: Histograms, at: number): void {
+    if (histograms.kind === 'exponential') this.#exponential(metric, own, histograms, at);
+    else this.#explicit(metric, own, histograms, at);
   }
 
   finish(): Uint8Array {
     const { resource, scope } = this.#frame;
+    const metrics = METRIC_KEYS.filter((key) => this.#byMetric[key].length > 0).map((key) =>
+      this.#ended(key),
+    );
     const named = written((writer) => {
       writer.text(1, scope.name);
       writer.text(2, scope.version);
     });
-    const scopeMetrics = written((writer) => {
-      writer.bytes(1, named);
-      for (const key of METRIC_KEYS) {
-        const points = this.#of(key);
-        if (points.length > 0) writer.bytes(2, this.#metric(key, points));
-      }
-    });
     const attributes = fieldsOf(resource, 1);
-    const resourceMetrics = written((writer) => {
-      writer.bytes(1, attributes);
-      writer.bytes(2, scopeMetrics);
-    });
-    return written((writer) => writer.bytes(1, resourceMetrics));
+    const ofScope = fieldLength(named.length) + sumOf(metrics, ({ length }) => fieldLength(length));
+    const body = this.#body;
+    body.clear();
+    body.begin(1, fieldLength(attributes.length) + fieldLength(ofScope));
+    body.bytes(1, attributes);
+    body.begin(2, ofScope);
+    body.bytes(1, named);
+    for (const { length, head, member, points } of metrics) {
+      body.begin(2, length);
+      body.raw(head);
+      body.bytes(member, points);
+    }
+    return body.written();
   }
 
-  #exponential({ scale, zero, offset, counts }: HistogramData): void {
-    this.#point.zigzag(6, scale ?? 0);
-    this.#point.fixed64(7, zero);
-    this.#packed.clear();
-    for (const count of counts) this.#packed.rawVarint(count);
-    this.#nested.clear();
-    this.#nested.zigzag(1, offset);
-    this.#nested.bytes(2, this.#packed.written());
-    this.#point.bytes(8, this.#nested.written());
+  #exponential(metric: MetricKey, own: Attributes, histograms: Histograms, at: number): void {
+    const scale = zigzag(histograms.scales[at] as number);
+    const offset = zigzag(histograms.offsets[at] as number);
+    const packed = bucketsLength(histograms, at);
+    const buckets = 1 + varintLength(offset) + fieldLength(packed);
+    const more = 1 + varintLength(scale) + EIGHT_WITH_TAG + fieldLength(buckets);
+    const writer = this.#histogramPoint(metric, own, histograms, { at, more });
+    writer.varint(6, scale);
+    writer.fixed64(7, histograms.zeros[at] as number);
+    writer.begin(8, buckets);
+    writer.varint(1, offset);
+    writer.begin(2, packed);
+    const [start, end] = bucketsOf(histograms, at);
+    for (let place = start; place < end; place += 1)
+      writer.rawVarint(histograms.blocks.buckets[place] as number);
+    range(writer, 12, histograms, at);
   }
 
-  #explicit({ counts }: HistogramData): void {
-    this.#nested.clear();
-    for (const count of counts) this.#nested.rawFixed64(count);
-    this.#point.bytes(6, this.#nested.written());
-    this.#nested.clear();
-    for (const bound of EXPLICIT_BOUNDS) this.#nested.rawDouble(bound);
-    this.#point.bytes(7, this.#nested.written());
+  #explicit(metric: MetricKey, own: Attributes, histograms: Histograms, at: number): void {
+    const [start, end] = bucketsOf(histograms, at);
+    const counts = (end - start) * 8;
+    const bounds = EXPLICIT_BOUNDS.length * 8;
+    const more = fieldLength(counts) + fieldLength(bounds);
+    const writer = this.#histogramPoint(metric, own, histograms, { at, more });
+    writer.begin(6, counts);
+    for (let place = start; place < end; place += 1)
+      writer.rawFixed64(histograms.blocks.buckets[place] as number);
+    writer.begin(7, bounds);
+    for (const bound of EXPLICIT_BOUNDS) writer.rawDouble(bound);
+    range(writer, 11, histograms, at);
   }
 
-  /** @param field of the attributes, which differs between kinds of points */
-  #begin({ all, own }: PointAttributes, field: number): ProtobufWriter {
-    this.#point.clear();
-    this.#point.raw(fieldsOf(all, field));
-    this.#point.raw(fieldsOf(own, field));
-    this.#point.eight(TIME, this.#at);
-    return this.#point;
+  /** @param more bytes of the point that follow, without its range */
+  #histogramPoint(
+    metric: MetricKey,
+    own: Attributes,
+    histograms: Histograms,
+    { at, more }: { readonly at: number; readonly more: number },
+  ): ProtobufWriter {
+    const field = histograms.kind === 'exponential' ? ATTRIBUTES.exponentialHistogram : ATTRIBUTES.histogram;
+    const count = histograms.counts[at] as number;
+    const eights = count === 0 ? 3 : 5;
+    const writer = this.#point(metric, own, field, eights * EIGHT_WITH_TAG + more);
+    writer.eight(START, this.#startedAt);
+    writer.fixed64(COUNT, count);
+    writer.double(SUM, secondsOf(histograms.sums, at));
+    return writer;
   }
 
-  #end(metric: MetricKey): void {
-    this.#of(metric).bytes(1, this.#point.written());
+  /**
+   * Begins a point with its attributes and its time.
+   *
+   * @param field of the attributes
+   * @param more  bytes of the point that follow
+   */
+  #point(metric: MetricKey, own: Attributes, field: number, more: number): ProtobufWriter {
+    const writer = this.#byMetric[metric];
+    const monitors = fieldsOf(this.#all, field);
+    const owns = fieldsOf(own, field);
+    writer.begin(1, monitors.length + owns.length + EIGHT_WITH_TAG + more);
+    writer.raw(monitors);
+    writer.raw(owns);
+    writer.eight(TIME, this.#at);
     this.points += 1;
+    return writer;
   }
 
-  #of(metric: MetricKey): ProtobufWriter {
-    return this.#byMetric.get(metric) as ProtobufWriter;
-  }
-
-  #metric(key: MetricKey, points: ProtobufWriter): Uint8Array {
+  /** A metric with its points, which are complete. */
+  #ended(key: MetricKey): EncodedMetric {
     const metric = EXPORTED_METRICS[key];
-    if (metric.kind !== 'gauge') points.varint(2, CUMULATIVE);
-    if (metric.kind === 'sum') points.varint(3, 1);
-    return written((writer) => {
-      writer.text(1, metric.name);
-      writer.text(2, metric.description);
-      writer.text(3, metric.unit);
-      writer.bytes(MEMBER_FIELD[memberOf(metric, this.#frame.histograms)], points.written());
+    const writer = this.#byMetric[key];
+    if (metric.kind !== 'gauge') writer.varint(2, CUMULATIVE);
+    if (metric.kind === 'sum') writer.varint(3, 1);
+    const points = writer.written();
+    const head = written((described) => {
+      described.text(1, metric.name);
+      described.text(2, metric.description);
+      described.text(3, metric.unit);
     });
+    const member = MEMBER_FIELD[memberOf(metric, this.#frame.histograms)];
+    return { length: head.length + fieldLength(points.length), head, member, points };
   }
+}
+
+/** Bytes of a message as a field of another. Its number is below 16. */
+function fieldLength(length: number): number {
+  return 1 + varintLength(length) + length;
+}
+
+function sumOf<T>(list: readonly T[], length: (item: T) => number): number {
+  return list.reduce((sum, item) => sum + length(item), 0);
+}
+
+/** The smallest and the largest value; @param field of the smallest, before that of the largest */
+function range(writer: ProtobufWriter, field: number, histograms: Histograms, at: number): void {
+  if (histograms.counts[at] === 0) return;
+  writer.double(field, secondsOf(histograms.mins, at));
+  writer.double(field + 1, secondsOf(histograms.maxs, at));
+}
+
+function bucketsOf({ starts, lengths }: Histograms, at: number): [start: number, end: number] {
+  const start = starts[at] as number;
+  return [start, start + (lengths[at] as number)];
+}
+
+/** Bytes of the buckets, packed. */
+function bucketsLength(histograms: Histograms, at: number): number {
+  const [start, end] = bucketsOf(histograms, at);
+  let length = 0;
+  for (let place = start; place < end; place += 1)
+    length += varintLength(histograms.blocks.buckets[place] as number);
+  return length;
+}
+
+function secondsOf(column: Float64Array, at: number): number {
+  return (column[at] as number) / NS_PER_S;
 }
 
 function written(write: (writer: ProtobufWriter) => void): Uint8Array {

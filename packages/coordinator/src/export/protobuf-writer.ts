@@ -3,6 +3,10 @@ import { ByteWriter } from './byte-writer.ts';
 const VARINT = 0;
 const FIXED64 = 1;
 const BYTES = 2;
+const FOUR_BYTES = 2 ** 32;
+
+const DOUBLE = new DataView(new ArrayBuffer(8));
+const DOUBLE_BYTES = new Uint8Array(DOUBLE.buffer);
 
 /** Writes fields of protobuf (protobuf.dev/programming-guides/encoding, read on 2026-11-22). */
 export class ProtobufWriter extends ByteWriter {
@@ -10,11 +14,6 @@ export class ProtobufWriter extends ByteWriter {
   varint(field: number, value: number): void {
     this.#tag(field, VARINT);
     this.rawVarint(value);
-  }
-
-  /** As `sint32`. */
-  zigzag(field: number, value: number): void {
-    this.varint(field, value >= 0 ? value * 2 : -value * 2 - 1);
   }
 
   /** As `fixed64`, or `sfixed64` where it is not negative. */
@@ -35,9 +34,14 @@ export class ProtobufWriter extends ByteWriter {
   }
 
   bytes(field: number, value: Uint8Array): void {
-    this.#tag(field, BYTES);
-    this.rawVarint(value.length);
+    this.begin(field, value.length);
     this.raw(value);
+  }
+
+  /** A message of so many bytes, which are written next. */
+  begin(field: number, length: number): void {
+    this.#tag(field, BYTES);
+    this.rawVarint(length);
   }
 
   text(field: number, value: string): void {
@@ -57,16 +61,18 @@ export class ProtobufWriter extends ByteWriter {
 
   rawFixed64(value: number): void {
     this.room(8);
-    let rest = value;
-    for (let place = 0; place < 8; place += 1) {
-      this.buffer[this.length++] = rest % 0x100;
-      rest = rest < 0x100 ? 0 : Math.floor(rest / 0x100);
-    }
+    this.#four(value % FOUR_BYTES);
+    this.#four(value < FOUR_BYTES ? 0 : Math.floor(value / FOUR_BYTES));
   }
 
   rawDouble(value: number): void {
     this.room(8);
-    this.length = this.buffer.writeDoubleLE(value, this.length);
+    DOUBLE.setFloat64(0, value, true);
+    for (let at = 0; at < 8; at += 1) this.buffer[this.length++] = DOUBLE_BYTES[at] as number;
+  }
+
+  #four(value: number): void {
+    for (let shift = 0; shift < 32; shift += 8) this.buffer[this.length++] = value >>> shift;
   }
 
   #tag(field: number, type: number): void {
@@ -79,4 +85,16 @@ export function encodedTime(epochMs: number): Uint8Array {
   const encoded = Buffer.alloc(8);
   encoded.writeBigUInt64LE(BigInt(Math.trunc(epochMs)) * 1_000_000n);
   return encoded;
+}
+
+/** Bytes of a `varint`. */
+export function varintLength(value: number): number {
+  let length = 1;
+  for (let bound = 0x80; value >= bound; bound *= 0x80) length += 1;
+  return length;
+}
+
+/** A `sint32` as the `varint` that stands for it. */
+export function zigzag(value: number): number {
+  return value >= 0 ? value * 2 : -value * 2 - 1;
 }

@@ -1,6 +1,6 @@
 import type { StatusSince } from '../domain/uptime.ts';
 import type { StoredExportTotals } from '../store/export-totals.ts';
-import type { HistogramKind } from './histogram.ts';
+import type { HistogramKind } from './histograms.ts';
 import type { ExportedMonitor } from './monitor-totals.ts';
 import type { ExportTarget, PipelineState } from './pipeline.ts';
 import type { Encoding } from './request-encoder.ts';
@@ -12,6 +12,8 @@ export type ExportThreadData = {
   readonly intervalMs: number;
   readonly saveEveryMs: number;
   readonly histograms: HistogramKind;
+  /** Of one request, ms. */
+  readonly timeoutMs: number;
   /** Attributes of the resource. */
   readonly resource: readonly (readonly [name: string, value: string])[];
   readonly version: string;
@@ -19,6 +21,11 @@ export type ExportThreadData = {
   readonly egressAllow: readonly string[];
   /** PEM. */
   readonly ca: readonly string[];
+  /** For the operator's endpoint, PEM. */
+  readonly operator: {
+    readonly ca: readonly string[];
+    readonly identity: { readonly cert: string; readonly key: string } | null;
+  };
   readonly proxy: {
     readonly host: string;
     readonly port: number;
@@ -45,7 +52,7 @@ export type ToExportThread =
       readonly lastNote: number;
     }
   /** Results, in the order of their ids; those that a monitor's totals have are passed over. */
-  | { readonly kind: 'note'; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'notes'; readonly batch: Uint8Array }
   /** Everything is loaded. */
   | { readonly kind: 'begin' }
   /** The declaration of a monitor has changed; null: it is not exported any more. */
@@ -99,7 +106,8 @@ export type TestAnswer = {
 export type FromExportThread =
   | {
       readonly kind: 'state';
-      readonly endpoints: readonly EndpointState[];
+      /** Null: nothing has changed. */
+      readonly endpoints: readonly EndpointState[] | null;
       /** Of all endpoints since the thread was started, also of those that are gone. */
       readonly points: ExportedPoints;
       /** The last note that is in the totals. */

@@ -1,3 +1,4 @@
+import { REGIONS } from '@svc/shared/regions.ts';
 import { Attributes, type AttributeValue } from './attributes.ts';
 import { ERROR_TYPES } from './error-type.ts';
 import { ATTRIBUTE } from './metrics.ts';
@@ -17,7 +18,7 @@ export class RegionAttributes {
   readonly phases: readonly Attributes[];
   readonly #durations = new Map<number, Attributes>();
   readonly #name: string;
-  static readonly #made = new Map<string, RegionAttributes>();
+  static readonly #made: RegionAttributes[] = [];
 
   private constructor(name: string) {
     this.#name = name;
@@ -26,10 +27,13 @@ export class RegionAttributes {
     this.phases = PHASE_NAMES.map((phase) => this.#with([ATTRIBUTE.phase, phase]));
   }
 
-  static of(name: string): RegionAttributes {
-    const known = RegionAttributes.#made.get(name) ?? new RegionAttributes(name);
-    RegionAttributes.#made.set(name, known);
-    return known;
+  /** @param region place in the list of regions */
+  static of(region: number): RegionAttributes {
+    const known = RegionAttributes.#made[region];
+    if (known !== undefined) return known;
+    const made = new RegionAttributes(REGIONS[region] ?? '');
+    RegionAttributes.#made[region] = made;
+    return made;
   }
 
   /** @param key as {@link durationKey} makes it, or {@link OVERFLOW} */

@@ -1,16 +1,17 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { DurationHistogram, type HistogramKind, histogramData } from './histogram.ts';
+import { withRoom } from './columns.ts';
+import { type HistogramKind, Histograms, histogramData } from './histograms.ts';
 import { MOST_DURATION_SERIES } from './metrics.ts';
 import { COUNTED_OUTCOMES, PHASE_NAMES, type ReadResult } from './note.ts';
-import { durationKey, OVERFLOW, RegionAttributes } from './region-attributes.ts';
+import { durationKey, OVERFLOW } from './region-attributes.ts';
 
-/** Durations of checks that ended the same way. */
-export type DurationSeries = {
-  /** Outcome, status code and error type as one number; -1: what is beyond the bound. */
-  readonly key: number;
-  readonly histogram: DurationHistogram;
-};
+const FIRST_ROOM = 64;
+const OUTCOMES = COUNTED_OUTCOMES.length;
+const PHASES = PHASE_NAMES.length;
+const NS_PER_MS = 1e6;
+/** In a column of places: there is none. */
+const NONE = -1;
 
 /** A region's totals as they are stored. */
 export const storedRegion = z.object({
@@ -24,81 +25,183 @@ export const storedRegion = z.object({
 });
 export type StoredRegion = z.infer<typeof storedRegion>;
 
-/** What is counted of a monitor in one region. */
+/**
+ * What is counted of all monitors, a row for each monitor and region, as columns (see {@link Histograms}). Durations of
+ * checks that ended the same way have a histogram, and those of a row are a chain.
+ */
 export class RegionTotals {
-  /** By outcome, as {@link COUNTED_OUTCOMES} has them. */
-  readonly counts: number[];
-  readonly durations: DurationSeries[];
-  /** By phase, as {@link PHASE_NAMES} has them; null: there was none yet. */
-  readonly phases: (DurationHistogram | null)[];
-  /** Epoch ms; null: none was seen. */
-  certificateExpiresAt: number | null;
-  readonly attributes: RegionAttributes;
-  readonly #region: string;
-  readonly #kind: HistogramKind;
+  readonly histograms: Histograms;
+  /** By row: the place in the list of regions. */
+  regions = new Uint8Array(FIRST_ROOM);
+  /** By row and outcome, as {@link COUNTED_OUTCOMES} has them. */
+  #checks = new Float64Array(FIRST_ROOM * OUTCOMES);
+  /** By row and phase, as {@link PHASE_NAMES} has them: the histogram. */
+  #phases = new Int32Array(FIRST_ROOM * PHASES);
+  /** By row, epoch ms; NaN: none was seen. */
+  #certificates = new Float64Array(FIRST_ROOM);
+  /** By row: the first histogram of durations. */
+  #durations = new Int32Array(FIRST_ROOM);
+  /** By histogram of durations: how the checks ended, and the next one of the row. */
+  #keys = new Int32Array(FIRST_ROOM);
+  #nexts = new Int32Array(FIRST_ROOM);
+  readonly #unused: number[] = [];
+  #size = 0;
 
-  /** @param stored null: nothing is counted yet */
-  constructor(region: string, kind: HistogramKind, stored: StoredRegion | null) {
-    this.#region = region;
-    this.#kind = kind;
-    this.attributes = RegionAttributes.of(region);
-    this.counts = COUNTED_OUTCOMES.map((_outcome, place) => stored?.counts[place] ?? 0);
-    this.durations = (stored?.durations ?? []).map(([key, data]) => ({
-      key,
-      histogram: DurationHistogram.of(data),
-    }));
-    this.phases = PHASE_NAMES.map((_phase, place) => {
-      const data = stored?.phases[place] ?? null;
-      return data === null ? null : DurationHistogram.of(data);
+  constructor(kind: HistogramKind) {
+    this.histograms = new Histograms(kind);
+  }
+
+  /**
+   * @param region place in the list of regions
+   * @returns a row without any check
+   */
+  add(region: number): number {
+    const row = this.#unused.pop() ?? this.#nextRow();
+    this.regions[row] = region;
+    this.#checks.fill(0, row * OUTCOMES, (row + 1) * OUTCOMES);
+    this.#phases.fill(NONE, row * PHASES, (row + 1) * PHASES);
+    this.#certificates[row] = Number.NaN;
+    this.#durations[row] = NONE;
+    return row;
+  }
+
+  /** Null: a newer version has stored a region that this one does not know. */
+  restore(stored: StoredRegion): number | null {
+    const region = (REGIONS as readonly string[]).indexOf(stored.region);
+    if (region < 0) return null;
+    const row = this.add(region);
+    const { histograms } = this;
+    this.#checks.set(stored.counts.slice(0, OUTCOMES), row * OUTCOMES);
+    let last = NONE;
+    for (const [key, data] of stored.durations) last = this.#chain(row, last, key, histograms.restore(data));
+    stored.phases.slice(0, PHASES).forEach((data, phase) => {
+      if (data !== null) this.#phases[row * PHASES + phase] = histograms.restore(data);
     });
-    this.certificateExpiresAt = stored?.certificateExpiresAt ?? null;
+    this.#certificates[row] = stored.certificateExpiresAt ?? Number.NaN;
+    return row;
   }
 
-  /** Name of a region by its place in a note; null: a newer version knows it. */
-  static nameOf(place: number): string | null {
-    return REGIONS[place] ?? null;
+  /** The row may be another's from now on. */
+  remove(row: number): void {
+    for (const histogram of this.#durationsOf(row)) this.histograms.remove(histogram);
+    for (let phase = 0; phase < PHASES; phase += 1) {
+      const histogram = this.phase(row, phase);
+      if (histogram !== null) this.histograms.remove(histogram);
+    }
+    this.#unused.push(row);
   }
 
-  /** -1: no such region. */
-  static placeOf(name: string): number {
-    return (REGIONS as readonly string[]).indexOf(name);
-  }
-
-  add(result: ReadResult): void {
+  count(row: number, result: ReadResult): void {
     const { outcome, latencyMs, certificateExpiresAt, phases } = result;
-    this.counts[outcome] = (this.counts[outcome] ?? 0) + 1;
-    if (latencyMs >= 0) this.#seriesOf(durationKey(result)).histogram.record(latencyMs / 1_000);
-    if (!Number.isNaN(certificateExpiresAt)) this.certificateExpiresAt = certificateExpiresAt;
-    for (let place = 0; place < PHASE_NAMES.length; place += 1) {
-      const ms = phases[place] as number;
-      if (ms >= 0) this.#phase(place).record(ms / 1_000);
+    const place = row * OUTCOMES + outcome;
+    this.#checks[place] = (this.#checks[place] as number) + 1;
+    if (latencyMs >= 0) this.#record(this.#histogramOf(row, durationKey(result)), latencyMs);
+    if (!Number.isNaN(certificateExpiresAt)) this.#certificates[row] = certificateExpiresAt;
+    for (let phase = 0; phase < PHASES; phase += 1) {
+      const ms = phases[phase] as number;
+      if (ms >= 0) this.#record(this.#phaseOf(row, phase), ms);
     }
   }
 
-  stored(): StoredRegion {
+  /** @param outcome place in {@link COUNTED_OUTCOMES} */
+  checks(row: number, outcome: number): number {
+    return this.#checks[row * OUTCOMES + outcome] as number;
+  }
+
+  /** Epoch ms; null: none was seen. */
+  certificateExpiresAt(row: number): number | null {
+    const at = this.#certificates[row] as number;
+    return Number.isNaN(at) ? null : at;
+  }
+
+  /** The place of the histogram; null: the row has no such phase. `phase` is a place in {@link PHASE_NAMES}. */
+  phase(row: number, phase: number): number | null {
+    return placeOrNull(this.#phases[row * PHASES + phase]);
+  }
+
+  /** Place of the first histogram of durations; null: there is none. */
+  firstDuration(row: number): number | null {
+    return placeOrNull(this.#durations[row]);
+  }
+
+  /** Place of the one after it; null: it is the last of its row. */
+  nextDuration(histogram: number): number | null {
+    return placeOrNull(this.#nexts[histogram]);
+  }
+
+  /** How the checks of a histogram of durations ended, as {@link durationKey} says it. */
+  durationKey(histogram: number): number {
+    return this.#keys[histogram] as number;
+  }
+
+  stored(row: number): StoredRegion {
+    const { histograms } = this;
     return {
-      region: this.#region,
-      counts: this.counts,
-      durations: this.durations.map(({ key, histogram }) => [key, histogram.data]),
-      phases: this.phases.map((histogram) => histogram?.data ?? null),
-      certificateExpiresAt: this.certificateExpiresAt,
+      region: REGIONS[this.regions[row] as number] ?? '',
+      counts: COUNTED_OUTCOMES.map((_outcome, place) => this.checks(row, place)),
+      durations: this.#durationsOf(row).map((at) => [this.durationKey(at), histograms.data(at)]),
+      phases: PHASE_NAMES.map((_phase, place) => {
+        const histogram = this.phase(row, place);
+        return histogram === null ? null : histograms.data(histogram);
+      }),
+      certificateExpiresAt: this.certificateExpiresAt(row),
     };
   }
 
-  #phase(place: number): DurationHistogram {
-    const known = this.phases[place] ?? null;
+  #durationsOf(row: number): number[] {
+    const found: number[] = [];
+    for (let at = this.firstDuration(row); at !== null; at = this.nextDuration(at)) found.push(at);
+    return found;
+  }
+
+  #record(histogram: number, ms: number): void {
+    this.histograms.record(histogram, Math.round(ms * NS_PER_MS));
+  }
+
+  #phaseOf(row: number, phase: number): number {
+    const known = this.phase(row, phase);
     if (known !== null) return known;
-    const made = DurationHistogram.empty(this.#kind);
-    this.phases[place] = made;
+    const made = this.histograms.add();
+    this.#phases[row * PHASES + phase] = made;
     return made;
   }
 
-  #seriesOf(key: number): DurationSeries {
+  #histogramOf(row: number, key: number): number {
     // Nearly always the first or the second: a map of them would be larger and slower.
-    for (const series of this.durations) if (series.key === key) return series;
-    if (this.durations.length >= MOST_DURATION_SERIES && key !== OVERFLOW) return this.#seriesOf(OVERFLOW);
-    const made = { key, histogram: DurationHistogram.empty(this.#kind) };
-    this.durations.push(made);
-    return made;
+    let last = NONE;
+    let found = 0;
+    for (let at = this.#durations[row] as number; at !== NONE; at = this.#nexts[at] as number) {
+      if (this.#keys[at] === key) return at;
+      last = at;
+      found += 1;
+    }
+    if (found >= MOST_DURATION_SERIES && key !== OVERFLOW) return this.#histogramOf(row, OVERFLOW);
+    return this.#chain(row, last, key, this.histograms.add());
   }
+
+  /** Makes the histogram the next one of the row, after `last`. */
+  #chain(row: number, last: number, key: number, histogram: number): number {
+    this.#keys = withRoom(this.#keys, histogram + 1);
+    this.#nexts = withRoom(this.#nexts, histogram + 1);
+    this.#keys[histogram] = key;
+    this.#nexts[histogram] = NONE;
+    if (last === NONE) this.#durations[row] = histogram;
+    else this.#nexts[last] = histogram;
+    return histogram;
+  }
+
+  #nextRow(): number {
+    const row = this.#size;
+    this.#size += 1;
+    this.regions = withRoom(this.regions, this.#size);
+    this.#checks = withRoom(this.#checks, this.#size * OUTCOMES);
+    this.#phases = withRoom(this.#phases, this.#size * PHASES);
+    this.#certificates = withRoom(this.#certificates, this.#size);
+    this.#durations = withRoom(this.#durations, this.#size);
+    return row;
+  }
+}
+
+function placeOrNull(place: number | undefined): number | null {
+  return place === undefined || place === NONE ? null : place;
 }

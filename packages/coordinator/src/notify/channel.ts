@@ -1,7 +1,9 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
+import type { Rate } from '../domain/rate.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
+import type { SendMail } from '../outgoing/smtp/mail.ts';
 
 /** What an attempt gets in addition to the alert. */
 export type SendContext = {
@@ -11,11 +13,23 @@ export type SendContext = {
   readonly attemptAt: number;
   /** Ends the attempt early when the coordinator stops. The channel then returns `retry`. */
   readonly signal: AbortSignal;
+  /**
+   * The `thread` that the kind last returned for an alert of this incident on this channel (the id of the
+   * opening message, say); null: none yet.
+   */
+  readonly thread: string | null;
 };
 
 /** The tools that every kind sends with. */
 export type SendTools<O extends SettingsTable> = {
+  /** Posts to an address that users declare. The guard judges it. */
   readonly post: HttpPost;
+  /** Posts to an address that the operator sets. The guard lets it pass. */
+  readonly operatorPost: HttpPost;
+  /** Hands a mail to the operator's relay. */
+  readonly sendMail: SendMail;
+  /** `SVC_PUBLIC_URL`, for links. */
+  readonly publicUrl: string;
   /** Values of the kind's `operatorSettings`. None is missing. */
   readonly operator: Present<SettingsOf<O>>;
 };
@@ -23,33 +37,114 @@ export type SendTools<O extends SettingsTable> = {
 type Present<Values> = { readonly [K in keyof Values]: Exclude<Values[K], undefined> };
 
 /**
+ * Why an attempt failed, for metrics, the ledger and the deliverer.
+ *
+ * - `rate-limited`: the receiver takes it later. The whole channel waits.
+ * - `receiver`: the receiver failed (a status of 500 or more, a broken answer).
+ * - `refused`: the receiver refused it.
+ * - `unanswered`: no answer came, or the connection broke. The receiver may have taken the alert.
+ * - `unreachable`: no name, no connection, no trusted certificate. The receiver did not get the alert.
+ * - `operator`: the vendor refused the operator's own credentials. The channel is not to blame.
+ * - `stopped`: a dead address; nothing was sent.
+ * - `own`: svc could not send.
+ */
+const FAILURE_REASONS = [
+  'rate-limited',
+  'receiver',
+  'refused',
+  'unanswered',
+  'unreachable',
+  'operator',
+  'stopped',
+  'own',
+] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+type Answer = {
+  statusCode?: number;
+  /** What the receiver answered, masked, at most 1 KiB. The sender sets it wherever `post` was used. */
+  reply?: string;
+};
+
+type Failure = Answer & {
+  /** For people: at most 1 KiB, and without any secret of the settings. */
+  error: string;
+  /** Left out where it follows from the status code: 429, 500 and more, another; without one `unanswered`. */
+  reason?: FailureReason;
+};
+
+/**
  * How one attempt ended.
  *
  * - `delivered`: the receiver accepted the alert.
- * - `retry`: the receiver may accept it later (no answer, overload, a fault of its own).
+ * - `retry`: the receiver may accept it later (no answer, overload, a fault of its own, or the credentials of
+ *   the operator are refused: `reason: 'operator'`).
  * - `permanent-message`: the receiver never accepts this message; it may accept others.
- * - `permanent-channel`: the receiver accepts nothing until the channel's settings change.
- *
- * `error` is for people: bounded, and without any secret of the settings.
+ * - `permanent-channel`: the address is dead: the receiver accepts nothing until the channel's settings
+ *   change. It stops the channel.
+ * - `not-sent`: svc could not send. It is no attempt: nothing is counted against the receiver.
  */
 export type SendResult =
-  | { outcome: 'delivered'; statusCode?: number }
-  | { outcome: 'retry'; error: string; statusCode?: number; retryAfterMs?: number }
-  | { outcome: 'permanent-message' | 'permanent-channel'; error: string; statusCode?: number };
+  | (Answer & {
+      outcome: 'delivered';
+      /** Kept for later alerts of the incident on this channel, at most 1 KiB: see `SendContext.thread`. */
+      thread?: string;
+    })
+  | (Failure & {
+      outcome: 'retry';
+      /** Wait that the receiver asked for, ms. It holds the whole channel. */
+      retryAfterMs?: number;
+      /**
+       * The answer says that the address is dead, and is known to be wrong at times. The same again some
+       * minutes later, without a delivery in between, counts as `permanent-channel`.
+       */
+      mayBeDead?: boolean;
+    })
+  | (Failure & { outcome: 'permanent-message' | 'permanent-channel' | 'not-sent' });
 
 export type SendOutcome = SendResult['outcome'];
 
 /** A settings table without a setting. */
 export type NoSettings = Readonly<Record<never, never>>;
 
+/** What a vendor takes. The deliverer keeps to both limits; a refusal slows the channel down further. */
+export type Rates = {
+  /** For one channel; left out: no limit is known. */
+  readonly channel?: Rate;
+  /** For all channels of the kind together, where they share the operator's account; left out: none. */
+  readonly kind?: Rate;
+};
+
 /** Facts about a kind of channel, whether or not this version can send to it. */
-interface ChannelFacts {
+export interface ChannelFacts {
   /**
    * Whether the receiver keeps an incident open until it is told of its end. Such a kind is also told of an
-   * incident that ends without a recovery; the others are not.
+   * incident that ends without a recovery; the others are not. Of alerts that wait, it gets the newest of each
+   * incident.
    */
   readonly closesIncidents: boolean;
+  /**
+   * Whether people read it (mail, messengers, chats, push, SMS). Only such kinds are told about other
+   * channels, and get one message for many alerts.
+   */
+  readonly isHuman: boolean;
+  /** Whether an alert that waited for an hour and has a successor is left out. */
+  readonly dropsOld: boolean;
+  readonly rate: Rates;
+  /** The setting that holds the address to post to; null or left out: users declare none. */
+  readonly declaredUrl?: DeclaredUrl | null;
 }
+
+/** An address that users declare. */
+export type DeclaredUrl = {
+  /** Name of the setting; it may be unset. */
+  readonly attribute: string;
+  /**
+   * The vendor's hosts in lower case: svc posts to these only, over TLS, and to those of `SVC_CHAT_HOSTS`.
+   * `any`: to every host that the guard allows.
+   */
+  readonly hosts: readonly string[] | 'any';
+};
 
 /**
  * One kind of channel.

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { loopbackParts } from '../../../../test/support/channel-sending.ts';
 import {
   type ConfiguredStore,
   configuredStore,
@@ -86,7 +87,7 @@ async function deliverAll(
       secrets,
       clock,
       log: silentLog,
-      send: createSender({ post, operator: {} }, { ...CHANNELS, webhook: scripted }),
+      send: createSender(loopbackParts({ post }), { ...CHANNELS, webhook: scripted }),
       source: storedChannels(store, secrets),
       workspaceOf: () => null,
     });

@@ -5,6 +5,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loopbackParts } from '../../../../test/support/channel-sending.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { folderInMemory } from '../../../../test/support/folder-in-memory.ts';
@@ -72,7 +73,7 @@ class Bench {
       secrets: new Secrets(Buffer.alloc(32, 1)),
       clock,
       log,
-      send: createSender({ post: post(clock), operator: {} }),
+      send: createSender(loopbackParts({ post: post(clock) })),
       source: { find: async (id) => this.channels.get(id) ?? null },
       workspaceOf: (monitorId) => Math.floor(monitorId / 1_000),
       random: () => 0.5,
@@ -339,19 +340,6 @@ describe('delivering', () => {
     // The second one is as old: it has its one attempt.
     await bench.recorded(bench.attempts.length + 1);
     expect(await deliveries()).toMatchObject([{ state: 'dead' }, { state: 'dead', attempts: 1 }]);
-  });
-
-  test('a kind that this version does not know is dead with the reason, not lost', async () => {
-    await bench.deliverer.start();
-    const channel = await bench.channel({
-      kind: 'sms',
-      settings: new Secret({ phone_number: '+4915112345678' }),
-    });
-    await bench.queue(channel, 1, 'error');
-    await bench.recorded(1);
-    const reason = 'sms channels are not available in this version';
-    expect(await deliveries()).toMatchObject([{ state: 'dead', last_error: reason }]);
-    expect(await stateOf(channel)).toEqual({ state: 'failing', state_reason: reason });
   });
 
   test('a channel that is deleted takes its queue along', async () => {

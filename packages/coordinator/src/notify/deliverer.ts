@@ -51,6 +51,8 @@ const STOP_GRACE_MS = 1_000;
  */
 type Lane = LaneId & {
   readonly queue: ChannelQueue;
+  /** When the head was queued, epoch ms. */
+  queuedAt: number;
   loaded: QueuedDelivery | null;
   /** Whether something was queued since the lane last looked at the database. */
   isWoken: boolean;
@@ -72,6 +74,8 @@ export type DelivererGauges = {
   /** Number of pairs of monitor and channel with pending deliveries. */
   readonly lanes: number;
   readonly sending: number;
+  /** How long the oldest pending delivery has waited, ms; 0 without one. */
+  readonly ageMs: number;
 };
 
 /**
@@ -101,9 +105,14 @@ export class Deliverer {
   }
 
   get gauges(): DelivererGauges {
+    const now = this.#parts.clock.wall();
     let lanes = 0;
-    for (const queue of this.#queues.values()) lanes += queue.lanes.size;
-    return { lanes, sending: this.#sends.size };
+    let ageMs = 0;
+    for (const queue of this.#queues.values()) {
+      lanes += queue.lanes.size;
+      for (const { queuedAt } of queue.lanes.values()) ageMs = Math.max(ageMs, now - queuedAt);
+    }
+    return { lanes, sending: this.#sends.size, ageMs };
   }
 
   /** Starts all pending deliveries. Deliveries that are queued meanwhile are started too. */
@@ -111,9 +120,10 @@ export class Deliverer {
     this.#state = 'loading';
     const now = this.#parts.clock.wall();
     for await (const page of this.#ledger.pendingLanes()) {
-      for (const { notificationId, monitorId, nextAttemptAt: at } of page) {
+      for (const { notificationId, monitorId, queuedAt, nextAttemptAt: at } of page) {
         // The lane may exist already, because a delivery was queued behind its older ones during loading.
-        const lane = this.#lane(notificationId, monitorId);
+        const lane = this.#lane({ notificationId, monitorId }, queuedAt);
+        lane.queuedAt = queuedAt;
         if (at === null || at <= now) lane.queue.ready.add(lane);
         else {
           lane.queue.ready.delete(lane);
@@ -149,8 +159,7 @@ export class Deliverer {
       known.isWoken = true;
       return;
     }
-    const lane = this.#lane(delivery.notificationId, delivery.monitorId);
-    this.#makeReady(lane, delivery);
+    this.#makeReady(this.#lane(delivery, delivery.queuedAt), delivery);
   }
 
   /**
@@ -160,7 +169,7 @@ export class Deliverer {
   wakeReplayed(lane: LaneId): void {
     if (this.#state === 'new' || this.#state === 'stopped') return;
     const known = this.#queues.get(lane.notificationId)?.lanes.get(lane.monitorId);
-    if (known === undefined) this.#makeReady(this.#lane(lane.notificationId, lane.monitorId), null);
+    if (known === undefined) this.#makeReady(this.#lane(lane, this.#parts.clock.wall()), null);
     else if (known.cancelTimer === null) known.isWoken = true;
     else {
       known.cancelTimer();
@@ -183,7 +192,7 @@ export class Deliverer {
     const { clock } = this.#parts;
     const startedAt = clock.monotonic();
     const result = await this.#attempt(notificationId, alert, context);
-    this.counters.attempts[result.outcome] += 1;
+    if (result.outcome !== 'not-sent') this.counters.attempts[result.outcome] += 1;
     this.counters.attemptDuration.record((clock.monotonic() - startedAt) / 1_000);
     return result;
   }
@@ -203,7 +212,8 @@ export class Deliverer {
     }
   }
 
-  #lane(notificationId: number, monitorId: number): Lane {
+  /** @param queuedAt of its head, epoch ms; a lane that exists keeps its own */
+  #lane({ notificationId, monitorId }: LaneId, queuedAt: number): Lane {
     let queue = this.#queues.get(notificationId);
     if (queue === undefined) {
       const workspaceId = this.#parts.workspaceOf(monitorId);
@@ -213,7 +223,7 @@ export class Deliverer {
     }
     let lane = queue.lanes.get(monitorId);
     if (lane === undefined) {
-      lane = { notificationId, monitorId, queue, loaded: null, isWoken: false, cancelTimer: null };
+      lane = { notificationId, monitorId, queue, queuedAt, loaded: null, isWoken: false, cancelTimer: null };
       queue.lanes.set(monitorId, lane);
     }
     return lane;
@@ -280,6 +290,7 @@ export class Deliverer {
       const delivery = lane.loaded ?? (await this.#head(lane));
       lane.loaded = null;
       if (delivery === null) return;
+      lane.queuedAt = delivery.queuedAt;
       const at = clock.wall();
       const startedAt = clock.monotonic();
       const { signal } = this.#abort;
@@ -287,6 +298,7 @@ export class Deliverer {
         deliveryId: delivery.uid,
         attemptAt: at,
         signal,
+        thread: null,
       });
       // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
       if (signal.aborted && result.outcome !== 'delivered') return;
@@ -351,13 +363,15 @@ export class Deliverer {
       notificationId: delivery.notificationId,
       monitorId: delivery.monitorId,
     };
-    if (next === null)
+    if (next === null) {
+      this.counters.dead += 1;
       log.warn({ ...ids, outcome: result.outcome, reason: result.error }, 'gave up the delivery of an alert');
-    else
+    } else {
       log.info(
         { ...ids, reason: result.error, nextAttemptAt: next },
         'the delivery of an alert failed: svc tries again later',
       );
+    }
     return next;
   }
 
@@ -366,8 +380,10 @@ export class Deliverer {
     lane.isWoken = false;
     if (this.#state !== 'running') return;
     if (next !== null) this.#wait(lane, next);
-    else if (following !== null) this.#makeReady(lane, following);
-    else this.#remove(lane);
+    else if (following !== null) {
+      lane.queuedAt = following.queuedAt;
+      this.#makeReady(lane, following);
+    } else this.#remove(lane);
   }
 }
 

@@ -48,7 +48,7 @@ export class Ledger {
   }
 
   /** Every lane with pending deliveries, page by page. */
-  async *pendingLanes(): AsyncGenerator<(LaneId & { nextAttemptAt: number | null })[]> {
+  async *pendingLanes(): AsyncGenerator<(LaneId & { queuedAt: number; nextAttemptAt: number | null })[]> {
     for (let after: LaneId | null = null; ; ) {
       const page: PendingLane[] = await pendingLanes(this.#store, after, LANES_PER_PAGE);
       const last = page.at(-1);

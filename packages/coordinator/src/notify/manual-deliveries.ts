@@ -51,6 +51,7 @@ export function createManualDeliveries(options: {
         deliveryId: uid,
         attemptAt: at,
         signal,
+        thread: null,
       });
       const durationMs = clock.monotonic() - startedAt;
       const delivery = {

@@ -1,24 +1,33 @@
 import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
-import type { Channel, ChannelWithoutSender } from './channel.ts';
+import type { Channel, ChannelFacts, ChannelWithoutSender } from './channel.ts';
+import { chatA } from './channels/chat-a.ts';
+import { chatB } from './channels/chat-b.ts';
+import { chatC } from './channels/chat-c.ts';
+import { email } from './channels/email.ts';
+import { incidentA } from './channels/incident-a.ts';
+import { incidentB } from './channels/incident-b.ts';
+import { incidentC } from './channels/incident-c.ts';
+import { messengerA } from './channels/messenger-a.ts';
+import { messengerB } from './channels/messenger-b.ts';
+import { pushA } from './channels/push-a.ts';
+import { sms } from './channels/sms.ts';
 import { webhook } from './channels/webhook.ts';
-
-const withoutSender: ChannelWithoutSender = { closesIncidents: false, operatorSettings: {}, send: null };
 
 /** All kinds, one line each. A kind with settings and without a line here fails the type check. */
 export const CHANNELS = {
-  email: withoutSender,
+  email,
   webhook,
-  sms: withoutSender,
-  messenger_b: withoutSender,
-  messenger_a: withoutSender,
-  chat_a: withoutSender,
-  chat_b: withoutSender,
-  chat_c: withoutSender,
-  incident_a: { ...withoutSender, closesIncidents: true },
-  incident_b: { ...withoutSender, closesIncidents: true },
-  incident_c: { ...withoutSender, closesIncidents: true },
-  push_a: withoutSender,
+  sms,
+  messenger_b: messengerB,
+  messenger_a: messengerA,
+  chat_a: chatA,
+  chat_b: chatB,
+  chat_c: chatC,
+  incident_a: incidentA,
+  incident_b: incidentB,
+  incident_c: incidentC,
+  push_a: pushA,
 } satisfies Channels;
 
 /** A registry of kinds. Production uses {@link CHANNELS}. */
@@ -28,10 +37,6 @@ export type Channels = { readonly [K in ChannelKind]: Channel<K, SettingsTable> 
 export type SendingKind = {
   [K in ChannelKind]: (typeof CHANNELS)[K] extends ChannelWithoutSender ? never : K;
 }[ChannelKind];
-
-export const SENDING_KINDS = CHANNEL_KINDS.filter(
-  (kind): kind is SendingKind => CHANNELS[kind].send !== null,
-);
 
 /** The operator's settings that any kind reads, as the coordinator reads them from its environment. */
 export const CHANNEL_OPERATOR_SETTINGS: OperatorSettings = Object.assign(
@@ -48,12 +53,17 @@ type OperatorSettings = { [K in ChannelKind]: (table: TableOf<K>) => void }[Chan
   ? All
   : never;
 
+/** The facts about a stored kind; null: this version does not know the kind. */
+function factsOf(kind: string): ChannelFacts | null {
+  const known = CHANNEL_KINDS.find((each) => each === kind);
+  return known === undefined ? null : CHANNELS[known];
+}
+
 /**
  * Whether a channel of this kind must be told of an incident that ends without a recovery.
  *
  * @param kind stored kind; one that this version does not know is told nothing
  */
 export function closesIncidents(kind: string): boolean {
-  const known = CHANNEL_KINDS.find((each) => each === kind);
-  return known !== undefined && CHANNELS[known].closesIncidents;
+  return factsOf(kind)?.closesIncidents ?? false;
 }

@@ -4,6 +4,7 @@ import { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { loopbackParts } from '../../../../test/support/channel-sending.ts';
 import { COORDINATOR_SETTINGS } from '../config.ts';
 import type { Channel } from './channel.ts';
 import { testAlert } from './manual-deliveries.ts';
@@ -20,6 +21,9 @@ function withEmail() {
   const sent: { readonly to: string; readonly alert: Alert; readonly from: string }[] = [];
   const email: Channel<'email', typeof RELAY> = {
     closesIncidents: false,
+    isHuman: true,
+    dropsOld: false,
+    rate: {},
     operatorSettings: RELAY,
     async send(settings, alert, _context, { operator }) {
       sent.push({ to: settings.email, alert, from: operator.mailFrom });
@@ -31,26 +35,40 @@ function withEmail() {
 
 const CHANNEL = { kind: 'email', settings: new Secret({ email: 'ops@example.com' }) } as const;
 const ALERT = testAlert(1_767_225_600_000, 'https://svc.example');
-const CONTEXT = { deliveryId: 'a', attemptAt: 0, signal: new AbortController().signal };
+const CONTEXT = { deliveryId: 'a', attemptAt: 0, signal: new AbortController().signal, thread: null };
 const post = () => Promise.reject(new TypeError('nothing is posted here'));
 
 test('a kind is given the clear settings and the values of the operator', async () => {
   const { channels, sent } = withEmail();
   const operator = { smtpUrl: 'smtp://relay', mailFrom: 'svc@example.com' };
-  const send = createSender({ post, operator }, channels);
+  const send = createSender(loopbackParts({ post, operator }), channels);
   expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'delivered' });
   expect(sent).toEqual([{ to: 'ops@example.com', alert: ALERT, from: 'svc@example.com' }]);
-  expect(channelProblems(operator, channels)('email')).toBeNull();
+  expect(channelProblems(loopbackParts({ operator }), channels)('email', {})).toBeNull();
 });
 
 test('without a setting of the operator nothing is sent, and the setting is named', async () => {
   const { channels, sent } = withEmail();
   const operator = { smtpUrl: 'smtp://relay' };
   const message = 'SVC_MAIL_FROM is not set: email channels need it';
-  expect(channelProblems(operator, channels)('email')).toEqual({ reason: 'setting-missing', message });
-  const send = createSender({ post, operator }, channels);
+  expect(channelProblems(loopbackParts({ operator }), channels)('email', {})).toEqual({
+    reason: 'setting-missing',
+    message,
+  });
+  const send = createSender(loopbackParts({ post, operator }), channels);
   expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'retry', error: message });
   expect(sent).toEqual([]);
+});
+
+test('a kind without a sender can be declared, and says that this version cannot send to it', async () => {
+  const channels: Channels = {
+    ...CHANNELS,
+    email: { ...CHANNELS.email, operatorSettings: {}, send: null },
+  };
+  const message = 'email channels are not available in this version';
+  expect(channelProblems(loopbackParts(), channels)('email', {})).toEqual({ reason: 'no-sender', message });
+  const send = createSender(loopbackParts({ post }), channels);
+  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'permanent-channel', error: message });
 });
 
 test('the coordinator reads the settings of every kind, each under one key and one name', () => {

@@ -4,7 +4,9 @@ import type { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import { querySecrets } from '../outgoing/mask.ts';
+import type { SendMail } from '../outgoing/smtp/mail.ts';
 import type { SendContext, SendResult } from './channel.ts';
+import { type UrlRules, urlRefusal } from './declared-urls.ts';
 import { CHANNELS, type Channels } from './registry.ts';
 
 /** A declared channel in the form that sending needs. */
@@ -29,25 +31,43 @@ export type OperatorValues = Readonly<Record<string, unknown>>;
  *
  * - `no-sender`: this version cannot send to it. Such a channel may be declared.
  * - `setting-missing`: a setting of the operator has no value.
+ * - `address-denied`: the operator's rules do not let svc post to the declared address.
  */
-export type ChannelProblem = { readonly reason: 'no-sender' | 'setting-missing'; readonly message: string };
+export type ChannelProblem =
+  | { readonly reason: 'no-sender' | 'setting-missing'; readonly message: string }
+  | { readonly reason: 'address-denied'; readonly attribute: string; readonly message: string };
 
-/** Why nothing can be delivered to channels of this kind; null when it can. */
-export type ChannelProblems = (kind: ChannelKind) => ChannelProblem | null;
+/**
+ * Why nothing can be delivered to a channel of this kind with these settings; null when it can.
+ */
+export type ChannelProblems = (kind: ChannelKind, settings: object) => ChannelProblem | null;
 
-/** Returns the problems by kind under these settings of the operator. */
-export function channelProblems(operator: OperatorValues, channels: Channels = CHANNELS): ChannelProblems {
-  return (kind) => {
-    const { send, operatorSettings } = channels[kind];
-    return send === null ? noSender(kind) : settingMissing(kind, operatorSettings, operator);
+/** Returns the problems of channels under these settings of the operator. */
+export function channelProblems(
+  { operator, urls }: Pick<SenderParts, 'operator' | 'urls'>,
+  channels: Channels = CHANNELS,
+): ChannelProblems {
+  return (kind, settings) => {
+    const { send, operatorSettings, declaredUrl } = channels[kind];
+    const problem = send === null ? noSender(kind) : settingMissing(kind, operatorSettings, operator);
+    if (problem !== null) return problem;
+    const refusal = urlRefusal(declaredUrl, settings, urls);
+    return refusal === null ? null : { reason: 'address-denied', ...refusal };
   };
 }
 
+export type SenderParts = {
+  readonly urls: UrlRules;
+  readonly post: HttpPost;
+  readonly operatorPost: HttpPost;
+  readonly sendMail: SendMail;
+  readonly publicUrl: string;
+  readonly operator: OperatorValues;
+};
+
 /** Creates the one function through which alerts reach channels. */
-export function createSender(
-  { post, operator }: { readonly post: HttpPost; readonly operator: OperatorValues },
-  channels: Channels = CHANNELS,
-): Send {
+export function createSender(parts: SenderParts, channels: Channels = CHANNELS): Send {
+  const { post, operatorPost, sendMail, operator, publicUrl, urls } = parts;
   // It handles one kind, so that the compiler sees that settings and sender belong together.
   return async <K extends ChannelKind>(
     { kind, settings }: StoredChannelOf<K>,
@@ -59,7 +79,19 @@ export function createSender(
     const missing = settingMissing(kind, channel.operatorSettings, operator);
     // The operator may set it within the day in which a delivery is tried.
     if (missing !== null) return { outcome: 'retry', error: missing.message };
-    return channel.send(settings.reveal(), alert, context, { post: withSecretsOf(alert, post), operator });
+    const clear = settings.reveal();
+    const refusal = urlRefusal(channel.declaredUrl, clear, urls);
+    if (refusal !== null) {
+      const error = `${refusal.attribute} ${refusal.message}`;
+      return { outcome: 'retry', error, reason: 'unreachable' };
+    }
+    return channel.send(clear, alert, context, {
+      post: withSecretsOf(alert, post),
+      operatorPost: withSecretsOf(alert, operatorPost),
+      sendMail,
+      publicUrl,
+      operator,
+    });
   };
 }
 

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { createEgressGuard } from '@svc/shared/egress.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
@@ -207,6 +209,26 @@ describe('no answer', () => {
       error: "the receiver's TLS certificate is not trusted (ERR_TLS_CERT_ALTNAME_INVALID)",
     });
     expect(requests).toBe(0);
+  });
+
+  test('a receiver that asks for a certificate is shown that of the client', async () => {
+    const seen: string[] = [];
+    const receiver = createSecureServer(
+      { ...SELF_SIGNED, ca: SELF_SIGNED.cert, requestCert: true, rejectUnauthorized: true },
+      ({ socket }, response) => {
+        seen.push((socket as TLSSocket).getPeerCertificate().subject.CN as string);
+        response.end('ok');
+      },
+    );
+    const port = await listen(receiver);
+    const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
+    const identity = { cert: SELF_SIGNED.cert, key: new Secret(SELF_SIGNED.key) };
+    const url = `https://127.0.0.1:${port}/`;
+    const shown = createHttpPost({ clock, guard, ca: [SELF_SIGNED.cert], identity });
+    expect(await shown(request(url))).toMatchObject({ kind: 'answered', body: 'ok' });
+    expect(seen).toEqual(['localhost']);
+    const without = createHttpPost({ clock, guard, ca: [SELF_SIGNED.cert] });
+    expect(await without(request(url))).toMatchObject({ kind: 'unanswered' });
   });
 
   test('what cannot be sent is said without its value', async () => {

@@ -2,7 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
-import { trustedContext } from '@svc/shared/trusted-authorities.ts';
+import { type ClientIdentity, trustedContext } from '@svc/shared/trusted-authorities.ts';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './dial.ts';
 import { excerptOf, maskSecrets } from './mask.ts';
@@ -11,13 +11,15 @@ import { ProxyError } from './tunnel.ts';
 
 /** Bound on the connection, ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Bound on the whole exchange, ms: the name, the connection, the request and the read part of the reply. */
+/** Bound on the whole exchange by default, ms: the name, the connection, the request and the read part of the reply. */
 const TOTAL_TIMEOUT_MS = 15_000;
 const REPLY_BYTES = 64 * 1_024;
 /** Length of an excerpt in UTF-16 code units. It stays well below 1 KiB together with the text before it. */
 const EXCERPT_LENGTH = 500;
 
 export type PostRequest = {
+  /** Default: POST. */
+  readonly method?: 'POST' | 'PUT';
   readonly url: string;
   /** Names and values, already merged by {@link mergeHeaders}. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -32,6 +34,8 @@ export type PostReply = {
   statusCode: number;
   /** Wait from `Retry-After` (seconds or date), ms, >= 0. */
   retryAfterMs?: number;
+  /** By names in lower case; for the channel to read, never for logs. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The first 64 KiB, for the channel to read; never for logs. */
   body: string;
   /** The same, as it came. */
@@ -55,7 +59,7 @@ export type PostFailure = (typeof POST_FAILURES)[number];
 
 export type PostResult = PostReply | { kind: 'unanswered'; failure: PostFailure; error: string };
 
-/** Makes one POST. It follows no redirect, does not retry and never rejects. */
+/** Makes one request with a body. It follows no redirect, does not retry and never rejects. */
 export type HttpPost = (request: PostRequest) => Promise<PostResult>;
 
 export type HttpPostParts = {
@@ -66,6 +70,10 @@ export type HttpPostParts = {
   lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   ca?: readonly string[];
+  /** What receivers that ask for a certificate are shown. */
+  identity?: ClientIdentity | undefined;
+  /** Bound on the whole exchange, ms; on the connection too, where it is shorter than that of connections. */
+  timeoutMs?: number;
   /** Undefined: every connection goes directly. */
   proxyFor?: ProxyFor | undefined;
 };
@@ -81,21 +89,25 @@ export function createHttpPost({
   resolve = resolveAsSystem,
   lookups,
   ca = [],
+  identity,
+  timeoutMs = TOTAL_TIMEOUT_MS,
   proxyFor,
 }: HttpPostParts): HttpPost {
   // With further authorities this takes long, so it is done before any alert waits for it.
-  const further = ca.length === 0 ? undefined : trustedContext(ca);
+  const own = ca.length === 0 && identity === undefined ? undefined : trustedContext(ca, identity);
   const connect = guardedConnector({
     guard,
     resolve: fairly(resolve, lookups),
     proxyFor,
-    secureContext: () => further ?? trustedContext(),
+    secureContext: () => own ?? trustedContext(),
   });
 
   return async (request) => {
     const abort = new AbortController();
     const stop = (failure: PostFailure, error: string) => abort.abort(new PostAborted(failure, error));
-    const cancelTotal = clock.after(TOTAL_TIMEOUT_MS, () => stop('timeout', 'no answer within 15 s'));
+    const cancelTotal = clock.after(timeoutMs, () =>
+      stop('timeout', `no answer within ${timeoutMs / 1_000} s`),
+    );
     const cancelConnect = clock.after(CONNECT_TIMEOUT_MS, () => stop('timeout', 'no connection within 5 s'));
     const onAbort = () => stop('aborted', 'svc is stopping');
     request.signal.addEventListener('abort', onAbort, { once: true });
@@ -119,7 +131,7 @@ export function createHttpPost({
         opened.destroy(abort.signal.reason as Error).catch(() => {}),
       );
       const response = await client.request({
-        method: 'POST',
+        method: request.method ?? 'POST',
         path: `${url.pathname}${url.search}`,
         headers: request.headers.flat(),
         body: request.body,
@@ -132,6 +144,7 @@ export function createHttpPost({
       return {
         kind: 'answered',
         statusCode: response.statusCode,
+        headers: response.headers,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
         body,
         bytes,

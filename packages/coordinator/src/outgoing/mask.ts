@@ -1,4 +1,5 @@
 import { MASK } from '@svc/shared/secret.ts';
+import { unescapePercent } from '@svc/shared/user-info.ts';
 
 /** Shorter values are not masked: replacing them would garble the text and hide nothing. */
 const SHORTEST = 4;
@@ -34,6 +35,26 @@ export function querySecrets({ search, searchParams }: URL): string[] {
   const written = query.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
   const decoded = [...searchParams].map(([name, value]) => (value === '' ? name : value));
   return [query, ...written, ...decoded];
+}
+
+/** Shortest segment of a path that may be a key. Shorter ones are words. */
+const SHORTEST_KEY = 8;
+
+/**
+ * The segments of a path that may be keys, as written and without percent-encoding, because receivers repeat
+ * either form.
+ */
+export function pathSecrets({ pathname }: URL): string[] {
+  return pathname
+    .split('/')
+    .flatMap((segment) => [segment, unescapePercent(segment)])
+    .filter(({ length }) => length >= SHORTEST_KEY);
+}
+
+/** The secrets of an address that is a credential as a whole, like that of an incoming webhook. */
+export function addressSecrets(address: string): string[] {
+  const url = URL.parse(address);
+  return url === null ? [address] : [...querySecrets(url), ...pathSecrets(url)];
 }
 
 /** At most `length` UTF-16 code units of `text`, on one line and without control characters. */

@@ -58,7 +58,7 @@ export class BatchEvaluation {
 
   /** Begins an evaluation at this moment. */
   begin(): Evaluation {
-    const { states, monitors, rollups, clock, slotClock, newKey, isHeld, closesIncidents } = this.#parts;
+    const { states, monitors, rollups, clock, slotClock, isHeld, closesIncidents } = this.#parts;
     // This comes first, because it notices a jump.
     const slotNow = slotClock.now();
     const { jumpedMs, jumpedAt } = slotClock;
@@ -70,7 +70,8 @@ export class BatchEvaluation {
       electable: this.#electable(),
       rolledUpUntil: rollups.claimedUntil,
       isHeld,
-      newKey,
+      newKey: this.#parts.newKey,
+      newIncidentKey: this.#parts.newIncidentKey,
       closesIncidents,
       isTimeUp: (monitorId) => this.#resumption.has(monitorId),
     });

@@ -27,7 +27,7 @@ let active: Set<Region>;
 let disconnections: number;
 
 beforeEach(async () => {
-  // As `deploy/nats` sets a server up: a connection that holds more than this unread is cut off.
+  // As `svc region init` sets a server up: a connection that holds more than this unread is cut off.
   server = await startNatsServer('max_pending: 8MB\nwrite_deadline: "2s"');
   bus = await connectBus({ url: server.url, name: 'test', log });
   disconnections = 0;

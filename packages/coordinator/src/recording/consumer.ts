@@ -53,6 +53,8 @@ export class ResultConsumer {
   #join: Promise<void> | null = null;
   /** Whether the streams of regions are read. */
   #isReading = false;
+  /** The streams as they were listed last. */
+  #listing: ReadonlyMap<string, StreamInfo> = new Map();
   #running: Promise<void> = Promise.resolve();
   #cancelMaintenance: () => void = () => {};
   #stopListening: () => void = () => {};
@@ -94,6 +96,18 @@ export class ResultConsumer {
    */
   get dropped(): Readonly<Record<(typeof DROPS)[number], number>> {
     return this.#drops.counts;
+  }
+
+  /** The sizes and limits of the regions' streams, as they were up to {@link MAINTAIN_EVERY_MS} ago, bytes. */
+  get streamSizes(): readonly {
+    readonly region: Region;
+    readonly bytes: number;
+    readonly maxBytes: number;
+  }[] {
+    return REGIONS.flatMap((region) => {
+      const info = this.#listing.get(resultsStream(region));
+      return info === undefined ? [] : [{ region, bytes: info.bytes, maxBytes: info.maxBytes }];
+    });
   }
 
   /**
@@ -271,6 +285,7 @@ export class ResultConsumer {
    * can grow.
    */
   async #divide(existing: ReadonlyMap<string, StreamInfo>): Promise<void> {
+    this.#listing = existing;
     const changes: { region: Region; growth: number }[] = [];
     for (const region of REGIONS) {
       const info = existing.get(resultsStream(region));

@@ -59,8 +59,10 @@ export type RecorderParts = {
   readonly clock: Clock;
   readonly slotClock: SlotTime;
   readonly log: Logger;
-  /** Makes keys of incidents and deliveries that no other installation makes. */
+  /** Makes keys of deliveries that no other installation makes. */
   readonly newKey: () => string;
+  /** Makes keys of incidents that no other installation makes. */
+  readonly newIncidentKey: (monitorId: number) => string;
   /** Whether channels of this kind are told of an incident that ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
   /** Undefined: nothing is exported. */

@@ -57,6 +57,22 @@ test('down, slow and back: one error, one degraded, one recovered, in order', as
   ]);
 });
 
+test('alerts say since when the incident is, also after a restart, and the threshold of the monitor', async () => {
+  it.monitors.set(liveMonitor(1, { degradedAtMs: 800 }));
+  await inStatus('passed');
+  await inStatus('failed');
+  await it.restart();
+  await inStatus('degraded');
+  await it.restart();
+  await inStatus('passed');
+  await inStatus('passed');
+  const alerts = it.enqueued.map(({ alert }) => alert);
+  expect(alerts.map(({ status }) => status)).toEqual(['error', 'degraded', 'recovered']);
+  const since = alerts[0]?.at;
+  for (const alert of alerts) expect(alert).toMatchObject({ since, degradedAt: 800 });
+  expect(alerts[2]?.at).toBeGreaterThan(since ?? 0);
+});
+
 test('down in one of three regions: no alert, and the history says why', async () => {
   await inStatus('passed');
   await it.slot(1, { [C]: 'failed', [A]: 'passed', [B]: 'passed' });

@@ -43,6 +43,7 @@ const RESUME_WITHIN_MS = 30_000;
 export class Recorder implements SlotEvents, SlotRecovery {
   readonly #parts: RecorderParts;
   readonly #drops: RecorderDrops;
+  #messages = 0;
   readonly #intake: Intake;
   readonly #batches: BatchEvaluation;
   readonly #deadlines: MonitorDeadlines;
@@ -113,9 +114,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return this.#drops.counts;
   }
 
-  /** Counts since the start; `failures` counts failed tries of the database. */
-  get counts(): Readonly<{ results: number; duplicates: number; transactions: number; failures: number }> {
-    return { ...this.#after.counts, failures: this.#queue.failures };
+  /** Counts since the start; `batches` counts messages, `failures` failed tries of the database. */
+  get counts(): Readonly<Record<'batches' | 'results' | 'duplicates' | 'transactions' | 'failures', number>> {
+    return { ...this.#after.counts, batches: this.#messages, failures: this.#queue.failures };
   }
 
   /** Whether the last tries to write failed, so that results wait. */
@@ -143,6 +144,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
    * position moves with its results. Resolves when the next message may come.
    */
   record(message: ResultMessage): Promise<void> | undefined {
+    this.#messages += 1;
     const { event, isUrgent } = this.#intake.take(message);
     this.#queue.push(event, isUrgent);
     this.#intake.taken(event);

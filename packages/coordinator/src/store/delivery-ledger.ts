@@ -63,10 +63,14 @@ export type AttemptRecord = {
 export type ChannelState = { state: 'ok' | 'failing'; reason: string | null };
 
 /**
- * The position of a lane after a restart: the next attempt of its oldest pending delivery, and the start of
- * the last attempt.
+ * The position of a lane after a restart: when its oldest pending delivery was queued or replayed, the next
+ * attempt of it, and the start of the last attempt.
  */
-export type PendingLane = LaneId & { nextAttemptAt: number | null; lastAttemptAt: number | null };
+export type PendingLane = LaneId & {
+  queuedAt: number;
+  nextAttemptAt: number | null;
+  lastAttemptAt: number | null;
+};
 
 /**
  * Queues deliveries. A delivery to a channel that was removed meanwhile is not queued: its row's `changes` is
@@ -235,7 +239,7 @@ export async function pendingLanes(
   const { notificationId, monitorId } = after ?? { notificationId: 0, monitorId: -1 };
   const { rows } = await sql<PendingLane>`
     SELECT d.notification_id AS "notificationId", d.monitor_id AS "monitorId",
-      d.next_attempt_at AS "nextAttemptAt",
+      coalesce(d.replayed_at, d.created_at) AS "queuedAt", d.next_attempt_at AS "nextAttemptAt",
       (SELECT a.at FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.number = d.attempts)
         AS "lastAttemptAt"
     FROM deliveries d

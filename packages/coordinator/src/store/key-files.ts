@@ -18,11 +18,11 @@ export const API_TOKEN_FILE = 'api-token';
  */
 export async function generatedSecret(folder: string, name: string, generate: () => string): Promise<Secret> {
   const path = join(folder, name);
-  const known = await readSecret(path);
+  const known = await readSecretFile(path);
   if (known !== null) return known;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await createWhole(path, `${generate()}\n`);
-  const made = await readSecret(path);
+  const made = await readSecretFile(path);
   if (made === null)
     throw new SvcError('secret-file-empty', `${path} is empty: remove it to have a new secret made`);
   return made;
@@ -35,7 +35,7 @@ export type SecretKeys = { readonly key: Secret; readonly previous: Secret | nul
 export async function keptKeys(folder: string, generate: () => string): Promise<SecretKeys> {
   // The order matters: `secret-key rotate` keeps the former key before it replaces the file.
   const key = await generatedSecret(folder, SECRET_KEY_FILE, generate);
-  return { key, previous: await readSecret(join(folder, PREVIOUS_SECRET_KEY_FILE)) };
+  return { key, previous: await readSecretFile(join(folder, PREVIOUS_SECRET_KEY_FILE)) };
 }
 
 /**
@@ -55,7 +55,8 @@ function isSame(one: Secret | null, other: Secret | null): boolean {
   return one?.reveal() === other?.reveal();
 }
 
-async function readSecret(path: string): Promise<Secret | null> {
+/** The secret in a file; null where there is none. @throws SvcError `secret-file-empty` */
+export async function readSecretFile(path: string): Promise<Secret | null> {
   try {
     const text = (await readFile(path, 'utf8')).trim();
     if (text === '')

@@ -76,6 +76,7 @@ type StateRow = {
   incident: string | null;
   open_slots: string | null;
   written_at: number;
+  opened_at: number | null;
 };
 
 /** Slots in `monitor_states.open_slots`, oldest first. */
@@ -118,10 +119,12 @@ async function statesAfter(
 ): Promise<StoredState[]> {
   const rows: StateRow[] = await store.read
     .selectFrom('monitor_states')
-    .selectAll()
+    .leftJoin('incidents', 'incidents.key', 'monitor_states.incident')
+    .selectAll('monitor_states')
+    .select('incidents.opened_at')
     .$narrowType<{ reason: TransitionReason | null }>()
-    .where('monitor_id', '>', after)
-    .orderBy('monitor_id')
+    .where('monitor_states.monitor_id', '>', after)
+    .orderBy('monitor_states.monitor_id')
     .limit(CHUNK)
     .execute();
   const last = rows.at(-1)?.monitor_id;
@@ -150,6 +153,7 @@ function stateOf(row: StateRow): Omit<StoredState, 'links' | 'intervals' | 'resu
     floorSlot: row.floor_slot,
     entered: row.entered,
     incident: row.incident,
+    incidentSince: row.opened_at,
     votes: readVotes(row.votes),
     openSlots: readOpenSlots(row),
     writtenAt: row.written_at,
@@ -169,12 +173,14 @@ async function linksBetween(store: Store, after: number, until: number): Promise
   const rows = await store.read
     .selectFrom('links')
     .innerJoin('notifications', 'notifications.id', 'links.notification_id')
+    .leftJoin('incidents', 'incidents.key', 'links.incident')
     .select([
       'links.monitor_id as monitorId',
       'links.notification_id as notificationId',
       'notifications.provider_type as providerType',
       'links.announced as announced',
       'links.incident as incident',
+      'incidents.opened_at as incidentSince',
     ])
     .where('links.monitor_id', '>', after)
     .where('links.monitor_id', '<=', until)

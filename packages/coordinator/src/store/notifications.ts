@@ -21,10 +21,10 @@ export async function setChannelState(
 export async function channelsOfFile(
   source: Readable,
   workspaceId: number,
-): Promise<{ id: number; kind: string; reason: string | null }[]> {
+): Promise<{ id: number; kind: string; settingsSealed: Uint8Array; reason: string | null }[]> {
   return readingOf(source)
     .selectFrom('notifications')
-    .select(['id', 'provider_type as kind', 'state_reason as reason'])
+    .select(['id', 'provider_type as kind', 'settings_sealed as settingsSealed', 'state_reason as reason'])
     .where('workspace_id', '=', workspaceId)
     .where('owner', '=', 'file')
     .orderBy('id')

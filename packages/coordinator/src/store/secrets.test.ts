@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { readFact, writeFact } from './facts.ts';
-import { loadInstallation } from './installation.ts';
+import { incidentKeys, loadInstallation } from './installation.ts';
 import { checkSecretKey, generateSecretKey, parseSecretKey, Secrets } from './secrets.ts';
 
 const secrets = new Secrets(randomBytes(32));
@@ -64,16 +64,26 @@ test('a database opens with the key it was begun with and refuses another', asyn
   await folder.remove();
 });
 
+test('keys of incidents say whose they are, and are never the same', () => {
+  const keyOf = incidentKeys('5f0c2a9be1d74836');
+  expect(keyOf(12)).toMatch(/^5f0c2a9be1d74836:12:[0-9a-f-]{36}$/);
+  expect(keyOf(12)).not.toBe(keyOf(12));
+  // The bound of PagerDuty, which has the lowest.
+  expect(keyOf(Number.MAX_SAFE_INTEGER).length).toBeLessThanOrEqual(255);
+});
+
 test('the installation is made once, and its job key is not kept in clear', async () => {
   const folder = await temporaryFolder();
   const path = join(folder.path, 'svc.db');
   const first = await openStoreInProcess(path, silentLog);
   const made = await loadInstallation(first, secrets);
+  expect(made.id).toMatch(/^[0-9a-f]{16}$/);
   const jobKey = Buffer.from(made.jobKey.reveal());
   expect(jobKey).toHaveLength(32);
   await first.close();
   const second = await openStoreInProcess(path, silentLog);
   const again = await loadInstallation(second, secrets);
+  expect(again.id).toBe(made.id);
   expect(Buffer.from(again.jobKey.reveal())).toEqual(jobKey);
   const stored = Buffer.from((await readFact(second.read, 'job_key')) ?? '', 'base64');
   expect(stored.includes(Buffer.from(jobKey.toString('base64')))).toBe(false);

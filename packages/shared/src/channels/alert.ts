@@ -12,6 +12,30 @@ const CLOSURES = ['monitor-deleted', 'monitor-deactivated', 'channel-unlinked'] 
 export type Closure = (typeof CLOSURES)[number];
 
 /**
+ * Set in the one message to people that stands for the alerts of many monitors. The other members are those of
+ * the newest of these alerts.
+ */
+const group = z.object({
+  /** Numbers of monitors by their newest status. */
+  counts: z.object({ error: z.number().int(), degraded: z.number().int(), recovered: z.number().int() }),
+  /** The monitors, in the order of their alerts; at most 100 of them. */
+  monitors: z.array(
+    z.object({
+      id: z.number().int(),
+      name: z.string(),
+      status: z.enum(ALERT_STATUSES),
+      errorMessage: z.string().optional(),
+    }),
+  ),
+  /** What all of them share. */
+  shared: z.object({
+    host: z.string().optional(),
+    address: z.string().optional(),
+    errorMessage: z.string().optional(),
+  }),
+});
+
+/**
  * Everything that a channel is given about one change of status. It is a snapshot that is stored with the
  * delivery, so that the alert can be sent after the monitor is deleted. The facts of the check (`statusCode`,
  * `latency`, `errorMessage`) come from the newest vote that supports the verdict. They are present when they
@@ -31,8 +55,12 @@ export const alert = z.object({
   /** ms */
   latency: z.number().optional(),
   errorMessage: z.string().max(LIMITS.errorMessage).optional(),
+  /** Latency above which the monitor is degraded, ms; absent: it never is. */
+  degradedAt: z.number().optional(),
   /** When the status changed, epoch ms. */
   at: z.number().int(),
+  /** When the incident began, epoch ms; absent where that is not known. */
+  since: z.number().int().optional(),
   /** The verdict's named reason. */
   reason: z.string(),
   /**
@@ -51,5 +79,10 @@ export const alert = z.object({
   closure: z.enum(CLOSURES).optional(),
   /** A test sent by a person; belongs to no incident. */
   test: z.boolean().optional(),
+  /** How late it is sent, ms. Set at the attempt, where that is a minute or more; never stored. */
+  delayedMs: z.number().optional(),
+  /** Set in the message of svc about itself. It says all: the monitor is none (id 0). */
+  notice: z.object({ title: z.string(), lines: z.array(z.string()) }).optional(),
+  group: group.optional(),
 });
 export type Alert = z.infer<typeof alert>;

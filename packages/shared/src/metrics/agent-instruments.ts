@@ -1,6 +1,6 @@
 import type { Outcome } from '../messages/check-result.ts';
 import type { Refusal, Sickness } from '../messages/heartbeat.ts';
-import { counter, gauge } from './instrument.ts';
+import { counter, gauge, histogram } from './instrument.ts';
 
 const REFUSALS = {
   held: 'The agent holds the job already: its first answer was lost, or the job is offered again.',
@@ -22,6 +22,16 @@ export const AGENT_COUNTERS = {
   attempts: counter(
     'svc_agent_attempts_total',
     'Attempts that were begun. A check has one attempt and its retries.',
+  ),
+  lateness: histogram(
+    'svc_agent_check_lateness_seconds',
+    'How late the first attempts of checks began: after the slot, or after the receipt where the job came later than that.',
+    {
+      unit: 'seconds',
+      bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5],
+      advice:
+        'Where many are above 0.25 s, the agent has too much work: see `svc_event_loop_delay_seconds` and `svc_agent_sick`, or add agents.',
+    },
   ),
   accepted: counter('svc_agent_jobs_accepted_total', 'Jobs that were taken.'),
   refused: counter('svc_agent_jobs_refused_total', 'Jobs that were offered and not taken.', {
@@ -81,6 +91,9 @@ export const AGENT_COUNTERS = {
         "Any growth: somebody with the region's key tampers with its stream. Give the region a new key.",
     },
   ),
+  disconnects: counter('svc_agent_nats_disconnects_total', 'Times that the connection to NATS was lost.', {
+    advice: 'Steady growth: look at NATS and at the way to it.',
+  }),
   resultsDropped: counter(
     'svc_agent_results_dropped_total',
     'Results that were lost: the outbox was full, the stream refused them for good, or the agent ended first.',
@@ -98,6 +111,21 @@ export const AGENT_GAUGES = {
   held: gauge('svc_agent_jobs_held', 'Jobs that were taken and whose result is not acknowledged yet.'),
   outbox: gauge('svc_agent_outbox_batches', 'Batches of results that are not acknowledged yet.', {
     advice: 'Steady growth: NATS does not take results. Look at its disk and at the connection.',
+  }),
+  outboxAge: gauge(
+    'svc_agent_outbox_age_seconds',
+    'How long the oldest batch of results has waited to be acknowledged; 0 without one.',
+    {
+      unit: 'seconds',
+      advice:
+        'Above 60: NATS does not take results. The agent keeps some 100,000 results, then the oldest are lost.',
+    },
+  ),
+  info: gauge('svc_agent_info', 'Always 1. The labels say which agent it is.', {
+    openLabels: {
+      region: 'The region that the agent probes from.',
+      agent: 'The id of the agent, under which `/v1/regions` has it. An agent has one.',
+    },
   }),
   connected: gauge('svc_agent_nats_connected', '1 while the agent is connected to NATS, else 0.', {
     advice: '0 for more than a minute: look at NATS and at the way to it.',

@@ -18,6 +18,14 @@ export const DELIVERY_COUNTERS = {
     advice:
       'Where anything but `delivered` grows: `GET /v1/notifications/{id}/deliveries` has every attempt with its `outcome` and the answer of the receiver.',
   }),
+  dead: counter(
+    'svc_deliveries_dead_total',
+    'Alerts that were given up: nobody tries to deliver them again.',
+    {
+      advice:
+        'Any growth: somebody was not told. `GET /v1/notifications/{id}/deliveries?state=dead` has them with the reason; mend the channel and replay them.',
+    },
+  ),
   attemptDuration: histogram(
     'svc_delivery_attempt_duration_seconds',
     'How long attempts to deliver an alert took.',
@@ -30,5 +38,14 @@ export const DELIVERY_GAUGES = {
   lanes: gauge('svc_delivery_lanes', 'Pairs of monitor and channel with alerts that wait to be delivered.', {
     advice: 'Steady growth: receivers do not accept alerts. See `svc_delivery_attempts_total`.',
   }),
+  age: gauge(
+    'svc_delivery_age_seconds',
+    'How long the oldest alert has waited to be delivered; 0 without one.',
+    {
+      unit: 'seconds',
+      advice:
+        'Above 300: a receiver does not accept alerts. `GET /v1/notifications` has the state of each channel.',
+    },
+  ),
   sending: gauge('svc_deliveries_sending', 'Deliveries that are being sent.'),
 };

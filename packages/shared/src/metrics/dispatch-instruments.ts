@@ -1,6 +1,6 @@
 import type { NotRunReason } from '../messages/check-result.ts';
 import type { Sickness } from '../messages/heartbeat.ts';
-import { counter, gauge } from './instrument.ts';
+import { counter, gauge, histogram } from './instrument.ts';
 
 const SICKNESSES = {
   'network-down': 'The agent has lost its own network.',
@@ -96,6 +96,16 @@ export const DISPATCH_COUNTERS = {
     'svc_jobs_lost_total',
     'Jobs that an agent took and that vanished from it, or with it. They are offered again while there is time.',
   ),
+  resultDelay: histogram(
+    'svc_result_delay_seconds',
+    'How long after its slot a result came, less the time that its check took. Results wait up to 0.25 s to be sent together. Only checks count that did not fail, and whose job an agent took when it was first offered.',
+    {
+      unit: 'seconds',
+      bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.35, 0.5, 1, 2.5, 5, 10],
+      advice:
+        'Where many are above 1 s, checks begin late or results come late: see `svc_agent_check_lateness_seconds` of the agents, `svc_event_loop_delay_seconds` and `svc_backlog_age_seconds`.',
+    },
+  ),
   agentsGone: counter('svc_agents_gone_total', 'Agents that missed three heartbeats.'),
   sicknesses: counter('svc_sicknesses_total', 'Times that an agent began to find a fault in itself.', {
     label: { name: 'sickness', values: SICKNESSES },
@@ -140,9 +150,38 @@ export const DISPATCH_COUNTERS = {
   ),
 };
 
+const REGION = {
+  region: 'Regions that monitors declare or that have an agent; there are 28 regions.',
+};
+
 /** The gauges of dispatch. They are measured when they are read. */
 export const DISPATCH_GAUGES = {
   jobsInFlight: gauge('svc_jobs_in_flight', 'Jobs that were given to a region and are not reported yet.'),
+  agents: gauge('svc_agents', 'Agents of the region that take jobs.', {
+    openLabels: REGION,
+    advice: '0: monitors declare the region, and no agent runs there. Start one.',
+  }),
+  agentsCapacity: gauge('svc_agents_capacity', 'Attempts that the agents of the region can run at once.', {
+    openLabels: REGION,
+  }),
+  agentsHeld: gauge('svc_agents_jobs_held', 'Jobs that the agents of the region hold.', {
+    openLabels: REGION,
+    advice: 'Near `svc_agents_capacity`: add agents in the region.',
+  }),
+  agentsLoopDelay: gauge(
+    'svc_agents_loop_delay_seconds',
+    'The largest delay of an event loop that an agent of the region reported in its last heartbeat.',
+    { unit: 'seconds', openLabels: REGION },
+  ),
+  agentsClockOffset: gauge(
+    'svc_agents_clock_offset_seconds',
+    'The largest difference of a clock in the region from that of the coordinator, the travel time included. It is above 0 in either direction.',
+    {
+      unit: 'seconds',
+      openLabels: REGION,
+      advice: 'Above 5: set the clock of the agent by NTP. `/v1/regions` names the agent.',
+    },
+  ),
   agentsSick: gauge('svc_agents_sick', 'Agents that find this fault in themselves.', {
     label: { name: 'sickness', values: SICKNESSES },
     advice: 'Above 0 for more than a minute: `/v1/regions` and the log name the agents.',

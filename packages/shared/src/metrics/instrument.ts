@@ -4,7 +4,10 @@ export type InstrumentKind = 'counter' | 'gauge' | 'histogram';
 /** Base units of Prometheus. An instrument without a unit counts things that its name says. */
 export type Unit = 'seconds' | 'bytes';
 
-/** The one label of an instrument. Its values are a closed set, which bounds the number of time series. */
+/**
+ * The one label of an instrument. Its values are a closed set, which bounds the number of time series. Every one
+ * of them exists from the start.
+ */
 export type Label<V extends string = string> = {
   readonly name: string;
   /** Meaning of each value, as a sentence. */
@@ -12,16 +15,29 @@ export type Label<V extends string = string> = {
 };
 
 /**
+ * Labels whose values are not listed here: a name with the meaning of its values, as sentences that also say what
+ * bounds their number. A time series appears with its first value.
+ */
+export type OpenLabels<N extends string = string> = Readonly<Record<N, string>>;
+
+/**
  * One instrument of svc, declared once. `/metrics`, the reference page and every further export read it.
  *
  * @typeParam V the values of its label; `never` without a label
+ * @typeParam N the names of its open labels; `never` without them
  */
-export type Instrument<V extends string = string, K extends InstrumentKind = InstrumentKind> = {
+export type Instrument<
+  V extends string = string,
+  K extends InstrumentKind = InstrumentKind,
+  N extends string = string,
+> = {
   /** Name in the style of Prometheus: `svc_…` with the unit last, followed by `_total` for a counter. */
   readonly name: string;
   readonly kind: K;
   readonly unit: Unit | null;
   readonly label: Label<V> | null;
+  /** In place of `label`. */
+  readonly openLabels: OpenLabels<N> | null;
   /** What the instrument counts or measures, as a sentence. */
   readonly description: string;
   /** When somebody should look at it, and what to do then. Null: it is no reason for an alarm. */
@@ -36,27 +52,28 @@ export type Instruments = Readonly<Record<string, Instrument>>;
 /** The label values of an instrument. */
 export type LabelValue<I extends Instrument> = I extends Instrument<infer V> ? V : never;
 
-type More<V extends string> = {
+type More<V extends string, N extends string> = {
   readonly unit?: Unit;
   readonly label?: Label<V>;
+  readonly openLabels?: OpenLabels<N>;
   readonly advice?: string;
 };
 
 /** Declares a counter: a value that starts at 0 when its part starts and only grows. */
-export function counter<V extends string = never>(
+export function counter<V extends string = never, N extends string = never>(
   name: `${'svc' | 'process'}_${string}_total`,
   description: string,
-  more: More<V> = {},
-): Instrument<V, 'counter'> {
+  more: More<V, N> = {},
+): Instrument<V, 'counter', N> {
   return { ...instrument(name, description, more), kind: 'counter' };
 }
 
 /** Declares a gauge: a value that is measured when it is read. */
-export function gauge<V extends string = never>(
+export function gauge<V extends string = never, N extends string = never>(
   name: `${'svc' | 'process'}_${string}`,
   description: string,
-  more: More<V> = {},
-): Instrument<V, 'gauge'> {
+  more: More<V, N> = {},
+): Instrument<V, 'gauge', N> {
   return { ...instrument(name, description, more), kind: 'gauge' };
 }
 
@@ -71,20 +88,21 @@ export function histogram(
   {
     bounds,
     ...more
-  }: Omit<More<never>, 'label'> & { readonly unit: Unit; readonly bounds: readonly number[] },
-): Instrument<never, 'histogram'> {
-  return { ...instrument<never>(name, description, more), kind: 'histogram', bounds };
+  }: Pick<More<never, never>, 'advice'> & { readonly unit: Unit; readonly bounds: readonly number[] },
+): Instrument<never, 'histogram', never> {
+  return { ...instrument<never, never>(name, description, more), kind: 'histogram', bounds };
 }
 
-function instrument<V extends string>(
+function instrument<V extends string, N extends string>(
   name: string,
   description: string,
-  { unit, label, advice }: More<V>,
-): Omit<Instrument<V>, 'kind'> {
+  { unit, label, openLabels, advice }: More<V, N>,
+): Omit<Instrument<V, InstrumentKind, N>, 'kind'> {
   return {
     name,
     unit: unit ?? null,
     label: label ?? null,
+    openLabels: openLabels ?? null,
     description,
     advice: advice ?? null,
     bounds: [],

@@ -1,5 +1,6 @@
 import { Distribution, type DistributionValues } from './distribution.ts';
 import type { Instrument, Instruments } from './instrument.ts';
+import { Series } from './series.ts';
 import type { ValuesOf } from './totals.ts';
 
 /** One time series. */
@@ -39,6 +40,7 @@ function pointsOf({ label }: Instrument, value: unknown): Point[] {
     const { bounds, counts, sum, count } = value;
     return [{ labels: {}, value: { bounds, counts: [...counts], sum, count } }];
   }
+  if (value instanceof Series) return value.points();
   if (label === null) return [{ labels: {}, value: value as number }];
   // The order is that of the declaration, whatever the order of the values is.
   return Object.keys(label.values).map((each) => ({

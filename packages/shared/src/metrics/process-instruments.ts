@@ -1,29 +1,61 @@
-import { counter, gauge } from './instrument.ts';
+import type { Distribution } from './distribution.ts';
+import { counter, gauge, histogram } from './instrument.ts';
 import { type Measurement, measurementsOf } from './measurement.ts';
+import { seriesOf } from './totals.ts';
 
-/** The instruments of every svc process, under the names that Prometheus gives them. */
+/** The counters of every svc process, under the names that Prometheus gives them. */
 export const PROCESS_COUNTERS = {
   cpu: counter('process_cpu_seconds_total', 'CPU time of the process, all threads, user and system.', {
     unit: 'seconds',
   }),
 };
 
+export const PROCESS_HISTOGRAMS = {
+  loopDelay: histogram(
+    'svc_event_loop_delay_seconds',
+    'How late the event loop runs its timers, measured ten times a second. What stands still for longer makes one value.',
+    {
+      unit: 'seconds',
+      bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      advice:
+        'Where values above 0.25 s are frequent, the process does not get enough CPU time: look at its machine, and at the quota of its cgroup.',
+    },
+  ),
+};
+
 export const PROCESS_GAUGES = {
+  info: gauge('svc_info', 'Always 1. The labels say what the process is.', {
+    openLabels: {
+      role: '`coordinator` or `agent`.',
+      version: 'The version of svc. A process has one.',
+    },
+  }),
   memory: gauge('process_resident_memory_bytes', 'Resident memory of the process.', { unit: 'bytes' }),
   startTime: gauge('process_start_time_seconds', 'When the process started, seconds since 1970 (UTC).', {
     unit: 'seconds',
   }),
 };
 
-export function processMeasurements(): Measurement[] {
-  const startedAt = performance.timeOrigin;
+export type ProcessFacts = {
+  readonly role: 'coordinator' | 'agent';
+  readonly version: string;
+  /** Seconds. */
+  readonly loopDelay: Distribution;
+  /** When the measuring of the delay began, epoch ms. */
+  readonly startedAt: number;
+};
+
+export function processMeasurements({ role, version, loopDelay, startedAt }: ProcessFacts): Measurement[] {
+  const processStart = performance.timeOrigin;
   const { user, system } = process.cpuUsage();
+  const gauges = {
+    info: seriesOf(PROCESS_GAUGES.info, [[{ role, version }, 1]]),
+    memory: process.memoryUsage.rss(),
+    startTime: processStart / 1_000,
+  };
   return [
-    ...measurementsOf(PROCESS_COUNTERS, { cpu: (user + system) / 1_000_000 }, startedAt),
-    ...measurementsOf(
-      PROCESS_GAUGES,
-      { memory: process.memoryUsage.rss(), startTime: startedAt / 1_000 },
-      startedAt,
-    ),
+    ...measurementsOf(PROCESS_COUNTERS, { cpu: (user + system) / 1_000_000 }, processStart),
+    ...measurementsOf(PROCESS_HISTOGRAMS, { loopDelay }, startedAt),
+    ...measurementsOf(PROCESS_GAUGES, gauges, processStart),
   ];
 }

@@ -12,6 +12,7 @@ export const RECORDING_COUNTERS = {
       },
     },
   }),
+  batches: counter('svc_result_batches_total', 'Batches of results that were read from the streams.'),
   resultsDropped: counter('svc_results_dropped_total', 'Results that were read and not recorded.', {
     label: {
       name: 'reason',
@@ -83,6 +84,8 @@ export const RECORDING_COUNTERS = {
   ),
 };
 
+const STREAM_REGION = { region: 'Regions whose stream exists; there are 28 regions.' };
+
 const STATUSES = {
   active: 'It is up.',
   degraded: 'It is up and slow.',
@@ -100,6 +103,25 @@ export const RECORDING_GAUGES = {
     {
       unit: 'seconds',
       advice: 'Above 60: results come faster than they are recorded, or the disk does not answer.',
+    },
+  ),
+  acceptsWrites: gauge(
+    'svc_database_accepts_writes',
+    '1 while the database accepts what is recorded, else 0.',
+    { advice: '0: look at the disk of the database. Nothing is lost while NATS keeps the results.' },
+  ),
+  streamBytes: gauge('svc_stream_bytes', 'Size of the stream of results, as it was up to 10 s ago.', {
+    unit: 'bytes',
+    openLabels: STREAM_REGION,
+  }),
+  streamLimit: gauge(
+    'svc_stream_limit_bytes',
+    'Limit of the stream of results. Beyond it the oldest results are lost.',
+    {
+      unit: 'bytes',
+      openLabels: STREAM_REGION,
+      advice:
+        '`svc_stream_bytes` above 80 % of it: results are not recorded, or `SVC_RESULTS_MAX_BYTES` is too low.',
     },
   ),
   rollupsBehind: gauge(

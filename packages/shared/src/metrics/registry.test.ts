@@ -13,7 +13,7 @@ test('no two instruments have one name, whatever of it a way out leaves out', ()
 describe.each(INSTRUMENTS.map((instrument) => [instrument.name, instrument] as const))(
   '%s',
   (name, instrument) => {
-    const { kind, unit, label, description, advice, bounds } = instrument;
+    const { kind, unit, label, openLabels, description, advice, bounds } = instrument;
 
     test('is named for what it counts', () => {
       expect(name).toMatch(/^(svc|process)(_[a-z0-9]+)+$/);
@@ -25,12 +25,20 @@ describe.each(INSTRUMENTS.map((instrument) => [instrument.name, instrument] as c
 
     test('has a label with a closed set of values, each explained', () => {
       if (label === null) return;
-      expect(label.name).toMatch(/^[a-z]+(_[a-z]+)*$/);
-      expect(['le', 'quantile', 'job', 'instance']).not.toContain(label.name);
+      expectLabelName(label.name);
       const values = Object.entries<string>(label.values);
       expect(values.length).toBeGreaterThan(1);
       for (const [value, meaning] of values) {
         expect(value).toMatch(/^[a-z0-9]+([-_][a-z0-9]+)*$/);
+        expect(meaning).toMatch(SENTENCES);
+      }
+    });
+
+    test('has open labels in place of it, each explained', () => {
+      if (openLabels === null) return;
+      expect(label).toBeNull();
+      for (const [open, meaning] of Object.entries<string>(openLabels)) {
+        expectLabelName(open);
         expect(meaning).toMatch(SENTENCES);
       }
     });
@@ -46,5 +54,10 @@ describe.each(INSTRUMENTS.map((instrument) => [instrument.name, instrument] as c
     });
   },
 );
+
+function expectLabelName(text: string): void {
+  expect(text).toMatch(/^[a-z]+(_[a-z]+)*$/);
+  expect(['le', 'quantile', 'job', 'instance']).not.toContain(text);
+}
 
 const SENTENCES = /^[A-Z0-9`].*\.$/s;

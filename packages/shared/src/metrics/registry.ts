@@ -3,7 +3,7 @@ import { DELIVERY_COUNTERS, DELIVERY_GAUGES } from './delivery-instruments.ts';
 import { DISPATCH_COUNTERS, DISPATCH_GAUGES } from './dispatch-instruments.ts';
 import { EXPORT_COUNTERS, EXPORT_GAUGES } from './export-instruments.ts';
 import type { Instrument } from './instrument.ts';
-import { PROCESS_COUNTERS, PROCESS_GAUGES } from './process-instruments.ts';
+import { PROCESS_COUNTERS, PROCESS_GAUGES, PROCESS_HISTOGRAMS } from './process-instruments.ts';
 import { RECORDING_COUNTERS, RECORDING_GAUGES } from './recording-instruments.ts';
 import { API_COUNTERS, SERVING_GAUGES } from './serving-instruments.ts';
 
@@ -43,7 +43,7 @@ export const INSTRUMENT_GROUPS: readonly InstrumentGroup[] = [
   group(
     'Coordinator: export',
     'leader',
-    'They are there while the coordinator leads, and count from the beginning of its leading on.',
+    'They exist while the coordinator leads, and count from the beginning of its term.',
     EXPORT_COUNTERS,
     EXPORT_GAUGES,
   ),
@@ -54,7 +54,14 @@ export const INSTRUMENT_GROUPS: readonly InstrumentGroup[] = [
     API_COUNTERS,
     SERVING_GAUGES,
   ),
-  group('Process', 'process', 'Coordinators and agents have them.', PROCESS_COUNTERS, PROCESS_GAUGES),
+  group(
+    'Process',
+    'process',
+    'Coordinators and agents have them.',
+    PROCESS_COUNTERS,
+    PROCESS_HISTOGRAMS,
+    PROCESS_GAUGES,
+  ),
 ];
 
 function group(

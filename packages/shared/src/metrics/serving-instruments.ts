@@ -1,4 +1,4 @@
-import { counter, gauge } from './instrument.ts';
+import { counter, gauge, histogram } from './instrument.ts';
 
 /** The counters of every coordinator, whether it leads or not. They count from its start. */
 export const API_COUNTERS = {
@@ -30,6 +30,20 @@ export const API_COUNTERS = {
     },
     advice: 'Where `500` or `503` grows, the log has the reason. Where `401` grows, somebody tries tokens.',
   }),
+  requests: counter('svc_api_requests_total', 'Requests that the API answered.', {
+    openLabels: {
+      method: 'The method of the endpoint, or `other` where there is none.',
+      route: 'The path of the endpoint as the API description has it, or `other` where there is none.',
+      status: 'The status of the answer, one of some twenty.',
+    },
+  }),
+  requestDuration: histogram('svc_api_request_duration_seconds', 'How long answers of the API took.', {
+    unit: 'seconds',
+    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  }),
+  disconnects: counter('svc_nats_disconnects_total', 'Times that the connection to NATS was lost.', {
+    advice: 'Steady growth: look at NATS and at the way to it.',
+  }),
   auditLinesLeftOut: counter('svc_audit_lines_left_out_total', 'Lines that the audit trail lacks.', {
     label: {
       name: 'reason',
@@ -46,6 +60,16 @@ export const API_COUNTERS = {
 export const SERVING_GAUGES = {
   leading: gauge('svc_leading', '1 while this coordinator leads, else 0.', {
     advice: '0 on all coordinators: nothing is checked.',
+  }),
+  databaseBytes: gauge('svc_database_bytes', 'Size of the database file.', { unit: 'bytes' }),
+  journalBytes: gauge('svc_database_journal_bytes', "Size of the database's journal.", {
+    unit: 'bytes',
+    advice: 'Above 1 GiB: a program has been reading the database for long. The log says so.',
+  }),
+  freeBytes: gauge('svc_database_free_bytes', "Space that is left on the database's disk.", {
+    unit: 'bytes',
+    advice:
+      'Below 1 GiB: make room, or lower `SVC_RESULT_RETENTION_DAYS`. On a full disk nothing is recorded.',
   }),
   natsConnected: gauge('svc_nats_connected', '1 while the coordinator is connected to NATS, else 0.', {
     advice: '0 for more than a minute: nothing is checked. Look at NATS and at the way to it.',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { headerValue, outgoingHeaderName } from '../resources/texts.ts';
-import { wholeNumber } from '../setting-schemas.ts';
+import { certificateFile, commaList, privateKeyFile, wholeNumber } from '../setting-schemas.ts';
 import type { SettingsTable } from '../settings.ts';
 import { unescapePercent } from '../user-info.ts';
 import { otlpEndpoint } from './endpoint.ts';
@@ -45,20 +45,35 @@ const headers = pairList
   })
   .optional();
 
-const protocol = z
-  .enum(['http/json', 'http/protobuf'], {
-    error: 'must be http/json or http/protobuf: metrics go out over HTTP only, not by gRPC',
-  })
-  .optional();
+/** Values of a closed set, whose case means nothing. */
+function oneOf<const T extends string>(values: readonly T[], message: string) {
+  return z
+    .string()
+    .transform((text) => text.trim().toLowerCase())
+    .pipe(z.enum(values, { error: message }));
+}
 
-const compression = z.enum(['gzip', 'none'], { error: 'must be gzip or none' }).optional();
+const protocol = oneOf(
+  ['http/json', 'http/protobuf'],
+  'must be http/json or http/protobuf: metrics go out over HTTP only, not by gRPC',
+).optional();
+
+const compression = oneOf(['gzip', 'none'], 'must be gzip or none').optional();
+
+/** ms. The exporter of an SDK takes 0 for no limit, which nothing here has. A test on demand waits twice as long. */
+const timeout = wholeNumber(1, 60_000).optional();
+
+/** Only `true` is true (OpenTelemetry's specification, "Boolean Values"). */
+const isTrue = z.string().transform((text) => text.trim().toLowerCase() === 'true');
+
+const clientCertificate = certificateFile.transform((certificates) => certificates.join('\n')).optional();
 
 /** OpenTelemetry's own variables, as its specification has them (read on 2026-11-22). */
 export const OTLP_SETTINGS = {
   otlpEndpoint: {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     description:
-      'base URL that metrics of monitors without an endpoint of their own go to; /v1/metrics is appended',
+      "base URL of OTLP over HTTP that the process's own metrics go to, and those of monitors without an endpoint of their own; /v1/metrics is appended",
     schema: endpoint,
   },
   otlpMetricsEndpoint: {
@@ -78,8 +93,10 @@ export const OTLP_SETTINGS = {
   },
   otlpProtocol: {
     name: 'OTEL_EXPORTER_OTLP_PROTOCOL',
-    description: 'encoding that is tried first, for all endpoints: http/json or http/protobuf',
-    defaultShown: 'http/json, then http/protobuf where that is refused',
+    description:
+      'encoding of own metrics, and the one that is tried first for those of monitors: http/json or http/protobuf',
+    defaultShown:
+      'http/protobuf for own metrics; for those of monitors http/json, then http/protobuf where that is refused',
     schema: protocol,
   },
   otlpMetricsProtocol: {
@@ -98,14 +115,71 @@ export const OTLP_SETTINGS = {
     description: 'the same, before the one above',
     schema: compression,
   },
+  otlpTimeout: {
+    name: 'OTEL_EXPORTER_OTLP_TIMEOUT',
+    description: 'time limit of one request of an export, ms, for all endpoints',
+    defaultShown: '10000',
+    schema: timeout,
+  },
+  otlpMetricsTimeout: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT',
+    description: 'the same, before the one above',
+    schema: timeout,
+  },
+  otlpCertificate: {
+    name: 'OTEL_EXPORTER_OTLP_CERTIFICATE',
+    description:
+      'path of a PEM file with further authorities that the endpoint of these settings is trusted by, beside those of SVC_PROBE_CA',
+    schema: certificateFile.optional(),
+  },
+  otlpMetricsCertificate: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE',
+    description: 'the same, in place of the one above',
+    schema: certificateFile.optional(),
+  },
+  otlpClientCertificate: {
+    name: 'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
+    description: 'path of a PEM file with the certificate that the endpoint of these settings is shown',
+    schema: clientCertificate,
+  },
+  otlpMetricsClientCertificate: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE',
+    description: 'the same, before the one above',
+    schema: clientCertificate,
+  },
+  otlpClientKey: {
+    name: 'OTEL_EXPORTER_OTLP_CLIENT_KEY',
+    description: 'path of a PEM file with the key of that certificate',
+    schema: privateKeyFile.optional(),
+  },
+  otlpMetricsClientKey: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY',
+    description: 'the same, before the one above',
+    schema: privateKeyFile.optional(),
+  },
+  otlpDisabled: {
+    name: 'OTEL_SDK_DISABLED',
+    description:
+      'true: nothing goes to the endpoint of these settings. Endpoints of monitors are not concerned',
+    default: 'false',
+    schema: isTrue,
+  },
+  otlpExporters: {
+    name: 'OTEL_METRICS_EXPORTER',
+    description:
+      'without otlp among its values between commas, like none: the same as OTEL_SDK_DISABLED=true',
+    default: 'otlp',
+    schema: commaList,
+  },
   otlpHistograms: {
     name: 'OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION',
     description:
       'buckets of exported durations: base2_exponential_bucket_histogram or explicit_bucket_histogram; a change begins them anew',
     default: 'base2_exponential_bucket_histogram',
-    schema: z.enum(['base2_exponential_bucket_histogram', 'explicit_bucket_histogram'], {
-      error: 'must be base2_exponential_bucket_histogram or explicit_bucket_histogram',
-    }),
+    schema: oneOf(
+      ['base2_exponential_bucket_histogram', 'explicit_bucket_histogram'],
+      'must be base2_exponential_bucket_histogram or explicit_bucket_histogram',
+    ),
   },
   otlpInterval: {
     name: 'OTEL_METRIC_EXPORT_INTERVAL',

@@ -12,15 +12,19 @@ import {
   systemView,
 } from '../export-answers.ts';
 import { Problem } from '../problem.ts';
+import { serviceState } from '../service-state.ts';
 
-/** At once; one may take 30 s where the endpoint hangs. */
+/** At once; one may take two minutes where the endpoint hangs. */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
 /** What callers other than the operator are told of the endpoint of the settings. */
 const HIDDEN_ENDPOINT = 'the default of the coordinator';
 const HIDDEN_ERROR = "a request to it with the operator's token says why";
 
-export function exportEndpoints({ exports, monitors }: Pick<ApiParts, 'exports' | 'monitors'>): Endpoint[] {
+type Parts = Pick<ApiParts, 'exports' | 'monitors' | 'measurements' | 'readiness' | 'recentErrors'>;
+
+export function exportEndpoints(parts: Parts): Endpoint[] {
+  const { exports, monitors } = parts;
   const atOnce = new AtOnce();
   return [
     endpoint({
@@ -56,14 +60,20 @@ export function exportEndpoints({ exports, monitors }: Pick<ApiParts, 'exports' 
       path: '/v1/system',
       access: 'read',
       tag: 'System',
-      summary: 'How it stands with the export over OTLP',
+      summary:
+        'How it stands with the coordinator, its queues, the streams of results and the export over OTLP',
       description:
-        'Has the endpoints of the workspace. The default endpoint of the settings is shown to the token of the operator.',
+        'Has the endpoints of the workspace. The default endpoint of the settings, and the last errors of the log, are shown to the token of the operator.',
       answers: { 200: { description: 'The state of the service.', schema: systemView } },
       handle(request) {
         const { token } = request;
         const shown = exports.endpoints().filter((each) => token !== null && isShownTo(token, each));
-        return ok({ export: { endpoints: shown.map(viewOf) } } satisfies SystemView);
+        const state = serviceState({
+          measurements: parts.measurements(),
+          parts: parts.readiness(),
+          errors: token?.isOperator === true ? (parts.recentErrors?.() ?? []) : [],
+        });
+        return ok({ ...state, export: { endpoints: shown.map(viewOf) } } satisfies SystemView);
       },
     }),
   ];

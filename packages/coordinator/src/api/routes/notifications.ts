@@ -18,10 +18,12 @@ export function notificationEndpoints(parts: ApiParts): Endpoint[] {
     removal: 'The deliveries of the channel are removed with it, also those that are pending.',
     present: (stored) => stored.map(notificationView),
     async written(change, id, attributes) {
-      const problem = channelProblem((attributes as Notification).provider_type);
+      const { provider_type: kind, settings } = attributes as Notification;
+      const problem = channelProblem(kind, settings);
       if (problem === null) return;
-      const { reason, message } = problem;
-      if (reason === 'setting-missing') throw invalid([{ path: ['provider_type'], message }]);
+      const { message } = problem;
+      if (problem.reason === 'setting-missing') throw invalid([{ path: ['provider_type'], message }]);
+      if (problem.reason === 'address-denied') throw invalid([{ path: [kind, problem.attribute], message }]);
       await change.setChannelState(id, 'failing', message);
     },
   };

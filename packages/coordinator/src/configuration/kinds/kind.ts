@@ -46,10 +46,10 @@ export type Kind<T extends ResourceTable> = {
    */
   stored(secrets: Secrets, row: Row<T>, shown: SecretsShown, linked: readonly number[]): StoredIn<T>;
   /**
-   * Checks rules over other rows, except that references exist.
+   * Checks rules over other rows and the operator's, except that references exist.
    *
    * @param id null for a new resource
-   * @throws InvalidReference, Conflict
+   * @throws InvalidReference, Conflict, DeniedEndpoint
    */
   check?(scope: ChangeScope, attributes: AttributesIn<T>, id: number | null): Promise<void>;
   /** Columns of a new row beside those of its attributes. */

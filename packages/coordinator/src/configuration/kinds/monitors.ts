@@ -1,3 +1,4 @@
+import { deniedHost } from '@svc/shared/denied-host.ts';
 import { probeFingerprint, targetOf } from '@svc/shared/resources/check.ts';
 import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { componentsOfMonitors, removeComponents, showNothing } from '../../store/components.ts';
@@ -7,7 +8,7 @@ import { reviseChannels } from '../../store/notifications.ts';
 import type { Row } from '../../store/resources.ts';
 import type { SealPurpose, Secrets } from '../../store/secrets.ts';
 import type { ShownBy } from '../configuration.ts';
-import { Conflict } from '../errors.ts';
+import { Conflict, DeniedEndpoint } from '../errors.ts';
 import { type ChangeScope, refuseDeclared } from '../scope.ts';
 import { metadataOf, type SecretsShown, type StoredIn } from '../stored.ts';
 import { openedAttributesOf, sealedJson } from '../stored-json.ts';
@@ -30,6 +31,10 @@ export const monitors: Kind<'monitors'> = {
   stored(secrets, row, shown) {
     const attributes = monitorAttributes(secrets, row, shown);
     return { kind: kindOfType(row.type), ...metadataOf(row), attributes } as StoredIn<'monitors'>;
+  },
+  async check({ guard }, { otlp_endpoint: endpoint }) {
+    const wrong = endpoint === null ? null : deniedHost(guard, endpoint);
+    if (wrong !== null) throw new DeniedEndpoint(wrong, ['otlp_endpoint']);
   },
   begun: ({ now }) => ({ activated_at: now }),
   revised({ now }, { probe_version, activated_at }, before, after) {

@@ -1,9 +1,10 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
-import { basicAuthorization, credentialsIn, unescapePercent } from '@svc/shared/user-info.ts';
-import { mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
-import { querySecrets } from '../../outgoing/mask.ts';
+import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
+import { mergeHeaders, type PostReply } from '../../outgoing/http-post.ts';
+import { pathSecrets, querySecrets } from '../../outgoing/mask.ts';
 import type { Channel, SendResult } from '../channel.ts';
+import { judged, passing, refused } from '../judging.ts';
 
 /** Header by which receivers drop repetitions. A configured header does not replace it. */
 const DELIVERY_ID = 'webhook-id';
@@ -14,6 +15,10 @@ const DELIVERY_ID = 'webhook-id';
  */
 export const webhook: Channel<'webhook'> = {
   closesIncidents: false,
+  isHuman: false,
+  dropsOld: false,
+  rate: {},
+  declaredUrl: { attribute: 'endpoint', hosts: 'any' },
   operatorSettings: {},
   async send(settings, alert, { deliveryId, attemptAt, signal }, { post }) {
     const url = URL.parse(settings.endpoint);
@@ -37,7 +42,7 @@ export const webhook: Channel<'webhook'> = {
       secrets: secretsOf(settings),
       signal,
     });
-    return judge(result);
+    return judged(result, own);
   },
 };
 
@@ -53,33 +58,11 @@ function renderWebhook(alert: Alert) {
   };
 }
 
-/**
- * Judges an answer. With 410 a receiver says "never again". Every other failure may be repaired within a day.
- */
-function judge(result: PostResult): SendResult {
-  if (result.kind === 'unanswered') {
-    const outcome = result.failure === 'invalid-request' ? 'permanent-channel' : 'retry';
-    return { outcome, error: result.error };
-  }
-  const { statusCode, retryAfterMs, excerpt } = result;
-  if (statusCode >= 200 && statusCode <= 299) return { outcome: 'delivered', statusCode };
-  const error = `the receiver answered ${statusCode}${excerpt === '' ? '' : `: ${excerpt}`}`;
-  if (statusCode === 410) return { outcome: 'permanent-channel', error, statusCode };
-  return { outcome: 'retry', error, statusCode, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
-}
-
-/** Shortest segment of a path that may be a key. Shorter ones are words. */
-const SHORTEST_KEY = 8;
-
-/**
- * The segments that may be keys, as written and without percent-encoding, because receivers repeat either
- * form.
- */
-function pathSecrets({ pathname }: URL): string[] {
-  return pathname
-    .split('/')
-    .flatMap((segment) => [segment, unescapePercent(segment)])
-    .filter(({ length }) => length >= SHORTEST_KEY);
+/** With 410 a receiver says "never again". Every other failure may be repaired within a day. */
+function own(reply: PostReply): SendResult | null {
+  const { statusCode } = reply;
+  if (statusCode >= 200 && statusCode <= 299) return null;
+  return statusCode === 410 ? refused('permanent-channel', reply) : passing(reply);
 }
 
 /** Header values, and the parts of the address that may authenticate: user information, path and query. */

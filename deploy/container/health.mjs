@@ -1,0 +1,27 @@
+// The health check of the images: asks the process beside it whether it is ready. Exit code 0: it is.
+import { request as plainRequest } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+
+const { SVC_AGENT_LISTEN, SVC_LISTEN = '127.0.0.1:8080', SVC_TLS_CERT = '' } = process.env;
+const isAgent = SVC_AGENT_LISTEN !== undefined;
+const [, address = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(SVC_AGENT_LISTEN ?? SVC_LISTEN) ?? [];
+// A listener on all addresses also listens on loopback.
+const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
+const request = !isAgent && SVC_TLS_CERT !== '' ? tlsRequest : plainRequest;
+
+// The certificate names the public address, not this one.
+const asked = request(
+  { host, port, path: '/readyz', timeout: 5_000, rejectUnauthorized: false },
+  (answer) => {
+    answer.resume();
+    answer.on('end', () => {
+      process.exitCode = answer.statusCode === 200 ? 0 : 1;
+    });
+  },
+);
+asked.on('timeout', () => asked.destroy(new Error('no answer within 5 s')));
+asked.on('error', (error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+});
+asked.end();

@@ -1,0 +1,43 @@
+import { type AgentSettings, CA_PATH, indented, variablesOf } from './agent-settings.ts';
+
+/** A compose file with one agent, as `compose/agent.yaml`, and with everything that it needs inside of it. */
+export function composeFile(settings: AgentSettings): string {
+  const { region, image, ca } = settings;
+  return [
+    `# An agent of svc in ${region}: docker compose --file ${region}.yaml up --detach`,
+    '# Written from one template for all regions (deploy/hosts). It holds the key of the region: keep it secret.',
+    `name: svc-agent-${region}`,
+    '',
+    'services:',
+    '  agent:',
+    `    image: ${image}`,
+    '    restart: unless-stopped',
+    '    user: "65532:65532"',
+    '    read_only: true',
+    '    tmpfs:',
+    '      - /tmp:mode=1777,size=64m,noexec,nosuid,nodev',
+    '    cap_drop: [ALL]',
+    '    security_opt: ["no-new-privileges:true"]',
+    '    pids_limit: 256',
+    '    mem_limit: 384m',
+    '    # Checks in progress have 10 s to end.',
+    '    stop_grace_period: 20s',
+    '    logging:',
+    '      driver: json-file',
+    '      options: { max-size: 10m, max-file: "5" }',
+    '    environment:',
+    ...variablesOf(settings).map(([name, value]) => `      ${name}: ${JSON.stringify(value)}`),
+    ...(ca === null
+      ? []
+      : [
+          '    configs:',
+          `      - { source: ca, target: ${CA_PATH} }`,
+          '',
+          'configs:',
+          '  ca:',
+          '    content: |',
+          indented(ca, 6),
+        ]),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,198 @@
+/**
+ * The manifests, by the schemas of Kubernetes and by kustomize as far as kubectl is installed. `test/e2e/deployed/`
+ * starts what they describe.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import {
+  type KubernetesObject,
+  listedObjects,
+  objectsIn,
+  podOf,
+} from '../../test/support/deployed/kubernetes.ts';
+import { findProgram } from '../../test/support/real-dns-server.ts';
+import { exampleSettings } from '../hosts/agent-settings.ts';
+import { FORMS } from '../hosts/forms.ts';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '../..');
+
+const OBJECTS: [name: string, KubernetesObject][] = [
+  ...['service', 'agents'].flatMap((folder) => listedObjects(join(import.meta.dirname, folder))),
+  ...objectsIn(FORMS.kubernetes({ ...exampleSettings('hosta-ams'), ca: 'PEM\n' })),
+].map((object) => [`${object.kind} ${object.metadata.name}`, object]);
+
+/** The class of an object's kind, which validates by Kubernetes' own OpenAPI document. */
+async function modelOf({ apiVersion, kind }: KubernetesObject) {
+  const module = (await import(`kubernetes-models/${apiVersion}`)) as Record<
+    string,
+    new (
+      data: object,
+    ) => { validate(): void }
+  >;
+  const model = module[kind];
+  if (model === undefined) throw new Error(`Kubernetes has no ${kind} in ${apiVersion}`);
+  return model;
+}
+
+describe.each(OBJECTS)('%s', (_, object) => {
+  test('is valid by the schema of its kind', async () => {
+    const Model = await modelOf(object);
+    expect(() => new Model(object).validate()).not.toThrow();
+  });
+
+  test('runs its containers without rights', () => {
+    const pod = podOf(object);
+    if (pod === null) return;
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 65_532,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+    });
+    for (const container of pod.containers) {
+      expect(container).toMatchObject({
+        livenessProbe: {},
+        readinessProbe: {},
+        resources: { requests: {}, limits: { memory: expect.any(String) } },
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+      });
+      for (const { name } of container.env ?? []) expect(KNOWN_VARIABLES).toContain(name);
+    }
+  });
+});
+
+test('the schemas refuse a wrong type', async () => {
+  const object = OBJECTS.map(([, one]) => one).find(({ kind }) => kind === 'Deployment')!;
+  const Model = await modelOf(object);
+  expect(() => new Model({ ...object, spec: { replicas: 'two' } }).validate()).toThrow();
+});
+
+/** The validators take unknown members, as the API server does with a warning; the types do not. */
+test('no member is misspelt', { timeout: 120_000 }, async () => {
+  const folder = await mkdtemp(join(ROOT, 'node_modules/.cache/svc-manifests-'));
+  try {
+    const check = (name: string, objects: readonly KubernetesObject[]) =>
+      misspelt(folder, name, objects).then(
+        () => '',
+        (error: { stdout: string }) => error.stdout,
+      );
+    expect(
+      await check(
+        'all',
+        OBJECTS.map(([, object]) => object),
+      ),
+    ).toBe('');
+    const wrong = objectsIn('apiVersion: v1\nkind: Namespace\nmetadata: { name: a, lables: {} }');
+    expect(await check('wrong', wrong)).toMatch(/lables.* does not exist/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+async function misspelt(folder: string, name: string, objects: readonly KubernetesObject[]): Promise<void> {
+  const lines = objects.map(({ apiVersion, ...object }) => {
+    const type = `import('kubernetes-models/${apiVersion}').I${object.kind}`;
+    return `(${JSON.stringify({ apiVersion, ...object })}) satisfies ${type};`;
+  });
+  await writeFile(join(folder, `${name}.ts`), lines.join('\n'));
+  const options = [
+    '--noEmit',
+    '--strict',
+    '--skipLibCheck',
+    '--module',
+    'nodenext',
+    '--types',
+    '',
+    '--ignoreConfig',
+  ];
+  await run(process.execPath, [
+    join(ROOT, 'node_modules/typescript/bin/tsc'),
+    ...options,
+    join(folder, `${name}.ts`),
+  ]);
+}
+
+describe('names that belong together', () => {
+  const objects = OBJECTS.map(([, object]) => object);
+  const secrets = [
+    'svc-nats',
+    'svc-coordinator',
+    ...objects.filter(({ kind }) => kind === 'Secret').map(nameOf),
+  ];
+
+  test('the secrets that pods use are made by a kustomization or beside them', async () => {
+    for (const folder of ['service', 'agents']) {
+      const text = await readFile(join(import.meta.dirname, folder, 'kustomization.yaml'), 'utf8');
+      for (const [, name] of text.matchAll(/- name: (\S+)/g)) secrets.push(name ?? '');
+    }
+    const used = objects.flatMap((object) => [
+      ...JSON.stringify(object).matchAll(/"secret(?:Name|Ref)":(?:"([^"]+)"|\{"name":"([^"]+)"\})/g),
+    ]);
+    expect(used.length).toBeGreaterThan(5);
+    for (const [, byVolume, byVariable] of used) expect(secrets).toContain(byVolume ?? byVariable);
+  });
+
+  test('services and policies select pods that there are', () => {
+    const labels = objects.flatMap((object) =>
+      podOf(object) === null ? [] : [object.metadata.labels?.['app.kubernetes.io/name']],
+    );
+    const selected = [
+      ...JSON.stringify(objects).matchAll(
+        /"(?:selector|matchLabels)":\{"app\.kubernetes\.io\/name":"([^"]+)"/g,
+      ),
+    ];
+    expect(selected.length).toBeGreaterThan(8);
+    for (const [, name] of selected) expect(labels).toContain(name);
+  });
+});
+
+const nameOf = ({ metadata }: KubernetesObject): string => metadata.name;
+
+const kubectl = findProgram('kubectl');
+if (kubectl === null) process.stdout.write('skipped: kustomize by kubectl, which is not installed\n');
+
+describe.skipIf(kubectl === null)('kustomize', () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'svc-kustomize-'));
+    await cp(import.meta.dirname, folder, { recursive: true });
+    const files = {
+      'service/secrets/nats': ['nats.conf', 'accounts.conf', 'ca.pem', 'server.pem', 'server-key.pem'],
+      'service/secrets': ['coordinator.env'],
+      'agents/secrets': ['hosta-fra', 'hostb-par', 'hostc-us-east4'].map((region) => `agent-${region}.env`),
+    };
+    for (const [path, names] of Object.entries(files)) {
+      await mkdir(join(folder, path), { recursive: true });
+      for (const name of names) await writeFile(join(folder, path, name), 'SVC_NATS_NKEY=key\n');
+    }
+    return () => rm(folder, { recursive: true });
+  });
+
+  test.each([
+    ['service', 2],
+    ['agents', 3],
+  ])('makes everything of %s, in its namespace', async (name, generated) => {
+    const { stdout } = await run(kubectl ?? '', ['kustomize', join(folder, name)]);
+    const made = parseAllDocuments(stdout).map((document) => document.toJS() as KubernetesObject);
+    const listed = listedObjects(join(import.meta.dirname, name));
+    const secrets = made.filter(({ kind }) => kind === 'Secret');
+    expect(made).toHaveLength(listed.length + secrets.length);
+    expect(secrets).toHaveLength(generated);
+    for (const { kind, metadata } of made) if (kind !== 'Namespace') expect(metadata.namespace).toBe('svc');
+  });
+});

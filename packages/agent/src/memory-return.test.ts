@@ -1,0 +1,115 @@
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
+import { MemoryReturn, processMemory } from './memory-return.ts';
+
+const MIB = 1_024 ** 2;
+
+/** An agent with `residentMiB` of memory, of which a collection leaves `leftMiB`. */
+function agent(residentMiB: number) {
+  const clock = new FakeClock();
+  const state = { residentMiB, leftMiB: residentMiB, running: 0, collections: 0 };
+  const memoryReturn = new MemoryReturn({
+    clock,
+    log: pino({ level: 'silent' }),
+    running: () => state.running,
+    memory: {
+      residentBytes: () => state.residentMiB * MIB,
+      collect: () => {
+        state.collections += 1;
+        state.residentMiB = state.leftMiB;
+      },
+    },
+  });
+  memoryReturn.start();
+  return { clock, state, memoryReturn };
+}
+
+/** An agent that has grown from 85 to 215 MiB under 4,000 running attempts. */
+function overloaded() {
+  const parts = agent(85);
+  parts.clock.advance(10_000);
+  Object.assign(parts.state, { residentMiB: 215, running: 4_000 });
+  parts.clock.advance(600_000);
+  return parts;
+}
+
+describe('memory is returned', () => {
+  test('once, when an overload has been over for half a minute', () => {
+    const { clock, state } = overloaded();
+    expect(state.collections).toBe(0);
+    Object.assign(state, { running: 50, leftMiB: 100 });
+    clock.advance(25_000);
+    expect(state.collections).toBe(0);
+    clock.advance(5_000);
+    expect(state).toMatchObject({ collections: 1, residentMiB: 100 });
+    clock.advance(3_600_000);
+    expect(state.collections).toBe(1);
+  });
+
+  test('not between two waves of one overload', () => {
+    const { clock, state } = overloaded();
+    for (let wave = 0; wave < 10; wave += 1) {
+      state.running = 50;
+      clock.advance(20_000);
+      state.running = 4_000;
+      clock.advance(20_000);
+    }
+    expect(state.collections).toBe(0);
+  });
+
+  test('not again and again where it is in use', () => {
+    const { clock, state } = overloaded();
+    Object.assign(state, { running: 50, leftMiB: 210 });
+    clock.advance(3_600_000);
+    expect(state.collections).toBe(1);
+  });
+
+  test('not while the load stays as it is', () => {
+    const { clock, state } = agent(85);
+    clock.advance(5_000);
+    state.running = 300;
+    for (let hour = 0; hour < 24; hour += 1) {
+      state.residentMiB += 5;
+      state.running = hour % 2 === 0 ? 300 : 200;
+      clock.advance(3_600_000);
+    }
+    expect(state.collections).toBe(0);
+  });
+
+  test('not for less than the pause is worth', () => {
+    const { clock, state } = overloaded();
+    Object.assign(state, { residentMiB: 116, running: 0 });
+    clock.advance(3_600_000);
+    expect(state.collections).toBe(0);
+  });
+
+  test('after the next overload too', () => {
+    const { clock, state } = overloaded();
+    Object.assign(state, { running: 0, leftMiB: 100 });
+    clock.advance(60_000);
+    Object.assign(state, { residentMiB: 215, running: 4_000 });
+    clock.advance(60_000);
+    state.running = 0;
+    clock.advance(60_000);
+    expect(state).toMatchObject({ collections: 2, residentMiB: 100 });
+  });
+
+  test('not after the stop', () => {
+    const { clock, state, memoryReturn } = overloaded();
+    memoryReturn.stop();
+    state.running = 0;
+    clock.advance(3_600_000);
+    expect(state.collections).toBe(0);
+  });
+});
+
+test('a collection of this process frees what nothing refers to', () => {
+  const seen = new WeakRef(new Array(1_000_000).fill(0.5));
+  // A WeakRef holds its target until the end of the turn in which it was made.
+  return new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+    processMemory.collect();
+    expect(seen.deref()).toBeUndefined();
+    expect(processMemory.residentBytes()).toBeGreaterThan(MIB);
+  });
+});

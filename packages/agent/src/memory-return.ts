@@ -1,0 +1,101 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+
+/** Interval at which the memory is looked at, ms. */
+const LOOK_MS = 5_000;
+/** Looks in a row that must find the agent calm: an overload is over, and not only between two slots. */
+const CALM_LOOKS = 6;
+/** The agent is calm while it runs at most this part of the most attempts that it has run. */
+const CALM_PART = 0.25;
+/** Memory above the least that was seen from which a return is worth a pause of the event loop, bytes. */
+const WORTH_BYTES = 32 * 1_024 ** 2;
+
+/** The memory of this process. */
+export interface ProcessMemory {
+  /** Resident memory, bytes. */
+  residentBytes(): number;
+  /** Collects all garbage and returns free pages to the system. It holds the event loop for 50 to 100 ms. */
+  collect(): void;
+}
+
+/** The memory of this process, as the kernel counts it and V8 collects it. */
+export const processMemory: ProcessMemory = {
+  residentBytes: () => process.memoryUsage.rss(),
+  collect: () => {
+    setFlagsFromString('--expose-gc');
+    const collect: NodeJS.GCFunction = runInNewContext('gc');
+    collect({ type: 'major', flavor: 'last-resort' });
+  },
+};
+
+/**
+ * Returns memory to the system after an overload.
+ *
+ * V8 keeps the pages that a burst of checks filled, for another burst, as long as the agent allocates at all:
+ * the agent held 60 MiB of free pages for ever. Only the last resort of its collector returns them, and that
+ * pauses the event loop. So it is used when the agent has been calm for half a minute, and holds clearly more
+ * than it held at some time since the last return. An agent with a steady load is never calm in this sense.
+ */
+export class MemoryReturn {
+  readonly #parts: MemoryReturnParts;
+  /** Least resident memory since the start or the last return, bytes. */
+  #least = Number.POSITIVE_INFINITY;
+  /** Most running attempts since the start or the last return. */
+  #mostRunning = 0;
+  #calmLooks = 0;
+  #cancel: (() => void) | null = null;
+
+  constructor(parts: MemoryReturnParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#cancel = this.#parts.clock.every(LOOK_MS, () => this.#look());
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+  }
+
+  #look(): void {
+    const { memory, running } = this.#parts;
+    const count = running();
+    this.#mostRunning = Math.max(this.#mostRunning, count);
+    this.#calmLooks = count <= this.#mostRunning * CALM_PART ? this.#calmLooks + 1 : 0;
+    const resident = memory.residentBytes();
+    this.#least = Math.min(this.#least, resident);
+    if (this.#calmLooks >= CALM_LOOKS && resident >= this.#least + WORTH_BYTES) this.#collect(resident);
+  }
+
+  #collect(before: number): void {
+    const { memory, clock, log } = this.#parts;
+    const startedAt = clock.monotonic();
+    memory.collect();
+    const after = memory.residentBytes();
+    // What could not be returned is in use, so it is no reason to try again.
+    this.#least = after;
+    this.#mostRunning = 0;
+    this.#calmLooks = 0;
+    log.info(
+      {
+        beforeMiB: inMiB(before),
+        afterMiB: inMiB(after),
+        pausedMs: Math.round(clock.monotonic() - startedAt),
+      },
+      'the agent is calm again and has returned memory to the system',
+    );
+  }
+}
+
+export type MemoryReturnParts = {
+  readonly memory: ProcessMemory;
+  /** Number of attempts that run now. */
+  readonly running: () => number;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+const inMiB = (bytes: number): number => Math.round(bytes / 1_024 ** 2);

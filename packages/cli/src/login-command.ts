@@ -1,0 +1,75 @@
+import { rm } from 'node:fs/promises';
+import { firstToken, tokenProblem } from '@svc/shared/api/settings.ts';
+import { describeSettings } from '@svc/shared/settings.ts';
+import { asking, openApi } from './api.ts';
+import type { Command, Surroundings } from './command.ts';
+import { keepLogin, loginFile } from './login.ts';
+import { parseOptions } from './options.ts';
+import { CLI_SETTINGS } from './settings.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Longest text that is read as a token. */
+const LONGEST_INPUT = 4_096;
+
+export const loginCommand: Command = {
+  summary: 'keep the address of the API and a token for the other commands',
+  help: `Usage: npm run svc -- login URL < TOKEN_FILE
+       npm run svc -- login URL
+       npm run svc -- logout
+
+Reads a token from standard input, tries it at the API, and keeps both in ~/.config/svc/login.json, which only its owner may read.
+SVC_BASE_URL and SVC_API_TOKEN go before it. Where SVC_API_TOKEN is set, that token is kept, and nothing is read.
+
+Settings, from the environment:
+${describeSettings({ apiToken: CLI_SETTINGS.apiToken })}
+`,
+  async run([url, ...args], surroundings) {
+    if (url === undefined || url.startsWith('-'))
+      throw new UsageError('the address of the API is missing: use login https://svc.example.com');
+    parseOptions(args, {});
+    const path = requiredFile(surroundings);
+    const token = await tokenOf(surroundings);
+    const { SVC_API_TOKEN_FILE: _, ...environment } = surroundings.environment;
+    const api = openApi({
+      ...surroundings,
+      environment: { ...environment, SVC_BASE_URL: url, SVC_API_TOKEN: token },
+    });
+    await asking(api, () => api.client.get('/v1/monitors', { query: { limit: 1 } }));
+    await keepLogin(path, { base_url: api.client.baseUrl, token });
+    surroundings.err.write(`svc: ${api.baseUrl} takes the token; both are kept in ${path}\n`);
+  },
+};
+
+export const logoutCommand: Command = {
+  summary: 'forget what login keeps',
+  help: `Usage: npm run svc -- logout
+
+Removes the file of "svc login". The token stays valid: revoke it with "svc token revoke".
+`,
+  async run(args, surroundings) {
+    parseOptions(args, {});
+    const path = requiredFile(surroundings);
+    await rm(path, { force: true });
+    surroundings.err.write(`svc: removed ${path}\n`);
+  },
+};
+
+function requiredFile({ environment }: Surroundings): string {
+  const path = loginFile(environment);
+  if (path === null) throw new UsageError('HOME is not set: there is no place to keep a login');
+  return path;
+}
+
+async function tokenOf({ environment, input, err }: Surroundings): Promise<string> {
+  if (environment.SVC_API_TOKEN) return firstToken(environment.SVC_API_TOKEN);
+  if (input?.isTTY) err.write('Token (it is shown as you type): ');
+  let text = '';
+  for await (const chunk of input ?? []) {
+    text += String(chunk);
+    if (text.includes('\n') || text.length > LONGEST_INPUT) break;
+  }
+  const token = firstToken(text.trim());
+  const problem = tokenProblem(token);
+  if (problem !== null) throw new UsageError(`the token on standard input ${problem}`);
+  return token;
+}

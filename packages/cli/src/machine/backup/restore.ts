@@ -1,0 +1,88 @@
+import { chmod, copyFile, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { checkDatabase } from '@svc/coordinator/store/backup.ts';
+import { lockDatabaseFile } from '@svc/coordinator/store/file-lock.ts';
+import { syncFolder } from '../../replace-file.ts';
+import { UsageError } from '../../usage-error.ts';
+import { checkedManifest, type Manifest, sha256Of } from './manifest.ts';
+import { DATABASE_FILE, keysIn, NATS_FOLDER, type Places } from './places.ts';
+
+/** Ends the names of files of a restore that is not complete. */
+const PART = '.restoring';
+
+/**
+ * Restores a backup into an empty data folder, which no coordinator uses. The database gets its name last: where the
+ * restore is cut short there is none, and it can be begun again.
+ *
+ * @returns the manifest, whether the keys still have to be brought, and whether the keys of NATS of this machine stay
+ * @throws UsageError, SvcError `bad-backup`
+ */
+export async function restoreBackup(
+  backup: string,
+  places: Places,
+): Promise<{ manifest: Manifest; needsKey: boolean; keepsNats: boolean }> {
+  const manifest = await checkedManifest(backup);
+  const keys = places.keysOfSettings ?? (await keysIn(backup));
+  await mkdir(dirname(places.database), { recursive: true, mode: 0o700 });
+  await mkdir(places.dataDir, { recursive: true, mode: 0o700 });
+  // A coordinator that is started meanwhile finds the database locked, and ends.
+  let keepsNats = false;
+  const unlock = lockDatabaseFile(places.database);
+  try {
+    await requireEmpty(places, manifest);
+    keepsNats = await isUsed(places.natsDir);
+    const names = Object.keys(manifest.files).filter((name) => !(keepsNats && name.startsWith(NATS_FOLDER)));
+    const parts = names.map((name) => ({ name, path: placeOf(name, places) }));
+    for (const { name, path } of parts) {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await copyFile(join(backup, name), `${path}${PART}`);
+      const isOfServer = name.startsWith(NATS_FOLDER) && name.endsWith('.conf');
+      await chmod(`${path}${PART}`, isOfServer ? 0o644 : 0o600);
+    }
+    const copy = `${places.database}${PART}`;
+    checkDatabase(copy, keys);
+    for (const end of ['-wal', '-shm']) await rm(`${copy}${end}`, { force: true });
+    const isDatabase = ({ name }: { name: string }): boolean => name === DATABASE_FILE;
+    for (const { path } of parts.toSorted((a, b) => Number(isDatabase(a)) - Number(isDatabase(b)))) {
+      await rename(`${path}${PART}`, path);
+      await syncFolder(dirname(path));
+    }
+  } finally {
+    unlock();
+  }
+  return { manifest, needsKey: keys === null, keepsNats };
+}
+
+function placeOf(name: string, { dataDir, database, natsDir }: Places): string {
+  if (name.startsWith(`${NATS_FOLDER}/`)) return join(natsDir, name.slice(NATS_FOLDER.length + 1));
+  return name === DATABASE_FILE ? database : join(dataDir, name);
+}
+
+/** Whether the folder holds keys or accounts of NATS. */
+async function isUsed(natsDir: string): Promise<boolean> {
+  const names = await readdir(natsDir).catch(() => []);
+  return names.some((name) => /\.(?:nk|json|conf)$/.test(name));
+}
+
+/** @throws UsageError where the data folder holds something that is not of an unfinished restore of this backup */
+async function requireEmpty({ dataDir, database, natsDir }: Places, { files }: Manifest): Promise<void> {
+  const folders = new Set([dataDir, dirname(database)]);
+  for (const folder of folders) {
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name);
+      if (name.endsWith(PART) || path === `${database}.lock` || path === natsDir) continue;
+      // A restore that was cut short has given some files their names, and the database not yet.
+      if (path !== database && name !== DATABASE_FILE && files[name] === (await sumOf(path))) continue;
+      // Another folder than the data folder may hold other programs' files.
+      if (folder !== dataDir && path !== database) continue;
+      throw new UsageError(
+        `${folder} is not empty (${name}): restore into an empty folder, and move the present one away first`,
+      );
+    }
+  }
+}
+
+/** Null where it is no file. */
+async function sumOf(path: string): Promise<string | null> {
+  return (await lstat(path)).isFile() ? await sha256Of(path) : null;
+}

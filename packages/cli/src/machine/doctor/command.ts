@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import type { CommandBody } from '../../command.ts';
+import { describeOptions, parseOptions } from '../../options.ts';
+import { table } from '../../table.ts';
+import { UsageError } from '../../usage-error.ts';
+import { userPath } from '../../write-file.ts';
+import { clockFindings } from './clock.ts';
+import { diskFindings } from './disk.ts';
+import { fileFindings } from './files.ts';
+import type { Finding } from './finding.ts';
+import { natsFindings } from './nats.ts';
+import { dnsFindings, egressFindings } from './network.ts';
+import { processFindings } from './of-process.ts';
+import { type Role, type Subject, subjectOf } from './subject.ts';
+import { tlsFindings } from './tls.ts';
+
+const OPTIONS = {
+  'env-file': { value: 'FILE', description: 'take settings from this file, before those of the environment' },
+  'clock-from': {
+    value: 'URL',
+    description: 'compare the clock with this HTTP server (the default: SVC_BASE_URL)',
+  },
+  json: { description: 'write JSON' },
+} as const;
+
+export const doctorCommand: CommandBody = {
+  help: `Usage: npm run svc -- doctor coordinator|agent [options]
+
+Looks at this machine as the coordinator or an agent with these settings would find it: Node.js and open files, settings, modes of
+files with secrets, disk, names, NATS (it connects, and tries what the key may do and what it must not), certificates, the clock, and
+what must be reached. Each finding says what to do. Call it as the user of the service. A service that runs meanwhile is not
+disturbed.
+
+Exit code: 0 nothing failed (there may be warnings); 1 something failed; 2 the command is wrong.
+
+Options:
+${describeOptions(OPTIONS)}
+
+Settings, from the environment or the file: those of the coordinator or of the agent ("npm run coordinator -- --help").
+`,
+  async run([role, ...args], surroundings) {
+    if (role !== 'coordinator' && role !== 'agent')
+      throw new UsageError('say what runs here: "doctor coordinator" or "doctor agent"');
+    const given = parseOptions(args, OPTIONS);
+    const envFile =
+      given['env-file'] === undefined ? null : userPath(given['env-file'], surroundings.environment);
+    const environment = { ...surroundings.environment, ...(envFile === null ? {} : settingsIn(envFile)) };
+    const findings = await examine(role, environment, envFile, given['clock-from'] ?? null);
+    const count = findings.filter(({ level }) => level === 'failed').length;
+    surroundings.out.write(
+      given.json ? `${JSON.stringify({ healthy: count === 0, findings }, null, 2)}\n` : shown(findings),
+    );
+    if (count > 0) throw new SvcError('not-healthy', `${count} of ${findings.length} checks failed`);
+  },
+};
+
+async function examine(
+  role: Role,
+  environment: NodeJS.ProcessEnv,
+  envFile: string | null,
+  clockFrom: string | null,
+): Promise<Finding[]> {
+  const { subject, findings } = subjectOf(role, environment);
+  const before = [...processFindings(subject), ...findings];
+  if (subject === null) return before;
+  const base = environment.SVC_BASE_URL;
+  const clockUrl = clockFrom ?? (base ? `${base.replace(/\/+$/, '')}/healthz` : null);
+  const found = await Promise.all([
+    fileFindings(subject, envFile),
+    diskFindings(subject),
+    dnsFindings(subject),
+    natsFindings(subject),
+    tlsFindings(subject, Date.now()),
+    clockFindings(clockUrl),
+    egressFindings(subject satisfies Subject),
+  ]);
+  return [...before, ...found.flat()];
+}
+
+function settingsIn(path: string): NodeJS.ProcessEnv {
+  try {
+    return parseEnv(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`cannot read --env-file: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function shown(findings: readonly Finding[]): string {
+  const rows = findings.flatMap(({ check, level, what, todo }) => [
+    [check, level === 'failed' ? 'FAILED' : level, what],
+    ...(todo === '' ? [] : [['', '', `→ ${todo}`]]),
+  ]);
+  return table(rows);
+}

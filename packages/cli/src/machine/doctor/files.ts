@@ -1,0 +1,43 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  API_TOKEN_FILE,
+  PREVIOUS_SECRET_KEY_FILE,
+  SECRET_KEY_FILE,
+} from '@svc/coordinator/store/key-files.ts';
+import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
+import { type Finding, findingsOf } from './finding.ts';
+import type { Subject } from './subject.ts';
+
+const { ok, failed } = findingsOf('files');
+
+/** Whether anybody but the owner can read the files with secrets. @param envFile the env file with the settings */
+export async function fileFindings(
+  { role, config, environment }: Subject,
+  envFile: string | null,
+): Promise<Finding[]> {
+  const named = [...KNOWN_VARIABLES]
+    .filter((name) => name.endsWith('_FILE'))
+    .map((name) => environment[name]);
+  const inFolder =
+    role === 'coordinator' ? [SECRET_KEY_FILE, PREVIOUS_SECRET_KEY_FILE, API_TOKEN_FILE, 'svc.db'] : [];
+  const paths: (string | undefined)[] = [
+    ...named,
+    config.natsCredentials,
+    ...(role === 'coordinator' ? [config.tlsKey, ...inFolder.map((name) => join(config.dataDir, name))] : []),
+    envFile ?? undefined,
+  ];
+  const findings = await Promise.all(paths.flatMap((path) => (path ? [exposure(path)] : [])));
+  const exposed = findings.filter((finding) => finding !== null);
+  return exposed.length > 0 ? exposed : [ok('only their owner and its group read the files with secrets')];
+}
+
+/** Null: nobody else reads it, or there is none. A group may read: a service manager hands secrets over like that. */
+async function exposure(path: string): Promise<Finding | null> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null || !found.isFile() || (found.mode & 0o007) === 0) return null;
+  return failed(
+    `${path} has a secret, and every user of the machine may use it (mode ${(found.mode & 0o777).toString(8)})`,
+    `chmod 600 ${path}`,
+  );
+}

@@ -1,0 +1,161 @@
+import { SvcError } from '@svc/shared/errors.ts';
+import {
+  AGENT_QUEUE,
+  agentsSubject,
+  jobsSubject,
+  MESSAGE_VERSION,
+  resultsSubject,
+} from '@svc/shared/messages/subjects.ts';
+import { parseNatsServers, shownServers } from '@svc/shared/nats-servers.ts';
+import { busOptionsOf } from '@svc/shared/nats-settings.ts';
+import { NatsTrial } from '@svc/shared/nats-trial.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { type Finding, findingsOf } from './finding.ts';
+import type { Subject } from './subject.ts';
+
+const { ok, warning, failed } = findingsOf('nats');
+
+const MINIMUM = [2, 9, 10];
+/** A round trip above it delays checks, ms. */
+const FAR_MS = 500;
+
+/** Connects as the process does, and tries what its key may do, and what it must not. */
+export async function natsFindings(subject: Subject): Promise<Finding[]> {
+  const { config, role } = subject;
+  const shown = shownServers(parseNatsServers(config.natsUrl.reveal()));
+  const inbox = role === 'agent' ? { inboxPrefix: `_INBOX_${config.region}` } : {};
+  let trial: NatsTrial;
+  try {
+    trial = await NatsTrial.open({ ...busOptionsOf(config), ...inbox, name: `svc doctor ${role}` });
+  } catch (error) {
+    return [unreachable(shown, error)];
+  }
+  try {
+    const basics = [serverFinding(trial, shown), await distance(trial)];
+    return [
+      ...basics,
+      ...(role === 'agent' ? await ofAgent(trial, config.region) : await ofCoordinator(trial)),
+    ];
+  } finally {
+    await trial.close();
+  }
+}
+
+function unreachable(shown: string, error: unknown): Finding {
+  const isRefused = error instanceof SvcError && error.code === 'nats-refused';
+  const why = error instanceof Error ? error.message : String(error);
+  return isRefused
+    ? failed(
+        `${shown} does not know this key (${why})`,
+        'take SVC_NATS_NKEY from "svc region add", and reload the server after it; "svc region list" shows its keys',
+      )
+    : failed(
+        `cannot connect to ${shown}: ${why}`,
+        'look at the address, the firewall and the log of the NATS server; with a CA of your own set SVC_NATS_CA',
+      );
+}
+
+function serverFinding(trial: NatsTrial, shown: string): Finding {
+  const { version, hasJetStream, isEncrypted } = trial.server;
+  const what = `connected to ${shown}, version ${version}${isEncrypted ? ', with TLS' : ''}`;
+  if (isOld(version)) return failed(what, `svc needs ${MINIMUM.join('.')} or newer: update the server`);
+  if (!hasJetStream)
+    return failed(`${what}, without JetStream`, 'add a jetstream block to the configuration of the server');
+  return ok(what);
+}
+
+function isOld(version: string): boolean {
+  const parts = version.split(/[.-]/).map(Number);
+  const first = MINIMUM.findIndex((least, index) => (parts[index] ?? 0) !== least);
+  return first !== -1 && (parts[first] ?? 0) < (MINIMUM[first] ?? 0);
+}
+
+async function distance(trial: NatsTrial): Promise<Finding> {
+  const ms = Math.round(await trial.roundTripMs());
+  const what = `a round trip to NATS takes ${ms} ms`;
+  return ms > FAR_MS
+    ? warning(what, 'look at the network: checks begin late, and heartbeats may be missed')
+    : ok(what);
+}
+
+async function ofAgent(trial: NatsTrial, region: Region): Promise<Finding[]> {
+  const other = REGIONS.find((each) => each !== region) ?? region;
+  return [
+    await mayReport(trial, region),
+    (await trial.maySubscribe(jobsSubject(region), AGENT_QUEUE))
+      ? ok(`the key may take jobs of ${region}`)
+      : failed(`the key may not take jobs of ${region}`, OTHER_REGION),
+    (await trial.mayPublish(agentsSubject(region), answerToNothing()))
+      ? ok('the key may send heartbeats')
+      : failed(`the key may not send heartbeats of ${region}`, OTHER_REGION),
+    await isBound(trial, region, other),
+  ];
+}
+
+const OTHER_REGION =
+  'the key is of another region: take SVC_NATS_NKEY and SVC_REGION from the same env file of "svc region add"';
+
+async function mayReport(trial: NatsTrial, region: Region): Promise<Finding> {
+  const subject = resultsSubject(region);
+  const answer = await trial.streamAnswer(subject);
+  switch (answer) {
+    case 'reached':
+      return ok(`the key may report results of ${region}, and their stream answers`);
+    case 'refused':
+      return failed(`the key may not report results of ${region}`, OTHER_REGION);
+    case 'unanswered':
+      return warning(
+        `no stream answers for results of ${region}`,
+        'the coordinator makes it when it sees the first agent of the region: start both. If they run, look at "svc status" and at the disk and the log of the NATS server',
+      );
+  }
+}
+
+/** A message that every coordinator reads and makes nothing of: it names no batch that anybody has sent. */
+function answerToNothing(): string {
+  return JSON.stringify({
+    v: MESSAGE_VERSION,
+    kind: 'acceptance',
+    agent: 'svc-doctor',
+    batch: 'svc-doctor',
+    accepted: [],
+    refused: [],
+  });
+}
+
+/** A key of an agent must reach nothing of other regions, and not the jobs of its own as a sender. */
+async function isBound(trial: NatsTrial, region: Region, other: Region): Promise<Finding> {
+  const allowed = [
+    ...((await trial.maySubscribe(jobsSubject(other))) ? [`listen to jobs of ${other}`] : []),
+    ...((await trial.maySubscribe(resultsSubject(other))) ? [`listen to results of ${other}`] : []),
+    ...((await trial.maySubscribe('$JS.>')) ? ['manage streams'] : []),
+  ];
+  if (allowed.length === 0) return ok(`the key is refused what is not of ${region}`);
+  return warning(
+    `the key may also ${allowed.join(', ')}`,
+    'give each region an account of its own: "svc region add" makes it',
+  );
+}
+
+async function ofCoordinator(trial: NatsTrial): Promise<Finding[]> {
+  const [region] = REGIONS;
+  const isRefused = [
+    ...((await trial.maySubscribe('svc.agents.*')) ? [] : ['hear agents']),
+    ...((await trial.maySubscribe('$JS.API.>')) ? [] : ['manage streams']),
+  ];
+  const answers = await trial.askAll('$JS.API.INFO', {});
+  return [
+    isRefused.length === 0
+      ? ok('the key may hear agents and manage streams')
+      : failed(
+          `the key may not ${isRefused.join(', ')}`,
+          `this is no key of the coordinator: "svc region init" prints it (a key of ${region} is one of agents)`,
+        ),
+    answers.length > 0 && !answers.join().includes('"error"')
+      ? ok('JetStream answers')
+      : failed(
+          'JetStream does not answer',
+          'look at the disk and the log of the NATS server; in a cluster, at its quorum',
+        ),
+  ];
+}

@@ -1,0 +1,108 @@
+import { lookup, Resolver } from 'node:dns/promises';
+import { connect, isIP } from 'node:net';
+import { parseServer } from '@svc/agent/dns/servers.ts';
+import { parseReferenceHost } from '@svc/agent/network/reference-list.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import { parseNatsServers } from '@svc/shared/nats-servers.ts';
+import { type Finding, findingsOf } from './finding.ts';
+import { ANSWER_MS, onceWithin } from './once-within.ts';
+import type { Subject } from './subject.ts';
+
+const dns = findingsOf('dns');
+const egress = findingsOf('egress');
+
+/** A name that no server has (RFC 6761, section 6.4): a server that works says so. */
+const NO_NAME = 'svc-doctor.invalid';
+const SAYS_NO = new Set(['ENOTFOUND', 'ENODATA']);
+
+/** The names of the settings, and the resolvers of DNS monitors. */
+export async function dnsFindings({ role, config }: Subject): Promise<Finding[]> {
+  const names = parseNatsServers(config.natsUrl.reveal()).hosts.filter((host) => isIP(host) === 0);
+  const servers = role === 'agent' ? (config.dnsServers ?? []) : [];
+  const found = await Promise.all([...names.map(resolves), ...servers.map(answers)]);
+  return found.length > 0 ? found : [dns.ok('the settings have no name that must be resolved')];
+}
+
+async function resolves(name: string): Promise<Finding> {
+  try {
+    const { address } = await lookup(name);
+    return dns.ok(`${name} is ${address}`);
+  } catch (error) {
+    return dns.failed(
+      `${name} cannot be resolved: ${messageOf(error)}`,
+      'look at /etc/resolv.conf and /etc/hosts of this machine',
+    );
+  }
+}
+
+async function answers(server: string): Promise<Finding> {
+  const { host, port } = parseServer(server);
+  const resolver = new Resolver({ timeout: ANSWER_MS / 2, tries: 2 });
+  resolver.setServers([isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`]);
+  try {
+    await resolver.resolve4(NO_NAME);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (!SAYS_NO.has(code)) {
+      return dns.failed(
+        `the resolver ${server} does not answer as it should (${code})`,
+        'take it out of SVC_DNS_SERVERS, or look at it and the way to it (port 53, UDP and TCP)',
+      );
+    }
+  }
+  return dns.ok(`the resolver ${server} answers`);
+}
+
+/** Whether this machine reaches what it needs beside NATS. */
+export async function egressFindings({ role, config }: Subject): Promise<Finding[]> {
+  const proxy = role === 'agent' ? config.probeProxy : config.channelProxy;
+  const otlp = role === 'coordinator' ? (config.otlpMetricsEndpoint ?? config.otlpEndpoint) : undefined;
+  const targets = [
+    ...(proxy === undefined
+      ? []
+      : [{ name: 'the proxy', host: proxy.reveal().host, port: proxy.reveal().port }]),
+    ...(role === 'agent'
+      ? (config.referenceHosts ?? []).map((host) => ({ name: host, ...parseReferenceHost(host) }))
+      : []),
+    ...(otlp === undefined
+      ? []
+      : [{ name: 'the endpoint of OTEL_EXPORTER_OTLP_*', ...addressOf(otlp.reveal()) }]),
+  ];
+  if (targets.length === 0) {
+    return [
+      egress.skipped(
+        'nothing outside was tried',
+        role === 'agent'
+          ? '"svc check https://www.example.com/" probes a target from here'
+          : '"svc check URL" probes a receiver from here',
+      ),
+    ];
+  }
+  return Promise.all(targets.map(reaches));
+}
+
+function addressOf(url: string): { host: string; port: number } {
+  const { hostname, port, protocol } = new URL(url);
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (protocol === 'https:' ? 443 : 80)) };
+}
+
+async function reaches({ name, host, port }: { name: string; host: string; port: number }): Promise<Finding> {
+  const socket = connect({ host, port });
+  try {
+    await onceWithin(socket, 'connect');
+  } catch (error) {
+    // A refusal comes from the other machine: the way there works.
+    if (error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED')
+      return egress.warning(
+        `${name} is reached, and refuses connections on port ${port}`,
+        'look at the address',
+      );
+    return egress.failed(
+      `${name} cannot be reached: ${messageOf(error)}`,
+      'look at the firewall, the route and the proxy',
+    );
+  } finally {
+    socket.destroy();
+  }
+  return egress.ok(`${name} is reached`);
+}

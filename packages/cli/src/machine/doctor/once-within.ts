@@ -1,0 +1,17 @@
+import { type EventEmitter, once } from 'node:events';
+import { SvcError } from '@svc/shared/errors.ts';
+
+/** Longest time for one answer of the network, ms. */
+export const ANSWER_MS = 5_000;
+
+/** Resolves at the event. @throws the emitter's error, or SvcError `no-answer` after {@link ANSWER_MS} */
+export async function onceWithin(emitter: EventEmitter, event: string): Promise<void> {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  try {
+    await once(emitter, event, { signal });
+  } catch (error) {
+    if (signal.aborted)
+      throw new SvcError('no-answer', `no answer within ${ANSWER_MS / 1_000} s`, { cause: error });
+    throw error;
+  }
+}

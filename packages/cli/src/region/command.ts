@@ -1,0 +1,249 @@
+import { join } from 'node:path';
+import { nearest } from '@svc/shared/nearest.ts';
+import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import { describeSettings, readEnvironment } from '@svc/shared/settings.ts';
+import type { Command, Surroundings } from '../command.ts';
+import { describeOptions, parseOptions } from '../options.ts';
+import { CLI_SETTINGS } from '../settings.ts';
+import { UsageError } from '../usage-error.ts';
+import { requireAbsent, userPath, writeNewFile } from '../write-file.ts';
+import { clientSettings } from './client-settings.ts';
+import { NatsFolder } from './folder.ts';
+import { INIT, initialOf } from './init.ts';
+import { keyStates, tableOf } from './key-states.ts';
+import { type ReloadSign, reloadServers } from './reload.ts';
+import type { Part } from './state.ts';
+
+const FOLDER = {
+  'nats-dir': {
+    value: 'DIR',
+    description: 'folder of the NATS configuration and its keys, instead of SVC_NATS_DIR',
+  },
+} as const;
+const SETTINGS = { natsDir: CLI_SETTINGS.natsDir, dataDir: CLI_SETTINGS.dataDir };
+const ENV_FILE = {
+  'env-file': {
+    value: 'FILE',
+    description: 'write the settings to this file, which only its owner may read',
+  },
+  force: { description: 'replace the file; with --finish: cut off who still uses the former key' },
+} as const;
+const WITH_FOLDER = { init: { ...INIT, ...ENV_FILE, ...FOLDER }, add: { ...ENV_FILE, ...FOLDER } } as const;
+const LIST = { json: { description: 'write JSON' }, ...FOLDER } as const;
+const ROTATE = {
+  finish: { description: 'end the rotation: the former key is refused from now on' },
+  now: {
+    description:
+      'refuse the former key at once, because it got out: agents are cut off until they have the new one',
+  },
+  ...ENV_FILE,
+  ...FOLDER,
+} as const;
+
+export const regionCommand: Command = {
+  summary: "make, list, replace and remove the NATS keys of regions; write the NATS server's configuration",
+  help: `Usage: npm run svc -- region init [options]
+       npm run svc -- region add REGION [options]
+       npm run svc -- region list [--json]
+       npm run svc -- region rotate REGION|coordinator|system [--finish|--now] [options]
+       npm run svc -- region remove REGION
+
+init writes the configuration of the NATS server, with the accounts of the coordinator and of the regions that are there, and prints
+the coordinator's settings. Call it again to change the configuration: keys and regions stay.
+
+add makes an account and a key for the region, whose agents then reach their own jobs and results only, and prints the settings of an
+agent there. For a region that is there it prints them again. Without an init before, it begins with a server on loopback.
+
+rotate gives a new key and prints the settings. The former key works beside it until "rotate REGION --finish", which refuses while an
+agent still uses it (--force ends it nevertheless). Nothing ends it by itself.
+
+remove takes the account away: agents with its key are cut off.
+
+Each of them reloads the NATS server where its process runs on this machine, and otherwise prints the command. The configuration is
+checked before. The folder is needed for the next change: back it up like a key.
+
+Options of init:
+${describeOptions({ ...INIT, ...ENV_FILE })}
+
+Options of rotate:
+${describeOptions({ finish: ROTATE.finish, now: ROTATE.now, ...ENV_FILE })}
+
+Options of all:
+${describeOptions(FOLDER)}
+
+Settings, from the environment:
+${describeSettings(SETTINGS)}
+`,
+  async run([action, ...args], surroundings) {
+    if (action === 'init') return init(args, surroundings);
+    if (action === 'add') return add(args, surroundings);
+    if (action === 'list') return list(args, surroundings);
+    if (action === 'rotate') return rotate(args, surroundings);
+    if (action === 'remove') return remove(args, surroundings);
+    throw new UsageError(
+      'the action is missing: use "region init", "region add", "region list", "region rotate" or "region remove"',
+    );
+  },
+};
+
+type Files = { readonly 'nats-dir'?: string; readonly 'env-file'?: string; readonly force?: true };
+
+async function init(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const given = parseOptions(args, WITH_FOLDER.init);
+  await withFolder(given, surroundings, async (folder) => {
+    const path = (text: string): string => userPath(text, surroundings.environment);
+    const file = await folder.initialise(initialOf(given, folder.path, path));
+    surroundings.err.write(`svc: wrote ${file}\n`);
+    await tellSettings(folder, 'coordinator', given, surroundings);
+    await reload(folder, null, surroundings);
+  });
+}
+
+async function add(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const [regions, options] = partsIn(args, regionNamed);
+  const given = parseOptions(options, WITH_FOLDER.add);
+  if (given['env-file'] !== undefined && regions.length > 1)
+    throw new UsageError('--env-file holds the settings of one region: add the regions one by one');
+  await withFolder(given, surroundings, async (folder) => {
+    await beginOnLoopback(folder, surroundings);
+    for (const region of regions) {
+      const isNew = await folder.add(region);
+      surroundings.err.write(`svc: ${region} ${isNew ? 'has an account and a key' : 'is there already'}\n`);
+    }
+    for (const region of regions) await tellSettings(folder, region, given, surroundings);
+    const [last = 'coordinator'] = regions.slice(-1);
+    await reload(folder, { seed: await folder.seedOf(last), isAccepted: true }, surroundings);
+  });
+}
+
+async function beginOnLoopback(folder: NatsFolder, surroundings: Surroundings): Promise<void> {
+  if (folder.isInitialised) return;
+  const file = await folder.initialise(initialOf({}, folder.path, (text) => text));
+  surroundings.err.write(
+    `svc: wrote ${file} of a server on loopback; "region init" makes one for agents on other machines\n`,
+  );
+  await tellSettings(folder, 'coordinator', {}, surroundings);
+}
+
+async function list(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const given = parseOptions(args, LIST);
+  await withFolder(given, surroundings, async (folder) => {
+    const states = await keyStates(folder);
+    surroundings.out.write(given.json ? `${JSON.stringify({ data: states }, null, 2)}\n` : tableOf(states));
+  });
+}
+
+async function rotate(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const [parts, options] = partsIn(args, partNamed);
+  const given = parseOptions(options, ROTATE);
+  const [part, ...more] = parts;
+  if (part === undefined || more.length > 0) throw new UsageError('rotate one key at a time');
+  if (given.finish && given.now) throw new UsageError('--finish and --now exclude each other');
+  await withFolder(given, surroundings, async (folder) => {
+    if (given.finish) return await finish(folder, part, given.force === true, surroundings);
+    if (!given.force && given['env-file'] !== undefined)
+      await requireAbsent(userPath(given['env-file'], surroundings.environment));
+    await folder.rotate(part, given.now === true);
+    await tellSettings(folder, part, given, surroundings);
+    await reload(folder, { seed: await folder.seedOf(part), isAccepted: true }, surroundings);
+    surroundings.err.write(
+      given.now
+        ? `svc: the former key of ${part} is refused from now on\n`
+        : `svc: give ${part} the new key and restart it, then call "region rotate ${part} --finish": the former key works until then\n`,
+    );
+  });
+}
+
+async function finish(
+  folder: NatsFolder,
+  part: Part,
+  isForced: boolean,
+  surroundings: Surroundings,
+): Promise<void> {
+  const used = (await keyStates(folder)).find(({ name }) => name === part);
+  if (!isForced && used?.former_connections === null && used.former !== null) {
+    throw new UsageError(
+      `no NATS server can be asked who uses the former key of ${part}: call this where one is reached, or add --force`,
+    );
+  }
+  if (!isForced && (used?.former_connections ?? 0) > 0) {
+    throw new UsageError(
+      `${used?.former_connections} connections still use the former key of ${part}: give them the new one first, or cut them off with --force`,
+    );
+  }
+  const had = await folder.finish(part);
+  await reload(folder, { seed: await folder.seedOf(part), isAccepted: true }, surroundings);
+  surroundings.err.write(
+    had ? `svc: the former key of ${part} is refused from now on\n` : `svc: ${part} has no former key\n`,
+  );
+}
+
+async function remove(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const [regions, options] = partsIn(args, regionNamed);
+  const given = parseOptions(options, FOLDER);
+  await withFolder(given, surroundings, async (folder) => {
+    for (const region of regions) {
+      const seed = await folder.seedOf(region).catch(() => null);
+      await folder.remove(region);
+      await reload(folder, seed === null ? null : { seed, isAccepted: false }, surroundings);
+      surroundings.err.write(
+        `svc: removed the account of ${region}; monitors that declare it are not checked from there any more\n`,
+      );
+    }
+  });
+}
+
+async function withFolder(
+  { 'nats-dir': given }: Files,
+  { environment }: Surroundings,
+  work: (folder: NatsFolder) => Promise<void>,
+): Promise<void> {
+  const { dataDir, natsDir } = readEnvironment(SETTINGS, environment).values;
+  const path = userPath(given ?? natsDir ?? join(dataDir, 'nats-server'), environment);
+  const folder = await NatsFolder.open(path, environment);
+  try {
+    await work(folder);
+  } finally {
+    folder.close();
+  }
+}
+
+/** Writes the settings to the file of the options, or else to the output. */
+async function tellSettings(
+  folder: NatsFolder,
+  part: Part,
+  { 'env-file': file, force }: Files,
+  { environment, out, err }: Surroundings,
+): Promise<void> {
+  const text = await clientSettings(folder, part);
+  if (file === undefined) return void out.write(text);
+  const path = userPath(file, environment);
+  await writeNewFile(path, text, { replaces: force === true, isSecret: true });
+  err.write(`svc: wrote the settings of ${part} to ${path}\n`);
+}
+
+async function reload(folder: NatsFolder, sign: ReloadSign | null, { err }: Surroundings): Promise<void> {
+  for (const line of await reloadServers(folder, sign)) err.write(`svc: ${line}\n`);
+}
+
+/** The names before the options. @throws UsageError where there is none, or one that is not known */
+function partsIn<P extends Part>(
+  args: readonly string[],
+  named: (name: string) => P,
+): [parts: P[], options: string[]] {
+  const firstOption = args.findIndex((arg) => arg.startsWith('-'));
+  const names = firstOption === -1 ? args : args.slice(0, firstOption);
+  if (names.length === 0) throw new UsageError(`the region is missing: one of ${REGIONS.join(', ')}`);
+  return [names.map(named), args.slice(names.length)];
+}
+
+function regionNamed(name: string): Region {
+  if (isRegion(name)) return name;
+  const meant = nearest(name, REGIONS);
+  const hint = meant === null ? `the regions are ${REGIONS.join(', ')}` : `did you mean ${meant}?`;
+  throw new UsageError(`${name} is not a region: ${hint}`);
+}
+
+function partNamed(name: string): Part {
+  return name === 'coordinator' || name === 'system' ? name : regionNamed(name);
+}

@@ -1,0 +1,176 @@
+import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
+import { AGENT_QUEUE, agentsSubject, jobsSubject, resultsSubjects } from '@svc/shared/messages/subjects.ts';
+import type { Region } from '@svc/shared/regions.ts';
+
+/** Public nkeys (`U…`) of users: the server needs nothing else. A part has two while its key is being replaced. */
+export type PublicKeys = {
+  coordinator: readonly string[];
+  system: readonly string[];
+  /** The agents of a region share a key. */
+  agents: ReadonlyMap<Region, readonly string[]>;
+};
+
+/** PEM files of a certificate with its chain, and of its key. */
+export type ServerTls = { cert: string; key: string };
+
+/** One server of a cluster of NATS servers. Each of them has its own configuration. */
+export type ClusterOptions = {
+  /** The same at all servers. */
+  name: string;
+  /** Another one at each server: JetStream tells its peers apart by it. */
+  serverName: string;
+  /** `host:port` for the other servers. */
+  listen: string;
+  /** `host:port` of all servers of the cluster; the server's own may be among them. */
+  routes: readonly string[];
+  /** Each server checks the certificate of the other by `ca`. Null: the servers reach each other in a network of their own. */
+  tls: (ServerTls & { ca: string }) | null;
+};
+
+export type ServerOptions = {
+  /** `host:port` */
+  listen: string;
+  /** Folder of JetStream. */
+  store: string;
+  /** File in which the server keeps its process id. */
+  pidFile: string;
+  /** Null: for a server on loopback. */
+  tls: ServerTls | null;
+  /** Null: the server stands alone. */
+  cluster: ClusterOptions | null;
+};
+
+/** Name of the file with the accounts, beside the server's configuration, which includes it. */
+export const ACCOUNTS_FILE = 'accounts.conf';
+
+/** Limits at which the server cuts a connection that does not read. */
+export const CONNECTION_BOUNDS = [
+  '# A frozen agent must not stall the publishing of jobs for the default 10 s.',
+  'write_deadline: "2s"',
+  'max_pending: 8MB',
+].join('\n');
+
+/**
+ * The configuration of a nats-server 2.9.10 or newer. It includes {@link ACCOUNTS_FILE}, which is all that
+ * changes when a region is added, so that several servers can share that file.
+ */
+export function serverConfiguration({ listen, store, pidFile, tls, cluster }: ServerOptions): string {
+  return [
+    '# Written by "svc region init". Changes by hand stay until it is called again.',
+    ...(cluster === null ? [] : [`server_name: ${quoted(cluster.serverName)}`]),
+    `listen: ${quoted(listen)}`,
+    `pid_file: ${quoted(pidFile)}`,
+    'max_payload: 1MB',
+    CONNECTION_BOUNDS,
+    // The streams of results have bounds themselves (SVC_RESULTS_MAX_BYTES). Without this one JetStream
+    // refuses a stream when the disk has less room at the moment.
+    `jetstream { store_dir: ${quoted(store)}, max_file: 2TB }`,
+    ...(tls === null ? [] : [`tls { ${tlsFiles(tls)}, timeout: 3 }`]),
+    ...(cluster === null ? [] : clusterBlock(cluster)),
+    `include ./${ACCOUNTS_FILE}`,
+    '',
+  ].join('\n');
+}
+
+function clusterBlock({ name, listen, routes, tls }: ClusterOptions): string[] {
+  const scheme = tls === null ? 'nats' : 'tls';
+  return [
+    'cluster {',
+    `  name: ${quoted(name)}`,
+    `  listen: ${quoted(listen)}`,
+    // Addresses inside the cluster are not told to clients, which may not reach them.
+    '  no_advertise: true',
+    ...(tls === null ? [] : [`  tls { ${tlsFiles(tls)}, ca_file: ${quoted(tls.ca)}, timeout: 3 }`]),
+    `  routes: [${routes.map((route) => quoted(`${scheme}://${route}`)).join(', ')}]`,
+    '}',
+  ];
+}
+
+const tlsFiles = ({ cert, key }: ServerTls): string => `cert_file: ${quoted(cert)}, key_file: ${quoted(key)}`;
+
+/**
+ * One account per region beside the coordinator's account.
+ *
+ * Permissions inside one shared account are not enough: the server does not check the reply subject of a
+ * message. An agent could have the answer to its own result delivered to another region's jobs, or to the
+ * stream's purge. Between accounts only exported and imported subjects pass, and answers return by
+ * themselves.
+ */
+export function accountsBlock({ coordinator, system, agents }: PublicKeys): string {
+  const regions = [...agents];
+  return [
+    'accounts {',
+    '  APP: {',
+    '    jetstream: enabled',
+    `    users: [ ${coordinator.map((key) => `{ nkey: ${key} }`).join(', ')} ]`,
+    '    exports: [',
+    ...regions.flatMap(([region]) => exportsOf(region).map((line) => `      ${line}`)),
+    '    ]',
+    '    imports: [',
+    ...regions.map(([region]) => `      ${imported('stream', accountOf(region), agentsSubject(region))}`),
+    '    ]',
+    '  }',
+    ...regions.flatMap(([region, keys]) => regionAccount(region, keys).map((line) => `  ${line}`)),
+    `  SYS: { users: [ ${system.map((key) => `{ nkey: ${key} }`).join(', ')} ] }`,
+    '}',
+    'system_account: SYS',
+    '',
+  ].join('\n');
+}
+
+/**
+ * Most connections of a region's agents; the coordinator knows 1,000 agents. All regions together stay below
+ * the server's 65,536.
+ */
+const MAX_CONNECTIONS = 1_024;
+/** An agent has three subscriptions. */
+const MAX_SUBSCRIPTIONS = 8 * MAX_CONNECTIONS;
+
+/** Name of a region's account. */
+const accountOf = (region: Region): string => `R_${region}`;
+
+function exportsOf(region: Region): string[] {
+  const accounts = `accounts: [${accountOf(region)}]`;
+  return [
+    `{ stream: ${quoted(jobsSubject(region))}, ${accounts} }`,
+    ...resultsSubjects(region).map((subject) => `{ service: ${quoted(subject)}, ${accounts} }`),
+  ];
+}
+
+function regionAccount(region: Region, keys: readonly string[]): string[] {
+  const publish = [...resultsSubjects(region), agentsSubject(region)].map(quoted).join(', ');
+  const subscribe = [`${jobsSubject(region)} ${AGENT_QUEUE}`, `_INBOX_${region}.>`].map(quoted).join(', ');
+  return [
+    `${accountOf(region)}: {`,
+    '  users: [',
+    ...keys.flatMap((key) => [
+      `    { nkey: ${key}, permissions: {`,
+      `      publish: { allow: [${publish}] }`,
+      `      subscribe: { allow: [${subscribe}] }`,
+      '    } }',
+    ]),
+    '  ]',
+    '  limits {',
+    `    max_connections: ${MAX_CONNECTIONS}, max_subscriptions: ${MAX_SUBSCRIPTIONS}`,
+    // Size of an agent's longest message; a batch of results has 256 KiB. A longer message ends the
+    // connection.
+    `    max_payload: ${MAX_AGENT_MESSAGE_BYTES}`,
+    '  }',
+    '  imports: [',
+    `    ${imported('stream', 'APP', jobsSubject(region))}`,
+    ...resultsSubjects(region).map((subject) => `    ${imported('service', 'APP', subject)}`),
+    '  ]',
+    // Not a service: for each request of a service the server keeps a way back for the answer, and nobody
+    // answers these messages.
+    `  exports: [ { stream: ${quoted(agentsSubject(region))}, accounts: [APP] } ]`,
+    '}',
+  ];
+}
+
+function imported(kind: 'stream' | 'service', account: string, subject: string): string {
+  return `{ ${kind}: { account: ${account}, subject: ${quoted(subject)} } }`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,243 @@
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { messageOf } from '@svc/shared/errors.ts';
+import { lockFile } from '@svc/shared/file-lock.ts';
+import { createNatsKey, type NatsKey, natsKeyOf } from '@svc/shared/nats-keys.ts';
+import { isRegion, type Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { replaceFile } from '../replace-file.ts';
+import { UsageError } from '../usage-error.ts';
+import { checkConfiguration } from './check-configuration.ts';
+import { ACCOUNTS_FILE, accountsBlock, type ServerOptions, serverConfiguration } from './configuration.ts';
+import {
+  keysOf,
+  type NatsState,
+  natsState,
+  type Part,
+  type PartKeys,
+  regionsOf,
+  withKeys,
+  withoutRegion,
+} from './state.ts';
+
+const STATE_FILE = 'regions.json';
+/** The server may run as another user. Its files have the public halves of keys only. */
+const OF_THE_SERVER = 0o644;
+const ACCOUNTS_HEADER = '# Written by "svc region". Do not change it here: the next call would replace it.';
+
+/** What `region init` decides, beside the accounts. */
+export type Initial = {
+  readonly server: ServerOptions;
+  readonly url: string;
+  readonly ca: string | null;
+};
+
+/**
+ * The folder with the configuration of the NATS server: keys, accounts and what they are made of.
+ *
+ * Every file is replaced as a whole, in an order in which a crash loses no key and brings none back: a new key is
+ * written before what names it, and a removed key is deleted first. The next call completes what is missing. The
+ * server itself learns of a change only by a reload.
+ */
+export class NatsFolder {
+  readonly path: string;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #unlock: () => void;
+  #state: NatsState | null;
+
+  private constructor(
+    path: string,
+    environment: NodeJS.ProcessEnv,
+    unlock: () => void,
+    state: NatsState | null,
+  ) {
+    this.path = path;
+    this.#environment = environment;
+    this.#unlock = unlock;
+    this.#state = state;
+  }
+
+  /** Opens the folder for this process alone. @throws UsageError where it cannot be used */
+  static async open(path: string, environment: NodeJS.ProcessEnv): Promise<NatsFolder> {
+    await mkdir(path, { recursive: true, mode: 0o755 });
+    const unlock = lockFile(join(path, 'regions.lock'));
+    if (unlock === null)
+      throw new UsageError(`another "svc region" changes ${path} now: try again when it has ended`);
+    try {
+      return new NatsFolder(path, environment, unlock, await readState(join(path, STATE_FILE)));
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#unlock();
+  }
+
+  get isInitialised(): boolean {
+    return this.#state !== null;
+  }
+
+  get state(): NatsState {
+    if (this.#state === null) throw new UsageError(`${this.path} has no ${STATE_FILE}: call "region init"`);
+    return this.#state;
+  }
+
+  seedFileOf(part: Part): string {
+    return join(this.path, isRegion(part) ? `agent-${part}.nk` : `${part}.nk`);
+  }
+
+  /** The seed of the part's present key. @throws UsageError when its file is gone */
+  async seedOf(part: Part): Promise<Secret> {
+    const key = await readKey(this.seedFileOf(part));
+    if (key === null) throw new UsageError(`${this.seedFileOf(part)} is missing: give ${part} a new key`);
+    return key.seed;
+  }
+
+  /** Writes the server's configuration. Keys and regions that the folder has stay as they are. */
+  async initialise({ server, url, ca }: Initial): Promise<string> {
+    const file = server.cluster === null ? 'nats.conf' : `nats-${server.cluster.serverName}.conf`;
+    const { listen, pidFile } = server;
+    // A server alone takes the place of a cluster, and the other way round.
+    const others = server.cluster === null ? {} : { ...this.#state?.servers };
+    delete others['nats.conf'];
+    const known = this.#state ?? (await this.#adopted());
+    const state = { ...known, url, ca, servers: { ...others, [file]: { listen, pidFile } } };
+    await this.#apply(state, { file, text: serverConfiguration(server) });
+    return join(this.path, file);
+  }
+
+  /** Makes the region's account, where there is none. @returns whether it was made */
+  async add(region: Region): Promise<boolean> {
+    const known = keysOf(this.state, region);
+    const { publicKey } = await this.#keyIn(region);
+    const isNew = known?.key !== publicKey;
+    // A key that differs is that of a rotation which was cut short: agents still use the former one.
+    const keys = { key: publicKey, former: known?.former ?? known?.key ?? null, since: Date.now() };
+    // It is applied even where nothing is new: a call before may have been cut short.
+    await this.#apply(isNew ? withKeys(this.state, region, keys) : this.state);
+    return isNew;
+  }
+
+  /** Gives the part a new key. The former one stays valid until {@link finish}, unless `isLeaked` ends it now. */
+  async rotate(part: Part, isLeaked: boolean): Promise<void> {
+    const known = this.#known(part);
+    if (known.former !== null && !isLeaked) {
+      throw new UsageError(
+        `${part} still has a former key: end the former rotation with "region rotate ${part} --finish"`,
+      );
+    }
+    const made = createNatsKey();
+    await replaceFile(this.seedFileOf(part), `${made.seed.reveal()}\n`);
+    const former = isLeaked ? null : known.key;
+    await this.#apply(withKeys(this.state, part, { key: made.publicKey, former, since: Date.now() }));
+  }
+
+  /** Takes the part's former key away. @returns whether there was one */
+  async finish(part: Part): Promise<boolean> {
+    const known = this.#known(part);
+    await this.#apply(withKeys(this.state, part, { ...known, former: null }));
+    return known.former !== null;
+  }
+
+  /** Takes the region's account away, and its key. */
+  async remove(region: Region): Promise<void> {
+    this.#known(region);
+    await rm(this.seedFileOf(region), { force: true });
+    await this.#apply(withoutRegion(this.state, region));
+  }
+
+  /** @throws UsageError where the part has no account */
+  #known(part: Part): PartKeys {
+    const known = keysOf(this.state, part);
+    if (known === undefined)
+      throw new UsageError(
+        `there is no account of ${part}: "region list" shows those that are there, "region add ${part}" makes it`,
+      );
+    return known;
+  }
+
+  /** State of a folder without one: its keys, where an earlier version of svc made them, or new ones. */
+  async #adopted(): Promise<NatsState> {
+    const keysIn = async (part: Part) => ({
+      key: (await this.#keyIn(part)).publicKey,
+      former: null,
+      since: Date.now(),
+    });
+    const [coordinator, system] = [await keysIn('coordinator'), await keysIn('system')];
+    const regions: NatsState['regions'] = {};
+    for (const name of await readdir(this.path)) {
+      const region = /^agent-(.+)\.nk$/.exec(name)?.[1] ?? '';
+      if (isRegion(region)) regions[region] = await keysIn(region);
+    }
+    return { v: 1, url: '', ca: null, servers: {}, coordinator, system, regions };
+  }
+
+  /** The key in the part's file, which is made where it is missing. */
+  async #keyIn(part: Part): Promise<NatsKey> {
+    const known = await readKey(this.seedFileOf(part));
+    if (known !== null) return known;
+    const made = createNatsKey();
+    await replaceFile(this.seedFileOf(part), `${made.seed.reveal()}\n`);
+    return made;
+  }
+
+  /** Checks what the state means, and writes it. Nothing is written where the server would refuse it. */
+  async #apply(state: NatsState, server: { file: string; text: string } | null = null): Promise<void> {
+    const accounts = `${ACCOUNTS_HEADER}\n${accountsOf(state)}`;
+    const configurations = new Map<string, string>();
+    for (const file of Object.keys(state.servers)) {
+      const text = server?.file === file ? server.text : await textIn(join(this.path, file));
+      if (text !== null) configurations.set(file, text);
+    }
+    await checkConfiguration(this.path, configurations, accounts, this.#environment);
+    if (server !== null) await replaceFile(join(this.path, server.file), server.text, OF_THE_SERVER);
+    await replaceFile(join(this.path, STATE_FILE), `${JSON.stringify(state, null, 2)}\n`);
+    await replaceFile(join(this.path, ACCOUNTS_FILE), accounts, OF_THE_SERVER);
+    this.#state = state;
+  }
+}
+
+function accountsOf(state: NatsState): string {
+  const valid = (part: Part): string[] => {
+    const keys = keysOf(state, part);
+    return keys === undefined ? [] : [keys.key, ...(keys.former === null ? [] : [keys.former])];
+  };
+  return accountsBlock({
+    coordinator: valid('coordinator'),
+    system: valid('system'),
+    agents: new Map(regionsOf(state).map((region) => [region, valid(region)])),
+  });
+}
+
+async function readState(path: string): Promise<NatsState | null> {
+  const text = await textIn(path);
+  if (text === null) return null;
+  try {
+    return natsState.parse(JSON.parse(text));
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: take it from a backup, or remove it to begin anew`, {
+      cause: error,
+    });
+  }
+}
+
+async function readKey(path: string): Promise<NatsKey | null> {
+  const text = await textIn(path);
+  if (text === null) return null;
+  try {
+    return natsKeyOf(new Secret(text));
+  } catch (error) {
+    throw new UsageError(`${resolve(path)}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function textIn(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw new UsageError(`cannot read ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,51 @@
+import { table } from '../table.ts';
+import { connectionsByKey } from './connections.ts';
+import type { NatsFolder } from './folder.ts';
+import { keysOf, type Part, regionsOf } from './state.ts';
+
+/** The key of a part, and who uses it. Connections are null where no server can be asked. */
+export type KeyState = {
+  readonly name: Part;
+  readonly key: string;
+  /** ISO 8601 */
+  readonly since: string;
+  readonly connections: number | null;
+  readonly former: string | null;
+  readonly former_connections: number | null;
+};
+
+/** What the folder has, with what its server says about connections. */
+export async function keyStates(folder: NatsFolder): Promise<KeyState[]> {
+  const { state } = folder;
+  const counts = await connectionsByKey({
+    url: state.url,
+    name: 'svc region',
+    nkeySeed: await folder.seedOf('system'),
+    ...(state.ca === null ? {} : { caFile: state.ca }),
+  });
+  const parts: Part[] = ['coordinator', 'system', ...regionsOf(state)];
+  return parts.flatMap((name) => {
+    const keys = keysOf(state, name);
+    if (keys === undefined) return [];
+    const { key, former, since } = keys;
+    return {
+      name,
+      key,
+      since: new Date(since).toISOString(),
+      connections: counts === null ? null : (counts.get(key) ?? 0),
+      former,
+      former_connections: counts === null || former === null ? null : (counts.get(former) ?? 0),
+    };
+  });
+}
+
+export function tableOf(states: readonly KeyState[]): string {
+  const rows = states.map(({ name, key, since, connections, former, former_connections }) => [
+    name,
+    `${key.slice(0, 8)}…`,
+    since.slice(0, 16).replace('T', ' '),
+    connections === null ? 'unknown' : String(connections),
+    former === null ? '' : `${former.slice(0, 8)}… (${former_connections ?? 'unknown'} connections)`,
+  ]);
+  return table([['PART', 'KEY', 'MADE (UTC)', 'CONNECTIONS', 'FORMER KEY'], ...rows]);
+}

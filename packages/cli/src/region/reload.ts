@@ -1,0 +1,133 @@
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { parseNatsServers } from '@svc/shared/nats-servers.ts';
+import { NatsTrial, type TrialParts } from '@svc/shared/nats-trial.ts';
+import type { Secret } from '@svc/shared/secret.ts';
+import { z } from 'zod';
+import type { NatsFolder } from './folder.ts';
+
+/** Longest time until a reloaded server knows its new keys, ms, and the pause between two looks. */
+const RELOADED_WITHIN_MS = 15_000;
+const LOOK_EVERY_MS = 100;
+
+/** A key by which a reload is seen to have happened: the server knows it from then on, or not any more. */
+export type ReloadSign = { readonly seed: Secret; readonly isAccepted: boolean };
+
+/**
+ * Makes the servers of the folder that run on this machine read their configuration again.
+ *
+ * @param sign null: nothing tells whether the reload happened
+ * @returns a line for people about each server: that it was reloaded, or the command that does it
+ */
+export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null): Promise<string[]> {
+  const lines: string[] = [];
+  for (const [file, { listen, pidFile }] of Object.entries(folder.state.servers)) {
+    const pid = await runningServer(pidFile);
+    const command = `nats-server --signal reload=${pid ?? pidFile}`;
+    if (pid === null) {
+      lines.push(
+        `no server with ${basename(file)} runs on this machine (${pidFile}). Start it with "nats-server -c ${join(folder.path, file)}". Where it runs elsewhere, copy accounts.conf there and reload it twice with "${command}": the first reload leaves results of a new region without a receiver`,
+      );
+      continue;
+    }
+    try {
+      process.kill(pid, 'SIGHUP');
+    } catch (error) {
+      lines.push(
+        `this user may not reload the server ${pid} (${messageOf(error)}): call "${command}" twice as its user`,
+      );
+      continue;
+    }
+    if (sign !== null) await untilSeen(addressed(folder, listen), sign, command);
+    await reloadAgain(folder, listen, pid);
+    lines.push(`reloaded the server ${pid} with ${basename(file)}`);
+  }
+  return lines;
+}
+
+/**
+ * Makes the server read its configuration once more. The first reload that brings an account leaves what it imports
+ * without a receiver, so that results of a new region would be answered by "no responders" until the next reload or
+ * restart (nats-server 2.9.10, 2.10.27 and 2.15.1, 2026-11-22). A second signal during the first reload would be lost.
+ */
+async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Promise<void> {
+  const seed = await folder.seedOf('system');
+  const server = addressed(folder, listen);
+  const first = await loadedAt(server, seed);
+  process.kill(pid, 'SIGHUP');
+  const endsAt = performance.now() + RELOADED_WITHIN_MS;
+  while (first !== null && (await loadedAt(server, seed)) === first && performance.now() < endsAt)
+    await delay(LOOK_EVERY_MS);
+}
+
+const varz = z.object({ data: z.object({ config_load_time: z.string() }) });
+
+/** When the server read its configuration, as it writes it; null where it cannot be asked. */
+async function loadedAt(server: Server, systemSeed: Secret): Promise<string | null> {
+  try {
+    const trial = await NatsTrial.open({ ...server, nkeySeed: systemSeed });
+    const answers = await trial.askAll('$SYS.REQ.SERVER.PING.VARZ', {}).finally(() => trial.close());
+    const found = answers.map((text) => varz.safeParse(JSON.parse(text)));
+    return found.map((each) => (each.success ? each.data.data.config_load_time : '')).join();
+  } catch (error) {
+    if (error instanceof SvcError) return null;
+    throw error;
+  }
+}
+
+/** The process of the file, where it is a nats-server of this machine. */
+async function runningServer(pidFile: string): Promise<number | null> {
+  const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
+  if (!Number.isInteger(pid) || pid <= 1) return null;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // It is there, and belongs to somebody else.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return null;
+  }
+  // A process id is used again after a reboot.
+  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'nats-server');
+  return name.trim().startsWith('nats-server') ? pid : null;
+}
+
+/**
+ * Resolves when the server behaves as after the reload. A server only logs why it refuses a new configuration.
+ *
+ * @throws SvcError `nats-configuration` where it does not within {@link RELOADED_WITHIN_MS}
+ */
+async function untilSeen(server: Server, sign: ReloadSign, command: string): Promise<void> {
+  const endsAt = performance.now() + RELOADED_WITHIN_MS;
+  let found = await stateOfKey(server, sign.seed);
+  while (found !== (sign.isAccepted ? 'accepted' : 'refused')) {
+    // Where this machine cannot ask the server, the signal alone must do.
+    if (performance.now() > endsAt && found === 'unreachable') return;
+    if (performance.now() > endsAt) {
+      throw new SvcError(
+        'nats-configuration',
+        `the server ${server.url} was told to reload and still has its former accounts: its log says why; then call "${command}"`,
+      );
+    }
+    await delay(LOOK_EVERY_MS);
+    found = await stateOfKey(server, sign.seed);
+  }
+}
+
+async function stateOfKey(server: Server, seed: Secret): Promise<'accepted' | 'refused' | 'unreachable'> {
+  try {
+    const trial = await NatsTrial.open({ ...server, nkeySeed: seed });
+    await trial.close();
+    return 'accepted';
+  } catch (error) {
+    return error instanceof SvcError && error.code === 'nats-refused' ? 'refused' : 'unreachable';
+  }
+}
+
+type Server = Pick<TrialParts, 'url' | 'name' | 'trustsAnyServer'>;
+
+/** A server of this machine. Nothing is told to it, so any certificate will do. */
+function addressed(folder: NatsFolder, listen: string): Server {
+  const url = `nats://${listen.replace(/^(?:0\.0\.0\.0|\[::\]|\*)(?=:)/, '127.0.0.1')}`;
+  return { url, name: 'svc region', trustsAnyServer: parseNatsServers(folder.state.url).requiresTls };
+}

@@ -1,0 +1,50 @@
+import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import { z } from 'zod';
+
+/**
+ * The parts that have a key of NATS: the coordinator, whoever looks after the server, and the agents of each region
+ * together.
+ */
+export type Part = 'coordinator' | 'system' | Region;
+
+/** Public keys of a part. `former` is valid beside `key` while the key is being replaced. */
+const partKeys = z.object({
+  key: z.string(),
+  former: z.string().nullable(),
+  /** When `key` was made, epoch ms. */
+  since: z.number().int(),
+});
+export type PartKeys = z.infer<typeof partKeys>;
+
+/** The file `regions.json`: everything about the server that its accounts are made of. It holds no secret. */
+export const natsState = z.object({
+  v: z.literal(1),
+  /** What agents and the coordinator connect to. */
+  url: z.string(),
+  /** Path of the CA's certificate on the machines of agents and coordinator; null: the system knows the CA. */
+  ca: z.string().nullable(),
+  /** The servers by the name of their configuration: one, or those of a cluster. */
+  servers: z.record(z.string(), z.object({ listen: z.string(), pidFile: z.string() })),
+  coordinator: partKeys,
+  system: partKeys,
+  regions: z.partialRecord(z.enum(REGIONS), partKeys),
+});
+export type NatsState = z.infer<typeof natsState>;
+
+export function keysOf(state: NatsState, part: Part): PartKeys | undefined {
+  return part === 'coordinator' || part === 'system' ? state[part] : state.regions[part];
+}
+
+export function withKeys(state: NatsState, part: Part, keys: PartKeys): NatsState {
+  if (part === 'coordinator' || part === 'system') return { ...state, [part]: keys };
+  return { ...state, regions: { ...state.regions, [part]: keys } };
+}
+
+export function withoutRegion(state: NatsState, removed: Region): NatsState {
+  const kept = Object.entries(state.regions).filter(([name]) => name !== removed);
+  return { ...state, regions: Object.fromEntries(kept) };
+}
+
+export function regionsOf(state: NatsState): Region[] {
+  return Object.keys(state.regions).filter(isRegion).sort();
+}

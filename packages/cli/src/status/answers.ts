@@ -1,0 +1,62 @@
+import { z } from 'zod';
+
+/** What `svc status` reads of the API. Further members are left aside: the coordinator may be newer. */
+
+export const systemAnswer = z.object({
+  version: z.string(),
+  leading: z.boolean(),
+  parts: z.record(z.string(), z.boolean()),
+  monitors: z.record(z.string(), z.number()).nullable(),
+  queues: z
+    .object({
+      jobs_in_flight: z.number(),
+      events: z.number(),
+      results_age_seconds: z.number().nullable(),
+      deliveries: z.number(),
+      rollups_behind_seconds: z.number().nullable(),
+    })
+    .nullable(),
+  streams: z.array(z.object({ region: z.string(), bytes: z.number(), max_bytes: z.number() })),
+  errors: z.array(
+    z.object({ message: z.string(), detail: z.string(), count: z.number(), last_at: z.string() }),
+  ),
+  export: z.object({
+    endpoints: z.array(
+      z.object({
+        endpoint: z.string(),
+        monitors: z.number(),
+        failing: z.boolean(),
+        last_success_at: z.string().nullable(),
+        last_error: z.object({ at: z.string(), message: z.string() }).nullable(),
+        points_dropped: z.number(),
+      }),
+    ),
+  }),
+});
+
+export const regionsAnswer = z.object({
+  data: z.array(
+    z.object({
+      region: z.string(),
+      last_seen_at: z.number().nullable(),
+      muted: z.boolean(),
+      agents: z.array(
+        z.object({
+          id: z.string(),
+          version: z.string(),
+          load: z.number(),
+          loop_delay_ms: z.number(),
+          draining: z.boolean(),
+          machine: z.string().nullable(),
+          sick: z.array(z.string()),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** Everything that is shown, as one JSON document. `regions` are those that have, or had, an agent. */
+export type Status = {
+  readonly system: z.infer<typeof systemAnswer>;
+  readonly regions: z.infer<typeof regionsAnswer>['data'];
+};

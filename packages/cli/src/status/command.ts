@@ -1,0 +1,60 @@
+import { SvcError } from '@svc/shared/errors.ts';
+import { describeSettings } from '@svc/shared/settings.ts';
+import { asking, openApi } from '../api.ts';
+import type { Command } from '../command.ts';
+import { describeOptions, parseOptions } from '../options.ts';
+import { CLI_SETTINGS } from '../settings.ts';
+import { regionsAnswer, type Status, systemAnswer } from './answers.ts';
+import { findingsIn } from './judge.ts';
+import { shownStatus } from './shown.ts';
+
+const OPTIONS = { json: { description: 'write JSON' } } as const;
+
+export const statusCommand: Command = {
+  summary: 'show how it stands with coordinator, regions, agents, streams, queues, exports and errors',
+  help: `Usage: npm run svc -- status [--json]
+
+Shows what the coordinator knows about itself and its agents, what is wrong, and what to do. Needs a token; only the operator's one
+is shown the last errors of the log and the default endpoint of the export.
+
+Exit code: 0 the service is healthy; 1 something does not work, or the coordinator does not answer; 2 the command or its settings are
+wrong.
+
+Options:
+${describeOptions(OPTIONS)}
+
+Settings, from the environment:
+${describeSettings(CLI_SETTINGS)}
+`,
+  async run(args, surroundings) {
+    const { json } = parseOptions(args, OPTIONS);
+    const api = openApi(surroundings);
+    const [system, regions] = await asking(api, () =>
+      Promise.all([api.client.request('GET', '/v1/system'), api.client.request('GET', '/v1/regions')]),
+    );
+    const parsed = systemAnswer.safeParse(system.body);
+    if (!parsed.success) {
+      throw new SvcError(
+        'not-healthy',
+        `${api.baseUrl} does not tell how it stands: it is no coordinator, or an older one; update it`,
+      );
+    }
+    const all = regionsAnswer.parse(regions.body).data;
+    const status: Status = {
+      system: parsed.data,
+      regions: all.filter(({ agents, muted, last_seen_at: at }) => agents.length > 0 || muted || at !== null),
+    };
+    const now = Date.now();
+    const findings = findingsIn(status, now);
+    const document = { healthy: findings.length === 0, findings, ...status };
+    surroundings.out.write(
+      json ? `${JSON.stringify(document, null, 2)}\n` : shownStatus(api.baseUrl, status, findings, now),
+    );
+    if (findings.length > 0) {
+      throw new SvcError(
+        'not-healthy',
+        `${findings.length} findings: ${findings.map(({ what }) => what).join('; ')}`,
+      );
+    }
+  },
+};

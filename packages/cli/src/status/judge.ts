@@ -1,0 +1,115 @@
+import type { Status } from './answers.ts';
+
+/** Something that does not work, and what to do. */
+export type Finding = { readonly what: string; readonly todo: string };
+
+/** As the alarms of the metrics have them. */
+const RESULTS_AGE_SECONDS = 60;
+const ROLLUPS_BEHIND_SECONDS = 2 * 3_600;
+const STREAM_SHARE = 0.8;
+/** A region that had an agent so recently is missed, ms. Regions are judged by that time elsewhere too. */
+const MISSED_FOR_MS = 24 * 3_600_000;
+
+/**
+ * Everything that does not work, the most important first. Empty: the service is healthy.
+ *
+ * @param now epoch ms
+ */
+export function findingsIn({ system, regions }: Status, now: number): Finding[] {
+  return [
+    ...partFindings(system),
+    ...queueFindings(system),
+    ...regions.flatMap((region) => regionFindings(region, now)),
+    ...streamFindings(system),
+    ...exportFindings(system),
+  ];
+}
+
+function partFindings({ leading, parts }: Status['system']): Finding[] {
+  const broken = Object.entries(parts).flatMap(([name, works]) => (works ? [] : [name]));
+  return [
+    ...broken.map((name) => ({
+      what: `${name} does not work`,
+      todo: TODO[name] ?? 'read the log of the coordinator',
+    })),
+    ...(leading
+      ? []
+      : [{ what: 'no coordinator leads: nothing is checked', todo: 'read its log, and start it again' }]),
+  ];
+}
+
+const TODO: Readonly<Record<string, string>> = {
+  nats: 'look at the NATS server and the way to it; "svc doctor coordinator" tries it',
+  database: 'look at the disk of the data folder: it is full, read-only or does not answer',
+};
+
+function queueFindings({ queues }: Status['system']): Finding[] {
+  if (queues === null) return [];
+  const { results_age_seconds: age, rollups_behind_seconds: behind } = queues;
+  return [
+    ...(age !== null && age > RESULTS_AGE_SECONDS
+      ? [
+          {
+            what: `the oldest result has waited ${Math.round(age)} s to be recorded`,
+            todo: 'the disk of the database is too slow or full, or there are more checks than one coordinator records',
+          },
+        ]
+      : []),
+    ...(behind !== null && behind > ROLLUPS_BEHIND_SECONDS
+      ? [
+          {
+            what: `summaries are ${Math.round(behind / 3_600)} hours behind`,
+            todo: 'the log of the coordinator has the reason',
+          },
+        ]
+      : []),
+  ];
+}
+
+function regionFindings(
+  { region, agents, muted, last_seen_at: seenAt }: Status['regions'][number],
+  now: number,
+): Finding[] {
+  const sick = agents.flatMap(({ id, machine, sick: faults }) =>
+    faults.map((fault) => ({
+      what: `the agent ${id} in ${region}${machine === null ? '' : ` on ${machine}`} reports ${fault}`,
+      todo: SICK[fault] ?? 'read its log',
+    })),
+  );
+  if (muted) {
+    return [
+      ...sick,
+      {
+        what: `${region} is muted: it sends more than is read`,
+        todo: `find out who has its key; "svc region rotate ${region} --now" gives it another one`,
+      },
+    ];
+  }
+  const isMissed = agents.length === 0 && seenAt !== null && now - seenAt < MISSED_FOR_MS;
+  return isMissed
+    ? [{ what: `${region} has lost its last agent`, todo: `start an agent there, or look at its log` }]
+    : sick;
+}
+
+const SICK: Readonly<Record<string, string>> = {
+  'network-down': 'look at the uplink, the gateway and the name servers of its machine',
+  starved: 'give its machine, or its cgroup, more CPU',
+};
+
+function streamFindings({ streams }: Status['system']): Finding[] {
+  return streams
+    .filter(({ bytes, max_bytes: limit }) => limit > 0 && bytes > STREAM_SHARE * limit)
+    .map(({ region, bytes, max_bytes: limit }) => ({
+      what: `the stream of ${region} is ${Math.round((100 * bytes) / limit)} % full: its oldest results will be lost`,
+      todo: 'find out why results are not recorded, or raise SVC_RESULTS_MAX_BYTES',
+    }));
+}
+
+function exportFindings({ export: { endpoints } }: Status['system']): Finding[] {
+  return endpoints
+    .filter(({ failing }) => failing)
+    .map(({ endpoint, last_error: error }) => ({
+      what: `the export to ${endpoint} fails${error === null ? '' : `: ${error.message}`}`,
+      todo: 'look at the endpoint; "svc otlp-test MONITOR" tries it',
+    }));
+}

@@ -1,0 +1,108 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { VERSION } from '@svc/shared/version.ts';
+import { z } from 'zod';
+import type { PostReply } from '../../outgoing/http-post.ts';
+import { addressSecrets } from '../../outgoing/mask.ts';
+import type { Channel, SendResult } from '../channel.ts';
+import { contentOf, type Fact, linesWithin, STATUS_COLORS } from '../content.ts';
+import { jsonOf, postJson } from '../json-post.ts';
+import { judged, passing, refused } from '../judging.ts';
+import { codeUnitsUpTo, shortened } from '../shortening.ts';
+
+/**
+ * Discord, by the webhook of a channel. Every alert is a message of its own. Source:
+ * https://discord.com/developers/docs/resources/webhook (2026-11-22).
+ */
+export const chatA: Channel<'chat_a'> = {
+  closesIncidents: false,
+  isHuman: true,
+  dropsOld: false,
+  // Discord says its limits in each answer and asks not to rely on figures: this is what webhooks had then.
+  rate: { channel: { perMinute: 30, burst: 5 } },
+  declaredUrl: {
+    attribute: 'webhook_url',
+    hosts: [
+      'discord.com',
+      'discordapp.com',
+      'ptb.discord.com',
+      'canary.discord.com',
+      'ptb.discordapp.com',
+      'canary.discordapp.com',
+    ],
+  },
+  operatorSettings: {},
+  async send({ webhook_url: address }, alert, { signal }, { post, publicUrl }) {
+    const result = await postJson(post, {
+      url: withWait(address),
+      // The form that Discord asks for. It blocks agents that it does not know.
+      headers: { 'user-agent': `DiscordBot (${new URL(publicUrl).origin}, ${VERSION})` },
+      body: renderDiscord(alert, publicUrl),
+      secrets: addressSecrets(address),
+      signal,
+    });
+    return judged(result, own);
+  },
+};
+
+/** Without `wait` Discord answers 204 before the message is stored, also when it never is. */
+function withWait(address: string): string {
+  const url = URL.parse(address);
+  if (url === null) return address;
+  url.searchParams.set('wait', 'true');
+  return url.href;
+}
+
+const TITLE_UNITS = 256;
+const DESCRIPTION_UNITS = 4_096;
+
+function renderDiscord(alert: Alert, publicUrl: string) {
+  const { status, title, facts, link } = contentOf(alert, publicUrl);
+  return {
+    embeds: [
+      {
+        title: escaped(shortened(title, codeUnitsUpTo(TITLE_UNITS, escaped))),
+        description: linesWithin(facts, lineOf, codeUnitsUpTo(DESCRIPTION_UNITS)),
+        url: link,
+        color: STATUS_COLORS[status],
+        timestamp: new Date(alert.at).toISOString(),
+      },
+    ],
+    // Nothing in the texts notifies anybody.
+    allowed_mentions: { parse: [] },
+  };
+}
+
+function lineOf({ label, text, isAddress }: Fact): string {
+  return `**${label}:** ${isAddress ? `\`${text.replaceAll('`', "'")}\`` : escaped(text)}`;
+}
+
+/** Discord shows a backslash before a punctuation mark as that mark. */
+function escaped(text: string): string {
+  return text.replace(/[\\*_~`|<>[\]@]/g, '\\$&');
+}
+
+const limited = z.object({ retry_after: z.number() });
+const refusal = z.object({ code: z.number() });
+
+/** `internal network error`: an error of Discord's own, with status 403. */
+const OWN_FAULT = 40_333;
+/** The channel is a forum: it takes messages with `thread_id` in the address only. */
+const NEEDS_THREAD = 220_001;
+
+function own(reply: PostReply): SendResult | null {
+  const { statusCode } = reply;
+  if (statusCode >= 200 && statusCode <= 299) {
+    // 204 promises nothing, and other codes are not Discord's.
+    return statusCode === 200 ? null : passing(reply);
+  }
+  const body = jsonOf(reply);
+  if (statusCode === 429) {
+    const waitSeconds = limited.safeParse(body).data?.retry_after;
+    return passing(reply, { waitMs: waitSeconds && Math.ceil(waitSeconds * 1_000) });
+  }
+  const code = refusal.safeParse(body).data?.code;
+  if (statusCode === 400 && code === NEEDS_THREAD) return refused('permanent-channel', reply);
+  // What stands before Discord refuses us with 403, whatever the webhook: that stops no channel.
+  if (statusCode === 403 && (code === undefined || code === OWN_FAULT)) return passing(reply);
+  return null;
+}

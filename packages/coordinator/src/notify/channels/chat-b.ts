@@ -1,0 +1,61 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { PostReply } from '../../outgoing/http-post.ts';
+import { addressSecrets } from '../../outgoing/mask.ts';
+import type { Channel, SendResult } from '../channel.ts';
+import { contentOf, cssColor, type Fact, linesWithin } from '../content.ts';
+import { escapedMarkup } from '../escaping.ts';
+import { postJson } from '../json-post.ts';
+import { judged, passing } from '../judging.ts';
+import { codeUnitsUpTo, shortened } from '../shortening.ts';
+
+/**
+ * Slack, by an incoming webhook. Such a webhook can neither answer in a thread nor change a message, so every
+ * alert is a message of its own. Source: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
+ * (2026-11-22).
+ */
+export const chatB: Channel<'chat_b'> = {
+  closesIncidents: false,
+  isHuman: true,
+  dropsOld: false,
+  // One message a second, with short bursts.
+  rate: { channel: { perMinute: 60, burst: 5 } },
+  declaredUrl: { attribute: 'webhook_url', hosts: ['hooks.slack.com', 'hooks.slack-gov.com'] },
+  operatorSettings: {},
+  async send({ webhook_url: url }, alert, { signal }, { post, publicUrl }) {
+    const body = renderSlack(alert, publicUrl);
+    return judged(await postJson(post, { url, body, secrets: addressSecrets(url), signal }), own);
+  },
+};
+
+/** Of the text of a section. */
+const SECTION_UNITS = 3_000;
+/** Of the title, which is the line of a notification. */
+const TITLE_UNITS = 1_000;
+
+function renderSlack(alert: Alert, publicUrl: string) {
+  const { status, title, facts, link } = contentOf(alert, publicUrl);
+  const shown = escapedMarkup(shortened(title, codeUnitsUpTo(TITLE_UNITS, escapedMarkup)));
+  const text = linesWithin(facts, lineOf, codeUnitsUpTo(SECTION_UNITS));
+  return {
+    text: `<${escapedMarkup(link)}|${shown}>`,
+    attachments: [
+      {
+        color: cssColor(status),
+        // `verbatim`: Slack looks for names of people and rooms in no text.
+        blocks: [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }],
+      },
+    ],
+  };
+}
+
+function lineOf({ label, text, isAddress }: Fact): string {
+  const shown = escapedMarkup(text);
+  return `*${label}:* ${isAddress ? `\`${shown.replaceAll('`', "'")}\`` : shown}`;
+}
+
+/** Only `ok` says that Slack took the message: an answer of 200 may come from something in between. */
+function own(reply: PostReply): SendResult | null {
+  const { statusCode, body } = reply;
+  if (statusCode < 200 || statusCode > 299) return null;
+  return statusCode === 200 && body.trim() === 'ok' ? null : passing(reply);
+}

@@ -1,0 +1,90 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { z } from 'zod';
+import type { PostReply } from '../../outgoing/http-post.ts';
+import { addressSecrets } from '../../outgoing/mask.ts';
+import type { Channel, SendResult } from '../channel.ts';
+import { type Content, contentOf, cssColor, type Fact, factsWithin } from '../content.ts';
+import { escapedMarkup } from '../escaping.ts';
+import { jsonOf, postJson } from '../json-post.ts';
+import { judged, refused } from '../judging.ts';
+import { charactersUpTo, shortened } from '../shortening.ts';
+
+/**
+ * Google Chat, by the webhook of a space. The alerts of an incident are one thread. Source:
+ * https://developers.google.com/workspace/chat/quickstart/webhooks (2026-11-22).
+ */
+export const chatC: Channel<'chat_c'> = {
+  closesIncidents: false,
+  isHuman: true,
+  dropsOld: false,
+  // One message a second for a space, which all its apps share.
+  rate: { channel: { perMinute: 60, burst: 1 } },
+  declaredUrl: { attribute: 'webhook_url', hosts: ['chat.googleapis.com'] },
+  operatorSettings: {},
+  async send({ webhook_url: address }, alert, { deliveryId, signal }, { post, publicUrl }) {
+    const result = await postJson(post, {
+      url: withOptions(address, deliveryId),
+      body: renderGoogleChat(alert, publicUrl),
+      secrets: addressSecrets(address),
+      signal,
+    });
+    return judged(result, own);
+  },
+};
+
+/**
+ * A thread that was deleted is begun anew. With the same `requestId` Google posts a message once; that is not
+ * promised to webhooks.
+ */
+function withOptions(address: string, deliveryId: string): string {
+  const url = URL.parse(address);
+  if (url === null) return address;
+  url.searchParams.set('messageReplyOption', 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD');
+  url.searchParams.set('requestId', deliveryId);
+  return url.href;
+}
+
+const TITLE_CHARACTERS = 300;
+/** Google takes 32,000 bytes. */
+const MESSAGE_BYTES = 30_000;
+
+function renderGoogleChat(alert: Alert, publicUrl: string) {
+  const content = contentOf(alert, publicUrl);
+  const title = shortened(content.title, charactersUpTo(TITLE_CHARACTERS));
+  const message = (facts: readonly Fact[]) => ({
+    // For notifications. `<users/all>` would mention everybody.
+    fallbackText: title.replaceAll('<', '‹'),
+    cardsV2: [{ cardId: 'alert', card: cardOf({ ...content, title, facts }) }],
+    thread: { threadKey: alert.incident },
+  });
+  const size = (facts: readonly Fact[]) => Buffer.byteLength(JSON.stringify(message(facts)));
+  return message(factsWithin(content.facts, (facts) => size(facts) <= MESSAGE_BYTES));
+}
+
+function cardOf({ status, title, facts, link }: Content) {
+  const heading = `<font color="${cssColor(status)}"><b>${escapedMarkup(title)}</b></font>`;
+  const button = { text: 'Open the monitor', onClick: { openLink: { url: link } } };
+  const widgets = [
+    { textParagraph: { text: heading } },
+    ...facts.map(widgetOf),
+    { buttonList: { buttons: [button] } },
+  ];
+  return { sections: [{ widgets }] };
+}
+
+/** Texts of cards are a subset of HTML. */
+function widgetOf({ label, text }: Fact) {
+  return { decoratedText: { topLabel: label, text: escapedMarkup(text), wrapText: true } };
+}
+
+const failure = z.object({
+  error: z.object({ details: z.array(z.looseObject({ reason: z.string().optional() })).optional() }),
+});
+
+/** A wrong key is the fault of the address, though Google answers 400. */
+function own(reply: PostReply): SendResult | null {
+  if (reply.statusCode !== 400) return null;
+  const details = failure.safeParse(jsonOf(reply)).data?.error.details ?? [];
+  const isKeyWrong = details.some(({ reason }) => reason === 'API_KEY_INVALID');
+  return isKeyWrong ? refused('permanent-channel', reply) : null;
+}

@@ -1,0 +1,139 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { asciiName, email as emailAddress } from '@svc/shared/resources/texts.ts';
+import { orProblem } from '@svc/shared/setting-schemas.ts';
+import type { SettingsTable } from '@svc/shared/settings.ts';
+import { z } from 'zod';
+import type { MailResult } from '../../outgoing/smtp/mail-result.ts';
+import { parseSmtpRelay } from '../../outgoing/smtp/relay.ts';
+import type { Channel, SendContext, SendResult } from '../channel.ts';
+import { contentOf } from '../content.ts';
+import { type MailAddress, renderMail } from '../mail-message.ts';
+
+const SETTINGS = {
+  smtpUrl: {
+    name: 'SVC_SMTP_URL',
+    description:
+      'SMTP server for e-mail: smtp[s]://[user:password@]host[:port]. smtp is STARTTLS, which a server on this machine or ?starttls=never does without',
+    schema: z
+      .string()
+      .transform((text, context) => orProblem(context, () => parseSmtpRelay(text)))
+      .optional(),
+  },
+  mailFrom: {
+    name: 'SVC_MAIL_FROM',
+    description: 'sender of e-mail: an address, or a name with one as in svc <svc@example.com>',
+    schema: z
+      .string()
+      .transform((text, context) => orProblem(context, () => parseSender(text)))
+      .optional(),
+  },
+} as const satisfies SettingsTable;
+
+/**
+ * E-mail by the operator's SMTP server. It does not know repeats, so a mail that is sent twice has the same
+ * `Message-ID`.
+ */
+export const email: Channel<'email', typeof SETTINGS> = {
+  closesIncidents: false,
+  isHuman: true,
+  dropsOld: false,
+  // Servers have limits of their own. They are asked over few connections.
+  rate: {},
+  operatorSettings: SETTINGS,
+  async send({ email: to }, alert, context, { sendMail, publicUrl, operator }) {
+    const { mailFrom: from, smtpUrl } = operator;
+    const content = contentOf(alert, publicUrl);
+    const { subject, message } = await renderMail(content, { from, to, ...headersOf(alert, context) });
+    const result = await sendMail({
+      relay: smtpUrl.reveal(),
+      from: inAscii(from.address),
+      to: inAscii(to),
+      message,
+      signal: context.signal,
+    });
+    const judged = judgedMail(result);
+    return judged.outcome === 'delivered' && belongsToIncident(alert)
+      ? { ...judged, thread: context.thread ?? subject }
+      : judged;
+  },
+};
+
+/** Tests, and mails about many monitors or about svc itself, begin no thread. */
+function belongsToIncident({ test, group, notice }: Alert): boolean {
+  return test !== true && group === undefined && notice === undefined;
+}
+
+function headersOf(alert: Alert, { deliveryId, attemptAt, thread }: SendContext) {
+  const incident = belongsToIncident(alert) ? alert.incident : null;
+  return { deliveryId, incident, openingSubject: incident === null ? null : thread, sentAt: attemptAt };
+}
+
+/** @throws TypeError */
+function parseSender(text: string): MailAddress {
+  const [, name = '', address = text] = /^\s*"?([^"<>\u0000-\u001f]*?)"?\s*<([^<>]*)>\s*$/.exec(text) ?? [];
+  const wrong = emailAddress(address);
+  if (wrong !== null)
+    throw new TypeError('must be an e-mail address, or a name with one: svc <svc@example.com>');
+  return { name, address };
+}
+
+/** An address whose domain every server understands. */
+function inAscii(address: string): string {
+  const at = address.lastIndexOf('@');
+  return `${address.slice(0, at)}@${asciiName(address.slice(at + 1))}`;
+}
+
+/**
+ * Judges by the first digit of the reply (RFC 5321, section 4.2.1), and where the relay refused: what it says of
+ * the connection, the login or the sender is the operator's to mend, and stops no channel.
+ */
+function judgedMail(result: MailResult): SendResult {
+  if (result.kind === 'accepted') return { outcome: 'delivered', statusCode: 250 };
+  const { error } = result;
+  if (result.kind === 'refused') return refusedMail(result);
+  switch (result.failure) {
+    case 'no-connection-free':
+      return { outcome: 'not-sent', reason: 'own', error };
+    case 'too-large':
+      return { outcome: 'permanent-message', reason: 'refused', error };
+    case 'invalid-envelope':
+      return { outcome: 'permanent-channel', reason: 'refused', error };
+    case 'unresolved':
+    case 'unreachable':
+    case 'certificate':
+      return { outcome: 'retry', reason: 'unreachable', error };
+    case 'timeout':
+    case 'aborted':
+    case 'broken':
+      return { outcome: 'retry', reason: 'unanswered', error };
+  }
+}
+
+/** Codes that say that the relay takes no mail from svc, whatever the recipient is. */
+const OF_THE_OPERATOR: ReadonlySet<number> = new Set([503, 530, 534, 535, 538]);
+
+function refusedMail(refusal: Extract<MailResult, { kind: 'refused' }>): SendResult {
+  const { stage, code: statusCode, error } = refusal;
+  if (statusCode < 500) return { outcome: 'retry', reason: 'receiver', error, statusCode };
+  const isOfRecipient = stage === 'recipient' || stage === 'message';
+  if (!isOfRecipient || OF_THE_OPERATOR.has(statusCode) || isRelayingDenied(refusal))
+    return { outcome: 'retry', reason: 'operator', error, statusCode };
+  const outcome = isDeadAddress(refusal) ? 'permanent-channel' : 'permanent-message';
+  return { outcome, reason: 'refused', error, statusCode };
+}
+
+function isRelayingDenied({ stage, enhanced, error }: Extract<MailResult, { kind: 'refused' }>): boolean {
+  return (
+    stage === 'recipient' &&
+    (/^5\.7\./.test(enhanced ?? '') || /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)/i.test(error))
+  );
+}
+
+/**
+ * RFC 3463: 5.1.x is about the address, 5.2.2 is a full mailbox, which somebody may empty. A recipient that is
+ * refused after the message was given is only told by such a code.
+ */
+function isDeadAddress({ stage, code, enhanced }: Extract<MailResult, { kind: 'refused' }>): boolean {
+  if (stage === 'message') return /^5\.1\./.test(enhanced ?? '');
+  return enhanced !== '5.2.2' && code !== 552;
+}

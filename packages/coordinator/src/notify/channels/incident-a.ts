@@ -1,0 +1,87 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { urlOf } from '@svc/shared/setting-schemas.ts';
+import type { SettingsTable } from '@svc/shared/settings.ts';
+import { z } from 'zod';
+import type { PostReply } from '../../outgoing/http-post.ts';
+import type { Channel, SendResult } from '../channel.ts';
+import { type Content, contentOf } from '../content.ts';
+import { detailsOf, sendWithEnd, summaryOf } from '../incidents.ts';
+import { jsonOf, postJson } from '../json-post.ts';
+import { refused } from '../judging.ts';
+import { charactersUpTo, shortened } from '../shortening.ts';
+import { apiUrl, judgedByApi } from '../vendor-api.ts';
+
+const SETTINGS = {
+  incidentABaseUrl: {
+    name: 'SVC_INCIDENT_A_BASE_URL',
+    description: 'base URL of the API of incident_a channels',
+    default: 'https://events.pagerduty.com',
+    schema: urlOf(['https:', 'http:']),
+  },
+} as const satisfies SettingsTable;
+
+/** Characters of a summary. */
+const SUMMARY = charactersUpTo(1_024);
+
+/**
+ * PagerDuty, Events API v2 (developer.pagerduty.com, read on 2026-11-21).
+ *
+ * The key of the incident is the `dedup_key`: PagerDuty opens one incident for it, adds what follows to its log,
+ * and resolves it. A resolve of what is not open is dropped there. An escalation is logged, and pages nobody
+ * who has acknowledged the incident.
+ */
+export const incidentA: Channel<'incident_a', typeof SETTINGS> = {
+  closesIncidents: true,
+  isHuman: false,
+  dropsOld: false,
+  // 120 in a minute for a key, which this never exceeds.
+  rate: { channel: { perMinute: 60, burst: 60 } },
+  operatorSettings: SETTINGS,
+  send({ integration_key: key }, alert, { signal }, { operatorPost, publicUrl, operator }) {
+    return sendWithEnd(alert, async (each) => {
+      const result = await postJson(operatorPost, {
+        url: apiUrl(operator.incidentABaseUrl, '/v2/enqueue'),
+        body: renderPagerDuty(key, each, publicUrl),
+        secrets: [key],
+        signal,
+      });
+      return judgedByApi(result, 202, ofTheKey);
+    });
+  },
+};
+
+function renderPagerDuty(key: string, alert: Alert, publicUrl: string) {
+  const event = { routing_key: key, dedup_key: alert.incident };
+  if (alert.status === 'recovered') return { ...event, event_action: 'resolve' };
+  const content = contentOf(alert, publicUrl);
+  return {
+    ...event,
+    event_action: 'trigger',
+    payload: payloadOf(alert, content),
+    links: [{ href: content.link, text: 'Monitor' }],
+    client: 'svc',
+    client_url: content.link,
+  };
+}
+
+function payloadOf({ monitor, status, at, reason, test }: Alert, content: Content) {
+  const severity = status === 'error' ? 'critical' : 'warning';
+  return {
+    summary: shortened(summaryOf(content), SUMMARY),
+    source: content.facts.find(({ isAddress }) => isAddress)?.text ?? 'svc',
+    severity: test === true ? 'info' : severity,
+    timestamp: new Date(at).toISOString(),
+    component: monitor.name,
+    class: reason,
+    custom_details: detailsOf(content),
+  };
+}
+
+const refusal = z.object({ errors: z.array(z.string()) });
+
+/** The integration key is the channel's. Of all that may be wrong with an event, only the key stops it. */
+function ofTheKey(reply: PostReply): SendResult | null {
+  if (reply.statusCode !== 400) return null;
+  const errors = refusal.safeParse(jsonOf(reply)).data?.errors ?? [];
+  return errors.some((error) => /routing[ _]?key/i.test(error)) ? refused('permanent-channel', reply) : null;
+}

@@ -1,0 +1,63 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { PostReply } from '../../outgoing/http-post.ts';
+import { addressSecrets } from '../../outgoing/mask.ts';
+import type { Channel, SendResult } from '../channel.ts';
+import { contentOf, linesWithin, plainLine } from '../content.ts';
+import { sendWithEnd } from '../incidents.ts';
+import { postJson } from '../json-post.ts';
+import { judged, passing } from '../judging.ts';
+import { charactersUpTo, shortened } from '../shortening.ts';
+
+/** Bounds of our own, in characters: OnCall passes the texts on to chats and phones, and names no limit. */
+const TITLE = charactersUpTo(256);
+const MESSAGE = charactersUpTo(4_000);
+
+/**
+ * Grafana OnCall and Grafana Cloud IRM, formatted webhook (the source of OnCall's `formatted_webhook`, read on
+ * 2026-11-21). The key of the incident is the `alert_uid`: alerts under it are one group, and `ok` resolves it.
+ */
+export const incidentC: Channel<'incident_c'> = {
+  closesIncidents: true,
+  isHuman: false,
+  dropsOld: false,
+  // 300 requests in 5 minutes for an integration, which this never exceeds.
+  rate: { channel: { perMinute: 50, burst: 50 } },
+  declaredUrl: { attribute: 'webhook_url', hosts: 'any' },
+  operatorSettings: {},
+  send({ webhook_url: url }, alert, { signal }, { post, publicUrl }) {
+    return sendWithEnd(alert, async (each) => {
+      const result = await postJson(post, {
+        url,
+        body: renderOnCall(each, publicUrl),
+        secrets: addressSecrets(url),
+        signal,
+      });
+      return judged(result, own);
+    });
+  },
+};
+
+function renderOnCall(alert: Alert, publicUrl: string) {
+  const { title, facts, link } = contentOf(alert, publicUrl);
+  return {
+    alert_uid: alert.incident,
+    title: shortened(withoutMentions(title), TITLE),
+    message: linesWithin(facts, (fact) => withoutMentions(plainLine(fact)), MESSAGE),
+    state: alert.status === 'recovered' ? 'ok' : 'alerting',
+    link_to_upstream_details: link,
+  };
+}
+
+/**
+ * OnCall passes the texts on to chats without an escape. A space without a width after what begins a mention
+ * keeps a monitor's name from calling everybody.
+ */
+function withoutMentions(text: string): string {
+  return text.replace(/<(?=[!@#])|(?<![\w.-])@/g, '$&\u200b');
+}
+
+/** OnCall answers 200. Another success comes from something in between. */
+function own(reply: PostReply): SendResult | null {
+  const { statusCode } = reply;
+  return statusCode > 200 && statusCode <= 299 ? passing(reply) : null;
+}

@@ -1,0 +1,158 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { urlOf } from '@svc/shared/setting-schemas.ts';
+import type { SettingsTable } from '@svc/shared/settings.ts';
+import { z } from 'zod';
+import type { PostReply } from '../../outgoing/http-post.ts';
+import type { Channel, SendContext, SendResult, SendTools } from '../channel.ts';
+import { contentOf, type Fact, linesWithin } from '../content.ts';
+import { escapedMarkup } from '../escaping.ts';
+import { jsonOf, postJson } from '../json-post.ts';
+import { judged, passing, refused } from '../judging.ts';
+import { codeUnitsUpTo, shortened } from '../shortening.ts';
+
+const SETTINGS = {
+  telegramBotToken: {
+    name: 'SVC_TELEGRAM_BOT_TOKEN',
+    description: 'token of the Telegram bot that writes to messenger_a channels',
+    schema: z
+      .string()
+      .regex(/^\d{1,20}:[A-Za-z0-9_-]{10,100}$/, "must be a bot's token like 123456:ABC-DEF")
+      .optional(),
+  },
+  telegramBaseUrl: {
+    name: 'SVC_TELEGRAM_BASE_URL',
+    description: 'address of the Telegram Bot API',
+    default: 'https://api.telegram.org',
+    schema: urlOf(['https:', 'http:']),
+  },
+} as const satisfies SettingsTable;
+
+/**
+ * Telegram, by a bot of the operator. The alerts of an incident answer its first message. Source:
+ * https://core.telegram.org/bots/api#sendmessage (2026-11-22).
+ */
+export const messengerA: Channel<'messenger_a', typeof SETTINGS> = {
+  closesIncidents: false,
+  isHuman: true,
+  dropsOld: false,
+  // 20 messages a minute to a group, 30 a second for a bot (https://core.telegram.org/bots/faq).
+  rate: { channel: { perMinute: 15, burst: 5 }, kind: { perMinute: 1_800, burst: 30 } },
+  declaredUrl: null,
+  operatorSettings: SETTINGS,
+  async send({ chat_id: declared }, alert, context, tools) {
+    const opening = readOpening(context.thread, declared);
+    const first = await sendTo(opening?.chat ?? declared, opening, alert, context, tools);
+    // A group that became a supergroup has another id. Telegram tells it with every refusal.
+    const moved = first.kind === 'answered' ? movedTo(first) : null;
+    const chat = moved ?? opening?.chat ?? declared;
+    // The ids of messages do not move along.
+    const result = moved === null ? first : await sendTo(moved, null, alert, context, tools);
+    return judged(result, (reply) =>
+      own(reply, { declared, chat, opening: moved === null ? opening : null }),
+    );
+  },
+};
+
+type Tools = SendTools<typeof SETTINGS>;
+
+/** The first message of an incident. */
+type Opening = { readonly chat: string; readonly messageId: number };
+
+function sendTo(
+  chat: string,
+  opening: Opening | null,
+  alert: Alert,
+  { signal }: SendContext,
+  { operatorPost, operator, publicUrl }: Tools,
+) {
+  const token = operator.telegramBotToken.reveal();
+  return postJson(operatorPost, {
+    url: `${operator.telegramBaseUrl.replace(/\/+$/, '')}/bot${token}/sendMessage`,
+    body: renderTelegram(chat, opening, alert, publicUrl),
+    secrets: [token],
+    signal,
+  });
+}
+
+/** Telegram counts the text without its tags, so this is never more. */
+const TEXT_UNITS = 4_096;
+const TITLE_UNITS = 1_000;
+
+function renderTelegram(chat: string, opening: Opening | null, alert: Alert, publicUrl: string) {
+  const { title, facts, link } = contentOf(alert, publicUrl);
+  const heading = `<b>${escaped(shortened(title, codeUnitsUpTo(TITLE_UNITS, escaped)))}</b>`;
+  const textOf = (lines: string) => [heading, lines, escaped(link)].join('\n');
+  return {
+    chat_id: /^-?\d+$/.test(chat) && Number.isSafeInteger(Number(chat)) ? Number(chat) : chat,
+    text: textOf(linesWithin(facts, lineOf, codeUnitsUpTo(TEXT_UNITS, textOf))),
+    parse_mode: 'HTML',
+    link_preview_options: { is_disabled: true },
+    ...(opening === null
+      ? {}
+      : { reply_parameters: { message_id: opening.messageId, allow_sending_without_reply: true } }),
+  };
+}
+
+function lineOf({ label, text, isAddress }: Fact): string {
+  return `<b>${label}:</b> ${isAddress ? `<code>${escapedMarkup(text)}</code>` : escaped(text)}`;
+}
+
+/** Telegram mentions and notifies `@name`. With an invisible word joiner in between it is text. */
+function escaped(text: string): string {
+  return escapedMarkup(text.replaceAll('@', '@\u2060'));
+}
+
+const sent = z.object({ ok: z.literal(true), result: z.object({ message_id: z.number().int() }) });
+const refusal = z.object({
+  description: z.string().default(''),
+  parameters: z
+    .object({ retry_after: z.number().optional(), migrate_to_chat_id: z.number().int().optional() })
+    .default({}),
+});
+
+function movedTo(reply: PostReply): string | null {
+  const id = reply.statusCode === 400 ? parametersOf(reply)?.migrate_to_chat_id : undefined;
+  return id === undefined ? null : String(id);
+}
+
+function parametersOf(reply: PostReply) {
+  return refusal.safeParse(jsonOf(reply)).data?.parameters;
+}
+
+/** Refusals with 400 that are about the chat; those about rights have been wrong for hours (2023-10-30). */
+const NO_CHAT = /chat not found|chat_id is empty|PEER_ID_INVALID|user not found/i;
+const NO_RIGHTS = /not enough rights|administrator rights|CHAT_WRITE_FORBIDDEN|have no rights/i;
+
+function own(
+  reply: PostReply,
+  { declared, chat, opening }: { declared: string; chat: string; opening: Opening | null },
+): SendResult | null {
+  const { statusCode } = reply;
+  if (statusCode >= 200 && statusCode <= 299) {
+    const { data } = sent.safeParse(jsonOf(reply));
+    if (data === undefined) return passing(reply);
+    const thread = JSON.stringify({ declared, ...(opening ?? { chat, messageId: data.result.message_id }) });
+    return { outcome: 'delivered', statusCode, thread };
+  }
+  if (statusCode === 429) {
+    const seconds = parametersOf(reply)?.retry_after;
+    return passing(reply, { waitMs: seconds && Math.ceil(seconds * 1_000) });
+  }
+  // Telegram answers a wrong token with either.
+  if (statusCode === 401 || statusCode === 404) return passing(reply, { reason: 'operator' });
+  // Blocked, removed, or gone; now and then it answers so without cause.
+  if (statusCode === 403) return passing(reply, { mayBeDead: true });
+  const description = refusal.safeParse(jsonOf(reply)).data?.description ?? '';
+  if (statusCode === 400 && NO_CHAT.test(description)) return refused('permanent-channel', reply);
+  if (statusCode === 400 && NO_RIGHTS.test(description)) return passing(reply, { mayBeDead: true });
+  return null;
+}
+
+const openings = z.object({ declared: z.string(), chat: z.string(), messageId: z.number().int() });
+
+/** The first message that was sent for the incident; null: none yet, or it is in another chat than the declared one. */
+function readOpening(thread: string | null, declared: string): Opening | null {
+  if (thread === null) return null;
+  const { data } = openings.safeParse(jsonOf({ body: thread }));
+  return data?.declared === declared ? { chat: data.chat, messageId: data.messageId } : null;
+}

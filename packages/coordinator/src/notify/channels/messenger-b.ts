@@ -1,0 +1,100 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { SettingsTable } from '@svc/shared/settings.ts';
+import { z } from 'zod';
+import type { Channel } from '../channel.ts';
+import { contentOf, plainLine } from '../content.ts';
+import { charactersUpTo, shortened } from '../shortening.ts';
+import { sendByTwilio, TWILIO_SETTINGS } from '../twilio.ts';
+
+const contentSid = z
+  .string()
+  .regex(/^HX[0-9a-f]{32}$/, 'must be HX and 32 hexadecimal digits')
+  .optional();
+
+const SETTINGS = {
+  ...TWILIO_SETTINGS,
+  twilioWhatsappFrom: {
+    name: 'SVC_TWILIO_WHATSAPP_FROM',
+    description: 'sender of messenger_b channels: a WhatsApp number, or the SID of a messaging service',
+    schema: z
+      .string()
+      .regex(
+        /^(?:\+[1-9]\d{6,14}|MG[0-9a-f]{32})$/,
+        'must be a number like +14155550100, or MG and 32 hexadecimal digits',
+      )
+      .optional(),
+  },
+  twilioContentSidError: {
+    name: 'SVC_TWILIO_CONTENT_SID_ERROR',
+    description: 'approved template for monitors that fail: HX and 32 hexadecimal digits',
+    schema: contentSid,
+  },
+  twilioContentSidDegraded: {
+    name: 'SVC_TWILIO_CONTENT_SID_DEGRADED',
+    description: 'approved template for monitors that are degraded',
+    schema: contentSid,
+  },
+  twilioContentSidRecovered: {
+    name: 'SVC_TWILIO_CONTENT_SID_RECOVERED',
+    description: 'approved template for monitors that have recovered',
+    schema: contentSid,
+  },
+  twilioContentSidTest: {
+    name: 'SVC_TWILIO_CONTENT_SID_TEST',
+    description: 'approved template for tests of a channel',
+    schema: contentSid,
+  },
+} as const satisfies SettingsTable;
+
+type Templates = { readonly [Status in Alert['status'] | 'test']: string };
+
+/**
+ * Bounds of the variables, in characters. Together with the text of a template they stay below the 1024 that
+ * WhatsApp shows.
+ */
+const NAME = charactersUpTo(150);
+const FACTS = charactersUpTo(500);
+const LINK = charactersUpTo(200);
+
+/**
+ * WhatsApp by Twilio. An alert begins the conversation, and WhatsApp lets only approved templates do that, so
+ * the alert fills in the variables of one of the operator's four templates.
+ */
+export const messengerB: Channel<'messenger_b', typeof SETTINGS> = {
+  closesIncidents: false,
+  isHuman: true,
+  dropsOld: true,
+  // As for SMS.
+  rate: {},
+  operatorSettings: SETTINGS,
+  send({ phone_number: to }, alert, { signal }, { operatorPost, publicUrl, operator }) {
+    const { twilioWhatsappFrom: from } = operator;
+    const templates = {
+      error: operator.twilioContentSidError,
+      degraded: operator.twilioContentSidDegraded,
+      recovered: operator.twilioContentSidRecovered,
+      test: operator.twilioContentSidTest,
+    };
+    const content = renderWhatsApp(alert, templates, publicUrl);
+    const message = { to: `whatsapp:${to}`, from: from.startsWith('+') ? `whatsapp:${from}` : from, content };
+    return sendByTwilio(message, operator, { post: operatorPost, signal });
+  },
+};
+
+/**
+ * The template of the alert with its variables: 1 what has happened to which monitor, 2 the facts, 3 the link.
+ * None may be empty, nor have line breaks (Twilio's error 21656).
+ */
+function renderWhatsApp(alert: Alert, templates: Templates, publicUrl: string) {
+  const { title, facts, link } = contentOf(alert, publicUrl);
+  const told = facts.map(plainLine).join('; ');
+  const variables = {
+    1: shortened(title, NAME),
+    2: shortened(told, FACTS) || '-',
+    3: shortened(link, LINK),
+  };
+  return {
+    ContentSid: templates[alert.test === true ? 'test' : alert.status],
+    ContentVariables: JSON.stringify(variables),
+  };
+}

@@ -1,0 +1,102 @@
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
+import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
+import { urlOf } from '@svc/shared/setting-schemas.ts';
+import type { SettingsTable } from '@svc/shared/settings.ts';
+import { z } from 'zod';
+import type { PostReply } from '../../outgoing/http-post.ts';
+import { addressSecrets } from '../../outgoing/mask.ts';
+import type { Channel, SendResult } from '../channel.ts';
+import { contentOf, linesWithin, plainLine } from '../content.ts';
+import { jsonOf, postJson } from '../json-post.ts';
+import { judged, passing, refused } from '../judging.ts';
+import { bytesUpTo, shortened } from '../shortening.ts';
+
+const SETTINGS = {
+  pushABaseUrl: {
+    name: 'SVC_PUSH_A_BASE_URL',
+    description: 'ntfy server of push_a channels that name none',
+    default: 'https://ntfy.sh',
+    schema: urlOf(['https:', 'http:']),
+  },
+} as const satisfies SettingsTable;
+
+/** ntfy, on its public server or another one. Source: https://docs.ntfy.sh/publish/ (2026-11-22). */
+export const pushA: Channel<'push_a', typeof SETTINGS> = {
+  closesIncidents: false,
+  isHuman: true,
+  dropsOld: false,
+  // A server takes 60 requests at once and one every 5 s then; other senders may share the address.
+  rate: { channel: { perMinute: 12, burst: 30 } },
+  declaredUrl: { attribute: 'server_url', hosts: 'any' },
+  operatorSettings: SETTINGS,
+  async send(settings, alert, { signal }, { post, operatorPost, operator, publicUrl }) {
+    const { server_url: server, token } = settings;
+    const result = await postJson(server === null ? operatorPost : post, {
+      url: rootOf(server ?? operator.pushABaseUrl),
+      headers: token === null ? {} : { authorization: `Bearer ${token}` },
+      body: renderNtfy(settings, alert, publicUrl),
+      secrets: [...(token === null ? [] : [token]), ...(server === null ? [] : addressSecrets(server))],
+      signal,
+    });
+    return judged(result, own);
+  },
+};
+
+/** JSON is published to the root of the server, not to the topic. */
+function rootOf(server: string): string {
+  const url = URL.parse(server);
+  if (url === null) return server;
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url.href;
+}
+
+const TITLE_BYTES = 500;
+/** A longer message becomes an attachment. */
+const MESSAGE_BYTES = 4_096;
+
+const LOOKS: Readonly<Record<AlertStatus, { priority: number; tags: readonly string[] }>> = {
+  error: { priority: 5, tags: ['rotating_light'] },
+  degraded: { priority: 4, tags: ['warning'] },
+  recovered: { priority: 3, tags: ['white_check_mark'] },
+};
+
+function renderNtfy({ topic }: ChannelSettings['push_a'], alert: Alert, publicUrl: string) {
+  const { status, title, facts, link } = contentOf(alert, publicUrl);
+  return {
+    topic,
+    title: shortened(title, bytesUpTo(TITLE_BYTES, inJson)),
+    message: linesWithin(facts, plainLine, bytesUpTo(MESSAGE_BYTES, inJson)),
+    ...LOOKS[status],
+    click: link,
+    actions: [{ action: 'view', label: 'Open the monitor', url: link }],
+  };
+}
+
+/** The server takes twice the bytes of a message as JSON, so the limits count the text with its escapes. */
+function inJson(text: string): string {
+  return JSON.stringify(text);
+}
+
+const published = z.object({ id: z.string(), time: z.number() });
+const failure = z.object({ code: z.number().int() });
+
+/** Wait after refusals that count requests of a day or failed logins, ms. */
+const LONG_WAIT_MS = 3_600_000;
+const DAILY_QUOTA = 42_908;
+const FAILED_LOGINS = 42_909;
+/** The topic is not one, or is the server's own. */
+const BAD_TOPICS: ReadonlySet<number> = new Set([40_009, 40_010]);
+
+function own(reply: PostReply): SendResult | null {
+  const { statusCode } = reply;
+  const body = jsonOf(reply);
+  // Something other than ntfy has answered.
+  if (statusCode >= 200 && statusCode <= 299)
+    return published.safeParse(body).success ? null : passing(reply);
+  const code = failure.safeParse(body).data?.code ?? 0;
+  if (statusCode === 429 && (code === DAILY_QUOTA || code === FAILED_LOGINS)) {
+    return passing(reply, { waitMs: Math.max(reply.retryAfterMs ?? 0, LONG_WAIT_MS) });
+  }
+  if (statusCode === 400 && BAD_TOPICS.has(code)) return refused('permanent-channel', reply);
+  return null;
+}

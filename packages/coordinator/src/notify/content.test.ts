@@ -1,0 +1,202 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FULL_ALERT } from '../../../../test/support/channel-sending.ts';
+import { contentOf, type Fact, linesWithin, plainLine, plainText } from './content.ts';
+import { testAlert } from './manual-deliveries.ts';
+import { bytesUpTo } from './shortening.ts';
+
+const PUBLIC_URL = 'https://svc.example';
+const AT = 1_767_225_601_234;
+
+const ALERT: Alert = {
+  ...FULL_ALERT,
+  latency: 1_234.5,
+  degradedAt: 800,
+  regions: [
+    { region: 'hosta-fra', outcome: 'failed' },
+    { region: 'hostb-par', outcome: 'failed' },
+    { region: 'hosta-ams', outcome: 'passed' },
+  ],
+};
+
+function textOf(alert: Alert): string {
+  return plainText(contentOf(alert, PUBLIC_URL));
+}
+
+test('an error', () => {
+  expect(textOf(ALERT)).toBe(`Error: Shop "größte" \u{1F6D2}
+Problem: status code 503, expected 200
+Status code: 503
+Latency: 1234.5 ms (degraded above 800 ms)
+HTTP target: https://shop.example/health?…
+Regions: 2 of 3 (hosta-fra, hostb-par)
+Failing since: 2026-01-01 00:00:01 UTC
+https://svc.example/monitors/12`);
+});
+
+test('an escalation says when the incident began; failed regions count for degraded', () => {
+  const regions: Alert['regions'] = [
+    { region: 'hosta-fra', outcome: 'degraded' },
+    { region: 'hostb-par', outcome: 'failed' },
+    { region: 'hosta-ams', outcome: 'passed' },
+  ];
+  const text = textOf({ ...ALERT, status: 'degraded', since: AT - 61_000, regions });
+  expect(text).toContain('Degraded: Shop');
+  expect(text).toContain('Regions: 2 of 3 (hosta-fra, hostb-par)');
+  expect(text).toContain('Degraded since: 2026-01-01 00:00:01 UTC\nIncident began: 2025-12-31 23:59:00 UTC');
+});
+
+test('a recovery says how long the incident lasted', () => {
+  const { errorMessage: _, ...passed } = ALERT;
+  expect(
+    textOf({ ...passed, status: 'recovered', statusCode: 200, since: AT - 3_900_000 }),
+  ).toBe(`Recovered: Shop "größte" \u{1F6D2}
+Status code: 200
+Latency: 1234.5 ms (degraded above 800 ms)
+HTTP target: https://shop.example/health?…
+Regions: 1 of 3 (hosta-ams)
+Recovered at: 2026-01-01 00:00:01 UTC
+Incident began: 2025-12-31 22:55:01 UTC
+Lasted: 1 h 5 min
+https://svc.example/monitors/12`);
+});
+
+test('the end of an incident that did not recover gives its reason', () => {
+  const { errorMessage: _, statusCode: __, latency: ___, ...rest } = ALERT;
+  expect(
+    textOf({ ...rest, status: 'recovered', closure: 'monitor-deleted', regions: [] }),
+  ).toBe(`Closed: Shop "größte" \u{1F6D2}
+Reason: the monitor was deleted
+HTTP target: https://shop.example/health?…
+Closed at: 2026-01-01 00:00:01 UTC
+https://svc.example/monitors/12`);
+});
+
+test('a test says that it is one', () => {
+  expect(textOf(testAlert(AT, PUBLIC_URL))).toBe(`Test of this channel
+Message: Test alert: nothing is wrong.
+https://svc.example/`);
+});
+
+test('a message that is late says so', () => {
+  expect(textOf({ ...ALERT, delayedMs: 42 * 60_000 })).toContain('\nDelayed: sent 42 min late\n');
+});
+
+test('what svc says about itself', () => {
+  const notice = {
+    title: 'A channel fails',
+    lines: ['Ops (webhook) does not answer.', '', 'See its deliveries.'],
+  };
+  expect(textOf({ ...ALERT, notice })).toBe(`A channel fails
+Note: Ops (webhook) does not answer.
+Note: See its deliveries.
+https://svc.example/`);
+});
+
+test('many monitors in one message: what they share, then their names', () => {
+  const monitors = Array.from({ length: 25 }, (_, index) => ({
+    id: index + 1,
+    name: index === 0 ? '' : `Shop ${index + 1}`,
+    status: index < 24 ? ('error' as const) : ('recovered' as const),
+    errorMessage: 'connection refused',
+  }));
+  const counts = { error: 24, degraded: 0, recovered: 1 };
+  const group = { counts, monitors, shared: { host: 'shop.example' } };
+  const text = textOf({ ...ALERT, group });
+  expect(text).toMatch(
+    /^25 monitors: 24 error, 1 recovered\nSame host: shop.example\nError: monitor 1 \(conn/,
+  );
+  expect(text).toMatch(
+    /\nError: Shop 20 \(connection refused\)\nMore: 5 other monitors\nhttps:\/\/svc.example\/$/,
+  );
+  const shared = { errorMessage: 'connection refused' };
+  expect(textOf({ ...ALERT, group: { ...group, shared } })).toContain(
+    'Same error: connection refused\nError: monitor 1\nError: Shop 2\n',
+  );
+});
+
+test('of many regions five are named', () => {
+  const names = [
+    'hosta-ams',
+    'hosta-arn',
+    'hosta-bom',
+    'hosta-cdg',
+    'hosta-dfw',
+    'hosta-ewr',
+    'hosta-fra',
+  ] as const;
+  const regions = names.map((region) => ({ region, outcome: 'failed' as const }));
+  expect(textOf({ ...ALERT, regions })).toContain(
+    'Regions: 7 of 7 (hosta-ams, hosta-arn, hosta-bom, hosta-cdg, hosta-dfw and 2 more)',
+  );
+});
+
+test.each([
+  ['no name', '', 'Error: monitor 12'],
+  ['line breaks and control characters', 'a\r\nBcc: x\u0000\u0007\u2028b', 'Error: a Bcc: x b'],
+  ['characters that turn the text around', 'safe\u202Egnp.exe\u2066', 'Error: safegnp.exe'],
+  ['half of a surrogate pair', 'a\uD83D', 'Error: a\uFFFD'],
+])('a name with %s', (_, name, title) => {
+  expect(contentOf({ ...ALERT, monitor: { ...ALERT.monitor, name } }, PUBLIC_URL).title).toBe(title);
+});
+
+test('keys in the query and the user information of a target are not shown', () => {
+  const monitor = { ...ALERT.monitor, url: 'https://user:pass@shop.example/health?key=s3cret' };
+  const text = textOf({ ...ALERT, monitor });
+  expect(text).toContain('HTTP target: https://…@shop.example/health?…\n');
+  expect(text).not.toMatch(/user|pass\b|s3cret/);
+});
+
+test('every text is one line, whatever the target answered and the user wrote', () => {
+  const anyText = fc.string({ unit: 'binary', maxLength: 60 });
+  fc.assert(
+    fc.property(anyText, anyText, anyText, (name, url, errorMessage) => {
+      const { title, facts } = contentOf(
+        { ...ALERT, errorMessage, monitor: { ...ALERT.monitor, name, url } },
+        PUBLIC_URL,
+      );
+      const texts = [title, ...facts.map(({ text }) => text)];
+      expect(texts).not.toContain('');
+      expect(texts.join('').isWellFormed()).toBe(true);
+      expect(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u.test(texts.join(''))).toBe(false);
+    }),
+  );
+});
+
+test.each(['https://svc.example/', 'https://svc.example'])('the link below %s', (publicUrl) => {
+  expect(contentOf(ALERT, publicUrl).link).toBe('https://svc.example/monitors/12');
+});
+
+describe('lines within a limit', () => {
+  const facts: Fact[] = [
+    { label: 'Error', text: 'x'.repeat(500), isAddress: false },
+    { label: 'Status code', text: '503', isAddress: false },
+    { label: 'Target', text: 'y'.repeat(2_000), isAddress: true },
+  ];
+
+  test('long texts are shortened first, and short ones stay', () => {
+    const text = linesWithin(facts, plainLine, bytesUpTo(1_200));
+    expect(text).toMatch(/^Error: x{500}\nStatus code: 503\nTarget: y{499}…$/);
+  });
+
+  test('what does not fit at all is left out from the end', () => {
+    expect(linesWithin(facts, plainLine, bytesUpTo(60))).toBe(`Error: ${'x'.repeat(29)}…\nStatus code: 503`);
+    expect(linesWithin(facts, plainLine, bytesUpTo(3))).toBe('');
+  });
+
+  test('they always fit', () => {
+    const anyFacts = fc.array(
+      fc.record({
+        label: fc.string({ maxLength: 12 }),
+        text: fc.string({ unit: 'grapheme' }),
+        isAddress: fc.boolean(),
+      }),
+    );
+    fc.assert(
+      fc.property(anyFacts, fc.nat(400), (some, limit) => {
+        expect(Buffer.byteLength(linesWithin(some, plainLine, bytesUpTo(limit)))).toBeLessThanOrEqual(limit);
+      }),
+    );
+  });
+});

@@ -1,0 +1,226 @@
+import type { Alert, AlertStatus, Closure } from '@svc/shared/channels/alert.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
+import { durationText, instantText, latencyText } from './durations.ts';
+import { charactersUpTo, type Fits, shortened } from './shortening.ts';
+
+/*
+ * The one rendering of an alert for people: title, facts and link. A kind of channel gives them the form of its
+ * medium: it escapes them, and shortens them at the limits of its vendor.
+ */
+
+/** One thing that the alert tells, as a line: `Latency: 120 ms`. */
+export type Fact = {
+  readonly label: string;
+  /** One line, not empty, of any length and with any character that is not a control character. */
+  readonly text: string;
+  /** Whether the text is the monitor's address. Media that format texts show it as it is. */
+  readonly isAddress: boolean;
+};
+
+export type Content = {
+  readonly status: AlertStatus;
+  /** One line: the status and the monitor's name. */
+  readonly title: string;
+  /** The most important fact comes first. */
+  readonly facts: readonly Fact[];
+  /** http(s) URL of the monitor's page. */
+  readonly link: string;
+};
+
+/** Colours of the statuses, 0xRRGGBB. */
+export const STATUS_COLORS: Readonly<Record<AlertStatus, number>> = {
+  error: 0xd92d20,
+  degraded: 0xf79009,
+  recovered: 0x12b76a,
+};
+
+/** The colour of a status in the notation of CSS. */
+export function cssColor(status: AlertStatus): string {
+  return `#${STATUS_COLORS[status].toString(16).padStart(6, '0')}`;
+}
+
+/** Most regions that are named. */
+const REGIONS_NAMED = 5;
+
+const STATUS_WORDS: Readonly<Record<AlertStatus, string>> = {
+  error: 'Error',
+  degraded: 'Degraded',
+  recovered: 'Recovered',
+};
+
+const CLOSURE_WORDS: Readonly<Record<Closure, string>> = {
+  'monitor-deleted': 'the monitor was deleted',
+  'monitor-deactivated': 'the monitor was deactivated',
+  'channel-unlinked': 'the channel was unlinked from the monitor',
+};
+
+/**
+ * Renders an alert for people.
+ *
+ * @param publicUrl `SVC_PUBLIC_URL`
+ */
+export function contentOf(alert: Alert, publicUrl: string): Content {
+  const base = new URL(publicUrl.replace(/\/*$/, '/')).href;
+  const { status, monitor } = alert;
+  if (alert.notice !== undefined) return { status, ...noticeContent(alert.notice), link: base };
+  if (alert.group !== undefined) return { status, ...groupContent(alert.group), link: base };
+  if (alert.test === true) return { status, ...testContent(alert), link: base };
+  const name = onOneLine(monitor.name) || `monitor ${monitor.id}`;
+  const word = alert.closure === undefined ? STATUS_WORDS[status] : 'Closed';
+  return {
+    status,
+    title: `${word}: ${name}`,
+    facts: [...problemFacts(alert), ...placeFacts(alert), ...timeFacts(alert), ...delayFacts(alert)],
+    link: `${base}monitors/${monitor.id}`,
+  };
+}
+
+function testContent({ errorMessage }: Alert): Pick<Content, 'title' | 'facts'> {
+  const text = errorMessage ?? 'Nothing is wrong.';
+  return { title: 'Test of this channel', facts: [fact('Message', text)] };
+}
+
+/** What svc says about itself. */
+function noticeContent({ title, lines }: NonNullable<Alert['notice']>): Pick<Content, 'title' | 'facts'> {
+  return { title: onOneLine(title), facts: lines.map((line) => fact('Note', line)).filter(isTold) };
+}
+
+/** Most monitors of a group that are named. */
+const MONITORS_NAMED = 20;
+
+/** One message for many monitors: what all of them share, then each by its name. */
+function groupContent({
+  counts,
+  monitors,
+  shared,
+}: NonNullable<Alert['group']>): Pick<Content, 'title' | 'facts'> {
+  const total = counts.error + counts.degraded + counts.recovered;
+  const counted = (['error', 'degraded', 'recovered'] as const)
+    .filter((status) => counts[status] > 0)
+    .map((status) => `${counts[status]} ${status}`);
+  const named = monitors.slice(0, MONITORS_NAMED);
+  const more = total - named.length;
+  const facts = [
+    fact('Same error', shared.errorMessage ?? ''),
+    fact('Same host', shared.host ?? ''),
+    fact('Same address', shared.address ?? ''),
+    ...named.map(({ id, name, status, errorMessage }) => {
+      const problem =
+        shared.errorMessage === undefined && errorMessage !== undefined ? ` (${errorMessage})` : '';
+      return fact(STATUS_WORDS[status], `${onOneLine(name) || `monitor ${id}`}${problem}`);
+    }),
+    ...(more > 0 ? [fact('More', `${more} other monitors`)] : []),
+  ];
+  return { title: `${total} monitors: ${counted.join(', ')}`, facts: facts.filter(isTold) };
+}
+
+function delayFacts({ delayedMs }: Alert): Fact[] {
+  return delayedMs === undefined ? [] : [fact('Delayed', `sent ${durationText(delayedMs)} late`)];
+}
+
+/** What failed, and how fast the target answered. */
+function problemFacts({ errorMessage, statusCode, latency, degradedAt, closure }: Alert): Fact[] {
+  const threshold = degradedAt === undefined ? '' : ` (degraded above ${latencyText(degradedAt)})`;
+  return [
+    ...(closure === undefined ? [] : [fact('Reason', CLOSURE_WORDS[closure])]),
+    ...(errorMessage === undefined ? [] : [fact('Problem', errorMessage)]),
+    ...(statusCode === undefined ? [] : [fact('Status code', String(statusCode))]),
+    ...(latency === undefined ? [] : [fact('Latency', `${latencyText(latency)}${threshold}`)]),
+  ].filter(isTold);
+}
+
+/** The target, and the regions that agree. A query of the target may hold keys, so it is not shown. */
+function placeFacts({ monitor, status, regions }: Alert): Fact[] {
+  const target = onOneLine(urlSecrets.replaced(monitor.url, '…'));
+  const address = { ...fact(`${monitor.type.toUpperCase()} target`, target), isAddress: true };
+  const agreeing = regions.filter(({ outcome }) => AGREEING[status].has(outcome)).map(({ region }) => region);
+  const named = agreeing.slice(0, REGIONS_NAMED).join(', ');
+  const more = agreeing.length - REGIONS_NAMED;
+  const names = `${named}${more > 0 ? ` and ${more} more` : ''}`;
+  const counted = `${agreeing.length} of ${regions.length}`;
+  return [
+    ...(target === '' ? [] : [address]),
+    ...(agreeing.length === 0 ? [] : [fact('Regions', `${counted} (${names})`)]),
+  ];
+}
+
+/** The outcomes of regions that agree with a status. */
+const AGREEING: Readonly<Record<AlertStatus, ReadonlySet<string>>> = {
+  error: new Set(['failed']),
+  degraded: new Set(['degraded', 'failed']),
+  recovered: new Set(['passed']),
+};
+
+/** Since when, and for how long. */
+function timeFacts({ status, at, since, closure }: Alert): Fact[] {
+  const isOver = status === 'recovered';
+  return [
+    fact(closure === undefined ? AT_WORDS[status] : 'Closed at', instantText(at)),
+    ...(since === undefined || since >= at ? [] : [fact('Incident began', instantText(since))]),
+    ...(since === undefined || !isOver ? [] : [fact('Lasted', durationText(Math.max(0, at - since)))]),
+  ];
+}
+
+const AT_WORDS: Readonly<Record<AlertStatus, string>> = {
+  error: 'Failing since',
+  degraded: 'Degraded since',
+  recovered: 'Recovered at',
+};
+
+function isTold({ text }: Fact): boolean {
+  return text !== '';
+}
+
+function fact(label: string, text: string): Fact {
+  return { label, text: onOneLine(text), isAddress: false };
+}
+
+/** Control characters, line breaks and white space. */
+const SPACES = /[\p{Cc}\s\u2028\u2029]+/gu;
+/** Characters with which a text is displayed as a different one (UAX #9). */
+const BIDIRECTIONAL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Targets decide what is in error messages, and names come from users: nothing of it may break a line. */
+function onOneLine(text: string): string {
+  return text.toWellFormed().replace(BIDIRECTIONAL, '').replace(SPACES, ' ').trim();
+}
+
+/** Lengths, in characters, to which the texts of facts are shortened in turn until all lines fit. */
+const LENGTHS = [Number.POSITIVE_INFINITY, 1_000, 500, 250, 120, 60, 30];
+
+/**
+ * The facts, shortened so far that they fit together. Long texts are shortened before short ones, and facts are
+ * left out, the last one first, only when that is not enough.
+ */
+export function factsWithin(
+  facts: readonly Fact[],
+  fit: (facts: readonly Fact[]) => boolean,
+): readonly Fact[] {
+  let within: Fact[] = [];
+  for (const length of LENGTHS) {
+    within = facts.map((each) => ({ ...each, text: shortened(each.text, charactersUpTo(length)) }));
+    if (fit(within)) return within;
+  }
+  while (within.length > 0 && !fit(within)) within.pop();
+  return within;
+}
+
+/**
+ * The facts as lines that fit together.
+ *
+ * @param line the form of a fact. It may count more than the text does, because of escapes
+ */
+export function linesWithin(facts: readonly Fact[], line: (fact: Fact) => string, fits: Fits): string {
+  const text = (some: readonly Fact[]) => some.map(line).join('\n');
+  return text(factsWithin(facts, (some) => fits(text(some))));
+}
+
+/** The form of a fact where texts have no formatting. */
+export function plainLine({ label, text }: Fact): string {
+  return `${label}: ${text}`;
+}
+
+/** Title, facts and link as plain text, for media without formatting. */
+export function plainText({ title, facts, link }: Content): string {
+  return [title, ...facts.map(plainLine), link].join('\n');
+}

@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { inGsm7, septets } from './gsm-7.ts';
+
+test.each([
+  ['what the alphabet has stays', 'Größe: 5 € @ [x] Ñandú_', 'Größe: 5 € @ [x] Ñandu_'],
+  ['letters lose marks that it does not have', 'ŝčřžý Łódź', 'scrzy Lodz'],
+  ['marks of their own are put together first', 'u\u0308', 'ü'],
+  ['typography becomes plain', '“a” – ‘b’…', '"a" - \'b\'...'],
+  ['ligatures are spelled out', 'ﬁn ½', 'fin 1/2'],
+  ['other scripts become question marks', '監視 Ж', '?? ?'],
+  ['an emoji is one question mark', '\u{1F468}\u{1F3FD}\u200D!', '?!'],
+  ['control characters become question marks', 'a\u0000b', 'a?b'],
+])('%s', (_, text, expected) => {
+  expect(inGsm7(text)).toBe(expected);
+});
+
+test('some characters take two septets', () => {
+  expect(septets('a€[b]\n')).toBe(9);
+});
+
+test('any text ends up in the alphabet, and stays as it is the second time', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(0x10_ff_ff), { maxLength: 30 }), (points) => {
+      const text = String.fromCodePoint(...points);
+      const once = inGsm7(text);
+      expect(once).toMatch(/^[@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ -Z¤¡ÄÖÑÜ§¿a-zäöñüà^{}\\[~\]|€]*$/);
+      expect(inGsm7(once)).toBe(once);
+    }),
+  );
+});

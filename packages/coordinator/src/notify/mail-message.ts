@@ -1,0 +1,85 @@
+import { asciiName } from '@svc/shared/resources/texts.ts';
+import { loadNodemailer } from '../outgoing/smtp/nodemailer.ts';
+import { type Content, cssColor } from './content.ts';
+import { escapedMarkup } from './escaping.ts';
+import { charactersUpTo, shortened } from './shortening.ts';
+
+export type MailAddress = {
+  /** '' when there is none. */
+  readonly name: string;
+  readonly address: string;
+};
+
+export type MailHeaders = {
+  readonly from: MailAddress;
+  readonly to: string;
+  /** The same for every attempt, so that a repeat is the same mail. */
+  readonly deliveryId: string;
+  /** Key of the incident whose thread the mail belongs to; null: none. */
+  readonly incident: string | null;
+  /** Subject of the mail that opened the thread; null: this one does. */
+  readonly openingSubject: string | null;
+  /** Epoch ms. */
+  readonly sentAt: number;
+};
+
+/** Characters. Some programs show and compare no more. */
+const SUBJECT = charactersUpTo(200);
+
+/**
+ * Renders a mail: text and HTML, without anything that a program would have to load.
+ *
+ * All mails of an incident refer to one id that no mail has, so that they are a thread whichever of them arrives,
+ * and share a subject, which Gmail asks for (`Re:` does not count: RFC 5256, section 2.1).
+ *
+ * @returns the message of RFC 5322, and the subject for the later mails of its thread
+ */
+export async function renderMail(
+  content: Content,
+  headers: MailHeaders,
+): Promise<{ subject: string; message: Buffer }> {
+  const { from, to, deliveryId, incident, openingSubject, sentAt } = headers;
+  const subject = openingSubject ?? shortened(content.title, SUBJECT);
+  const domain = asciiName(from.address.slice(from.address.lastIndexOf('@') + 1));
+  // A colon has a meaning in an id.
+  const thread = incident === null ? null : `<${incident.replaceAll(':', '.')}.incident@${domain}>`;
+  const { MailComposer } = await loadNodemailer();
+  const message = new MailComposer({
+    from,
+    to: { name: '', address: to },
+    subject: openingSubject === null ? subject : `Re: ${subject}`,
+    messageId: `<${deliveryId}@${domain}>`,
+    ...(thread === null ? {} : { inReplyTo: thread, references: [thread] }),
+    date: new Date(sentAt),
+    // RFC 3834, section 5; the second is Exchange's.
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    text: textOf(content),
+    html: htmlOf(content),
+    textEncoding: 'quoted-printable',
+    baseBoundary: deliveryId,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return { subject, message: await message.compile().build() };
+}
+
+function textOf({ title, facts, link }: Content): string {
+  const lines = facts.map(({ label, text }) => `${label}: ${text}`);
+  return `${title}\n\n${lines.join('\n')}\n\n${link}\n`;
+}
+
+/** Mail programs know no style sheets, only the attribute. */
+function htmlOf({ status, title, facts, link }: Content): string {
+  const rows = facts.map(
+    ({ label, text }) =>
+      `<tr><td style="padding:2px 16px 2px 0;color:#5f6368;vertical-align:top">${escapedMarkup(label)}</td><td style="padding:2px 0">${escapedMarkup(text)}</td></tr>`,
+  );
+  return [
+    '<!doctype html><html><head><meta charset="utf-8"></head>',
+    '<body style="font-family:sans-serif;font-size:15px;color:#202124">',
+    `<h1 style="font-size:18px;color:${cssColor(status)}">${escapedMarkup(title)}</h1>`,
+    `<table style="border-collapse:collapse">${rows.join('')}</table>`,
+    `<p><a href="${escapedMarkup(link)}">${escapedMarkup(link)}</a></p>`,
+    '</body></html>',
+  ].join('\n');
+}

@@ -1,0 +1,56 @@
+/*
+ * Texts within the limits of vendors. A text is cut between graphemes (UAX #29), which are what people see as
+ * characters: neither a surrogate pair nor an emoji of several code points is ever cut in half.
+ */
+
+/** Whether a text is within a limit. A text fits whenever a longer one that begins with it fits. */
+export type Fits = (text: string) => boolean;
+
+/** The form in which a medium gets a text, for limits that count that form. */
+export type Form = (text: string) => string;
+
+const asItIs: Form = (text) => text;
+
+/** At most `limit` characters: code points of the form. */
+export function charactersUpTo(limit: number, form: Form = asItIs): Fits {
+  return (text) => {
+    const formed = form(text);
+    // A code point is one or two UTF-16 code units, so most texts need no counting.
+    if (formed.length <= limit) return true;
+    if (formed.length > 2 * limit) return false;
+    return [...formed].length <= limit;
+  };
+}
+
+/** At most `limit` UTF-16 code units of the form. */
+export function codeUnitsUpTo(limit: number, form: Form = asItIs): Fits {
+  return (text) => form(text).length <= limit;
+}
+
+/** At most `limit` bytes of the form in UTF-8. */
+export function bytesUpTo(limit: number, form: Form = asItIs): Fits {
+  return (text) => Buffer.byteLength(form(text)) <= limit;
+}
+
+const ELLIPSIS = '…';
+const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/**
+ * Shortens a text that does not fit: its longest beginning that fits together with an ellipsis. The answer is
+ * empty when not even the ellipsis fits.
+ */
+export function shortened(text: string, fits: Fits): string {
+  if (fits(text)) return text;
+  const ends: number[] = [];
+  for (const { index, segment } of GRAPHEMES.segment(text)) ends.push(index + segment.length);
+  const begun = (count: number) => `${text.slice(0, ends[count - 1] ?? 0).trimEnd()}${ELLIPSIS}`;
+  let fitting = 0;
+  let tooMany = ends.length + 1;
+  while (tooMany - fitting > 1) {
+    const middle = Math.floor((fitting + tooMany) / 2);
+    if (fits(begun(middle))) fitting = middle;
+    else tooMany = middle;
+  }
+  const result = begun(fitting);
+  return fits(result) ? result : '';
+}

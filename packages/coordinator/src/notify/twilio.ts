@@ -1,0 +1,119 @@
+import type { Secret } from '@svc/shared/secret.ts';
+import { urlOf } from '@svc/shared/setting-schemas.ts';
+import type { SettingsTable } from '@svc/shared/settings.ts';
+import { basicAuthorization } from '@svc/shared/user-info.ts';
+import { VERSION } from '@svc/shared/version.ts';
+import { z } from 'zod';
+import type { HttpPost, PostResult } from '../outgoing/http-post.ts';
+import type { SendResult } from './channel.ts';
+import { jsonOf } from './json-post.ts';
+import { passing, refused } from './judging.ts';
+import { apiUrl, judgedByApi } from './vendor-api.ts';
+
+/* Twilio's Programmable Messaging (twilio.com/docs, read on 2026-11-21). */
+
+/** The settings of all kinds that Twilio delivers. */
+export const TWILIO_SETTINGS = {
+  twilioAccountSid: {
+    name: 'SVC_TWILIO_ACCOUNT_SID',
+    description: 'account at Twilio for sms and messenger_b channels: AC and 32 hexadecimal digits',
+    schema: z
+      .string()
+      .regex(/^AC[0-9a-f]{32}$/, 'must be AC and 32 hexadecimal digits')
+      .optional(),
+  },
+  twilioAuthToken: {
+    name: 'SVC_TWILIO_AUTH_TOKEN',
+    description: 'auth token of that account',
+    schema: z
+      .string()
+      .regex(/^[\u0021-\u007e]+$/, 'must be printable ASCII characters without spaces')
+      .optional(),
+  },
+  twilioBaseUrl: {
+    name: 'SVC_TWILIO_BASE_URL',
+    description: "base URL of Twilio's API",
+    default: 'https://api.twilio.com',
+    schema: urlOf(['https:', 'http:']),
+  },
+} as const satisfies SettingsTable;
+
+export type TwilioAccount = {
+  readonly twilioAccountSid: string;
+  readonly twilioAuthToken: Secret;
+  readonly twilioBaseUrl: string;
+};
+
+/** A messaging service, which chooses the sender itself. */
+const MESSAGING_SERVICE = /^MG[0-9a-f]{32}$/;
+
+/**
+ * Time after which a message that is still on its way is dropped, s. An alert that comes hours later misleads
+ * (Twilio's default is 10 h).
+ */
+const VALIDITY_S = '3600';
+
+export type TwilioMessage = {
+  readonly to: string;
+  /** A sender, or a messaging service. */
+  readonly from: string;
+  /** `Body`, or `ContentSid` with `ContentVariables`. */
+  readonly content: Readonly<Record<string, string>>;
+};
+
+/** Makes one attempt to queue a message at Twilio. It may still fail on its way to the phone. */
+export async function sendByTwilio(
+  message: TwilioMessage,
+  account: TwilioAccount,
+  { post, signal }: { readonly post: HttpPost; readonly signal: AbortSignal },
+): Promise<SendResult> {
+  const { twilioAccountSid: user, twilioAuthToken, twilioBaseUrl } = account;
+  const password = twilioAuthToken.reveal();
+  const authorization = basicAuthorization({ user, password });
+  const result = await post({
+    url: apiUrl(twilioBaseUrl, `/2010-04-01/Accounts/${user}/Messages.json`),
+    headers: [
+      ['authorization', authorization],
+      ['content-type', 'application/x-www-form-urlencoded'],
+      ['user-agent', `svc/${VERSION}`],
+    ],
+    body: formOf(message),
+    secrets: [password, authorization],
+    signal,
+  });
+  return judgedByTwilio(result);
+}
+
+function formOf({ to, from, content }: TwilioMessage): string {
+  const sender = MESSAGING_SERVICE.test(from) ? { MessagingServiceSid: from } : { From: from };
+  return new URLSearchParams({ To: to, ...sender, ...content, ValidityPeriod: VALIDITY_S }).toString();
+}
+
+/**
+ * Codes about the recipient: no valid number, a short code, a region that is not enabled, an opt-out, no
+ * mobile number, a landline, no address of the messaging app.
+ */
+const OF_THE_RECIPIENT: ReadonlySet<number> = new Set([21211, 21265, 21408, 21610, 21614, 21635, 63003]);
+
+/**
+ * Codes about what the operator has set: credentials, an account that is not active, a trial, the sender, a
+ * template or its variables.
+ */
+const OF_THE_OPERATOR: ReadonlySet<number> = new Set([
+  20003, 20005, 20404, 21212, 21603, 21606, 21608, 21655, 21656, 21659, 21660, 21661, 63007, 63028,
+]);
+
+const error = z.object({ code: z.number() });
+
+function judgedByTwilio(result: PostResult): SendResult {
+  return judgedByApi(result, 201, (reply) => {
+    // A server that fails may still say anything.
+    if (reply.statusCode < 400 || reply.statusCode > 499) return null;
+    const code = error.safeParse(jsonOf(reply)).data?.code ?? null;
+    // The request was not processed.
+    if (code === 20429) return passing(reply);
+    if (code !== null && OF_THE_RECIPIENT.has(code)) return refused('permanent-channel', reply);
+    if (code !== null && OF_THE_OPERATOR.has(code)) return passing(reply, { reason: 'operator' });
+    return null;
+  });
+}

@@ -1,0 +1,128 @@
+import { SvcError } from '@svc/shared/errors.ts';
+import { excerptOf, maskSecrets } from '../mask.ts';
+import type { SmtpRelay } from './relay.ts';
+
+/** What the relay refused. */
+export type MailStage = 'connection' | 'login' | 'sender' | 'recipient' | 'message';
+
+/** Why the relay gave no answer. */
+export type MailFailure =
+  | 'unresolved'
+  | 'unreachable'
+  | 'certificate'
+  | 'timeout'
+  | 'aborted'
+  | 'broken'
+  /** Other mails had all connections; the relay was not asked. */
+  | 'no-connection-free'
+  /** The relay said before how much it takes. */
+  | 'too-large'
+  /** The envelope cannot be sent to this relay: it does not know the characters of an address. */
+  | 'invalid-envelope';
+
+export type MailResult =
+  | { readonly kind: 'accepted' }
+  | {
+      readonly kind: 'refused';
+      readonly stage: MailStage;
+      /** Reply code, 400 to 599 (RFC 5321, section 4.2). */
+      readonly code: number;
+      /** Enhanced status code (RFC 3463), such as `5.1.1`; null: the relay gave none. */
+      readonly enhanced: string | null;
+      readonly error: string;
+    }
+  | { readonly kind: 'unanswered'; readonly failure: MailFailure; readonly error: string };
+
+/** The caller ended the sending. */
+export class MailStopped extends SvcError {
+  readonly failure: MailFailure;
+
+  constructor(failure: MailFailure, message: string) {
+    super('mail-stopped', message);
+    this.failure = failure;
+  }
+}
+
+/** Length of an excerpt of the relay's answer in UTF-16 code units. */
+const EXCERPT_LENGTH = 500;
+
+/** What nodemailer and sockets say of a failure. */
+type SmtpError = Error & {
+  readonly code?: string;
+  readonly originalCode?: string;
+  readonly command?: string;
+  readonly response?: string;
+  readonly responseCode?: number;
+};
+
+/** Describes an error without a secret, even when the relay repeats one. */
+export function mailFailure(error: unknown, credentials: SmtpRelay['credentials']): MailResult {
+  if (error instanceof MailStopped) return unanswered(error.failure, error.message);
+  if (!(error instanceof Error)) return unanswered('broken', 'the connection to the relay failed');
+  // Happy eyeballs: several addresses failed, and the first one stands for all.
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return mailFailure(error.errors[0], credentials);
+  const failed: SmtpError = error;
+  return failed.responseCode !== undefined && failed.responseCode >= 400
+    ? refused(failed, failed.responseCode, credentials)
+    : unansweredBy(failed);
+}
+
+function refused(error: SmtpError, code: number, credentials: SmtpRelay['credentials']): MailResult {
+  const response = error.response ?? '';
+  const stage = stageOf(error);
+  const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1] ?? null;
+  const excerpt = excerptOf(maskSecrets(response, secretsOf(credentials)), EXCERPT_LENGTH);
+  return { kind: 'refused', stage, code, enhanced, error: `the relay refused ${WHAT[stage]}: ${excerpt}` };
+}
+
+const WHAT: Readonly<Record<MailStage, string>> = {
+  connection: 'the connection',
+  login: 'the user or the password of SVC_SMTP_URL',
+  sender: 'the sender of SVC_MAIL_FROM',
+  recipient: 'the recipient',
+  message: 'the message',
+};
+
+function stageOf({ code, command }: SmtpError): MailStage {
+  if (code === 'EAUTH') return 'login';
+  if (command === 'MAIL FROM') return 'sender';
+  if (command === 'RCPT TO') return 'recipient';
+  return command === 'DATA' ? 'message' : 'connection';
+}
+
+/** The credentials in the forms in which they cross the connection. */
+function secretsOf(credentials: SmtpRelay['credentials']): string[] {
+  if (credentials === null) return [];
+  const { user, password } = credentials;
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  return [password, base64(password), base64(`\0${user}\0${password}`)];
+}
+
+function unansweredBy(error: SmtpError): MailResult {
+  const { code = '', originalCode = code, command } = error;
+  if (command === 'STARTTLS' && code === 'ETLS' && originalCode === code)
+    return unanswered('certificate', 'the relay did not begin TLS');
+  if (code === 'ETIMEDOUT' && command !== undefined)
+    return unanswered('timeout', 'the relay did not answer in time');
+  if (code === 'EMESSAGE') return unanswered('too-large', 'the mail is larger than the relay takes');
+  if (code === 'EENVELOPE')
+    return unanswered('invalid-envelope', 'the relay takes no address with other than ASCII characters');
+  if (RESOLVING.test(originalCode))
+    return unanswered('unresolved', `cannot resolve the host name of the relay (${originalCode})`);
+  if (CONNECTING.test(originalCode))
+    return unanswered('unreachable', `cannot connect to the relay (${originalCode})`);
+  if (/CERT|SIGNATURE|ISSUER|UNABLE_TO_|SSL|TLS/.test(originalCode))
+    return unanswered('certificate', `the relay's TLS certificate is not trusted (${originalCode})`);
+  return unanswered(
+    'broken',
+    `the connection to the relay failed (${originalCode === '' ? 'unknown error' : originalCode})`,
+  );
+}
+
+const RESOLVING = /^(?:ENOTFOUND|EAI_\w+|ESERVFAIL)$/;
+const CONNECTING = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|ETIMEDOUT)$/;
+
+function unanswered(failure: MailFailure, error: string): MailResult {
+  return { kind: 'unanswered', failure, error };
+}

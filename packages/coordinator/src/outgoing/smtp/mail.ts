@@ -1,0 +1,177 @@
+import type { SecureContext } from 'node:tls';
+import type { Clock } from '@svc/shared/clock.ts';
+import { onAbort } from '@svc/shared/on-abort.ts';
+import { trustedContext } from '@svc/shared/trusted-authorities.ts';
+import { fairly, type Lookups, type Resolve, resolveAsSystem } from '../names.ts';
+import { type MailFailure, type MailResult, MailStopped, mailFailure } from './mail-result.ts';
+import type { SmtpRelay } from './relay.ts';
+import { SmtpSession } from './session.ts';
+
+/** Bound on the name and the connection, ms. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Bound on everything: the wait for a connection, the dialogue, and the answer of the relay, ms. */
+const TOTAL_TIMEOUT_MS = 15_000;
+/** Most connections to the relay. Relays refuse clients that open many. */
+const CONNECTIONS = 5;
+/** Most mails over one connection. Postfix lets at most 100 pass by default. */
+const MAILS_PER_CONNECTION = 100;
+
+export type MailRequest = {
+  readonly relay: SmtpRelay;
+  /** Addresses of the envelope, in ASCII where the relay may be unable to take others. */
+  readonly from: string;
+  readonly to: string;
+  /** The message of RFC 5322. */
+  readonly message: Buffer;
+  readonly signal: AbortSignal;
+};
+
+/** Hands one mail to the relay. It does not retry and never rejects. */
+export type SendMail = (request: MailRequest) => Promise<MailResult>;
+
+export type MailParts = {
+  readonly clock: Clock;
+  readonly resolve?: Resolve;
+  /** How many of the process's threads for names the lookups may take. */
+  readonly lookups?: Lookups;
+  /** PEM certificates of authorities that are trusted in addition to those of this process. */
+  readonly ca?: readonly string[];
+};
+
+/**
+ * Creates a function that sends mails over at most 5 connections. A connection is used again only by a mail
+ * that waits for it: an idle one, which the relay may close, would cost the next alert its first attempt.
+ *
+ * The relay's address is exempt from the guard, because the operator has set it. No proxy is used.
+ */
+export function createSendMail({ clock, resolve = resolveAsSystem, lookups, ca = [] }: MailParts): SendMail {
+  let context: SecureContext | undefined;
+  const secureContext = () => (context ??= trustedContext(ca));
+  const parts = { resolve: fairly(resolve, lookups), secureContext };
+  const connections = new Connections();
+
+  return async (request) => {
+    const stop = new AbortController();
+    const end = (failure: MailFailure, error: string) => stop.abort(new MailStopped(failure, error));
+    let hasPlace = false;
+    const cancelTotal = clock.after(TOTAL_TIMEOUT_MS, () => {
+      if (hasPlace) end('timeout', 'no answer of the relay within 15 s');
+      else end('no-connection-free', 'other mails kept all connections to the relay for 15 s');
+    });
+    const forget = onAbort(request.signal, () => end('aborted', 'svc is stopping'));
+    const dialled = () => {
+      const cancel = clock.after(CONNECT_TIMEOUT_MS, () =>
+        end('timeout', 'no connection to the relay within 5 s'),
+      );
+      return SmtpSession.open(request.relay, parts, stop.signal, cancel).finally(cancel);
+    };
+    try {
+      return await connections.use(request, stop.signal, dialled, () => {
+        hasPlace = true;
+      });
+    } catch (error) {
+      return mailFailure(stop.signal.aborted ? stop.signal.reason : error, request.relay.credentials);
+    } finally {
+      cancelTotal();
+      forget();
+    }
+  };
+}
+
+/** An open connection and the number of mails that went over it. */
+type Used = { readonly session: SmtpSession; readonly relay: SmtpRelay; mails: number };
+
+/** The places for connections. A place is handed on to the mail that has waited longest. */
+class Connections {
+  readonly #waiting = new Set<(used: Used | null) => void>();
+  #taken = 0;
+
+  /** Sends over a connection that another mail leaves, or over a new one. */
+  async use(
+    request: MailRequest,
+    signal: AbortSignal,
+    open: () => Promise<SmtpSession>,
+    onPlace: () => void,
+  ): Promise<MailResult> {
+    let used = await this.#take(signal);
+    onPlace();
+    let left: Used | null = null;
+    try {
+      if (used !== null && used.relay !== request.relay) {
+        used.session.quit();
+        used = null;
+      }
+      if (used !== null && (await isSent(used.session, request, signal))) {
+        left = { ...used, mails: used.mails + 1 };
+        return { kind: 'accepted' };
+      }
+      const session = await open();
+      // From here on a failed session must not be left to others.
+      await sent(session, request, signal);
+      left = { session, relay: request.relay, mails: 1 };
+      return { kind: 'accepted' };
+    } finally {
+      this.#give(left);
+    }
+  }
+
+  async #take(signal: AbortSignal): Promise<Used | null> {
+    if (this.#taken < CONNECTIONS) {
+      this.#taken += 1;
+      return null;
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Used | null>();
+    this.#waiting.add(resolve);
+    const forget = onAbort(signal, () => {
+      if (this.#waiting.delete(resolve)) reject(signal.reason);
+    });
+    try {
+      return await promise;
+    } finally {
+      forget();
+    }
+  }
+
+  #give(left: Used | null): void {
+    const [next] = this.#waiting;
+    const isWanted = next !== undefined && left !== null && left.mails < MAILS_PER_CONNECTION;
+    if (!isWanted) left?.session.quit();
+    if (next === undefined) this.#taken -= 1;
+    else {
+      this.#waiting.delete(next);
+      next(isWanted ? left : null);
+    }
+  }
+}
+
+/** Sends over a new connection. The connection ends when that fails. */
+async function sent(session: SmtpSession, request: MailRequest, signal: AbortSignal): Promise<void> {
+  try {
+    await session.send(request, signal);
+  } catch (error) {
+    session.quit();
+    throw error;
+  }
+}
+
+/**
+ * Sends over a connection that was used before. False: the relay did not want another mail over it, and has not
+ * taken this one.
+ */
+async function isSent(session: SmtpSession, request: MailRequest, signal: AbortSignal): Promise<boolean> {
+  try {
+    await session.send(request, signal);
+    return true;
+  } catch (error) {
+    session.quit();
+    if (signal.aborted || !isEndOfConnection(error)) throw error;
+    return false;
+  }
+}
+
+/** Whether the relay ended the connection before it was given the message. */
+function isEndOfConnection(error: unknown): boolean {
+  if (!(error instanceof Error) || !('command' in error)) return false;
+  const isClosing = 'responseCode' in error && error.responseCode === 421;
+  return error.command === 'API' || (error.command === 'MAIL FROM' && isClosing);
+}

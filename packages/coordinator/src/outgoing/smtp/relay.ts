@@ -1,0 +1,62 @@
+import { credentialsIn } from '@svc/shared/user-info.ts';
+
+/** The SMTP server that takes the operator's mails. */
+export type SmtpRelay = {
+  /** Name or IP literal, without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Whether TLS begins with the connection (`implicit`), with STARTTLS, or never. */
+  readonly tls: 'implicit' | 'starttls' | 'none';
+  /** Null: svc does not log in. */
+  readonly credentials: { readonly user: string; readonly password: string } | null;
+};
+
+/** Ports of RFC 8314. */
+const IMPLICIT_TLS_PORT = 465;
+const SUBMISSION_PORT = 587;
+
+/**
+ * Reads the URL of a relay. TLS is never optional, because an attacker on the way could leave out the offer:
+ * `smtps:` is TLS from the start, `smtp:` is STARTTLS. Only a relay on this machine is spoken to in clear, and
+ * one for which the operator says so with `?starttls=never`.
+ *
+ * @param text `smtp[s]://[user:password@]host[:port][?starttls=required|never]`, with percent-encoding in the
+ *   user and the password
+ * @throws TypeError that does not repeat the text
+ */
+export function parseSmtpRelay(text: string): SmtpRelay {
+  const url = URL.parse(text);
+  if (url === null || !/^smtps?:\/\//i.test(text) || url.hostname === '') {
+    throw new TypeError('must be the URL of an SMTP server: smtp[s]://[user:password@]host[:port]');
+  }
+  if (!['', '/'].includes(url.pathname) || url.hash !== '') {
+    throw new TypeError(
+      'must end after the port or the query: write / ? # @ in a password as %2F %3F %23 %40',
+    );
+  }
+  if (url.port === '0') throw new TypeError('must not name port 0');
+  const credentials = credentialsIn(url);
+  if (credentials !== null && (credentials.user === '' || credentials.password === '')) {
+    throw new TypeError('must have both a user and a password, or neither');
+  }
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const isSecure = url.protocol === 'smtps:';
+  const tls = isSecure ? 'implicit' : startTls(url, host);
+  if (isSecure && url.search !== '')
+    throw new TypeError('must have no query: smtps:// is TLS from the start');
+  const port = url.port === '' ? (isSecure ? IMPLICIT_TLS_PORT : SUBMISSION_PORT) : Number(url.port);
+  return { host, port, tls, credentials };
+}
+
+function startTls({ search, searchParams }: URL, host: string): 'starttls' | 'none' {
+  if (search === '') return isLoopback(host) ? 'none' : 'starttls';
+  const asked = searchParams.get('starttls');
+  if (searchParams.size !== 1 || (asked !== 'required' && asked !== 'never')) {
+    throw new TypeError('can have the query ?starttls=required or ?starttls=never only');
+  }
+  return asked === 'required' ? 'starttls' : 'none';
+}
+
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/i.test(host);
+}

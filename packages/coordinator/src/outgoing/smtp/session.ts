@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { connect, type LookupFunction, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { SvcError } from '@svc/shared/errors.ts';
+import { onAbort } from '@svc/shared/on-abort.ts';
+import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
+import type SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type { Resolve } from '../names.ts';
+import { loadNodemailer } from './nodemailer.ts';
+import type { SmtpRelay } from './relay.ts';
+
+export type SessionParts = {
+  readonly resolve: Resolve;
+  /** Called once for each connection that begins TLS. */
+  readonly secureContext: () => SecureContext;
+};
+
+export type Envelope = { readonly from: string; readonly to: string; readonly message: Buffer };
+
+/** Bound on the answers of a relay that nodemailer keeps, bytes. */
+const MOST_OF_AN_ANSWER = 64 * 1_024;
+/** nodemailer's own time limits, ms. They only catch what the caller's signal misses. */
+const NEVER_LONGER_MS = 20_000;
+
+type Done<T> = (error: Error | null | undefined, value?: T) => void;
+
+/**
+ * One connection to a relay, logged in. All methods reject with the errors of nodemailer (`code`, `command`,
+ * `responseCode`, `response`, `originalCode`), or of the socket while it is dialled.
+ */
+export class SmtpSession {
+  readonly #connection: SMTPConnection;
+  readonly #broken: Promise<never>;
+  readonly #break: (error: Error) => void;
+
+  private constructor(connection: SMTPConnection) {
+    this.#connection = connection;
+    const { promise, reject } = Promise.withResolvers<never>();
+    // Nobody may be waiting when it breaks.
+    promise.catch(() => {});
+    connection.on('error', reject);
+    this.#broken = promise;
+    this.#break = reject;
+  }
+
+  /**
+   * Dials, says hello, begins TLS where that is asked for, and logs in. The signal ends the connection at any
+   * time, also later.
+   *
+   * @param onDialled called when the connection is open
+   */
+  static async open(
+    relay: SmtpRelay,
+    parts: SessionParts,
+    signal: AbortSignal,
+    onDialled: () => void,
+  ): Promise<SmtpSession> {
+    const { SMTPConnection } = await loadNodemailer();
+    const socket = await dial(relay, parts.resolve, signal);
+    onDialled();
+    const session = new SmtpSession(new SMTPConnection({ ...optionsOf(relay, parts), connection: socket }));
+    const forget = onAbort(signal, () => session.destroy());
+    try {
+      await session.#step<void>((done) => session.#connection.connect(done));
+      const { credentials } = relay;
+      if (credentials !== null) {
+        const auth = { user: credentials.user, pass: credentials.password };
+        await session.#step<unknown>((done) => session.#connection.login(auth, done));
+      }
+      return session;
+    } catch (error) {
+      session.destroy();
+      throw error;
+    } finally {
+      forget();
+    }
+  }
+
+  /** Hands one message over. It resolves when the relay has taken it. */
+  async send({ from, to, message }: Envelope, signal: AbortSignal): Promise<void> {
+    const forget = onAbort(signal, () => this.destroy());
+    try {
+      const envelope = { from, to: [to], size: message.length };
+      await this.#step<unknown>((done) => this.#connection.send(envelope, message, done));
+    } finally {
+      forget();
+    }
+  }
+
+  /** Takes leave of the relay. It does not wait for the answer. */
+  quit(): void {
+    this.#connection.quit();
+  }
+
+  /** Closes the connection at once. It may be called twice. */
+  destroy(): void {
+    // nodemailer forgets the step under way without telling it.
+    this.#break(new SvcError('mail-stopped', 'svc closed the connection to the relay'));
+    this.#connection.close();
+  }
+
+  #step<T>(begin: (done: Done<T>) => void): Promise<T> {
+    const step = new Promise<T>((resolve, reject) => {
+      begin((error, value) => {
+        if (error) reject(error);
+        else resolve(value as T);
+      });
+    });
+    return Promise.race([step, this.#broken]);
+  }
+}
+
+function optionsOf({ host, port, tls }: SmtpRelay, { secureContext }: SessionParts) {
+  return {
+    host,
+    port,
+    secure: tls === 'implicit',
+    ...(tls === 'starttls' ? { requireTLS: true } : { ignoreTLS: true }),
+    ...(tls === 'none'
+      ? {}
+      : { tls: { secureContext: secureContext(), checkServerIdentity: checkAlternativeNames } }),
+    connectionTimeout: NEVER_LONGER_MS,
+    greetingTimeout: NEVER_LONGER_MS,
+    socketTimeout: NEVER_LONGER_MS,
+    // A relay that does not close its side would keep the connection.
+    socketCloseTimeout: 0,
+    maxResponseSize: MOST_OF_AN_ANSWER,
+  };
+}
+
+/** Opens the connection. nodemailer would resolve the name itself, past the places that all names share. */
+async function dial({ host, port }: SmtpRelay, resolve: Resolve, signal: AbortSignal): Promise<Socket> {
+  const lookup: LookupFunction = (name, options, callback) => {
+    resolve(name).then(
+      (addresses) => {
+        const [first] = addresses;
+        if (first === undefined) callback(new SvcError('ENOTFOUND', `no address for ${name}`), '');
+        else if (options.all) callback(null, addresses);
+        else callback(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ''),
+    );
+  };
+  const socket = connect({ host, port, lookup, signal });
+  await once(socket, 'connect');
+  return socket;
+}

@@ -1,0 +1,69 @@
+import { stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Clock } from '@svc/shared/clock.ts';
+
+/** Interval at which the sizes are measured, ms. */
+const MEASURE_EVERY_MS = 15_000;
+
+/** Sizes of the database's files, bytes. */
+export type DatabaseSizes = {
+  readonly file: number;
+  /** SQLite's write-ahead log; 0 without one. */
+  readonly journal: number;
+  /** What is left for this user on the file's disk. */
+  readonly free: number;
+};
+
+/**
+ * Measures the database's files now and then, because whoever asks for their sizes cannot wait for a disk. A
+ * measurement that a stalled disk holds up is awaited: there is never a second one beside it.
+ */
+export class FileSizes {
+  readonly #path: string;
+  readonly #clock: Pick<Clock, 'every'>;
+  #sizes: DatabaseSizes | null = null;
+  #measuring: Promise<void> | null = null;
+  #cancel: () => void = () => {};
+
+  /** @param path of the database file */
+  constructor(path: string, clock: Pick<Clock, 'every'>) {
+    this.#path = path;
+    this.#clock = clock;
+  }
+
+  /** The last measured sizes; null before the first measurement. */
+  get sizes(): DatabaseSizes | null {
+    return this.#sizes;
+  }
+
+  start(): void {
+    this.#cancel = this.#clock.every(MEASURE_EVERY_MS, () => void this.measure());
+    void this.measure();
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  /** Resolves when the sizes are known. Where a file cannot be read, the last known sizes stay. */
+  measure(): Promise<void> {
+    this.#measuring ??= this.#measure().finally(() => {
+      this.#measuring = null;
+    });
+    return this.#measuring;
+  }
+
+  async #measure(): Promise<void> {
+    try {
+      const [file, journal, disk] = await Promise.all([
+        stat(this.#path),
+        // The journal is gone after a clean end of the last program.
+        stat(`${this.#path}-wal`).catch(() => ({ size: 0 })),
+        statfs(dirname(this.#path)),
+      ]);
+      this.#sizes = { file: file.size, journal: journal.size, free: disk.bavail * disk.bsize };
+    } catch {
+      // Whoever cannot read the file cannot write it either, and the recorder says so.
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import type { Agent, AgentOptions } from 'node:http';
+import type { SecureContext } from 'node:tls';
+import type { HttpProxy, ProxyFor } from '../proxy/proxy.ts';
+import { trustedContext } from '../trusted-authorities.ts';
+
+type Parts = {
+  /** Authorities beyond Node's, PEM. */
+  readonly ca: readonly string[];
+  readonly proxyFor: ProxyFor | undefined;
+};
+
+/** The connections of exports to one URL: with the authorities and the proxy of the settings, each for one export. */
+export class Connections {
+  readonly #proxyEnv: AgentOptions['proxyEnv'];
+  /** Null: the URL is not one of TLS. Made at the start, because it holds the thread for a while. */
+  readonly #secureContext: SecureContext | null;
+  #agent: Agent | null = null;
+
+  constructor(url: URL, { ca, proxyFor }: Parts) {
+    this.#proxyEnv = proxyEnvOf(proxyFor?.(hostOf(url), portOf(url)));
+    this.#secureContext = url.protocol === 'https:' ? trustedContext(ca) : null;
+  }
+
+  /** The agent that makes the connections. */
+  async agent(): Promise<Agent> {
+    const options = {
+      keepAlive: false,
+      ...(this.#proxyEnv === undefined ? {} : { proxyEnv: this.#proxyEnv }),
+    };
+    if (this.#secureContext === null) {
+      const http = await import('node:http');
+      this.#agent = new http.Agent(options);
+    } else {
+      const https = await import('node:https');
+      this.#agent = new https.Agent({ ...options, secureContext: this.#secureContext });
+    }
+    return this.#agent;
+  }
+
+  /** Ends all connections. The agent can make new ones. */
+  cut(): void {
+    this.#agent?.destroy();
+  }
+}
+
+/** Without the brackets of an IPv6 literal. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === '' ? ({ 'http:': 80 }[protocol] ?? 443) : Number(port);
+}
+
+/** The proxy as Node's agents are given one; undefined: none. */
+function proxyEnvOf(proxy: HttpProxy | undefined): AgentOptions['proxyEnv'] {
+  if (proxy === undefined) return undefined;
+  const url = new URL(`http://${proxy.host.includes(':') ? `[${proxy.host}]` : proxy.host}:${proxy.port}`);
+  const basic = proxy.authorization?.reveal().replace(/^Basic /, '');
+  if (basic !== undefined) {
+    const [user = '', ...password] = Buffer.from(basic, 'base64').toString().split(':');
+    url.username = encodeURIComponent(user);
+    url.password = encodeURIComponent(password.join(':'));
+  }
+  return { HTTP_PROXY: url.href, HTTPS_PROXY: url.href };
+}

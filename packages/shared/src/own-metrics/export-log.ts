@@ -1,0 +1,53 @@
+import { messageOf } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import { MASK } from '../secret.ts';
+import type { OwnExportSettings } from './settings.ts';
+
+const MOST_CHARACTERS = 300;
+
+/** Says once that exports are taken, and then each time that this changes. */
+export class ExportLog {
+  readonly #log: Logger;
+  readonly #secrets: readonly string[];
+  readonly #endpoint: string;
+  #state: 'new' | 'working' | 'failing' = 'new';
+
+  constructor({ url, headers }: OwnExportSettings, log: Logger) {
+    this.#log = log;
+    const { origin, pathname, searchParams } = new URL(url.reveal());
+    this.#endpoint = `${origin}${pathname}`;
+    this.#secrets = [...Object.values(headers.reveal()), ...searchParams.values()].filter(
+      (text) => text !== '',
+    );
+  }
+
+  /** @param error null: the export was taken */
+  ended(error: unknown): void {
+    const before = this.#state;
+    this.#state = error === null ? 'working' : 'failing';
+    if (this.#state === before) return;
+    const endpoint = this.#endpoint;
+    if (error !== null) {
+      this.#log.warn(
+        { endpoint, error: this.masked(reasonOf(error)) },
+        'the own metrics were not exported: svc tries again at the next interval',
+      );
+    } else if (before === 'failing') {
+      this.#log.info({ event: 'recovered', endpoint }, 'the own metrics are exported again');
+    } else {
+      this.#log.info({ endpoint }, 'the own metrics are exported by OTLP');
+    }
+  }
+
+  /** The text without the secrets of the settings, in a bounded length: an endpoint may repeat what it was sent. */
+  masked(text: string): string {
+    const hidden = this.#secrets.reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
+    return hidden.length > MOST_CHARACTERS ? `${hidden.slice(0, MOST_CHARACTERS)}…` : hidden;
+  }
+}
+
+/** An answer of the endpoint is an error with its status as `code`. */
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'number' ? `answered ${code} ${messageOf(error)}` : messageOf(error);
+}

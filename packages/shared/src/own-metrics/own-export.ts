@@ -1,0 +1,55 @@
+import { messageOf } from '../errors.ts';
+import type { Measurement } from '../metrics/measurement.ts';
+import type { OwnExportParts } from './parts.ts';
+import type { Reader } from './reader.ts';
+import type { OwnExportSettings } from './settings.ts';
+
+/**
+ * The export of a process's own metrics by OTLP. It works beside everything else: neither the start nor a slow
+ * endpoint makes anybody wait, and a failed export is logged and forgotten, as counts are cumulative.
+ */
+export class OwnExport {
+  readonly #parts: OwnExportParts;
+  #reader: Promise<Reader | null> = Promise.resolve(null);
+  /** The values of the last export; null: not yet. */
+  #last: readonly Measurement[] | null = null;
+  #stopped: Promise<void> | null = null;
+
+  constructor(parts: OwnExportParts) {
+    this.#parts = parts;
+  }
+
+  /** Starts to export: the first time after one interval. */
+  start(): void {
+    const { settings } = this.#parts;
+    if (settings !== null) this.#reader = this.#load(settings);
+  }
+
+  /**
+   * Exports once more and stops; the values are those of the call. It may be called twice, and the first call
+   * counts.
+   *
+   * @param withinMs time for the last export; then its connection is cut
+   */
+  stop(withinMs: number): Promise<void> {
+    if (this.#stopped === null) {
+      // Parts that stop meanwhile report nothing any more.
+      if (this.#parts.settings !== null) this.#last = this.#parts.measurements();
+      this.#stopped = this.#reader.then((reader) => reader?.stop(withinMs));
+    }
+    return this.#stopped;
+  }
+
+  async #load(settings: OwnExportSettings): Promise<Reader | null> {
+    const { log } = this.#parts;
+    try {
+      // Loaded only here: the modules of OpenTelemetry take some memory, which most processes do not need.
+      const { startReader } = await import('./reader.ts');
+      const measurements = () => this.#last ?? this.#parts.measurements();
+      return startReader(settings, { ...this.#parts, measurements });
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'the own metrics cannot be exported by OTLP');
+      return null;
+    }
+  }
+}

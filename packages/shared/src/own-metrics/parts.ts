@@ -1,0 +1,18 @@
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import type { Measurement } from '../metrics/measurement.ts';
+import type { ProxyFor } from '../proxy/proxy.ts';
+import type { OwnExportSettings } from './settings.ts';
+
+export type OwnExportParts = {
+  /** Null: nothing is exported, and nothing of OpenTelemetry is loaded. */
+  readonly settings: OwnExportSettings | null;
+  /** Attributes of the resource that the process gives; those of the settings go before them. */
+  readonly resource: Readonly<Record<string, string>>;
+  readonly measurements: () => readonly Measurement[];
+  /** Authorities beyond Node's, PEM. */
+  readonly ca: readonly string[];
+  readonly proxyFor: ProxyFor | undefined;
+  readonly clock: Pick<Clock, 'wall' | 'monotonic'>;
+  readonly log: Logger;
+};

@@ -1,0 +1,90 @@
+import { type HrTime, ValueType } from '@opentelemetry/api';
+import type { Resource } from '@opentelemetry/resources';
+import {
+  AggregationTemporality,
+  type DataPoint,
+  DataPointType,
+  type MetricData,
+  type MetricProducer,
+} from '@opentelemetry/sdk-metrics';
+import type { DistributionValues } from '../metrics/distribution.ts';
+import type { Instrument } from '../metrics/instrument.ts';
+import type { Measurement } from '../metrics/measurement.ts';
+import { SCOPE_NAME } from '../otlp/scope.ts';
+import { VERSION } from '../version.ts';
+import { otlpName } from './otlp-name.ts';
+
+export type ProducerParts = {
+  readonly resource: Resource;
+  /** Taken once for each export. */
+  readonly measurements: () => readonly Measurement[];
+  /** Epoch ms. */
+  readonly now: () => number;
+};
+
+/**
+ * What OpenTelemetry's reader asks for the metrics of the process, in place of meters of its SDK: one registry is
+ * behind `/metrics` and OTLP. Sums and histograms are cumulative, from the start that their part had.
+ */
+export function ownMetricsProducer({ resource, measurements, now }: ProducerParts): MetricProducer {
+  return {
+    async collect() {
+      const endTime = hrTime(now());
+      const metrics = measurements().flatMap((measurement) => metricOf(measurement, endTime));
+      const scope = { name: SCOPE_NAME, version: VERSION };
+      return { resourceMetrics: { resource, scopeMetrics: [{ scope, metrics }] }, errors: [] };
+    },
+  };
+}
+
+/** None where it has no point. */
+function metricOf({ instrument, startedAt, points }: Measurement, endTime: HrTime): MetricData[] {
+  const startTime = hrTime(startedAt);
+  const at = <T>(attributes: Readonly<Record<string, string>>, value: T): DataPoint<T> => ({
+    attributes,
+    startTime,
+    endTime,
+    value,
+  });
+  const base = {
+    descriptor: {
+      ...otlpName(instrument),
+      description: instrument.description,
+      valueType: typeOf(instrument),
+    },
+    aggregationTemporality: AggregationTemporality.CUMULATIVE,
+  };
+  const numbers = points.flatMap(({ labels, value }) =>
+    // JSON has no other numbers, and a value that is not known is no point.
+    typeof value === 'number' && Number.isFinite(value) ? [at(labels, value)] : [],
+  );
+  const distributions = points.flatMap(({ labels, value }) =>
+    typeof value === 'number' ? [] : [at(labels, histogramOf(value))],
+  );
+  if (numbers.length + distributions.length === 0) return [];
+  switch (instrument.kind) {
+    case 'counter':
+      return [{ ...base, dataPointType: DataPointType.SUM, isMonotonic: true, dataPoints: numbers }];
+    case 'gauge':
+      return [{ ...base, dataPointType: DataPointType.GAUGE, dataPoints: numbers }];
+    case 'histogram':
+      return [{ ...base, dataPointType: DataPointType.HISTOGRAM, dataPoints: distributions }];
+    default:
+      return instrument.kind satisfies never;
+  }
+}
+
+function histogramOf({ bounds, counts, sum, count }: DistributionValues) {
+  return { buckets: { boundaries: [...bounds], counts: [...counts] }, sum, count };
+}
+
+/** The type of an instrument must not change from export to export, so it does not follow from the value. */
+function typeOf({ kind, unit }: Instrument): ValueType {
+  return kind === 'counter' && unit === null ? ValueType.INT : ValueType.DOUBLE;
+}
+
+/** Seconds and nanoseconds. */
+function hrTime(epochMs: number): HrTime {
+  const seconds = Math.floor(epochMs / 1_000);
+  return [seconds, Math.round((epochMs - seconds * 1_000) * 1_000) * 1_000];
+}

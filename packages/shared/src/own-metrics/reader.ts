@@ -1,0 +1,85 @@
+import { DiagLogLevel, diag } from '@opentelemetry/api';
+import { OTLPMetricExporter as JsonExporter } from '@opentelemetry/exporter-metrics-otlp-http';
+import { OTLPMetricExporter as ProtobufExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
+import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import { messageOf } from '../errors.ts';
+import { ThrottledLog } from '../throttled-log.ts';
+import { VERSION } from '../version.ts';
+import { Connections } from './connections.ts';
+import { ExportLog } from './export-log.ts';
+import type { OwnExportParts } from './parts.ts';
+import { ownMetricsProducer } from './producer.ts';
+import { ReportingExporter } from './reporting-exporter.ts';
+import type { OwnExportSettings } from './settings.ts';
+
+const EXPORTERS = { json: JsonExporter, protobuf: ProtobufExporter };
+
+/** A running export. */
+export type Reader = {
+  /** @param withinMs time for the last export */
+  stop(withinMs: number): Promise<void>;
+};
+
+/** Starts OpenTelemetry's periodic reader over the registry of this process. */
+export function startReader(settings: OwnExportSettings, parts: OwnExportParts): Reader {
+  const exportLog = new ExportLog(settings, parts.log);
+  const connections = new Connections(new URL(settings.url.reveal()), parts);
+  const exporter = new ReportingExporter({
+    exporter: new EXPORTERS[settings.encoding]({
+      url: settings.url.reveal(),
+      headers: { ...settings.headers.reveal() },
+      compression: settings.isCompressed ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
+      timeoutMillis: settings.timeoutMs,
+      // An export that hangs is cut off before the next one: more than one is never under way.
+      concurrencyLimit: 1,
+      httpAgentOptions: () => connections.agent(),
+      userAgent: `svc/${VERSION}`,
+    }),
+    timeoutMs: settings.timeoutMs,
+    cut: () => connections.cut(),
+    onResult: (error) => exportLog.ended(error),
+  });
+  const reader = new PeriodicExportingMetricReader({
+    exporter,
+    exportIntervalMillis: settings.intervalMs,
+    exportTimeoutMillis: settings.timeoutMs,
+  });
+  listenToWarnings(exportLog, parts);
+  reader.setMetricProducer(
+    ownMetricsProducer({
+      resource: resourceFromAttributes({ ...parts.resource, ...Object.fromEntries(settings.resource) }),
+      measurements: parts.measurements,
+      now: () => parts.clock.wall(),
+    }),
+  );
+  return {
+    async stop(withinMs) {
+      try {
+        await reader.shutdown({ timeoutMillis: withinMs });
+      } catch (error) {
+        exportLog.ended(error);
+      }
+      connections.cut();
+      diag.disable();
+    },
+  };
+}
+
+/**
+ * The SDK says only by its process-wide logger that an endpoint rejected points of a request that it took. A process
+ * has one export.
+ */
+function listenToWarnings(exportLog: ExportLog, { log, clock }: OwnExportParts): void {
+  const throttled = new ThrottledLog(log, clock);
+  const ignore = () => {};
+  const warn = (...said: unknown[]) => {
+    const warning = exportLog.masked(said.map(messageOf).join(' '));
+    throttled.warn('the endpoint took an export of own metrics, with a warning', { warning });
+  };
+  diag.setLogger(
+    { error: ignore, warn, info: ignore, debug: ignore, verbose: ignore },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+}

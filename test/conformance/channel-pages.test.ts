@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from 'node:fs';
+import type { StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loopbackSender, sendContext } from '../support/channel-sending.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import type { Case } from './channels/case.ts';
+import { CASES } from './channels/cases.ts';
+import { SHOWN_ALERT } from './channels/shown-alert.ts';
+
+let receiver: Receiver;
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(() => receiver.close());
+
+const pageOf = (kind: string) => new URL(`../../docs/channels/${kind}.md`, import.meta.url);
+const SHOWING = CHANNEL_KINDS.filter(
+  (kind) => kind in CASES && existsSync(pageOf(kind)),
+) as (keyof typeof CASES)[];
+
+describe.each(SHOWING)('the page of %s', showsWhatIsSent);
+
+function showsWhatIsSent<K extends keyof typeof CASES>(kind: K): void {
+  const promised: Case<K> = CASES[kind];
+  const { settings, operator, taken = 200, takenBody } = promised;
+
+  test('shows what is sent', async () => {
+    receiver.answerWith((_request, response) => response.writeHead(taken).end(takenBody));
+    const channel: StoredChannelOf<K> = { kind, settings: new Secret(settings(receiver.url)) };
+    await loopbackSender(operator?.(receiver.url))(channel, SHOWN_ALERT, sendContext());
+    const [request] = await receiver.received(1);
+    const page = readFileSync(pageOf(kind), 'utf8');
+    const sent = request && (promised.shownOf?.(request) ?? request.json);
+    const [, form, shown = ''] =
+      /^## What is sent$[\s\S]*?^```(json|text)\n([\s\S]*?)\n```$/m.exec(page) ?? [];
+    expect(form === 'json' ? JSON.parse(shown) : shown, JSON.stringify(sent, null, 2)).toEqual(sent);
+  });
+}

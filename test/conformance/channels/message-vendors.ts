@@ -1,0 +1,40 @@
+import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
+import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { DISCORD_PATH, Discord } from '../../support/vendors/discord.ts';
+import { GOOGLE_CHAT_PATH, GoogleChat } from '../../support/vendors/google-chat.ts';
+import type { HeldMessage } from '../../support/vendors/held-message.ts';
+import { NTFY_GUARDED_TOPIC, NTFY_TOKEN, Ntfy } from '../../support/vendors/ntfy.ts';
+import { SLACK_PATH, Slack } from '../../support/vendors/slack.ts';
+import { TELEGRAM_CHATS, TELEGRAM_TOKEN, Telegram } from '../../support/vendors/telegram.ts';
+import type { Vendor } from '../../support/vendors/vendor.ts';
+
+/** A vendor that shows messages to people, and the channel that leads to it. */
+export type MessageVendor<K extends ChannelKind> = {
+  create(): Vendor & { readonly messages: readonly HeldMessage[] };
+  settings(url: string): ChannelSettings[K];
+  operator(url: string): OperatorValues;
+};
+
+function webhook(path: string) {
+  return { settings: (url: string) => ({ webhook_url: `${url}${path}` }), operator: () => ({}) };
+}
+
+export type MessageKind = 'messenger_a' | 'chat_a' | 'chat_b' | 'chat_c' | 'push_a';
+
+/** One entry for each kind whose fake tells who is notified by a message. */
+export const MESSAGE_VENDORS: { readonly [K in MessageKind]: MessageVendor<K> } = {
+  messenger_a: {
+    create: () => new Telegram(),
+    settings: () => ({ chat_id: TELEGRAM_CHATS.group }),
+    operator: (url) => ({ telegramBotToken: new Secret(TELEGRAM_TOKEN), telegramBaseUrl: url }),
+  },
+  chat_a: { create: () => new Discord(), ...webhook(DISCORD_PATH) },
+  chat_b: { create: () => new Slack(), ...webhook(SLACK_PATH) },
+  chat_c: { create: () => new GoogleChat(), ...webhook(GOOGLE_CHAT_PATH) },
+  push_a: {
+    create: () => new Ntfy(),
+    settings: () => ({ topic: NTFY_GUARDED_TOPIC, server_url: null, token: NTFY_TOKEN }),
+    operator: (url) => ({ pushABaseUrl: url }),
+  },
+};

@@ -1,0 +1,87 @@
+import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
+import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
+
+/** The side of a vendor on loopback, for the life of an incident on one channel. */
+export type VendorSide<K extends ChannelKind> = {
+  readonly settings: ChannelSettings[K];
+  readonly operator: OperatorValues;
+  /**
+   * What the vendor shows to people at the end. For a service that keeps incidents it is one text for each
+   * incident: `open critical`, `resolved`. For others it is the status that each message tells, in order.
+   */
+  held(): readonly string[];
+  /** Nothing gets through until the outage ends. */
+  goDown(): void;
+  comeBack(): void;
+  /** Takes the next request, and keeps the answer back until the returned function is called. */
+  holdNext(): { readonly taken: Promise<void>; release(): void };
+  close(): Promise<void>;
+};
+
+/** What `held` is after each of the stories. */
+export type Ends = Readonly<Record<Story, readonly string[]>>;
+
+export type Life<K extends ChannelKind> = {
+  readonly start: () => Promise<VendorSide<K>>;
+  readonly ends: Ends;
+};
+
+/** The stories of an incident. Each is told in `lives.test.ts`. */
+export const STORIES = [
+  'error, degraded, recovered',
+  'an escalation from degraded to error',
+  'recovered during an outage of the vendor that began before the incident',
+  'recovered during an outage of the vendor that began within the incident',
+  'ended without a recovery',
+  'killed between the commit and the send',
+  'killed between the send and its record',
+  'two incidents, one after the other',
+  'a test',
+] as const;
+export type Story = (typeof STORIES)[number];
+
+/** The first word of a message's title as a status. */
+export function statusOf(text: string): string {
+  return /^\s*(Error|Degraded|Recovered|Closed|Test)\b/.exec(text)?.[1]?.toLowerCase() ?? text;
+}
+
+/** The ends of a kind that sends one message for each alert to people. */
+export const ENDS_OF_MESSAGES: Ends = {
+  'error, degraded, recovered': ['error', 'degraded', 'recovered'],
+  'an escalation from degraded to error': ['degraded', 'error'],
+  // People are told late of what happened.
+  'recovered during an outage of the vendor that began before the incident': ['error', 'recovered'],
+  'recovered during an outage of the vendor that began within the incident': [
+    'error',
+    'degraded',
+    'recovered',
+  ],
+  'ended without a recovery': ['error'],
+  'killed between the commit and the send': ['error'],
+  'killed between the send and its record': ['error', 'error'],
+  'two incidents, one after the other': ['error', 'recovered', 'error'],
+  'a test': ['test'],
+};
+
+/** The ends of a service that keeps incidents, with its words for their states. */
+export function endsOfIncidents(words: {
+  readonly error: string;
+  readonly degraded: string;
+  /** After degraded, then error. */
+  readonly escalated: string;
+  readonly over: string;
+}): Ends {
+  const { error, escalated, over } = words;
+  return {
+    'error, degraded, recovered': [over],
+    'an escalation from degraded to error': [escalated],
+    // Nothing is open, see `isLeftOut`.
+    'recovered during an outage of the vendor that began before the incident': [],
+    'recovered during an outage of the vendor that began within the incident': [over],
+    'ended without a recovery': [over],
+    'killed between the commit and the send': [error],
+    'killed between the send and its record': [error],
+    'two incidents, one after the other': [over, error],
+    'a test': [over],
+  };
+}

@@ -1,0 +1,138 @@
+import { contentOf, plainText } from '@svc/coordinator/notify/content.ts';
+import type { StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { FULL_ALERT, loopbackSender, PUBLIC_URL, sendContext } from '../support/channel-sending.ts';
+import { serveVendor, type VendorServer } from '../support/vendors/serve.ts';
+import { MESSAGE_VENDORS, type MessageKind, type MessageVendor } from './channels/message-vendors.ts';
+
+/*
+ * What people see of an alert: each kind sends, through the function that production calls, to a fake that
+ * enforces its vendor's rules.
+ */
+
+let server: VendorServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+/** Names with which somebody might notify a room, break out of a text, or hide where a link leads. */
+const HOSTILE = [
+  '@everyone',
+  '@here @channel',
+  '@svc_admin',
+  '<!channel>',
+  '<!here|here>',
+  '<@U012AB3CD>',
+  '<@123456789012345678>',
+  '<@&123456789012345678>',
+  '<#C012AB3CD>',
+  '<users/all>',
+  '<users/123>',
+  '[click](https://evil.example)',
+  '<https://evil.example|click>',
+  '<a href="https://evil.example">click</a>',
+  '<a href="tg://user?id=1">x</a>',
+  '</b></font><img src=x>',
+  '&lt;!channel&gt;',
+  '```\nrm -rf\n```',
+  '**bold** _italic_ ~strike~ `code` ||spoiler||',
+  '> quote',
+  '\\@everyone \\',
+  '"},"topic":"other","x":{"',
+  `\${env.SECRET} {{secret}} %s %n`,
+  '\u202Egnp.exe',
+  'a\u0000b\r\nBcc: x@example.com',
+  '\uD83D',
+] as const;
+
+/** An alert whose every text is as long as it may be. */
+const OVERSIZE = [
+  ['letters', 'x'],
+  ['characters to escape', '<&>'],
+  ['Markdown', '*_`|'],
+  ['quotes', '"\\'],
+  ['emoji of several code points', '\u{1F468}\u200D\u{1F469}\u200D\u{1F467}'],
+  ['letters with marks', 'e\u0301\u0323'],
+] as const;
+
+function filled(unit: string, codePoints: number): string {
+  return [...unit.repeat(codePoints)].slice(0, codePoints).join('');
+}
+
+const GROUP: Alert['group'] = {
+  counts: { error: 90, degraded: 5, recovered: 5 },
+  monitors: Array.from({ length: 100 }, (_, id) => ({
+    id,
+    name: filled(`<@everyone>&*_"`, 256),
+    status: id < 90 ? ('error' as const) : id < 95 ? ('degraded' as const) : ('recovered' as const),
+    errorMessage: filled('*<&"_', 500),
+  })),
+  shared: { host: 'shop.example' },
+};
+
+describe.each(Object.keys(MESSAGE_VENDORS) as MessageKind[])('%s', showsAlerts);
+
+function showsAlerts<K extends MessageKind>(kind: K): void {
+  const entry: MessageVendor<K> = MESSAGE_VENDORS[kind];
+
+  async function shownOf(alert: Alert) {
+    const vendor = entry.create();
+    server = await serveVendor(vendor);
+    const channel: StoredChannelOf<K> = { kind, settings: new Secret(entry.settings(server.url)) };
+    const result = await loopbackSender(entry.operator(server.url))(channel, alert, sendContext());
+    expect(result).toMatchObject({ outcome: 'delivered' });
+    expect(vendor.messages).toHaveLength(1);
+    return vendor.messages[0] ?? { text: '', thread: null, mentions: [] };
+  }
+
+  test.each(['error', 'degraded', 'recovered'] as const)(
+    '%s: title and facts, as people read them',
+    async (status) => {
+      const alert = { ...FULL_ALERT, status, since: FULL_ALERT.at - 600_000, degradedAt: 100 };
+      const { text, mentions } = await shownOf(alert);
+      const content = contentOf(alert, PUBLIC_URL);
+      const lines = plainText(content).split('\n').slice(0, -1);
+      for (const line of lines) expect(text).toContain(line);
+      expect(mentions).toEqual([]);
+    },
+  );
+
+  test.each(HOSTILE)('a monitor that is called %j notifies nobody, and is called so', async (name) => {
+    const alert: Alert = { ...FULL_ALERT, monitor: { ...FULL_ALERT.monitor, name }, errorMessage: name };
+    const { text, mentions } = await shownOf(alert);
+    expect(mentions).toEqual([]);
+    const { title } = contentOf(alert, PUBLIC_URL);
+    const plain = (some: string) => some.replace(/[\u2060`']/g, '');
+    expect(plain(text)).toContain(plain(title));
+  });
+
+  test.each(OVERSIZE)('texts of %s at their longest are shortened', async (_, unit) => {
+    const { text } = await shownOf({
+      ...FULL_ALERT,
+      monitor: {
+        ...FULL_ALERT.monitor,
+        name: filled(unit, 256),
+        url: `https://x.example/${filled(unit, 2_030)}`,
+      },
+      errorMessage: filled(unit, 500).slice(0, 500).toWellFormed(),
+    });
+    expect(text).toContain('Status code: 503');
+    expect(text.isWellFormed()).toBe(true);
+  });
+
+  test('one message for a hundred monitors', async () => {
+    const { text, mentions } = await shownOf({ ...FULL_ALERT, group: GROUP });
+    expect(text).toContain('100 monitors: 90 error, 5 degraded, 5 recovered');
+    expect(mentions).toEqual([]);
+  });
+
+  test('what svc says about itself, and a test', async () => {
+    const notice = { title: 'A channel fails: <!channel> @everyone', lines: ['See its deliveries.'] };
+    expect((await shownOf({ ...FULL_ALERT, notice })).mentions).toEqual([]);
+    await server?.close();
+    expect((await shownOf({ ...FULL_ALERT, test: true })).text).toContain('Test of this channel');
+  });
+}

@@ -1,0 +1,196 @@
+/**
+ * `docs/deployment.md` as a new user follows it: its lines are run on machines of the test's own, and in place of
+ * `systemctl` the units are started by their command, user, variables, file modes and read-only root.
+ */
+import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { startConfined, whyNotConfined } from '../../support/deployed/confined.ts';
+import { buildDist, type Dist } from '../../support/deployed/dist.ts';
+import { LoopbackNetwork, Machine } from '../../support/deployed/machine.ts';
+import { type LoggedProcess, ROOT } from '../../support/process.ts';
+
+const reason = whyNotConfined();
+const isSkipped = reason !== null && process.env.CI !== 'true';
+if (isSkipped)
+  process.stdout.write(`skipped: the deployment of a company on machines of its own: ${reason}\n`);
+
+const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
+const RECEIVER = 'test/support/deployed/receiver-process.ts';
+
+/** The commands below a heading of the page. */
+function commandsUnder(heading: string): string[] {
+  const page = readFileSync(join(ROOT, 'docs/deployment.md'), 'utf8');
+  const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`));
+  if (section === undefined) throw new Error(`the page has no section "${heading}"`);
+  return [...section.matchAll(/^ {4}(\S.*)$/gm)].map(([, line = '']) => line);
+}
+
+/** Everything of the story, which ends with the test. */
+class Company {
+  readonly network: LoopbackNetwork;
+  readonly #dist: Dist;
+  readonly #context: TestContext;
+
+  private constructor(network: LoopbackNetwork, dist: Dist, context: TestContext) {
+    this.network = network;
+    this.#dist = dist;
+    this.#context = context;
+  }
+
+  static async create(context: TestContext): Promise<Company> {
+    const dist = await buildDist();
+    context.onTestFinished(() => dist.remove());
+    const network = await LoopbackNetwork.create();
+    context.onTestFinished(() => network.close());
+    return new Company(network, dist, context);
+  }
+
+  /** A machine that knows the name of the NATS server. */
+  machine(): Machine {
+    const machine = new Machine(this.network, this.#dist.folder);
+    this.#context.onTestFinished(() => machine.remove());
+    writeFileSync(join(machine.root, 'etc/hosts'), '127.0.0.1 localhost nats.example.com\n');
+    return machine;
+  }
+
+  /** Runs the lines of a page. What they have systemd start is started; svc's own services are returned once they are ready. */
+  async follow(machine: Machine, lines: readonly string[]): Promise<LoggedProcess[]> {
+    const services: LoggedProcess[] = [];
+    for (const line of lines) {
+      const [, unit] = /^systemctl enable --now (\S+)$/.exec(line) ?? [];
+      if (unit === undefined) await machine.shell(line);
+      else if (unit === 'svc-nats') await this.#startNats(machine);
+      else services.push(await this.#start(machine.service(`${unit}.service`)));
+    }
+    return services;
+  }
+
+  async #start(service: LoggedProcess): Promise<LoggedProcess> {
+    this.#context.onTestFinished(async () => {
+      await service.end('SIGKILL');
+    });
+    await service.start();
+    return service;
+  }
+
+  async #startNats(machine: Machine): Promise<void> {
+    const child = startConfined(machine.confinementOf('svc-nats.service'));
+    this.#context.onTestFinished(() => void child.kill('SIGKILL'));
+    let said = '';
+    await new Promise<void>((resolve, reject) => {
+      child.stderr?.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+        if (said.includes('Server is ready')) resolve();
+      });
+      child.once('exit', () => reject(new Error(`nats-server has ended:\n${said}`)));
+    });
+  }
+
+  /** A process of the tests in the network of the machines. */
+  async helper(file: string): Promise<void> {
+    const started = await this.network.start(process.execPath, join(ROOT, file));
+    this.#context.onTestFinished(() => started.close());
+  }
+
+  async ask(token: string, method: string, path: string, body?: object): Promise<unknown> {
+    const text = await this.network.run(
+      'curl',
+      ...['--silent', '--show-error', '--fail-with-body', '--request', method],
+      ...['--header', `Authorization: Bearer ${token}`, '--header', 'Content-Type: application/json'],
+      ...(body === undefined ? [] : ['--data', JSON.stringify(body)]),
+      `http://127.0.0.1:8080${path}`,
+    );
+    return JSON.parse(text);
+  }
+
+  async received(): Promise<{ regions: string[] }> {
+    return JSON.parse(await this.network.run('curl', '--silent', 'http://127.0.0.1:4318/received')) as {
+      regions: string[];
+    };
+  }
+}
+
+test.skipIf(isSkipped)('a company runs svc as the page says', { timeout: 300_000 }, async (context) => {
+  const company = await Company.create(context);
+  const startedAt = performance.now();
+  const took = () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+  await company.helper(RECEIVER);
+  const office = company.machine();
+  const [install = [], start = []] = split(
+    commandsUnder("The coordinator's machine"),
+    'systemctl enable --now svc-nats',
+  );
+  await company.follow(office, install);
+  // The receiver of the test is on the machine itself, so it has no TLS.
+  const settings = join(office.root, 'etc/svc/coordinator.env');
+  writeFileSync(
+    settings,
+    'OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318\nOTEL_METRIC_EXPORT_INTERVAL=1000\n',
+  );
+  const [coordinator] = await company.follow(
+    office,
+    start.filter((line) => !line.startsWith('curl')),
+  );
+
+  const [adding = [], onAgents = []] = split(
+    commandsUnder('An agent in each region'),
+    'sh deploy/systemd/install.sh agent',
+  );
+  await company.follow(
+    office,
+    adding.map((line) => line.replace(/--env-file (\S+)/, '--env-file /tmp/$1')),
+  );
+  const agents: LoggedProcess[] = [];
+  for (const region of REGIONS) {
+    const machine = company.machine();
+    mkdirSync(join(machine.root, 'etc/svc'));
+    const name = `agent-${region}.env`;
+    cpSync(join(office.root, 'tmp', name), join(machine.root, 'etc/svc', name));
+    cpSync(join(office.root, 'etc/svc/ca.pem'), join(machine.root, 'etc/svc/ca.pem'));
+    agents.push(
+      ...(await company.follow(
+        machine,
+        onAgents.map((line) => line.replace('hosta-fra', region)),
+      )),
+    );
+  }
+
+  const token = readFileSync(join(office.root, 'var/lib/svc/api-token'), 'utf8').trim();
+  const monitor = {
+    type: 'tcp',
+    name: 'NATS',
+    uri: 'nats.example.com:4222',
+    periodicity: '30s',
+    active: true,
+  };
+  await company.ask(token, 'POST', '/v1/monitors', monitor);
+  const regions = async () => {
+    const { data } = (await company.ask(token, 'GET', '/v1/monitors/1/results')) as {
+      data: { region: string; outcome: string }[];
+    };
+    return [...new Set(data.map(({ region, outcome }) => `${region} ${outcome}`))].sort();
+  };
+  await expect.poll(regions, { timeout: 120_000 }).toEqual(REGIONS.map((region) => `${region} passed`));
+  process.stdout.write(`deployment: a result of each of three regions ${took()} after the first command\n`);
+  await expect
+    .poll(async () => (await company.received()).regions, { timeout: 120_000 })
+    .toEqual([...REGIONS]);
+  process.stdout.write(`deployment: an exported point of each of them after ${took()}\n`);
+
+  const modeOf = (path: string) => (statSync(join(office.root, path)).mode & 0o777).toString(8);
+  expect(modeOf('var/lib/svc/api-token')).toBe('600');
+  expect(modeOf('etc/svc/coordinator-nats.env')).toBe('600');
+  for (const service of [...agents, coordinator]) {
+    expect(await service?.end('SIGTERM')).toBe(0);
+    expect(service?.noise).toEqual([]);
+    expect(service?.lines.filter(({ level }) => level >= 40)).toEqual([]);
+  }
+});
+
+/** The lines before the first that equals `line`, and those from it on. */
+function split(lines: readonly string[], line: string): [string[], string[]] {
+  const at = lines.indexOf(line);
+  if (at === -1) throw new Error(`there is no line "${line}"`);
+  return [lines.slice(0, at), lines.slice(at)];
+}

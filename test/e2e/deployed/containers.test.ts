@@ -1,0 +1,252 @@
+/**
+ * The containers of `deploy/compose` and of `deploy/kubernetes`, from the images of `deploy/container`, started by what
+ * the files say: command, variables, user, mounts and a read-only root. A container engine is not needed.
+ */
+import { execFile, spawnSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv, promisify } from 'node:util';
+import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { parse } from 'yaml';
+import { findNatsServer } from '../../../deploy/local/nats-server.mjs';
+import {
+  type Confinement,
+  type Mount,
+  startConfined,
+  whyNotConfined,
+} from '../../support/deployed/confined.ts';
+import { buildDist, type Dist } from '../../support/deployed/dist.ts';
+import { buildImages, containerfileIn, containerOf, type Image } from '../../support/deployed/image.ts';
+import { type Container, listedObjects, podOf } from '../../support/deployed/kubernetes.ts';
+import { LoopbackNetwork } from '../../support/deployed/machine.ts';
+import { LoggedProcess, ROOT } from '../../support/process.ts';
+
+const run = promisify(execFile);
+const reason = whyNotConfined();
+const isSkipped = reason !== null && process.env.CI !== 'true';
+if (isSkipped) process.stdout.write(`skipped: the containers of compose and Kubernetes: ${reason}\n`);
+
+const USER = { uid: 65_532, gid: 65_532 };
+const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+
+let folder: string;
+let dist: Dist;
+let images: ReadonlyMap<string, Image>;
+
+beforeAll(async () => {
+  if (isSkipped) return;
+  dist = await buildDist();
+  folder = await mkdtemp(join(tmpdir(), 'svc-containers-'));
+  const context = { context: ROOT, dist: dist.folder, out: join(folder, 'images'), node: process.execPath };
+  images = await buildImages({ containerfile: containerfileIn(ROOT), ...context });
+  return async () => {
+    await dist.remove();
+    await rm(folder, { recursive: true });
+  };
+}, 180_000);
+
+/** A container as both kinds of file describe it, with its mounts already as folders of this machine. */
+type Described = {
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly environment: Record<string, string>;
+  readonly mounts: readonly Mount[];
+};
+
+/** Names of this machine under which the containers find each other. */
+async function hostsFile(): Promise<string> {
+  const file = join(folder, 'hosts');
+  await writeFile(file, '127.0.0.1 localhost nats svc-nats\n');
+  return file;
+}
+
+/** The whole service from containers: a monitor is checked from three regions, and every part ends cleanly. */
+async function checkService(context: TestContext, containers: ReadonlyMap<string, Described>) {
+  const network = await LoopbackNetwork.create();
+  context.onTestFinished(() => network.close());
+  const hosts = await hostsFile();
+  const confinementOf = async ({ image, mounts, environment, command }: Described): Promise<Confinement> => {
+    const more = { environment, mounts, temporary: ['/tmp'], networkOf: network.pid, ...USER };
+    return containerOf(
+      await imageOf(image),
+      { ...more, ...(command === undefined ? {} : { command }) },
+      hosts,
+    );
+  };
+  const nats = startConfined(await confinementOf(containers.get('nats') ?? never('nats')));
+  context.onTestFinished(() => void nats.kill('SIGKILL'));
+  nats.stderr?.resume();
+  const services: LoggedProcess[] = [];
+  for (const [name, described] of containers) {
+    if (name === 'nats') continue;
+    // The containers of the test share one network, so each agent has a port of its own.
+    const own = name.startsWith('agent') ? { SVC_AGENT_LISTEN: `127.0.0.1:${8_090 + services.length}` } : {};
+    const environment = { ...described.environment, ...own };
+    const confinement = await confinementOf({ ...described, environment });
+    const service = new LoggedProcess(name, () => startConfined(confinement));
+    context.onTestFinished(async () => {
+      await service.end('SIGKILL');
+    });
+    services.push(service);
+  }
+  await Promise.all(services.map((service) => service.start()));
+
+  const data = containers.get('coordinator')?.mounts.find(({ to }) => to === '/data')?.from ?? '';
+  const token = (await readFile(join(data, 'api-token'), 'utf8')).trim();
+  const ask = async (...args: readonly string[]) =>
+    JSON.parse(
+      await network.run(
+        'curl',
+        ...['--silent', '--show-error', '--fail-with-body', '--header', `Authorization: Bearer ${token}`],
+        ...['--header', 'Content-Type: application/json', ...args],
+      ),
+    );
+  const monitor = {
+    type: 'tcp',
+    name: 'NATS',
+    uri: 'nats:4222',
+    periodicity: '30s',
+    active: true,
+    regions: REGIONS,
+  };
+  await ask('--data', JSON.stringify(monitor), 'http://127.0.0.1:8080/v1/monitors');
+  const outcomes = async () => {
+    const { data } = await ask('http://127.0.0.1:8080/v1/monitors/1/results');
+    const found = (data as { region: string; outcome: string }[]).map(
+      ({ region, outcome }) => `${region} ${outcome}`,
+    );
+    return [...new Set(found)].sort();
+  };
+  await expect.poll(outcomes, { timeout: 120_000 }).toEqual(REGIONS.map((region) => `${region} passed`));
+  for (const service of services.reverse()) {
+    expect(await service.end('SIGTERM')).toBe(0);
+    expect(service.noise).toEqual([]);
+  }
+}
+
+function never(name: string): never {
+  throw new Error(`there is no container ${name}`);
+}
+
+/** An image by its name; that of NATS is a root with the server of this machine. */
+async function imageOf(name: string): Promise<Image> {
+  if (!name.includes('/nats:')) return images.get(name.replace(/^svc-/, '')) ?? never(name);
+  const root = join(folder, 'images', 'nats');
+  await mkdir(join(root, 'usr/local/bin'), { recursive: true });
+  await cp((await findNatsServer()).path, join(root, 'usr/local/bin/nats-server'));
+  // The server of Debian is linked to the C library.
+  const { stdout } = spawnSync('ldd', [join(root, 'usr/local/bin/nats-server')], { encoding: 'utf8' });
+  for (const [library] of stdout.matchAll(/\/\S+/g))
+    await cp(library, join(root, library), { dereference: true });
+  return { root, environment: {}, uid: 0, gid: 0, entrypoint: [], healthcheck: [] };
+}
+
+/** A folder that the user of the containers may write to. */
+async function volume(name: string): Promise<string> {
+  const path = await mkdtemp(join(folder, `${name}-`));
+  await run('chown', ['65532:65532', path]);
+  return path;
+}
+
+async function prepared(kind: 'compose' | 'kubernetes'): Promise<string> {
+  const deploy = join(folder, kind);
+  await cp(join(ROOT, 'deploy'), deploy, { recursive: true });
+  const environment = { ...process.env, SVC_DIST: dist.folder };
+  await run('sh', [join(deploy, kind, 'prepare.sh'), 'nats.example.com'], { env: environment });
+  // Called again, it keeps keys.
+  const keys = join(deploy, kind === 'compose' ? 'compose' : 'kubernetes/service/secrets', 'coordinator.env');
+  const before = await readFile(keys, 'utf8');
+  await run('sh', [join(deploy, kind, 'prepare.sh'), 'nats.example.com'], { env: environment });
+  expect(await readFile(keys, 'utf8')).toBe(before);
+  return join(deploy, kind);
+}
+
+const settingsIn = async (path: string): Promise<Record<string, string>> =>
+  parseEnv(await readFile(path, 'utf8')) as Record<string, string>;
+
+describe.skipIf(isSkipped)('the whole service', { timeout: 300_000 }, () => {
+  test('runs from the compose file', async (context) => {
+    const place = await prepared('compose');
+    type Service = Omit<Described, 'mounts'> & { volumes?: string[]; env_file?: string[] };
+    const { services } = parse(await readFile(join(place, 'compose.yaml'), 'utf8'), { merge: true }) as {
+      services: Record<string, Service>;
+    };
+    const containers = new Map<string, Described>();
+    for (const [name, service] of Object.entries(services)) {
+      const mounts: Mount[] = [];
+      for (const line of service.volumes ?? []) {
+        const [from = '', to = '', mode] = line.split(':');
+        const isNamed = !from.startsWith('.');
+        mounts.push({
+          from: isNamed ? await volume(from) : join(place, from),
+          to,
+          isWritable: mode !== 'ro',
+        });
+      }
+      const files = await Promise.all((service.env_file ?? []).map((file) => settingsIn(join(place, file))));
+      const environment = { ...Object.assign({}, ...files), ...service.environment };
+      // The default of a variable of the file.
+      for (const [key, value] of Object.entries<string>(environment))
+        environment[key] = value.replace(/^\$\{\w+:-(.*)\}$/, '$1');
+      const image = service.image.replace(/^\$\{\w+:-(.*)\}$/, '$1');
+      containers.set(name, { ...service, image, environment, mounts });
+    }
+    await checkService(context, containers);
+  });
+
+  test('runs from the manifests', async (context) => {
+    const place = await prepared('kubernetes');
+    const containers = new Map<string, Described>();
+    for (const object of ['service', 'agents'].flatMap((name) => listedObjects(join(place, name)))) {
+      const pod = podOf(object);
+      const [container] = pod?.containers ?? [];
+      if (pod === null || container === undefined) continue;
+      const name = object.metadata.name.replace(/^svc-/, '');
+      const mounts = await mountsOf(container, pod.volumes, place);
+      const command = container.command && [...container.command, ...(container.args ?? [])];
+      containers.set(name, {
+        image: container.image,
+        ...(command === undefined ? {} : { command }),
+        environment: await variablesOf(container, place),
+        mounts,
+      });
+    }
+    await checkService(context, containers);
+  });
+});
+
+async function variablesOf(
+  { env = [], envFrom = [] }: Container,
+  place: string,
+): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const { secretRef } of envFrom) {
+    const name = secretRef.name.replace(/^svc-/, '');
+    const folder = name === 'coordinator' ? 'service' : 'agents';
+    Object.assign(found, await settingsIn(join(place, folder, 'secrets', `${name}.env`)));
+  }
+  return { ...found, ...Object.fromEntries(env.map(({ name, value }) => [name, value])) };
+}
+
+async function mountsOf(
+  { volumeMounts }: Container,
+  volumes: readonly { readonly name: string }[],
+  place: string,
+): Promise<Mount[]> {
+  const mounts: Mount[] = [];
+  for (const { name, mountPath, subPath } of volumeMounts) {
+    if (mountPath === '/tmp') continue;
+    const isSecret = volumes.some((one) => one.name === name && 'secret' in one);
+    if (!isSecret) {
+      mounts.push({ from: await volume(name), to: mountPath, isWritable: true });
+      continue;
+    }
+    // The group of the pod may read its secrets.
+    const secrets = join(place, 'service/secrets/nats');
+    await run('chgrp', ['-R', '65532', secrets]);
+    await run('chmod', ['-R', 'g+rX', secrets]);
+    mounts.push({ from: subPath === undefined ? secrets : join(secrets, subPath), to: mountPath });
+  }
+  return mounts;
+}

@@ -1,0 +1,146 @@
+/** Every command of docs/operations.md, in its order, against real processes: NATS with TLS, a coordinator, an agent. */
+
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { expect, type TestContext, test } from 'vitest';
+import { findNatsServer } from '../../deploy/local/nats-server.mjs';
+import { type ConfiguredNats, startConfiguredNats } from '../support/configured-nats.ts';
+import { freePort } from '../support/free-port.ts';
+import { openedIn, targetIn } from '../support/opened.ts';
+import { Program, ROOT } from '../support/process.ts';
+import { PageShell, shellBlocks } from '../support/shell-page.ts';
+import { TEST_AUTHORITY, TRUSTED } from '../support/tls/certificates.ts';
+
+const PAGE = join(ROOT, 'docs/operations.md');
+
+/** Starts and stops what the units of the page name, with the settings that their files hold at that moment. */
+class Units {
+  readonly #folder: string;
+  readonly #settings: Record<string, string>;
+  readonly programs = new Map<string, Program>();
+  #nats: ConfiguredNats | null = null;
+
+  constructor(folder: string, settings: Record<string, string>) {
+    this.#folder = folder;
+    this.#settings = settings;
+  }
+
+  async call(action: string, unit: string): Promise<void> {
+    if (action !== 'start') await this.#stop(unit);
+    if (action !== 'stop') await this.#start(unit);
+  }
+
+  async close(): Promise<void> {
+    for (const unit of this.programs.keys()) await this.programs.get(unit)?.end('SIGKILL');
+    await this.#nats?.close();
+  }
+
+  async #stop(unit: string): Promise<void> {
+    expect(await this.programs.get(unit)?.end('SIGTERM'), unit).toBe(0);
+  }
+
+  async #start(unit: string): Promise<void> {
+    if (unit === 'svc-nats') {
+      this.#nats = await startConfiguredNats(join(this.#folder, 'etc/nats/nats.conf'));
+      return;
+    }
+    const [, region] = /^svc-agent@(.+)$/.exec(unit) ?? [];
+    const file = region === undefined ? 'coordinator-nats.env' : `agent-${region}.env`;
+    const part = region === undefined ? 'coordinator' : 'agent';
+    const settings = parseEnv(await readFile(join(this.#folder, 'etc', file), 'utf8'));
+    const more = region === undefined ? this.#settings : { SVC_AGENT_ID: 'one', SVC_DRAIN_MS: '2000' };
+    const program = new Program(`packages/${part}/src/main.ts`, { ...settings, ...more } as Record<
+      string,
+      string
+    >);
+    this.programs.set(unit, program);
+    const joined =
+      region === undefined
+        ? Promise.resolve()
+        : this.programs.get('svc-coordinator')?.line(({ msg }) => msg === 'an agent has connected');
+    await program.start();
+    await joined;
+  }
+}
+
+async function machineIn(context: TestContext) {
+  const opened = openedIn(context);
+  const folder = await mkdtemp(join(tmpdir(), 'svc-operations-'));
+  opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
+  const target = await targetIn(opened);
+  const natsPort = await freePort();
+  const apiPort = await freePort();
+  for (const name of ['etc', 'lib', 'run', 'backup', 'home']) await mkdir(join(folder, name));
+  await writeFile(join(folder, 'etc/nats.pem'), TRUSTED.cert);
+  await writeFile(join(folder, 'etc/nats-key.pem'), TRUSTED.key, { mode: 0o600 });
+  await writeFile(join(folder, 'etc/ca.pem'), TEST_AUTHORITY);
+  const declared = join(folder, 'svc.json');
+  await writeFile(declared, JSON.stringify(declaration(target.url)));
+  const units = new Units(folder, {
+    SVC_DATA_DIR: join(folder, 'lib/svc'),
+    SVC_LISTEN: `127.0.0.1:${apiPort}`,
+    SVC_CONFIG: declared,
+  });
+  opened.push({ close: () => units.close() });
+  const { path: natsServer } = await findNatsServer();
+  const { shell, close } = await PageShell.open(
+    folder,
+    {
+      PATH: `${dirname(natsServer)}:${process.env.PATH ?? ''}`,
+      HOME: join(folder, 'home'),
+      SVC_BASE_URL: `http://127.0.0.1:${apiPort}`,
+      NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
+    },
+    {
+      svc: `#!/bin/sh\nexec '${process.execPath}' -- '${join(ROOT, 'packages/cli/src/main.ts')}' "$@"\n`,
+      systemctl: '#!/bin/sh\naction=$1; shift\nfor unit; do call "$action" "$unit" || exit 1; done\n',
+      // Another machine is this one.
+      scp: `#!/bin/sh\n[ "$1" = "\${2#*:}" ] || cp "$1" "\${2#*:}"\n`,
+    },
+    ([action = '', unit = '']) => units.call(action, unit),
+  );
+  opened.push({ close });
+  const places = [
+    ['/etc/svc', join(folder, 'etc')],
+    ['/var/lib/svc-nats', join(folder, 'lib/nats')],
+    ['/var/lib/svc', join(folder, 'lib/svc')],
+    ['/run/svc-nats', join(folder, 'run')],
+    ['/backup', join(folder, 'backup')],
+    ['nats.example.com:4222', `localhost:${natsPort}`],
+    ['0.0.0.0:4222', `127.0.0.1:${natsPort}`],
+    ['http://127.0.0.1:8080', `http://127.0.0.1:${apiPort}`],
+    ['https://www.example.com/', target.url],
+  ] as const;
+  const here = (block: string): string =>
+    places.reduce((text, [there, place]) => text.replaceAll(there, place), block);
+  return { shell, units, here };
+}
+
+function declaration(url: string): object {
+  const monitor = { name: 'Web', url, periodicity: '30s', active: true, regions: ['hosta-ams'] };
+  return { svc_http_monitor: { web: monitor } };
+}
+
+test('every command of the page does what the page says', { timeout: 400_000 }, async (context) => {
+  const { shell, units, here } = await machineIn(context);
+  const blocks = shellBlocks(await readFile(PAGE, 'utf8'));
+  expect(blocks.length).toBeGreaterThan(12);
+  for (const block of blocks) {
+    const said = await shell.run(here(block)).catch((error: unknown) => {
+      const logs = [...units.programs].map(([unit, program]) => `${unit}:\n${program.lastLines()}`);
+      throw new Error(`${block}\n${String(error)}\n${logs.join('\n')}`, { cause: error });
+    });
+    if (block.includes('svc status')) expect(said).toMatch(/^healthy$/m);
+    if (block.includes('svc region list')) expect(said).toMatch(/^hosta-ams .* 1$/m);
+    if (block.includes('svc check')) expect(said).toContain('passed');
+    if (block.includes('svc doctor')) expect(said).not.toContain('FAILED');
+  }
+});
+
+test('the page shows no command that is not run', async () => {
+  const text = await readFile(PAGE, 'utf8');
+  expect(text.match(/^```(?!sh$).+$/gm) ?? []).toEqual([]);
+  expect(text.match(/^ {4}\S.*/gm) ?? []).toEqual([]);
+});

@@ -1,0 +1,315 @@
+/**
+ * Backup, restore and rotation as an operator does them, with processes: a running service is copied, brought back on
+ * another machine's folder, and gets new keys, and no check and no alert is lost or made up.
+ */
+
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { parseEnv } from 'node:util';
+import type { Region } from '@svc/shared/regions.ts';
+import { beforeEach, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import { startConfiguredNats } from '../support/configured-nats.ts';
+import { freePort } from '../support/free-port.ts';
+import type { HttpTarget } from '../support/http-target.ts';
+import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
+import { Program } from '../support/process.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { type Said, svc } from '../support/svc.ts';
+
+const REGION: Region = 'hosta-ams';
+
+let folder: string;
+let target: HttpTarget;
+let receiver: Receiver;
+let url: string;
+
+beforeEach(async (context) => {
+  const opened = openedIn(context as unknown as TestContext);
+  folder = await mkdtemp(join(tmpdir(), 'svc-recovery-'));
+  opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
+  target = await targetIn(opened);
+  receiver = await receiverIn(opened);
+  url = '';
+});
+
+const place = (name: string): string => join(folder, name);
+const run = (args: string[], more: Record<string, string> = {}): Promise<Said> =>
+  svc(args, { SVC_DATA_DIR: place('data'), SVC_BASE_URL: url, HOME: place('home'), ...more });
+
+async function done(args: string[], more: Record<string, string> = {}): Promise<Said> {
+  const said = await run(args, more);
+  expect(said, args.join(' ')).toMatchObject({ code: 0 });
+  return said;
+}
+
+const settingsIn = async (name: string): Promise<Record<string, string>> =>
+  parseEnv(await readFile(place(name), 'utf8')) as Record<string, string>;
+
+async function started(program: Program): Promise<Program> {
+  onTestFinished(async () => void (await program.end('SIGKILL')));
+  await program.start();
+  return program;
+}
+
+/** A NATS server with the folder's accounts. */
+async function nats(): Promise<void> {
+  const port = await freePort();
+  await done(['region', 'init', '--listen', `127.0.0.1:${port}`, '--env-file', place('coordinator.env')]);
+  const server = await startConfiguredNats(place('data/nats-server/nats.conf'));
+  onTestFinished(() => server.close());
+  await done(['region', 'add', REGION, '--env-file', place('agent.env')]);
+}
+
+async function coordinator(dataDir = 'data', more: Record<string, string> = {}): Promise<Program> {
+  await writeFile(place('svc.json'), JSON.stringify(declared()));
+  const program = await started(
+    new Program('packages/coordinator/src/main.ts', {
+      ...(await settingsIn('coordinator.env')),
+      SVC_DATA_DIR: place(dataDir),
+      SVC_LISTEN: '127.0.0.1:0',
+      SVC_CONFIG: place('svc.json'),
+      SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
+      ...more,
+    }),
+  );
+  url = String(program.lines.find(({ event }) => event === 'ready')?.url);
+  return program;
+}
+
+async function agent(id = 'one'): Promise<Program> {
+  const settings = { ...(await settingsIn('agent.env')), SVC_AGENT_ID: id, SVC_DRAIN_MS: '2000' };
+  return started(new Program('packages/agent/src/main.ts', settings));
+}
+
+function declared(): object {
+  const monitor = (path: string) => ({
+    name: path,
+    url: `${target.url}/${path}`,
+    periodicity: '30s',
+    active: true,
+    retry: 0,
+    regions: [REGION],
+  });
+  return {
+    svc_http_monitor: { up: monitor('up'), down: monitor('down') },
+    svc_notification: {
+      hook: {
+        name: 'hook',
+        provider_type: 'webhook',
+        webhook: { endpoint: receiver.url, headers: [{ key: 'x-secret', value: 'kept-well' }] },
+        monitor_ids: ['up', 'down'].map((name) => `\${svc_http_monitor.${name}.id}`),
+      },
+    },
+  };
+}
+
+function rows<Row>(sql: string, dataDir = 'data'): Row[] {
+  const database = new DatabaseSync(join(place(dataDir), 'svc.db'), { readOnly: true, timeout: 5_000 });
+  try {
+    return database.prepare(sql).all() as Row[];
+  } finally {
+    database.close();
+  }
+}
+
+const statuses = (dataDir = 'data'): Record<string, string> =>
+  Object.fromEntries(
+    rows<{ name: string; status: string }>(
+      'SELECT name, status FROM monitors JOIN monitor_states ON monitor_id = id',
+      dataDir,
+    ).map(({ name, status }) => [name, status]),
+  );
+
+const judged = (dataDir = 'data') =>
+  expect.poll(() => statuses(dataDir), { timeout: 60_000 }).toEqual({ up: 'active', down: 'error' });
+
+const alertsSent = () => new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size;
+
+/** `/down` fails. */
+function answer(): void {
+  target.answerWith(async (response, path) => {
+    response.statusCode = path === '/down' ? 503 : 200;
+    response.end('ok');
+  });
+}
+
+/** A result of a slot later than this has been recorded. */
+async function recordedAfter(instant: number, dataDir = 'data'): Promise<void> {
+  const sql = `SELECT count(*) AS count FROM results WHERE recorded_at > ${instant} AND outcome <> 'not_run'`;
+  await expect
+    .poll(() => rows<{ count: number }>(sql, dataDir)[0]?.count ?? 0, { timeout: 90_000 })
+    .toBeGreaterThanOrEqual(2);
+}
+
+test('a running service is copied and goes on in an empty folder, without a false alert', {
+  timeout: 240_000,
+}, async () => {
+  answer();
+  await nats();
+  const first = await coordinator();
+  await agent();
+  await judged();
+  await receiver.received(1);
+
+  const backup = await done(['backup', place('backup')]);
+  expect(backup.err).toMatch(
+    /complete and checked \(api-token, nats-server\/accounts\.conf, .*secret-key, svc\.db\)/,
+  );
+  expect((await stat(place('backup'))).mode & 0o777).toBe(0o700);
+  for (const name of ['svc.db', 'secret-key', 'api-token'])
+    expect((await stat(place(`backup/${name}`))).mode & 0o777).toBe(0o600);
+  expect(await run(['restore', place('backup')])).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/another coordinator uses|is not empty/),
+  });
+  await first.end('SIGKILL');
+  const lost = rows<{ count: number }>('SELECT count(*) AS count FROM results')[0]?.count;
+
+  const elsewhere = { SVC_DATA_DIR: place('new') };
+  expect(await done(['restore', place('backup')], elsewhere)).toMatchObject({
+    err: expect.stringContaining('restored'),
+  });
+  expect(await run(['restore', place('backup')], elsewhere)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('is not empty'),
+  });
+  const restoredAt = Date.now();
+  await coordinator('new');
+  expect(statuses('new')).toEqual({ up: 'active', down: 'error' });
+  await recordedAfter(restoredAt, 'new');
+  await judged('new');
+  expect(alertsSent()).toBe(1);
+  expect(rows<{ count: number }>('SELECT count(*) AS count FROM results', 'new')[0]?.count).toBeGreaterThan(
+    lost ?? 0,
+  );
+  const status = await run(['status', '--json'], elsewhere);
+  expect(JSON.parse(status.out)).toMatchObject({ healthy: true, system: { leading: true } });
+});
+
+describe('a backup', () => {
+  const openedBackup = async (change: (backup: string) => Promise<void>) => {
+    answer();
+    await nats();
+    const program = await coordinator();
+    await program.end('SIGTERM');
+    await done(['backup', place('backup')]);
+    await change(place('backup'));
+    return run(['restore', place('backup')], { SVC_DATA_DIR: place('new') });
+  };
+
+  test.each([
+    [
+      'a changed byte',
+      async (backup: string) => {
+        await writeFile(
+          join(backup, 'svc.db'),
+          (await readFile(join(backup, 'svc.db'))).fill(1, 5_000, 5_100),
+        );
+      },
+      'svc.db was changed or cut',
+    ],
+    [
+      'a place beside it',
+      async (backup: string) => {
+        const path = join(backup, 'manifest.json');
+        await writeFile(path, (await readFile(path, 'utf8')).replace('"api-token"', '"../api-token"'));
+      },
+      'no complete backup',
+    ],
+    ['no manifest', async (backup: string) => rm(join(backup, 'manifest.json')), 'no complete backup'],
+    ['no key', async (backup: string) => rm(join(backup, 'secret-key')), 'secret-key was changed or cut'],
+  ] as const)('with %s is not restored', async (_what, change, message) => {
+    expect(await openedBackup(change)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+    expect((await readdir(place('new')).catch(() => [])).filter((name) => name === 'svc.db')).toEqual([]);
+  });
+
+  test('with the key of another database is not made, and one without keys asks for it', async () => {
+    answer();
+    await nats();
+    const program = await coordinator();
+    await program.end('SIGTERM');
+    const key = await readFile(place('data/secret-key'), 'utf8');
+    await chmod(place('data/secret-key'), 0o600);
+    await writeFile(place('data/secret-key'), `${Buffer.alloc(32, 1).toString('base64')}\n`);
+    expect(await run(['backup', place('backup')])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('the secret key is not the one'),
+    });
+    expect((await readdir(folder)).filter((name) => name.startsWith('backup'))).toEqual([]);
+    await writeFile(place('data/secret-key'), key);
+    expect((await done(['backup', place('backup'), '--without-keys'])).err).toContain('keep that elsewhere');
+    expect(await readdir(place('backup'))).not.toContain('secret-key');
+    const restored = await done(['restore', place('backup')], { SVC_DATA_DIR: place('new') });
+    expect(restored.err).toContain('it has no secret key');
+    await writeFile(place('new/secret-key'), key, { mode: 0o600 });
+    await coordinator('new');
+  });
+
+  test('that was cut short is begun again, and takes the place of nothing', async () => {
+    answer();
+    await nats();
+    const program = await coordinator();
+    await program.end('SIGTERM');
+    await done(['backup', place('backup')]);
+    await mkdir(place('new/nats-server'), { recursive: true });
+    await cp(place('backup/svc.db'), place('new/svc.db.restoring'));
+    await cp(place('backup/secret-key'), place('new/secret-key'));
+    await cp(place('backup/nats-server/system.nk'), place('new/nats-server/system.nk'));
+    await done(['restore', place('backup')], { SVC_DATA_DIR: place('new') });
+    expect(await run(['backup', place('backup')])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('the file exists'),
+    });
+    await coordinator('new');
+  });
+});
+
+test('the token, the keys of NATS and the secret key are replaced, and no check and no alert is lost', {
+  timeout: 240_000,
+}, async () => {
+  answer();
+  await nats();
+  let running = await coordinator();
+  const old = await agent('old');
+  await judged();
+  await receiver.received(1);
+
+  // The operator's token: both are valid until the former line goes.
+  const former = (await readFile(place('data/api-token'), 'utf8')).trim();
+  await done(['token', 'rotate']);
+  expect((await run(['token', 'rotate'])).err).toContain('still has a former token');
+  const [next = ''] = (await readFile(place('data/api-token'), 'utf8')).split('\n');
+  const works = async (token: string) => (await run(['status'], { SVC_API_TOKEN: token })).code;
+  await expect.poll(() => works(next)).toBe(0);
+  expect(await works(former)).toBe(0);
+  await done(['token', 'rotate', '--finish']);
+  await expect.poll(() => works(former)).toBe(1);
+
+  // The key of the region: the agent of the former key works until the one of the new key is there.
+  await done(['region', 'rotate', REGION, '--env-file', place('agent.env'), '--force']);
+  const fresh = await agent('new');
+  expect(await old.end('SIGTERM')).toBe(0);
+  await done(['region', 'rotate', REGION, '--finish']);
+
+  // The keys of the coordinator and of its secrets, in one restart.
+  await done(['region', 'rotate', 'coordinator', '--env-file', place('coordinator.env'), '--force']);
+  await done(['secret-key', 'rotate']);
+  const rotatedAt = Date.now();
+  expect(await running.end('SIGTERM')).toBe(0);
+  running = await coordinator();
+  await done(['region', 'rotate', 'coordinator', '--finish']);
+  expect(await readdir(place('data'))).not.toContain('secret-key-previous');
+
+  await recordedAfter(rotatedAt);
+  await judged();
+  expect(alertsSent()).toBe(1);
+  const missed = rows<{ outcome: string }>(`SELECT outcome FROM results WHERE outcome = 'not_run'`);
+  expect(missed).toEqual([]);
+  // What the new secret key sealed is opened: the channel's header goes out with the next alert.
+  target.answerWith((response) => void response.end('ok'));
+  const alerts = await receiver.received(2);
+  expect(alerts[1]).toMatchObject({ headers: { 'x-secret': 'kept-well' }, json: { status: 'recovered' } });
+  expect(await fresh.end('SIGTERM')).toBe(0);
+});

@@ -1,0 +1,176 @@
+/** Each panel's query answers on a real Prometheus that has scraped a running service. */
+import { readFileSync } from 'node:fs';
+import type { Region } from '@svc/shared/regions.ts';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Dashboard } from '../../deploy/monitoring/generate/dashboard.ts';
+import { monitoringFiles } from '../../deploy/monitoring/generate/files.ts';
+import { MONITORS_DASHBOARD } from '../../deploy/monitoring/generate/monitors-dashboard.ts';
+import { SERVICE_DASHBOARD } from '../../deploy/monitoring/generate/service-dashboard.ts';
+import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+import { prometheusPrograms, startPrometheus } from '../support/prometheus.ts';
+import { findProgram } from '../support/real-dns-server.ts';
+import { startVictoriaMetrics } from '../support/victoria-metrics.ts';
+
+const PROGRAMS = prometheusPrograms('the queries of the dashboards are not asked');
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par'];
+const FOLDER = new URL('../../deploy/monitoring/', import.meta.url);
+
+/** The queries of all panels, with values in place of Grafana's variables. */
+function queriesOf({ rows }: Dashboard): [panel: string, query: string][] {
+  return rows.flatMap(({ panels }) =>
+    panels.flatMap(({ title, queries }) =>
+      queries.map(({ expr }): [string, string] => [
+        title,
+        expr.replaceAll('$__rate_interval', '1m').replaceAll(/\$(region|monitor)\b/g, '.*'),
+      ]),
+    ),
+  );
+}
+
+/** A monitor that fails and is told of, in two regions. */
+async function busyService(opened: Opened, more: { otlp_endpoint?: string }) {
+  const web = await targetIn(opened);
+  const hook = await receiverIn(opened);
+  const service = await serviceIn(opened, {
+    regions: REGIONS,
+    agentsListen: true,
+    declared: {
+      svc_http_monitor: {
+        web: {
+          name: 'Web',
+          url: web.url,
+          periodicity: '30s',
+          retry: 0,
+          active: true,
+          regions: REGIONS,
+          ...more,
+        },
+      },
+      svc_tcp_monitor: {
+        up: { name: 'Up', uri: `127.0.0.1:${web.port}`, periodicity: '30s', active: true, regions: REGIONS },
+      },
+      svc_notification: {
+        hook: {
+          provider_type: 'webhook',
+          webhook: { endpoint: hook.url },
+          monitor_ids: [`\${svc_http_monitor.web.id}`],
+        },
+      },
+    },
+  });
+  await service.changed('Web', 'active');
+  web.answerWith((response) => response.writeHead(500).end());
+  await hook.received(1);
+  return service;
+}
+
+test.skipIf(PROGRAMS === null)(
+  'every query of the service dashboard answers, with a number',
+  { timeout: 120_000 },
+  async (context) => {
+    const opened = openedIn(context);
+    const prometheus = await startPrometheus(PROGRAMS?.prometheus ?? '');
+    opened.push({ close: () => prometheus.stop() });
+    const service = await busyService(opened, {});
+    const agents = REGIONS.map((region) => `http://127.0.0.1:${service.agent(region).healthPort}`);
+    await prometheus.scrape([service.url, ...agents]);
+    const [channel] = service.query<{ id: number }>('SELECT id FROM notifications');
+    // A rate has a value from the second scrape on, a percentile from the first event between two.
+    const unanswered = async () => {
+      await service.request('POST', `/v1/notifications/${channel?.id}/test`);
+      const asked = queriesOf(SERVICE_DASHBOARD).map(async ([panel, query]) => {
+        const samples = await prometheus.query(query);
+        return samples.some(({ value }) => Number.isFinite(value)) ? [] : [`${panel}: ${query}`];
+      });
+      return (await Promise.all(asked)).flat();
+    };
+    await expect.poll(unanswered, { interval: 1_000, timeout: 90_000 }).toEqual([]);
+  },
+);
+
+const victoria = findProgram('victoria-metrics');
+if (victoria === null) {
+  console.warn('SKIPPED: victoria-metrics is not installed; the dashboard of monitors is asked there');
+}
+
+test.skipIf(victoria === null)(
+  'every query of the dashboard of monitors answers where the metrics are exported to',
+  { timeout: 120_000 },
+  async (context) => {
+    const opened = openedIn(context);
+    const database = await startVictoriaMetrics(victoria ?? '');
+    opened.push({ close: () => database.stop() });
+    if (!(await database.takesOtlp())) {
+      console.warn('SKIPPED: victoria-metrics is older than 1.92 and does not take OTLP');
+      context.skip();
+    }
+    const service = await busyService(opened, { otlp_endpoint: database.endpoint });
+    for (const [panel, query] of queriesOf(MONITORS_DASHBOARD)) {
+      // The target has no certificate.
+      if (panel === 'Certificates') await database.query(query);
+      else await service.until(async () => (await database.query(query)).length > 0);
+    }
+  },
+);
+
+test('CI asks the queries', () => {
+  expect(process.env.CI === 'true' && PROGRAMS === null).toBe(false);
+});
+
+/** What Grafana (10.2 and newer) reads of a dashboard, and refuses or shows as empty where it is missing. */
+const grid = z.strictObject({
+  x: z.number().int().min(0).max(23),
+  y: z.number().int().min(0),
+  w: z.number().int().min(1).max(24),
+  h: z.number().int().min(1),
+});
+const panelModel = z.looseObject({
+  id: z.number().int().positive(),
+  type: z.enum(['row', 'timeseries', 'stat', 'table']),
+  title: z.string().min(1),
+  gridPos: grid,
+  description: z.string().endsWith('.').optional(),
+  targets: z
+    .array(
+      z.looseObject({
+        refId: z.string().regex(/^[A-Z]$/),
+        expr: z.string().min(1),
+        legendFormat: z.string(),
+        datasource: z.strictObject({ type: z.literal('prometheus'), uid: z.string() }),
+      }),
+    )
+    .optional(),
+});
+const dashboardModel = z.looseObject({
+  uid: z.string().regex(/^[a-z-]{1,40}$/),
+  title: z.string().min(1),
+  schemaVersion: z.number().int().min(38),
+  time: z.strictObject({ from: z.string(), to: z.string() }),
+  templating: z.strictObject({ list: z.array(z.looseObject({ name: z.string(), type: z.string() })) }),
+  panels: z.array(panelModel).min(5),
+});
+
+describe.each([...monitoringFiles()])('%s', (path, text) => {
+  test('is what is generated: otherwise run `npm run docs`', () => {
+    expect(readFileSync(new URL(path, FOLDER), 'utf8')).toBe(text);
+  });
+
+  test.runIf(path.endsWith('.json'))('is a dashboard as Grafana reads it', () => {
+    const { panels, templating } = dashboardModel.parse(JSON.parse(text));
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const taken = new Set<string>();
+    for (const { gridPos: at } of panels) {
+      expect(at.x + at.w).toBeLessThanOrEqual(24);
+      for (let x = at.x; x < at.x + at.w; x += 1) {
+        for (let y = at.y; y < at.y + at.h; y += 1) {
+          expect(taken.has(`${x} ${y}`), `two panels lie at ${x} ${y}`).toBe(false);
+          taken.add(`${x} ${y}`);
+        }
+      }
+    }
+    const variables = new Set(templating.list.map(({ name }) => name));
+    for (const [, name = ''] of text.matchAll(/\$\{?([a-z]+)\b/g)) expect(variables).toContain(name);
+    for (const { type, targets } of panels) expect(targets === undefined).toBe(type === 'row');
+  });
+});

@@ -1,0 +1,182 @@
+/** `svc doctor` beside real servers: what is right, and each thing that can be wrong. */
+
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { resultsStream } from '@svc/shared/messages/subjects.ts';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { natsAccounts } from '../support/nats-accounts.ts';
+import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
+import { openedIn, serviceIn } from '../support/opened.ts';
+import { svc } from '../support/svc.ts';
+import { EXPIRED, TEST_AUTHORITY, TRUSTED } from '../support/tls/certificates.ts';
+
+const accounts = natsAccounts(['hosta-ams', 'hosta-fra']);
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-doctor-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+});
+
+type Found = { check: string; level: string; what: string; todo: string };
+
+async function doctor(role: string, environment: Record<string, string>, ...args: string[]) {
+  const { code, out, err } = await svc(['doctor', role, '--json', ...args], {
+    SVC_DATA_DIR: folder,
+    ...environment,
+  });
+  expect(out, err).not.toBe('');
+  const { findings } = JSON.parse(out) as { findings: Found[] };
+  return {
+    code,
+    of: (check: string) => findings.filter((finding) => finding.check === check),
+    failed: findings.filter(({ level }) => level === 'failed').map(({ what }) => what),
+  };
+}
+
+async function server(configuration: string): Promise<NatsServer> {
+  const started = await startNatsServer(configuration);
+  onTestFinished(() => started.dispose());
+  return started;
+}
+
+const AGENT = { SVC_REGION: 'hosta-ams', SVC_CONCURRENCY: '100' };
+
+test('an agent of a running service is found well, and nothing is disturbed', async (context) => {
+  const service = await serviceIn(openedIn(context), {
+    regions: ['hosta-ams'],
+    accounts,
+    declared: {},
+  });
+  await service.until(() => service.agent('hosta-ams').metrics.batchesSent >= 0);
+  const agent = { ...AGENT, SVC_NATS_URL: service.nats.url, SVC_NATS_NKEY: accounts.seedOf('hosta-ams') };
+  const { code, of, failed } = await doctor('agent', agent);
+  expect({ code, failed }).toEqual({ code: 0, failed: [] });
+  expect(of('nats').map(({ level }) => level)).not.toContain('warning');
+  expect(of('nats').map(({ what }) => what)).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^connected to nats:\/\/127\.0\.0\.1:\d+, version 2\./),
+      'the key may report results of hosta-ams, and their stream answers',
+      'the key may send heartbeats',
+      'the key is refused what is not of hosta-ams',
+    ]),
+  );
+  expect(service.warnings).toEqual([]);
+  expect(service.query('SELECT * FROM results')).toEqual([]);
+  expect(resultsStream('hosta-ams')).toBe('SVC_RESULTS_hosta-ams');
+
+  const asCoordinator = { SVC_NATS_URL: service.nats.url, SVC_NATS_NKEY: accounts.seedOf('coordinator') };
+  expect((await doctor('coordinator', asCoordinator)).failed).toEqual([]);
+});
+
+test('keys of others, too many rights, and no server are told apart', async () => {
+  const { url } = await server(accounts.configuration);
+  const at = (seed: string) => doctor('agent', { ...AGENT, SVC_NATS_URL: url, SVC_NATS_NKEY: seed });
+  expect((await at(accounts.seedOf('hosta-fra'))).failed).toEqual(
+    expect.arrayContaining([
+      'the key may not report results of hosta-ams',
+      'the key may not take jobs of hosta-ams',
+      'the key may not send heartbeats of hosta-ams',
+    ]),
+  );
+  expect((await at(natsAccounts([]).seedOf('coordinator'))).failed).toEqual([
+    expect.stringContaining('does not know this key'),
+  ]);
+  expect((await at(accounts.seedOf('coordinator'))).of('nats')).toContainEqual(
+    expect.objectContaining({ level: 'warning', todo: expect.stringContaining('svc region add') }),
+  );
+  const { failed } = await doctor('coordinator', {
+    SVC_NATS_URL: url,
+    SVC_NATS_NKEY: accounts.seedOf('hosta-ams'),
+  });
+  expect(failed).toEqual(expect.arrayContaining([expect.stringContaining('the key may not hear agents')]));
+  const gone = await startNatsServer();
+  await gone.dispose();
+  const { code, failed: unreached } = await doctor('agent', { ...AGENT, SVC_NATS_URL: gone.url });
+  expect({ code, unreached }).toEqual({ code: 1, unreached: [expect.stringContaining('cannot connect to')] });
+});
+
+test('certificates of NATS are tried: chain, name and expiry', async () => {
+  const tls = async ({ cert, key }: { cert: string; key: string }) => {
+    await writeFile(join(folder, 'cert.pem'), cert);
+    await writeFile(join(folder, 'key.pem'), key);
+    const { port } = await server(`tls { cert_file: "${folder}/cert.pem", key_file: "${folder}/key.pem" }`);
+    return `tls://localhost:${port}`;
+  };
+  await writeFile(join(folder, 'ca.pem'), TEST_AUTHORITY);
+  const good = await tls(TRUSTED);
+  const trusting = { ...AGENT, SVC_NATS_CA: join(folder, 'ca.pem') };
+  expect((await doctor('agent', { ...trusting, SVC_NATS_URL: good })).of('tls')).toEqual([
+    expect.objectContaining({
+      level: 'ok',
+      what: expect.stringMatching(/localhost:\d+ is valid until 2120/),
+    }),
+  ]);
+  expect((await doctor('agent', { ...AGENT, SVC_NATS_URL: good })).failed).toEqual([
+    expect.stringMatching(/cannot connect to tls:.*(?:issuer|verify)/),
+  ]);
+  const { failed } = await doctor('agent', { ...trusting, SVC_NATS_URL: await tls(EXPIRED) });
+  expect(failed).toEqual(expect.arrayContaining([expect.stringContaining('has expired on 2020-02-01')]));
+});
+
+test('settings, modes of files, the disk, names and the clock are looked at', async () => {
+  const bad = await doctor('agent', { SVC_REGION: 'nowhere', SVC_NATS_URL: 'nats://127.0.0.1:1' });
+  expect(bad.of('settings')).toEqual([
+    expect.objectContaining({ level: 'failed', what: expect.stringContaining('SVC_REGION') }),
+  ]);
+
+  const clock = createServer((_request, response) => {
+    response.setHeader('date', new Date(Date.now() + 60_000).toUTCString());
+    response.end();
+  });
+  clock.listen(0, '127.0.0.1');
+  await once(clock, 'listening');
+  onTestFinished(async () => {
+    clock.closeAllConnections();
+    clock.close();
+    await once(clock, 'close');
+  });
+  const from = `http://127.0.0.1:${(clock.address() as AddressInfo).port}`;
+  const { url } = await server('');
+  const env = join(folder, 'coordinator.env');
+  await writeFile(env, `SVC_NATS_URL=${url}\n`);
+  await chmod(env, 0o644);
+  const found = await doctor(
+    'coordinator',
+    { SVC_NATS_URL: 'nats://127.0.0.1:1' },
+    '--env-file',
+    env,
+    '--clock-from',
+    from,
+  );
+  expect(found.of('files')).toEqual([expect.objectContaining({ level: 'failed', todo: `chmod 600 ${env}` })]);
+  expect(found.of('disk').map(({ what }) => what)).toEqual([
+    expect.stringContaining('MiB left'),
+    expect.stringMatching(/a durable write takes [\d.]+ ms/),
+  ]);
+  expect(found.of('clock')).toEqual([
+    expect.objectContaining({ level: 'failed', what: expect.stringMatching(/is (?:59|60) s off/) }),
+  ]);
+  const names = await doctor('agent', {
+    ...AGENT,
+    SVC_NATS_URL: 'tls://nats.invalid:4222',
+    SVC_DNS_SERVERS: '127.0.0.1:9',
+  });
+  expect(names.of('dns').map(({ level }) => level)).toEqual(['failed', 'failed']);
+});
+
+test('without --json it is a table, and the role must be said', async () => {
+  const { url } = await server('');
+  const { code, out } = await svc(['doctor', 'agent'], { ...AGENT, SVC_NATS_URL: url });
+  expect(code).toBe(0);
+  expect(out).toMatch(/^process +ok +Node\.js v/);
+  expect(out).toMatch(/nats +warning +the key may also listen to jobs of hosta-arn/);
+  expect(await svc(['doctor'], {})).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('say what runs here'),
+  });
+});

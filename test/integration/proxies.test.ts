@@ -1,0 +1,235 @@
+/** The API behind the proxies of `deploy/proxy`, with the real programs as far as they are installed (`.ci/run` does). */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type OutgoingHttpHeaders, request as plainRequest } from 'node:http';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { guardProcess } from '../../deploy/local/guard.ts';
+import { type RunningApi, startApi } from '../support/api.ts';
+import { freePort } from '../support/free-port.ts';
+import { findProgram } from '../support/real-dns-server.ts';
+import { TRUSTED } from '../support/tls/certificates.ts';
+
+const FILES = new URL('../../deploy/proxy/', import.meta.url);
+
+type Proxy = { readonly port: number; readonly plainPort: number | null; stop(): Promise<void> };
+
+async function started(
+  program: string,
+  args: readonly string[],
+  port: number,
+  environment: NodeJS.ProcessEnv,
+) {
+  const child = spawn(program, args, { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+  if (child.pid !== undefined) child.once('exit', guardProcess(child.pid));
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  const ended = once(child, 'exit').then(() => {
+    throw new Error(`${program} has ended:\n${said}`);
+  });
+  await Promise.race([untilListening(port), ended]);
+  ended.catch(() => {}); // It ends when the test stops it.
+  return () => end(child);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}
+
+async function untilListening(port: number): Promise<void> {
+  const answers = async () => expect((await ask({ port, path: '/healthz' })).status).toBe(200);
+  await vi.waitFor(answers, { timeout: 30_000 });
+}
+
+/** Replaces what the file names on the machine of an operator; each of it must be there. */
+function adapted(file: string, places: Record<string, string>): string {
+  let adapted = file;
+  for (const [from, to] of Object.entries(places)) {
+    expect(adapted).toContain(from);
+    adapted = adapted.replaceAll(from, to);
+  }
+  return adapted;
+}
+
+async function startNginx(program: string, folder: string, upstream: string): Promise<Proxy> {
+  const [port, plainPort] = [await freePort(), await freePort()];
+  const site = adapted(await readFile(new URL('nginx.conf', FILES), 'utf8'), {
+    'server 127.0.0.1:8080;': `server ${upstream};`,
+    'listen [::]:80;': '',
+    'listen 80;': `listen 127.0.0.1:${plainPort};`,
+    'listen [::]:443 ssl http2;': '',
+    'listen 443 ssl http2;': `listen 127.0.0.1:${port} ssl http2;`,
+    '/etc/svc/tls/': `${folder}/`,
+  });
+  await writeFile(join(folder, 'server.pem'), TRUSTED.cert);
+  await writeFile(join(folder, 'server-key.pem'), TRUSTED.key);
+  await writeFile(join(folder, 'svc.conf'), site);
+  const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  await writeFile(
+    join(folder, 'main.conf'),
+    `user root; daemon off; pid ${folder}/pid; error_log stderr; worker_processes 1; events {}
+     http { access_log off; ${folders.join(' ')} include svc.conf; }`,
+  );
+  const stop = await started(
+    program,
+    ['-p', folder, '-e', 'stderr', '-c', join(folder, 'main.conf')],
+    port,
+    {},
+  );
+  return { port, plainPort, stop };
+}
+
+async function startCaddy(program: string, folder: string, upstream: string): Promise<Proxy> {
+  const port = await freePort();
+  // The site as it is; the options keep it from the ports, the interface and the store of authorities of this machine.
+  const site = new URL('Caddyfile', FILES).pathname;
+  await writeFile(
+    join(folder, 'main'),
+    `{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n\tlocal_certs\n}\nimport ${site}\n`,
+  );
+  const stop = await started(
+    program,
+    ['run', '--adapter', 'caddyfile', '--config', join(folder, 'main')],
+    port,
+    {
+      HOME: folder,
+      XDG_DATA_HOME: folder,
+      XDG_CONFIG_HOME: folder,
+      SVC_DOMAIN: `https://localhost:${port}`,
+      SVC_UPSTREAM: upstream,
+    },
+  );
+  return { port, plainPort: null, stop };
+}
+
+type Question = {
+  readonly port: number;
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string;
+  /** Address that the question comes from. */
+  readonly from?: string;
+};
+
+async function ask({ port, path, method = 'GET', headers = {}, body, from = '127.0.0.1' }: Question) {
+  const sent = request({
+    host: '127.0.0.1',
+    servername: 'localhost',
+    port,
+    path,
+    method,
+    headers: { host: `localhost:${port}`, ...headers },
+    localAddress: from,
+    rejectUnauthorized: false,
+    agent: false,
+  });
+  sent.end(body);
+  const [answer] = await once(sent, 'response');
+  return { status: answer.statusCode as number, headers: answer.headers, text: await text(answer) };
+}
+
+describe.each([
+  ['nginx', startNginx],
+  ['caddy', startCaddy],
+] as const)('behind %s', (name, start) => {
+  const program = findProgram(name);
+  const isSkipped = program === null && process.env.CI !== 'true';
+  if (isSkipped) process.stdout.write(`skipped: the API behind ${name}, which is not installed\n`);
+
+  let folder: string;
+  let api: RunningApi;
+  let proxy: Proxy;
+
+  beforeAll(async () => {
+    if (isSkipped) return;
+    folder = await mkdtemp(join(tmpdir(), `svc-${name}-`));
+    await mkdir(join(folder, 'logs'));
+    api = await startApi({ publicUrl: 'https://svc.example.com', trustedProxies: ['127.0.0.1'] });
+    proxy = await start(program ?? name, folder, new URL(api.url).host);
+  });
+  afterAll(async () => {
+    await proxy?.stop();
+    await api?.dispose();
+    if (folder !== undefined) await rm(folder, { recursive: true });
+  });
+
+  const call = (question: Omit<Question, 'port'>) =>
+    ask({
+      ...question,
+      port: proxy.port,
+      headers: {
+        authorization: `Bearer ${api.operator}`,
+        'content-type': 'application/json',
+        ...question.headers,
+      },
+    });
+
+  test.skipIf(isSkipped)('the API answers, and browsers are told to stay with TLS', async () => {
+    const { status, headers } = await call({ path: '/v1/monitors' });
+    expect(status).toBe(200);
+    expect(headers['strict-transport-security']).toBe('max-age=31536000');
+    expect(headers['x-request-id']).toBeDefined();
+  });
+
+  test.skipIf(isSkipped)(
+    'the audit trail has the address of the client, whatever the client says of itself',
+    async () => {
+      for (const headers of [{}, { 'x-forwarded-for': '203.0.113.9' }]) {
+        const body = JSON.stringify({ name: 'a', scope: 'read' });
+        const created = await call({ path: '/v1/tokens', method: 'POST', headers, body, from: '127.0.0.2' });
+        expect(created.status).toBe(201);
+        const { id } = JSON.parse(created.text);
+        const { text } = await call({ path: `/v1/audit?object=tokens/${id}` });
+        expect(JSON.parse(text)).toMatchObject({ data: [{ action: 'create', peer: '127.0.0.2' }] });
+      }
+    },
+  );
+
+  test.skipIf(isSkipped)('the API itself says what is too large', async () => {
+    const body = JSON.stringify({ name: 'a'.repeat(1_100_000) });
+    const { status, headers, text } = await call({ path: '/v1/tokens', method: 'POST', body });
+    expect(status).toBe(413);
+    expect(headers['content-type']).toContain('application/problem+json');
+    expect(JSON.parse(text)).toMatchObject({ type: 'urn:svc:problem:too-large' });
+  });
+
+  test.skipIf(isSkipped || name === 'caddy')('far larger bodies do not reach the API', async () => {
+    const { status, headers } = await call({
+      path: '/v1/tokens',
+      method: 'POST',
+      body: ' '.repeat(3_000_000),
+    });
+    expect(status).toBe(413);
+    expect(headers['content-type']).not.toContain('problem');
+  });
+
+  test.skipIf(isSkipped)('answers are compressed for who asks for it', async () => {
+    const { headers } = await call({ path: '/v1/openapi.json', headers: { 'accept-encoding': 'gzip' } });
+    expect(headers['content-encoding']).toBe('gzip');
+  });
+
+  test.skipIf(isSkipped || name === 'caddy')('plain HTTP is sent to HTTPS', async () => {
+    const sent = plainRequest({
+      host: '127.0.0.1',
+      port: proxy.plainPort,
+      path: '/v1/monitors',
+      agent: false,
+    }).end();
+    const [answer] = await once(sent, 'response');
+    answer.resume();
+    await once(answer, 'end');
+    expect([answer.statusCode, answer.headers.location]).toEqual([308, 'https://127.0.0.1/v1/monitors']);
+  });
+});

@@ -1,0 +1,267 @@
+/** `svc region` with a real NATS server that is configured, reloaded and asked by it. */
+
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv, promisify } from 'node:util';
+import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { NatsTrial } from '@svc/shared/nats-trial.ts';
+import { REGIONS } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { connect, nkeyAuthenticator } from 'nats';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { startConfiguredNats } from '../support/configured-nats.ts';
+import { freePort } from '../support/free-port.ts';
+import { ROOT } from '../support/process.ts';
+import { type Said, svc } from '../support/svc.ts';
+
+const run = promisify(execFile);
+
+let folder: string;
+let listen: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-region-'));
+  listen = `127.0.0.1:${await freePort()}`;
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+});
+
+const region = (...args: string[]): Promise<Said> => svc(['region', ...args, '--nats-dir', folder], {});
+const file = (name: string): string => join(folder, name);
+const seedIn = (text: string): string => String(parseEnv(text).SVC_NATS_NKEY);
+
+/** A server with the folder's configuration, which `region init` has written. */
+async function serverIn(): Promise<void> {
+  const server = await startConfiguredNats(file('nats.conf'));
+  onTestFinished(() => server.close());
+}
+
+async function stateOf(seed: string): Promise<'accepted' | string> {
+  const parts = { url: `nats://${listen}`, name: 'test', inboxPrefix: '_INBOX_hosta-ams' };
+  try {
+    const trial = await NatsTrial.open({ ...parts, nkeySeed: new Secret(seed) });
+    const own = await trial.mayPublish(agentsSubject('hosta-ams'));
+    const other = await trial.mayPublish(resultsSubject('hosta-fra'));
+    await trial.close();
+    return `accepted, own ${own}, other ${other}`;
+  } catch (error) {
+    return String((error as { code?: string }).code);
+  }
+}
+
+const OF_AMS = 'accepted, own true, other false';
+
+/** Stays connected with the key until the server ends that. */
+async function connected(seed: string) {
+  const connection = await connect({
+    servers: listen,
+    authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
+    reconnect: false,
+  });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+test('as a program of its own, it writes the settings and what the server, another user, may read', async () => {
+  const program = (...args: string[]) =>
+    run(process.execPath, [
+      '--',
+      join(ROOT, 'packages/cli/src/main.ts'),
+      'region',
+      ...args,
+      '--nats-dir',
+      folder,
+    ]);
+  // Node takes some options for its own wherever they stand, among them --env-file.
+  await program('init', '--listen', listen, '--env-file', file('coordinator.env'));
+  await program('add', 'hosta-ams', '--env-file', file('agent.env'));
+  const modeOf = async (name: string) => ((await stat(file(name))).mode & 0o777).toString(8);
+  expect(await Promise.all(['nats.conf', 'accounts.conf'].map(modeOf))).toEqual(['644', '644']);
+  const secret = ['coordinator.env', 'agent.env', 'coordinator.nk', 'agent-hosta-ams.nk', 'regions.json'];
+  expect(await Promise.all(secret.map(modeOf))).toEqual(secret.map(() => '600'));
+});
+
+test('a region is added, its key replaced without a gap, and removed', async () => {
+  const init = await region('init', '--listen', listen);
+  expect(init).toMatchObject({ code: 0, err: expect.stringContaining('nats-server -c') });
+  expect(parseEnv(init.out)).toEqual({
+    SVC_NATS_URL: `nats://${listen}`,
+    SVC_NATS_NKEY: expect.stringMatching(/^SU/),
+  });
+  await serverIn();
+
+  const added = await region('add', 'hosta-ams', '--env-file', file('agent.env'));
+  expect(added).toMatchObject({ code: 0, out: '', err: expect.stringMatching(/reloaded the server \d+/) });
+  expect((await stat(file('agent.env'))).mode & 0o777).toBe(0o600);
+  const text = await readFile(file('agent.env'), 'utf8');
+  expect(parseEnv(text)).toMatchObject({ SVC_NATS_URL: `nats://${listen}`, SVC_REGION: 'hosta-ams' });
+  const first = seedIn(text);
+  expect(await stateOf(first)).toBe(OF_AMS);
+  const coordinator = seedIn(init.out);
+  expect(await stateOf(coordinator)).toMatch(/^accepted/);
+
+  const rotated = await region('rotate', 'hosta-ams');
+  expect(rotated).toMatchObject({ code: 0, err: expect.stringContaining('--finish') });
+  const second = seedIn(rotated.out);
+  expect(second).not.toBe(first);
+  expect([await stateOf(first), await stateOf(second)]).toEqual([OF_AMS, OF_AMS]);
+  expect(await region('rotate', 'hosta-ams')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('still has a former key'),
+  });
+
+  const agent = await connected(first);
+  expect(await region('rotate', 'hosta-ams', '--finish')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('1 connections still use the former key'),
+  });
+  const listed = await region('list');
+  expect(listed.out).toMatch(/hosta-ams .* 0 .*\(1 connections\)/);
+  await agent.close();
+  expect(await region('rotate', 'hosta-ams', '--finish')).toMatchObject({ code: 0 });
+  await expect.poll(() => stateOf(first)).toBe('nats-refused');
+  expect(await stateOf(second)).toBe(OF_AMS);
+
+  const cutOff = (await connected(second)).closed();
+  expect(await region('remove', 'hosta-ams')).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('reloaded'),
+  });
+  await cutOff;
+  await expect.poll(() => stateOf(second)).toBe('nats-refused');
+  expect(await readdir(folder)).not.toContain('agent-hosta-ams.nk');
+  expect(await stateOf(coordinator)).toMatch(/^accepted/);
+});
+
+test('a key that got out is refused at once, and so is that of the coordinator when its turn comes', async () => {
+  const { out } = await region('init', '--listen', listen);
+  const { out: agent } = await region('add', 'hosta-ams');
+  await serverIn();
+  const now = await region('rotate', 'hosta-ams', '--now');
+  await expect.poll(() => stateOf(seedIn(agent))).toBe('nats-refused');
+  expect(await stateOf(seedIn(now.out))).toBe(OF_AMS);
+  const rotated = await region('rotate', 'coordinator');
+  expect(await stateOf(seedIn(out))).toMatch(/^accepted/);
+  expect(await region('rotate', 'coordinator', '--finish')).toMatchObject({ code: 0 });
+  await expect.poll(() => stateOf(seedIn(out))).toBe('nats-refused');
+  expect(await stateOf(seedIn(rotated.out))).toMatch(/^accepted/);
+});
+
+test('the stream takes results of a region that was added while the server runs', async () => {
+  const { out } = await region('init', '--listen', listen);
+  await serverIn();
+  const connection = await connected(seedIn(out));
+  const { streams } = await connection.jetstreamManager();
+  await streams.add({ name: 'results', subjects: [resultsSubject('hosta-ams')] });
+  const { out: agent } = await region('add', 'hosta-ams');
+  const parts = { url: `nats://${listen}`, name: 'test', inboxPrefix: '_INBOX_hosta-ams' };
+  const trial = await NatsTrial.open({ ...parts, nkeySeed: new Secret(seedIn(agent)) });
+  onTestFinished(() => trial.close());
+  expect(await trial.streamAnswer(resultsSubject('hosta-ams'))).toBe('reached');
+  expect((await streams.info('results')).state.messages).toBe(0);
+});
+
+test('without an init the first region begins with a server on loopback', async () => {
+  const { code, out, err } = await region('add', 'hosta-ams', 'hosta-fra');
+  expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('a server on loopback') });
+  expect(out.match(/^SVC_NATS_NKEY=SU/gm)).toHaveLength(3);
+  expect(await readFile(file('nats.conf'), 'utf8')).toContain('listen: "127.0.0.1:4222"');
+  const again = await region('add', 'hosta-ams');
+  expect(again).toMatchObject({ code: 0, err: expect.stringContaining('hosta-ams is there already') });
+  expect(out).toContain(again.out);
+});
+
+test('what an earlier version made stays valid', async () => {
+  const { out } = await region('add', 'hosta-ams');
+  await rm(file('regions.json'));
+  await rm(file('accounts.conf'));
+  const { out: coordinator } = await region('init', '--listen', listen);
+  expect(out).toContain(seedIn(coordinator));
+  expect(seedIn((await region('add', 'hosta-ams')).out)).toBe(seedIn(out.split('an agent')[1] ?? ''));
+});
+
+describe('nothing is lost', () => {
+  test('when a command is killed between two files', async () => {
+    const { out: before } = await region('init', '--listen', listen);
+    const args = ['packages/cli/src/main.ts', 'region', 'add', ...REGIONS, '--nats-dir', folder];
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
+    const ended = once(child, 'exit');
+    await once(child.stderr, 'data');
+    child.kill('SIGKILL');
+    await ended;
+    const kept = new Map<string, string>();
+    for (const name of await readdir(folder))
+      if (/^agent-.*\.nk$/.test(name)) kept.set(name, await readFile(file(name), 'utf8'));
+    expect(kept.size).toBeGreaterThan(0);
+
+    expect(await region('add', ...REGIONS)).toMatchObject({ code: 0 });
+    for (const [name, seed] of kept) expect(await readFile(file(name), 'utf8')).toBe(seed);
+    expect(seedIn((await region('init', '--listen', listen)).out)).toBe(seedIn(before));
+    const parts = JSON.parse((await region('list', '--json')).out) as { data: unknown[] };
+    expect(parts.data).toHaveLength(2 + REGIONS.length);
+    await serverIn();
+  });
+
+  test('when a rotation is cut short after the new key: agents go on with the former one', async () => {
+    const { out } = await region('add', 'hosta-ams');
+    await region('init', '--listen', listen);
+    const state = await readFile(file('regions.json'), 'utf8');
+    const rotated = await region('rotate', 'hosta-ams');
+    await writeFile(file('regions.json'), state);
+    expect(seedIn((await region('add', 'hosta-ams')).out)).toBe(seedIn(rotated.out));
+    await serverIn();
+    expect(await stateOf(seedIn(out.split('an agent')[1] ?? ''))).toBe(OF_AMS);
+    expect(await stateOf(seedIn(rotated.out))).toBe(OF_AMS);
+  });
+
+  test('when the server would refuse the configuration', async () => {
+    await region('init', '--listen', listen);
+    await writeFile(file('nats.conf'), `${await readFile(file('nats.conf'), 'utf8')}\nno_such_option: 1\n`);
+    const before = await readFile(file('accounts.conf'), 'utf8');
+    const { code, err } = await region('add', 'hosta-ams');
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringMatching(/nats-server refuses .*no_such_option/),
+    });
+    expect(await readFile(file('accounts.conf'), 'utf8')).toBe(before);
+  });
+});
+
+test('a cluster has a configuration for each server, and one file of accounts', async () => {
+  const routes = '127.0.0.1:6221,127.0.0.1:6222';
+  for (const [name, port] of [
+    ['a', 6221],
+    ['b', 6222],
+  ] as const) {
+    const options = ['--cluster', 'svc', '--server-name', name, '--cluster-listen', `127.0.0.1:${port}`];
+    expect(await region('init', '--listen', listen, ...options, '--cluster-routes', routes)).toMatchObject({
+      code: 0,
+    });
+  }
+  expect((await readdir(folder)).filter((name) => name.endsWith('.conf')).sort()).toEqual([
+    'accounts.conf',
+    'nats-a.conf',
+    'nats-b.conf',
+  ]);
+  expect((await region('add', 'hosta-ams')).err.match(/no server with nats-[ab]\.conf runs/g)).toHaveLength(
+    2,
+  );
+});
+
+test.each([
+  [['init', '--listen', '0.0.0.0:4222'], '--cert and --key are required to listen on 0.0.0.0:4222'],
+  [['init', '--listen', '0.0.0.0:4222', '--cert', 'a', '--key', 'b'], '--url is required'],
+  [['init', '--cert', 'a'], '--cert and --key belong together'],
+  [['init', '--listen', '4222'], '--listen must be host:port'],
+  [['init', '--cluster-listen', '127.0.0.1:1'], '--cluster is missing'],
+  [['add'], 'the region is missing'],
+  [['add', 'hosta-amd'], 'hosta-amd is not a region: did you mean hosta-ams?'],
+  [['add', 'hosta-ams', 'hosta-fra', '--env-file', 'a'], 'the settings of one region'],
+  [['rotate', 'hosta-ams'], 'call "region init"'],
+  [['remove', 'hosta-ams'], 'call "region init"'],
+  [['frobnicate'], 'the action is missing'],
+])('%j is refused', async (args, message) => {
+  expect(await region(...args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
+});

@@ -1,0 +1,60 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { startApi } from '../support/api.ts';
+import { svc } from '../support/svc.ts';
+
+async function api(more: Parameters<typeof startApi>[0] = {}) {
+  const started = await startApi(more);
+  onTestFinished(() => started.dispose());
+  return { ...started, asOperator: { SVC_BASE_URL: started.url, SVC_API_TOKEN: started.operator } };
+}
+
+const ERROR = {
+  message: 'a region that monitors declare has lost its last agent',
+  detail: 'region=hosta-fra',
+  count: 2,
+  firstAt: Date.parse('2026-11-22T10:00:00Z'),
+  lastAt: Date.parse('2026-11-22T11:00:00Z'),
+};
+
+test('what does not work is shown with what to do, and decides the exit code', async () => {
+  const { asOperator } = await api({
+    readiness: () => ({ nats: false, database: true }),
+    recentErrors: () => [ERROR],
+  });
+  const { code, out, err } = await svc(['status'], asOperator);
+  expect(code).toBe(1);
+  expect(out).toMatch(/Coordinator .* DOES NOT LEAD, nats FAILS, database works/);
+  expect(out).toMatch(/nats does not work +look at the NATS server/);
+  expect(out).toMatch(/hosta-ams is muted: it sends more than is read +find out who has its key/);
+  expect(out).toMatch(
+    /2026-11-22 11:00:00 +2 × +a region that monitors declare has lost .* \(region=hosta-fra\)/,
+  );
+  expect(err).toMatch(/^svc: \d findings: nats does not work; /);
+});
+
+test('as JSON it is one document', async () => {
+  const { asOperator } = await api();
+  const { out } = await svc(['status', '--json'], asOperator);
+  expect(JSON.parse(out)).toMatchObject({
+    healthy: false,
+    findings: expect.any(Array),
+    system: { leading: false },
+  });
+});
+
+test('only the operator is shown errors of the log', async () => {
+  const { url, reader, asOperator } = await api({ recentErrors: () => [ERROR] });
+  const shown = async (environment: Record<string, string>) => (await svc(['status'], environment)).out;
+  expect(await shown(asOperator)).toContain('region=hosta-fra');
+  expect(await shown({ SVC_BASE_URL: url, SVC_API_TOKEN: reader })).not.toContain('region=hosta-fra');
+});
+
+test('a coordinator that does not answer is told', async () => {
+  const started = await startApi();
+  await started.dispose();
+  const { code, err } = await svc(['status'], {
+    SVC_BASE_URL: started.url,
+    SVC_API_TOKEN: 'token-of-nobody',
+  });
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(started.url) });
+});

@@ -1,0 +1,28 @@
+/** A receiver of OTLP on port 4318 of a network of the test's own. `GET /received` tells which regions sent points. */
+import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import { decodeOtlp } from '../otlp-receiver.ts';
+
+const regions = new Set<string>();
+
+createServer(async (request, response) => {
+  if (request.method === 'GET') {
+    response.end(JSON.stringify({ regions: [...regions].sort() }));
+    return;
+  }
+  const body = await buffer(request);
+  const plain = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
+  const message = decodeOtlp(plain, request.headers['content-type'] ?? '');
+  const points = message.resourceMetrics
+    .flatMap(({ scopeMetrics }) => scopeMetrics)
+    .flatMap(({ metrics }) => metrics)
+    .flatMap(({ sum, gauge, histogram, exponentialHistogram }) =>
+      [sum, gauge, histogram, exponentialHistogram].flatMap((kind) => kind?.dataPoints ?? []),
+    );
+  for (const { attributes } of points) {
+    const region = attributes.find(({ key }) => key === 'svc.region')?.value.stringValue;
+    if (region !== undefined) regions.add(region);
+  }
+  response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+}).listen(4318, '127.0.0.1', () => process.stdout.write('ready\n'));

@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { guardProcess } from '../../deploy/local/guard.ts';
+import { freePort } from './free-port.ts';
+import { findProgram } from './real-dns-server.ts';
+
+/** Interval between two questions while a state is awaited, ms. */
+const ASK_EVERY_MS = 100;
+
+export type Alert = {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly state: 'pending' | 'firing';
+};
+export type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number };
+
+export type Prometheus = {
+  /** Scrapes `/metrics` at these base URLs from now on, in place of those before. */
+  scrape(urls: readonly string[]): Promise<void>;
+  /** The answer to a query of PromQL at this moment. */
+  query(text: string): Promise<Sample[]>;
+  /** The alerts that are pending or fire at this moment. */
+  alerts(): Promise<Alert[]>;
+  /** Resolves when it is so; asked again and again, bounded by the time-out of the test. */
+  until(isSo: () => Promise<boolean>): Promise<void>;
+  /** Resolves when the alert fires. */
+  fires(alert: string): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** Programs of Debian's package, or null with a line that says what is not tested then. */
+export function prometheusPrograms(what: string): { prometheus: string; promtool: string } | null {
+  const [prometheus, promtool] = [findProgram('prometheus'), findProgram('promtool')];
+  if (prometheus !== null && promtool !== null) return { prometheus, promtool };
+  console.warn(`SKIPPED: prometheus and promtool are not installed (Debian: prometheus); ${what}`);
+  return null;
+}
+
+/**
+ * A Prometheus of its own on a free loopback port, which scrapes and evaluates every second.
+ *
+ * @param rules text of a file of rules; '': none
+ */
+export async function startPrometheus(program: string, rules = ''): Promise<Prometheus> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-prometheus-'));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const targets = join(folder, 'targets.json');
+  await writeFile(targets, '[]');
+  await writeFile(join(folder, 'rules.yaml'), rules === '' ? 'groups: []' : rules);
+  await writeFile(join(folder, 'prometheus.yaml'), CONFIGURATION);
+  const child = spawn(
+    program,
+    [
+      `--config.file=${join(folder, 'prometheus.yaml')}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      '--log.level=error',
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, GOMAXPROCS: '1' } },
+  );
+  if (child.pid !== undefined) child.once('exit', guardProcess(child.pid));
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const answer = async <T>(path: string): Promise<T> => {
+    const { data, error } = (await (await fetch(`${url}${path}`)).json()) as { data?: T; error?: string };
+    if (data === undefined) throw new Error(`Prometheus: ${error}`);
+    return data;
+  };
+  const until = async (isSo: () => Promise<boolean>): Promise<void> => {
+    while (!(await isSo())) await delay(ASK_EVERY_MS);
+  };
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`Prometheus has ended:\n${said}`);
+    // Nobody listens before it has started.
+    return await fetch(`${url}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  });
+  const alerts = async () => (await answer<{ alerts: Alert[] }>('/api/v1/alerts')).alerts;
+  return {
+    until,
+    alerts,
+    async scrape(urls) {
+      const hosts = urls.map((each) => new URL(each).host);
+      // Prometheus reads the file when it changes, and must not find a half of it.
+      await writeFile(`${targets}.new`, JSON.stringify([{ targets: hosts }]));
+      await rename(`${targets}.new`, targets);
+    },
+    async query(text) {
+      const { result } = await answer<{
+        result: { metric: Record<string, string>; value: [number, string] }[];
+      }>(`/api/v1/query?query=${encodeURIComponent(text)}`);
+      return result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
+    },
+    fires: (alert) =>
+      until(async () =>
+        (await alerts()).some(({ labels, state }) => labels.alertname === alert && state === 'firing'),
+      ),
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        const exited = once(child, 'exit');
+        child.kill('SIGTERM');
+        await exited;
+      }
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const CONFIGURATION = `
+global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
+rule_files: [rules.yaml]
+scrape_configs:
+  - job_name: svc
+    file_sd_configs: [{ files: [targets.json], refresh_interval: 1s }]
+`;

@@ -1,0 +1,45 @@
+import type { ReceivedRequest } from '../receiver.ts';
+
+/** What a vendor answers to one request. */
+export type VendorAnswer = {
+  readonly status: number;
+  /** An object goes out as JSON, a text as it is. */
+  readonly body?: object | string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/**
+ * The side of a vendor: it enforces the vendor's rules, and keeps what the vendor would show to people. A
+ * request that breaks a rule is answered as the vendor does, and changes nothing.
+ */
+export interface Vendor {
+  answer(request: ReceivedRequest): VendorAnswer;
+}
+
+/** A count that no window of `windowMs` exceeds, on a clock that the test moves. */
+export class WindowLimit {
+  readonly #most: number;
+  readonly #windowMs: number;
+  readonly #now: () => number;
+  #taken: number[] = [];
+
+  constructor(most: number, windowMs: number, now: () => number) {
+    this.#most = most;
+    this.#windowMs = windowMs;
+    this.#now = now;
+  }
+
+  /** Whether one more fits into the window. */
+  take(): boolean {
+    const now = this.#now();
+    this.#taken = this.#taken.filter((at) => now - at < this.#windowMs);
+    if (this.#taken.length >= this.#most) return false;
+    this.#taken.push(now);
+    return true;
+  }
+}
+
+/** Number of code points, which vendors count as characters. */
+export function characters(text: string): number {
+  return [...text].length;
+}
