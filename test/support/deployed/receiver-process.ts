@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { decodeOtlp } from '../otlp-receiver.ts';
+import { decodeOtlp, type OtlpPoint } from '../otlp-receiver.ts';
 
 const regions = new Set<string>();
 
@@ -20,7 +20,8 @@ createServer(async (request, response) => {
     .flatMap(({ sum, gauge, histogram, exponentialHistogram }) =>
       [sum, gauge, histogram, exponentialHistogram].flatMap((kind) => kind?.dataPoints ?? []),
     );
-  for (const { attributes } of points) {
+  // Points of svc's own metrics may have no attributes.
+  for (const { attributes = [] } of points as Partial<OtlpPoint>[]) {
     const region = attributes.find(({ key }) => key === 'svc.region')?.value.stringValue;
     if (region !== undefined) regions.add(region);
   }
