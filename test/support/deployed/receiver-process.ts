@@ -25,5 +25,7 @@ createServer(async (request, response) => {
     const region = attributes.find(({ key }) => key === 'svc.region')?.value.stringValue;
     if (region !== undefined) regions.add(region);
   }
-  response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  // In the encoding of the request; an empty message of protobuf has no bytes.
+  const type = request.headers['content-type'] ?? '';
+  response.writeHead(200, { 'content-type': type }).end(type === 'application/json' ? '{}' : '');
 }).listen(4318, '127.0.0.1', () => process.stdout.write('ready\n'));
