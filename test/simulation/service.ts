@@ -223,6 +223,8 @@ export class Service {
   tick(): number {
     const now = this.#clock.monotonic();
     this.#scheduler?.tick(now);
+    // Many turns find nothing in flight, and there are many regions.
+    if (this.#inFlight.size === 0) return this.#untilNextSlot();
     this.#inFlight.loseMissing(now);
     this.#inFlight.expireQueued(now);
     for (const region of REGIONS) {

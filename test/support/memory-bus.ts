@@ -25,11 +25,13 @@ export class MemoryBus implements Bus {
   refusesApart = false;
   /** Every message that was published, oldest first. */
   readonly published: { subject: string; text: string }[] = [];
+  /** Whether {@link published} is kept. */
+  remembers = true;
 
   publish(subject: string, data: Uint8Array | string, options: PublishOptions = {}): void {
     if (!this.isConnected) throw new BusDisconnected();
     const bytes = Buffer.from(data);
-    this.published.push({ subject, text: bytes.toString() });
+    if (this.remembers) this.published.push({ subject, text: bytes.toString() });
     this.#queue.push({ subject, data: bytes, reply: options.reply ?? '' });
     if (this.#queue.length === 1) queueMicrotask(() => this.#deliver());
   }

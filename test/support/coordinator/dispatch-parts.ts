@@ -118,6 +118,10 @@ export class TestAgent {
   /** Every batch in which they came. */
   readonly batches: JobBatch[] = [];
   held: JobKey[] = [];
+  /** Number of jobs that it was offered. */
+  offered = 0;
+  /** Whether {@link offers} and {@link batches} are kept, and each job is validated; otherwise the first of a batch is. */
+  remembers = true;
   /** How it answers batches; null: not at all. */
   answer: 'accept' | Refusal | null = 'accept';
   isDraining = false;
@@ -162,9 +166,13 @@ export class TestAgent {
     if (rollCall.safeParse(message).success) this.beat();
     const batch = jobBatch.safeParse(message);
     if (!batch.success) return;
-    this.batches.push(batch.data);
-    const jobs = batch.data.jobs.map((job) => checkJob.parse(job));
-    this.offers.push(...jobs);
+    const offered = batch.data.jobs;
+    this.offered += offered.length;
+    const jobs = this.remembers ? offered.map((job) => checkJob.parse(job)) : (offered as CheckJob[]);
+    if (this.remembers) {
+      this.batches.push(batch.data);
+      this.offers.push(...jobs);
+    } else checkJob.parse(offered[0]);
     if (this.answer !== null) this.#say(batch.data.batch, jobs, this.answer);
     this.onOffer();
   }

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { decodeOtlp } from '../otlp-receiver.ts';
+import { decodeOtlp, type OtlpPoint } from '../otlp-receiver.ts';
 
 const regions = new Set<string>();
 
@@ -20,9 +20,12 @@ createServer(async (request, response) => {
     .flatMap(({ sum, gauge, histogram, exponentialHistogram }) =>
       [sum, gauge, histogram, exponentialHistogram].flatMap((kind) => kind?.dataPoints ?? []),
     );
-  for (const { attributes } of points) {
+  // Points of svc's own metrics may have no attributes.
+  for (const { attributes = [] } of points as Partial<OtlpPoint>[]) {
     const region = attributes.find(({ key }) => key === 'svc.region')?.value.stringValue;
     if (region !== undefined) regions.add(region);
   }
-  response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  // In the encoding of the request; an empty message of protobuf has no bytes.
+  const type = request.headers['content-type'] ?? '';
+  response.writeHead(200, { 'content-type': type }).end(type === 'application/json' ? '{}' : '');
 }).listen(4318, '127.0.0.1', () => process.stdout.write('ready\n'));
