@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { Endpoint } from './endpoint.ts';
+import { invalid, Problem } from './problem.ts';
+
+/**
+ * Parses the query of a request by the schema of its endpoint.
+ *
+ * @throws Problem naming every parameter that is unknown, given twice or not valid
+ */
+export function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unknown {
+  const schema = z.strictObject(endpoint.query?.shape ?? {}, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? 'is unknown' : undefined),
+  });
+  const given = new Map<string, string>();
+  const errors: { pointer: string; parameter: string; message: string }[] = [];
+  for (const [parameter, value] of parameters) {
+    if (given.has(parameter)) errors.push({ pointer: '', parameter, message: 'is given twice' });
+    given.set(parameter, value);
+  }
+  const parsed = schema.safeParse(Object.fromEntries(given));
+  for (const issue of parsed.error?.issues ?? []) {
+    const names = issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path[0] ?? '')];
+    errors.push(...names.map((parameter) => ({ pointer: '', parameter, message: issue.message })));
+  }
+  if (errors.length > 0) throw new Problem('malformed-request', 'the query is not valid', { errors });
+  return parsed.data;
+}
+
+/**
+ * Most members of a body that is not a declared resource: many more than any has, and few enough to check at
+ * once.
+ */
+const MOST_MEMBERS = 100;
+
+/**
+ * Parses a body. Declared resources are parsed by their own definition, in the handler.
+ *
+ * @throws Problem naming every member that is not valid
+ */
+export function parseBody(endpoint: Endpoint, body: unknown): unknown {
+  const schema = endpoint.body;
+  if (schema === undefined || 'resource' in schema) return body;
+  if (typeof body === 'object' && body !== null && Object.keys(body).length > MOST_MEMBERS) {
+    throw invalid([{ path: [], message: `has more than ${MOST_MEMBERS} members` }]);
+  }
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw invalid(
+    parsed.error.issues.flatMap(({ code, path, message, ...issue }) =>
+      code === 'unrecognized_keys' && 'keys' in issue && Array.isArray(issue.keys)
+        ? issue.keys.map((key: string) => ({ path: [...path, key], message: 'is unknown' }))
+        : [{ path, message }],
+    ),
+  );
+}
