@@ -14,7 +14,13 @@ const key = SEED === undefined ? {} : { authenticator: nkeyAuthenticator(new Tex
 const message = Buffer.alloc(Number(bytes), 'x');
 
 async function flood(): Promise<void> {
-  const connection = await connect({ servers: url, ...key });
+  // A server that is flooded on a busy machine may be too late for a connection, which is tried again.
+  const connection = await connect({
+    servers: url,
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+    ...key,
+  });
   for (;;) {
     for (let n = 0; n < AT_ONCE; n += 1) connection.publish(subject, message);
     await connection.flush();
