@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
+import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { stagesOf } from '../../test/support/deployed/image.ts';
 import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../local/node-flags.ts';
@@ -15,6 +16,10 @@ function of(stage: string, instruction: string): string[] {
     .filter(({ name }) => name === instruction)
     .map(({ rest }) => rest);
 }
+
+test('a linter of container files finds nothing', () => {
+  expect(validate(containerfile)).toEqual([]);
+});
 
 test('the base image has the Node that the repository depends on', () => {
   const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
