@@ -309,17 +309,16 @@ test('monitors of a channel are a set: their order means nothing', async () => {
   expect(body).toMatchObject({ monitor_ids: [] });
 });
 
-test('a channel that cannot deliver is a warning', async () => {
+test('a channel that svc may not post to is an error, which names the setting that allows it', async () => {
   const outcome = await svc
     .resource('svc_notification')
     .calls.create(
       svc
         .resource('svc_notification')
-        .planned({ provider_type: 'sms', sms: [{ phone_number: '+4915112345678' }] }),
+        .planned({ provider_type: 'webhook', webhook: [{ endpoint: 'http://10.0.0.1/' }] }),
     );
-  expect(outcome.diagnostics).toMatchObject([
-    { severity: 'warning', detail: expect.stringContaining('No alert can be delivered: sms') },
-  ]);
+  expect(outcome.diagnostics).toMatchObject([{ severity: 'error' }]);
+  expect(JSON.stringify(outcome.diagnostics)).toContain('SVC_CHANNEL_EGRESS_ALLOW');
 });
 
 describe('imports', () => {
