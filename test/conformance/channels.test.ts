@@ -96,7 +96,7 @@ test.each(WITHOUT_SENDER)(
     // The settings do not matter: nothing reads them.
     const channel = { kind, settings: new Secret({}) } as unknown as StoredChannel;
     expect(await loopbackSender()(channel, FULL_ALERT, sendContext())).toEqual({
-      outcome: 'permanent-channel',
+      outcome: 'permanent-message',
       error: message,
     });
   },

@@ -70,7 +70,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     log: silentLog,
     send: createSender({ post: createHttpPost({ clock, guard }), operator: {} }),
     source: storedChannels(store, secrets),
-    workspaceOf: (id) => configured.monitors.get(id)?.workspaceId ?? null,
+    publicUrl: 'http://svc.example',
   });
   await deliverer.start();
   const states: RunningApi['states'] = new Map();
@@ -95,6 +95,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     },
     checks: { runNow: async () => [] },
     deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl }),
+    overdue: () => [{ notificationId: 3, workspaceId, lanes: 2, oldestQueuedAt: clock.wall() - 180_000 }],
     exports: {
       endpoints: () => [{ ...ENDPOINT, workspaceId }],
       async test(id) {

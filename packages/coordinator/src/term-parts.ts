@@ -19,6 +19,7 @@ import { States } from './evaluation/state.ts';
 import type { ExportSettings } from './export/export-settings.ts';
 import { MetricsExport } from './export/metrics-export.ts';
 import { Deliverer } from './notify/deliverer.ts';
+import { OverdueAlerts } from './notify/overdue.ts';
 import { closesIncidents } from './notify/registry.ts';
 import { createSender, type OperatorValues } from './notify/sender.ts';
 import { storedChannels } from './notify/stored-channels.ts';
@@ -79,6 +80,7 @@ export type BuiltTerm = {
   readonly consumer: ResultConsumer;
   readonly dispatch: Dispatch;
   readonly deliverer: Deliverer;
+  readonly overdue: OverdueAlerts;
   readonly rollups: Rollups;
   readonly retention: Retention;
   readonly metricsExport: MetricsExport;
@@ -106,7 +108,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   const { monitors, slotClock, believed } = loaded;
   const states = new States();
   const tokens = new JobTokens(parts.jobKey);
-  const deliverer = createDeliverer(parts, (id) => monitors.get(id)?.workspaceId ?? null);
+  const deliverer = createDeliverer(parts);
   // The functions that use `consumer` and `dispatch` are called only after all parts exist.
   const progress = () => consumerProgress;
   const told = () => recorder;
@@ -121,12 +123,14 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
+  const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
   const recorder = createRecorder(parts, loaded, {
     states,
     metricsExport,
     transactionDuration,
     rollups,
     deliverer,
+    retention,
     backlogHold,
     slots: () => dispatch,
   });
@@ -148,7 +152,6 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     consumer,
     progress: consumerProgress,
   });
-  const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
   return {
     monitors,
     states,
@@ -159,6 +162,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     consumer,
     dispatch,
     deliverer,
+    overdue: new OverdueAlerts({ ...parts, publicUrl: config.publicUrl, deliverer }),
     rollups,
     retention,
     metricsExport,
@@ -183,6 +187,7 @@ function createRecorder(
     readonly states: States;
     readonly rollups: Rollups;
     readonly deliverer: Deliverer;
+    readonly retention: Retention;
     readonly backlogHold: BacklogHold;
     readonly metricsExport: MetricsExport;
     readonly transactionDuration: Distribution;
@@ -190,7 +195,7 @@ function createRecorder(
     readonly slots: () => Dispatch;
   },
 ): Recorder {
-  const { states, rollups, deliverer, slots, backlogHold } = parts;
+  const { states, rollups, deliverer, retention, slots, backlogHold } = parts;
   return new Recorder({
     store: timedStore(createRecordingStore(store, secrets), clock, parts.transactionDuration),
     states,
@@ -212,8 +217,12 @@ function createRecorder(
     onRead: (result) => backlogHold.read(result),
     isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
-    onQueued: (id, { uid, notificationId, monitorId, alert, queuedAt }) =>
-      deliverer.wake({ id, uid, notificationId, monitorId, alert, attempts: 0, tries: 0, queuedAt }),
+    onChannel: (kind, notificationId) => {
+      if (kind === 'channel') return deliverer.channelChanged(notificationId);
+      deliverer.channelRemoved(notificationId);
+      retention.channelRemoved();
+    },
+    onQueued: (id, delivery) => deliverer.wake({ id, ...delivery }),
   });
 }
 
@@ -244,10 +253,7 @@ function createDispatch(
   });
 }
 
-function createDeliverer(
-  { config, operator, store, secrets, clock, log }: TermParts,
-  workspaceOf: (monitorId: number) => number | null,
-): Deliverer {
+function createDeliverer({ config, operator, store, secrets, clock, log }: TermParts): Deliverer {
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
   const post = createHttpPost({
     clock,
@@ -262,7 +268,7 @@ function createDeliverer(
     log,
     send: createSender({ post, operator }),
     source: storedChannels(store, secrets),
-    workspaceOf,
+    publicUrl: config.publicUrl,
   });
 }
 

@@ -85,6 +85,7 @@ function deliver(frame: Frame, monitorId: number, link: Link, alert: ReturnType<
     monitorId,
     alert,
     queuedAt: frame.instants.wall,
+    opens: link.announced === 'active',
   });
 }
 

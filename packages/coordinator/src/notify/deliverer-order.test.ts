@@ -21,14 +21,7 @@ const alerts = fc.array(
   },
 );
 const verdicts = fc.infiniteStream(
-  fc.constantFrom<SendOutcome>(
-    'delivered',
-    'retry',
-    'retry',
-    'retry',
-    'permanent-message',
-    'permanent-channel',
-  ),
+  fc.constantFrom<SendOutcome>('delivered', 'retry', 'retry', 'retry', 'permanent-message'),
 );
 const restarts = fc.infiniteStream(fc.constantFrom(true, false, false, false));
 
@@ -88,7 +81,7 @@ async function deliverAll(
       log: silentLog,
       send: createSender({ post, operator: {} }, { ...CHANNELS, webhook: scripted }),
       source: storedChannels(store, secrets),
-      workspaceOf: () => null,
+      publicUrl: 'http://svc.example',
     });
   const channels = await configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {
     const ids: number[] = [];

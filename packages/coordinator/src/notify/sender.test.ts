@@ -52,7 +52,7 @@ test('without a setting of the operator nothing is sent, and the setting is name
   const message = 'SVC_MAIL_FROM is not set: email channels need it';
   expect(channelProblems(operator, channels)('email')).toEqual({ reason: 'setting-missing', message });
   const send = createSender({ post, operator }, channels);
-  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'retry', error: message });
+  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'not-sent', error: message });
   expect(sent).toEqual([]);
 });
 

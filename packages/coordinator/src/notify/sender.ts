@@ -55,11 +55,27 @@ export function createSender(
     context: SendContext,
   ): Promise<SendResult> => {
     const channel: Channels[K] = channels[kind];
-    if (channel.send === null) return { outcome: 'permanent-channel', error: noSender(kind).message };
+    if (channel.send === null) return { outcome: 'permanent-message', error: noSender(kind).message };
     const missing = settingMissing(kind, channel.operatorSettings, operator);
     // The operator may set it within the day in which a delivery is tried.
-    if (missing !== null) return { outcome: 'retry', error: missing.message };
-    return channel.send(settings.reveal(), alert, context, { post: withSecretsOf(alert, post), operator });
+    if (missing !== null) return { outcome: 'not-sent', error: missing.message };
+    const heard = listening(withSecretsOf(alert, post));
+    const result = await channel.send(settings.reveal(), alert, context, { post: heard.post, operator });
+    const reply = result.reply ?? heard.reply();
+    return reply === '' ? result : { ...result, reply };
+  };
+}
+
+/** Keeps what the receiver answered last: its part that people may see. */
+function listening(post: HttpPost): { readonly post: HttpPost; reply(): string } {
+  let reply = '';
+  return {
+    post: async (request) => {
+      const result = await post(request);
+      reply = result.kind === 'answered' ? result.excerpt : '';
+      return result;
+    },
+    reply: () => reply,
   };
 }
 
