@@ -10,6 +10,7 @@ import type { LiveMonitors } from './domain/monitor.ts';
 import type { States } from './evaluation/state.ts';
 import type { MetricsExport } from './export/metrics-export.ts';
 import type { Deliverer } from './notify/deliverer.ts';
+import type { OverdueAlerts } from './notify/overdue.ts';
 import type { ResultConsumer } from './recording/consumer.ts';
 import type { Recorder } from './recording/recorder.ts';
 import type { Rollups } from './rollups/rollups.ts';
@@ -22,6 +23,7 @@ type Sources = {
   transactionDuration: Distribution;
   consumer: ResultConsumer;
   deliverer: Deliverer;
+  overdue: OverdueAlerts;
   rollups: Rollups;
   metricsExport: MetricsExport;
 };
@@ -33,7 +35,6 @@ type Sources = {
  */
 export function leadingMeasurements(sources: Sources, startedAt: number): Measurement[] {
   const { dispatch, deliverer, metricsExport } = sources;
-  const { lanes, sending } = deliverer.gauges;
   return [
     ...measurementsOf(DISPATCH_COUNTERS, dispatch.counters, startedAt),
     ...measurementsOf(
@@ -48,10 +49,15 @@ export function leadingMeasurements(sources: Sources, startedAt: number): Measur
     ...measurementsOf(RECORDING_COUNTERS, recordingCounters(sources), startedAt),
     ...measurementsOf(RECORDING_GAUGES, recordingGauges(sources), startedAt),
     ...measurementsOf(DELIVERY_COUNTERS, deliverer.counters, startedAt),
-    ...measurementsOf(DELIVERY_GAUGES, { lanes, sending }, startedAt),
+    ...measurementsOf(DELIVERY_GAUGES, deliveryGauges(sources), startedAt),
     ...measurementsOf(EXPORT_COUNTERS, { points: { ...metricsExport.points } }, startedAt),
     ...measurementsOf(EXPORT_GAUGES, exportGauges(metricsExport), startedAt),
   ];
+}
+
+function deliveryGauges({ deliverer, overdue }: Sources): ValuesOf<typeof DELIVERY_GAUGES> {
+  const { lanes, sending, oldestMs } = deliverer.gauges;
+  return { lanes, sending, queueAge: oldestMs / 1_000, overdue: overdue.channels.length };
 }
 
 function exportGauges({ endpoints }: MetricsExport): ValuesOf<typeof EXPORT_GAUGES> {

@@ -18,6 +18,27 @@ export const DELIVERY_COUNTERS = {
     advice:
       'Where anything but `delivered` grows: `GET /v1/notifications/{id}/deliveries` has every attempt with its `outcome` and the answer of the receiver.',
   }),
+  failures: counter(
+    'svc_delivery_failures_total',
+    'Attempts to deliver an alert that failed, by the reason.',
+    {
+      label: {
+        name: 'reason',
+        values: {
+          'rate-limited': 'The receiver takes it later. Its whole channel waits.',
+          receiver: 'The receiver failed.',
+          refused: 'The receiver refused it.',
+          unanswered: 'No answer came. The receiver may have the alert.',
+          unreachable: 'No name, no connection or no trusted certificate.',
+          operator: 'The vendor refused the credentials in the settings of the coordinator.',
+          stopped: 'The address of the channel is dead. Nothing was sent.',
+          own: 'Nothing was sent because of svc: a setting is missing, or its log says why.',
+        },
+      },
+      advice:
+        '`operator` and `own` are for who runs the coordinator; the others are for who declared the channel: `GET /v1/notifications/{id}/deliveries` names them.',
+    },
+  ),
   attemptDuration: histogram(
     'svc_delivery_attempt_duration_seconds',
     'How long attempts to deliver an alert took.',
@@ -31,4 +52,13 @@ export const DELIVERY_GAUGES = {
     advice: 'Steady growth: receivers do not accept alerts. See `svc_delivery_attempts_total`.',
   }),
   sending: gauge('svc_deliveries_sending', 'Deliveries that are being sent.'),
+  queueAge: gauge('svc_delivery_queue_age_seconds', 'Age of the oldest alert that waits to be delivered.', {
+    unit: 'seconds',
+    advice: 'Above 120, alerts do not reach people: `GET /v1/system` names the channels.',
+  }),
+  overdue: gauge(
+    'svc_delivery_channels_overdue',
+    'Channels with an alert that has waited for two minutes or more.',
+    { advice: 'Above 0: `GET /v1/system` names them.' },
+  ),
 };

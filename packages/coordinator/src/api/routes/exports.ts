@@ -1,5 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import type { EndpointState, TestAnswer } from '../../export/protocol.ts';
+import type { OverdueChannel } from '../../notify/overdue.ts';
 import type { Token } from '../../store/tokens.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
@@ -20,7 +21,11 @@ const TESTS_PER_WORKSPACE = 8;
 const HIDDEN_ENDPOINT = 'the default of the coordinator';
 const HIDDEN_ERROR = "a request to it with the operator's token says why";
 
-export function exportEndpoints({ exports, monitors }: Pick<ApiParts, 'exports' | 'monitors'>): Endpoint[] {
+export function exportEndpoints({
+  exports,
+  monitors,
+  overdue,
+}: Pick<ApiParts, 'exports' | 'monitors' | 'overdue'>): Endpoint[] {
   const atOnce = new AtOnce();
   return [
     endpoint({
@@ -56,14 +61,18 @@ export function exportEndpoints({ exports, monitors }: Pick<ApiParts, 'exports' 
       path: '/v1/system',
       access: 'read',
       tag: 'System',
-      summary: 'How it stands with the export over OTLP',
+      summary: 'How it stands with the delivery of alerts and the export over OTLP',
       description:
-        'Has the endpoints of the workspace. The default endpoint of the settings is shown to the token of the operator.',
+        'Has the channels and the endpoints of the workspace. The default endpoint of the settings is shown to the token of the operator.',
       answers: { 200: { description: 'The state of the service.', schema: systemView } },
       handle(request) {
         const { token } = request;
         const shown = exports.endpoints().filter((each) => token !== null && isShownTo(token, each));
-        return ok({ export: { endpoints: shown.map(viewOf) } } satisfies SystemView);
+        const late = overdue().filter(({ workspaceId }) => workspaceId === workspaceOf(request));
+        return ok({
+          deliveries: { overdue: late.map(overdueView) },
+          export: { endpoints: shown.map(viewOf) },
+        } satisfies SystemView);
       },
     }),
   ];
@@ -106,6 +115,18 @@ function viewOf(state: EndpointState): EndpointView {
     buffered_requests: state.bufferedRequests,
     buffered_points: state.bufferedPoints,
     buffered_bytes: state.bufferedBytes,
+  };
+}
+
+function overdueView({
+  notificationId,
+  lanes,
+  oldestQueuedAt,
+}: OverdueChannel): SystemView['deliveries']['overdue'][number] {
+  return {
+    notification_id: String(notificationId),
+    monitors: lanes,
+    oldest_at: new Date(oldestQueuedAt).toISOString(),
   };
 }
 
