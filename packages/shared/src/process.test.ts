@@ -4,16 +4,13 @@ import { settingsOfProcess } from './process.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-test('a process warns of names that nobody knows, and of settings that nothing reads yet', () => {
+test('a process warns of names that nobody knows, and not of those of other processes', () => {
   vi.stubEnv('SVC_REGION', 'hosta-fra');
   vi.stubEnv('SVC_REGOIN', 'hosta-fra');
   vi.stubEnv('SVC_TWILIO_AUTH_TOKEN', 'hush');
   const table = { region: { name: 'SVC_REGION', description: 'a region', schema: z.string() } } as const;
   expect(settingsOfProcess(table)).toEqual({
     values: { region: 'hosta-fra' },
-    warnings: [
-      'SVC_REGOIN is not a setting of svc; did you mean SVC_REGION?',
-      'SVC_TWILIO_AUTH_TOKEN has no effect yet: this version sends nothing over Twilio',
-    ],
+    warnings: ['SVC_REGOIN is not a setting of svc; did you mean SVC_REGION?'],
   });
 });
