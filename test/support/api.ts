@@ -73,7 +73,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     log: silentLog,
     send: createSender(loopbackParts({ post: createHttpPost({ clock, guard }) })),
     source: storedChannels(store, secrets),
-    workspaceOf: (id) => configured.monitors.get(id)?.workspaceId ?? null,
+    publicUrl: 'http://svc.example',
   });
   await deliverer.start();
   const states: RunningApi['states'] = new Map();
@@ -98,6 +98,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     },
     checks: { runNow: async () => [] },
     deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl }),
+    overdue: () => [{ notificationId: 3, workspaceId, lanes: 2, oldestQueuedAt: clock.wall() - 180_000 }],
     exports: {
       endpoints: () => [{ ...ENDPOINT, workspaceId }],
       async test(id) {

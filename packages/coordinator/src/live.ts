@@ -4,6 +4,7 @@ import type { AgentDirectory, CheckRunner, ExportDirectory, MonitorStates } from
 import { NotLeading } from './api/not-leading.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
 import type { ManualDeliveries } from './notify/manual-deliveries.ts';
+import type { OverdueChannel } from './notify/overdue.ts';
 
 /** State that exists only where checks are dispatched and results are recorded. */
 export type Live = {
@@ -12,6 +13,8 @@ export type Live = {
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
   readonly deliveries: ManualDeliveries;
+  /** Channels with alerts that are overdue. */
+  readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;
   /** The slots' clock, epoch ms. */
   readonly slotNow: () => number;
@@ -54,6 +57,7 @@ export function servedLive(
       replay: async (id) => leader().deliveries.replay(id),
       sendTest: async (id) => leader().deliveries.sendTest(id),
     },
+    overdue: () => (isLeading() ? (current()?.overdue() ?? []) : []),
     exports: {
       endpoints: () => (isLeading() ? (current()?.exports.endpoints() ?? []) : []),
       test: async (id) => leader().exports.test(id),

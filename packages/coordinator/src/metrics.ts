@@ -11,6 +11,7 @@ import type { LiveMonitors } from './domain/monitor.ts';
 import type { States } from './evaluation/state.ts';
 import type { MetricsExport } from './export/metrics-export.ts';
 import type { Deliverer } from './notify/deliverer.ts';
+import type { OverdueAlerts } from './notify/overdue.ts';
 import type { ResultConsumer } from './recording/consumer.ts';
 import type { Recorder } from './recording/recorder.ts';
 import type { Rollups } from './rollups/rollups.ts';
@@ -23,6 +24,7 @@ type Sources = {
   transactionDuration: Distribution;
   consumer: ResultConsumer;
   deliverer: Deliverer;
+  overdue: OverdueAlerts;
   rollups: Rollups;
   metricsExport: MetricsExport;
 };
@@ -34,7 +36,6 @@ type Sources = {
  */
 export function leadingMeasurements(sources: Sources, startedAt: number): Measurement[] {
   const { dispatch, deliverer, metricsExport } = sources;
-  const { lanes, sending, ageMs } = deliverer.gauges;
   return [
     ...measurementsOf(DISPATCH_COUNTERS, dispatch.counters, startedAt),
     ...measurementsOf(
@@ -50,10 +51,15 @@ export function leadingMeasurements(sources: Sources, startedAt: number): Measur
     ...measurementsOf(RECORDING_COUNTERS, recordingCounters(sources), startedAt),
     ...measurementsOf(RECORDING_GAUGES, recordingGauges(sources), startedAt),
     ...measurementsOf(DELIVERY_COUNTERS, deliverer.counters, startedAt),
-    ...measurementsOf(DELIVERY_GAUGES, { lanes, sending, age: ageMs / 1_000 }, startedAt),
+    ...measurementsOf(DELIVERY_GAUGES, deliveryGauges(sources), startedAt),
     ...measurementsOf(EXPORT_COUNTERS, { points: { ...metricsExport.points } }, startedAt),
     ...measurementsOf(EXPORT_GAUGES, exportGauges(metricsExport), startedAt),
   ];
+}
+
+function deliveryGauges({ deliverer, overdue }: Sources): ValuesOf<typeof DELIVERY_GAUGES> {
+  const { lanes, sending, oldestMs } = deliverer.gauges;
+  return { lanes, sending, age: oldestMs / 1_000, overdue: overdue.channels.length };
 }
 
 function exportGauges({ endpoints }: MetricsExport): ValuesOf<typeof EXPORT_GAUGES> {

@@ -20,6 +20,7 @@ import type { ExportSettings } from './export/export-settings.ts';
 import { MetricsExport } from './export/metrics-export.ts';
 import { urlRules } from './notify/declared-urls.ts';
 import { Deliverer } from './notify/deliverer.ts';
+import { OverdueAlerts } from './notify/overdue.ts';
 import { closesIncidents } from './notify/registry.ts';
 import { createSender, type OperatorValues } from './notify/sender.ts';
 import { storedChannels } from './notify/stored-channels.ts';
@@ -86,6 +87,7 @@ export type BuiltTerm = {
   readonly consumer: ResultConsumer;
   readonly dispatch: Dispatch;
   readonly deliverer: Deliverer;
+  readonly overdue: OverdueAlerts;
   readonly rollups: Rollups;
   readonly retention: Retention;
   readonly metricsExport: MetricsExport;
@@ -115,7 +117,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   const { monitors, slotClock, believed } = loaded;
   const states = new States();
   const tokens = new JobTokens(parts.jobKey);
-  const deliverer = createDeliverer(parts, (id) => monitors.get(id)?.workspaceId ?? null);
+  const deliverer = createDeliverer(parts);
   // The functions that use `consumer` and `dispatch` are called only after all parts exist.
   const progress = () => consumerProgress;
   const told = () => recorder;
@@ -130,12 +132,14 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
+  const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
   const recorder = createRecorder(parts, loaded, {
     states,
     metricsExport,
     transactionDuration,
     rollups,
     deliverer,
+    retention,
     backlogHold,
     slots: () => dispatch,
   });
@@ -157,7 +161,6 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     consumer,
     progress: consumerProgress,
   });
-  const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
   return {
     monitors,
     states,
@@ -168,6 +171,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     consumer,
     dispatch,
     deliverer,
+    overdue: new OverdueAlerts({ ...parts, publicUrl: config.publicUrl, deliverer }),
     rollups,
     retention,
     metricsExport,
@@ -192,6 +196,7 @@ function createRecorder(
     readonly states: States;
     readonly rollups: Rollups;
     readonly deliverer: Deliverer;
+    readonly retention: Retention;
     readonly backlogHold: BacklogHold;
     readonly metricsExport: MetricsExport;
     readonly transactionDuration: Distribution;
@@ -199,7 +204,7 @@ function createRecorder(
     readonly slots: () => Dispatch;
   },
 ): Recorder {
-  const { states, rollups, deliverer, slots, backlogHold } = parts;
+  const { states, rollups, deliverer, retention, slots, backlogHold } = parts;
   return new Recorder({
     store: timedStore(createRecordingStore(store, secrets), clock, parts.transactionDuration),
     states,
@@ -222,8 +227,12 @@ function createRecorder(
     onRead: (result) => backlogHold.read(result),
     isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
-    onQueued: (id, { uid, notificationId, monitorId, alert, queuedAt }) =>
-      deliverer.wake({ id, uid, notificationId, monitorId, alert, attempts: 0, tries: 0, queuedAt }),
+    onChannel: (kind, notificationId) => {
+      if (kind === 'channel') return deliverer.channelChanged(notificationId);
+      deliverer.channelRemoved(notificationId);
+      retention.channelRemoved();
+    },
+    onQueued: (id, delivery) => deliverer.wake({ id, ...delivery }),
   });
 }
 
@@ -254,10 +263,7 @@ function createDispatch(
   });
 }
 
-function createDeliverer(
-  { config, operator, store, secrets, clock, log }: TermParts,
-  workspaceOf: (monitorId: number) => number | null,
-): Deliverer {
+function createDeliverer({ config, operator, store, secrets, clock, log }: TermParts): Deliverer {
   const urls = urlRules(config);
   const toOperator = createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] });
   const posting = {
@@ -279,7 +285,7 @@ function createDeliverer(
       urls,
     }),
     source: storedChannels(store, secrets),
-    workspaceOf,
+    publicUrl: config.publicUrl,
   });
 }
 

@@ -95,7 +95,17 @@ export class Term {
 
   async #start(): Promise<{ dispatching: Promise<void> }> {
     const built = await buildTerm(this.#parts);
-    const { recorder, backlogHold, deliverer, consumer, rollups, retention, dispatch, metricsExport } = built;
+    const {
+      recorder,
+      backlogHold,
+      deliverer,
+      overdue,
+      consumer,
+      rollups,
+      retention,
+      dispatch,
+      metricsExport,
+    } = built;
     await this.#begin('export of metrics', metricsExport, () => metricsExport.load());
     await this.#begin('recorder', recorder, () => recorder.load());
     recorder.onTransition((change) => logTransitions(this.#parts.log, change));
@@ -103,6 +113,7 @@ export class Term {
     metricsExport.start();
     this.#live = this.#liveOf(built);
     await this.#begin('deliverer', deliverer, () => deliverer.start());
+    await this.#begin('watch on overdue alerts', overdue, () => overdue.start());
     const applier = this.#createApplier(built);
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.resume());
@@ -181,7 +192,7 @@ export class Term {
   #liveOf(built: BuiltTerm): Live {
     const { store, clock, config } = this.#parts;
     const startedAt = clock.wall();
-    const { monitors, states, dispatch, recorder, deliverer, slotClock, metricsExport } = built;
+    const { monitors, states, dispatch, recorder, deliverer, overdue, slotClock, metricsExport } = built;
     return {
       monitors,
       states,
@@ -192,6 +203,7 @@ export class Term {
       },
       checks: dispatch,
       deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
+      overdue: () => overdue.channels,
       exports: {
         endpoints: () => metricsExport.endpoints,
         test: (monitorId) => metricsExport.test(monitorId),

@@ -75,7 +75,7 @@ export function endsOfIncidents(words: {
   return {
     'error, degraded, recovered': [over],
     'an escalation from degraded to error': [escalated],
-    // Nothing is open, see `isLeftOut`.
+    // Nobody is told of an end whose beginning never arrived.
     'recovered during an outage of the vendor that began before the incident': [],
     'recovered during an outage of the vendor that began within the incident': [over],
     'ended without a recovery': [over],

@@ -89,12 +89,16 @@ const incidentC: Life<'incident_c'> = {
       operator: {},
     }));
   },
-  ends: endsOfIncidents({
-    error: 'firing error',
-    degraded: 'firing degraded',
-    escalated: 'firing error',
-    over: 'resolved',
-  }),
+  ends: {
+    ...endsOfIncidents({
+      error: 'firing error',
+      degraded: 'firing degraded',
+      escalated: 'firing error',
+      over: 'resolved',
+    }),
+    // Connections broke, so OnCall may have been told of the beginning. It shows the end that it is sent.
+    'recovered during an outage of the vendor that began before the incident': ['resolved'],
+  },
 };
 
 function twilio(): { vendor: Twilio; operator: (url: string) => OperatorValues } {

@@ -2,10 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Deliverer } from '../../../packages/coordinator/src/notify/deliverer.ts';
-import { insertDeliveries } from '../../../packages/coordinator/src/store/delivery-ledger.ts';
+import { insertDeliveries } from '../../../packages/coordinator/src/store/delivery-queue.ts';
 import type { Store } from '../../../packages/coordinator/src/store/store.ts';
 
-type QueuedAlert = { readonly notificationId: number; readonly monitorId: number; readonly alert: Alert };
+type QueuedAlert = {
+  readonly notificationId: number;
+  readonly monitorId: number;
+  readonly alert: Alert;
+  /** Whether it is the first alert of its incident on the channel; left out: the database says so. */
+  readonly opens?: boolean;
+};
 
 /** Queues alerts in one transaction and wakes the deliverer after it, as the recorder does. */
 export async function queueAlerts(
@@ -15,15 +21,18 @@ export async function queueAlerts(
   alerts: readonly QueuedAlert[],
 ): Promise<void> {
   const queuedAt = clock.wall();
-  const queued = alerts.map((alert) => ({ ...alert, uid: randomUUID() }));
-  const rows = queued.map(({ alert, ...row }) => ({
-    ...row,
+  const queued = alerts.map((alert) => ({ opens: false, ...alert, uid: randomUUID(), queuedAt }));
+  const rows = queued.map(({ uid, notificationId, monitorId, alert }) => ({
+    uid,
+    notificationId,
+    monitorId,
     alert: JSON.stringify(alert),
+    incident: alert.incident,
+    status: alert.status,
     createdAt: queuedAt,
   }));
   const [outcomes = []] = await store.commit([insertDeliveries(rows)]);
   queued.forEach((delivery, index) => {
-    const id = outcomes[index]?.lastInsertRowid ?? 0;
-    deliverer.wake({ ...delivery, id, attempts: 0, tries: 0, queuedAt });
+    deliverer.wake({ ...delivery, id: outcomes[index]?.lastInsertRowid ?? 0 });
   });
 }

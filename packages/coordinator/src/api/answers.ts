@@ -1,4 +1,3 @@
-import { alert } from '@svc/shared/channels/alert.ts';
 import { attempt, NOT_RUN_REASONS, OUTCOMES, phases } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
@@ -55,6 +54,10 @@ export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<s
       .string()
       .nullable()
       .meta({ description: 'Why alerts are not delivered. Null where they are.' }),
+    stopped_at: instant.nullable().meta({
+      description:
+        'Since when the channel is stopped, because its address is dead: its alerts are dead at once, until its settings are changed or a test is delivered. Null where it is not.',
+    }),
   },
   svc_status_page: { warnings },
   svc_status_page_component_group: {},
@@ -176,102 +179,6 @@ export const checkView = z
           { region: 'hosta-fra', agent_id: 'fra-1', result: FOUND },
           { region: 'hosta-iad', agent_id: null, result: null },
         ],
-      },
-    ],
-  });
-
-const attemptOutcome = z.string().meta({
-  description:
-    '`delivered`; `retry`: it failed in a way that may pass; `permanent-message`: the receiver refused this alert for good; `permanent-channel`: it refuses all of this channel until its settings are changed.',
-});
-
-export const deliveryView = z
-  .object({
-    id,
-    webhook_id: z.string().meta({ description: 'Id of the delivery. It is the same on every attempt.' }),
-    notification_id: id,
-    monitor_id: z
-      .string()
-      .regex(/^(0|[1-9][0-9]{0,14})$/)
-      .meta({ description: '0: a test.' }),
-    state: z.enum(['pending', 'delivered', 'dead']),
-    alert: alert.nullable().meta({
-      description: 'Null where another version of svc wrote the alert and this version cannot read it.',
-    }),
-    attempts: z.array(
-      z.object({
-        number: z.number().int(),
-        at: z.number().int(),
-        duration: z.number().meta({ description: 'Duration, ms.' }),
-        outcome: attemptOutcome,
-        status_code: z.number().int().nullable(),
-        error: z.string().nullable(),
-      }),
-    ),
-    next_attempt_at: z.number().int().nullable(),
-    last_error: z.string().nullable(),
-    created_at: z.number().int(),
-    replayed_at: z.number().int().nullable(),
-    finished_at: z.number().int().nullable(),
-  })
-  .meta({
-    examples: [
-      {
-        id: '91',
-        webhook_id: '4f5c1f6e-6f0e-4b0e-9a53-0f6b6d1f0a51',
-        notification_id: '3',
-        monitor_id: '12',
-        state: 'delivered',
-        alert: {
-          monitor: { id: 12, name: 'Shop', url: 'https://shop.example.com/health', type: 'http' },
-          status: 'error',
-          cronTimestamp: 1_767_225_600_000,
-          statusCode: 503,
-          latency: 90.1,
-          errorMessage: 'status code 503, expected 200',
-          at: 1_767_225_600_412,
-          reason: 'majority-failed',
-          incident: '5f0c2a9be1d74836:12:7d9f3c52-0b1e-4a86-9c3d-2f6f0e8a1b47',
-          regions: [{ region: 'hosta-fra', outcome: 'failed' }],
-        },
-        attempts: [
-          {
-            number: 1,
-            at: 1_767_225_600_420,
-            duration: 35.4,
-            outcome: 'delivered',
-            status_code: 200,
-            error: null,
-          },
-        ],
-        next_attempt_at: null,
-        last_error: null,
-        created_at: 1_767_225_600_412,
-        replayed_at: null,
-        finished_at: 1_767_225_600_456,
-      },
-    ],
-  });
-export type DeliveryView = z.infer<typeof deliveryView>;
-
-export const testView = z
-  .object({
-    delivered: z.boolean(),
-    delivery_id: id,
-    outcome: attemptOutcome,
-    status_code: z.number().int().nullable(),
-    error: z.string().nullable(),
-    duration: z.number().meta({ description: 'Duration, ms.' }),
-  })
-  .meta({
-    examples: [
-      {
-        delivered: true,
-        delivery_id: '92',
-        outcome: 'delivered',
-        status_code: 200,
-        error: null,
-        duration: 35.4,
       },
     ],
   });

@@ -12,6 +12,7 @@ import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 import type { EndpointState, TestAnswer } from '../export/protocol.ts';
 import type { ManualDeliveries } from '../notify/manual-deliveries.ts';
+import type { OverdueChannel } from '../notify/overdue.ts';
 import type { ChannelProblems } from '../notify/sender.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
@@ -46,6 +47,8 @@ export type ApiParts = {
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
   readonly deliveries: ManualDeliveries;
+  /** Channels with alerts that are overdue. */
+  readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;
   readonly channelProblem: ChannelProblems;
   /** Parts by name, with whether they work now. The coordinator is ready when all do. */

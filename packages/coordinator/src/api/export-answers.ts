@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant } from './answers.ts';
+import { id, instant } from './answers.ts';
 import { serviceStateView } from './service-state.ts';
 
 /** Schemas of the API's answers about the export over OTLP. Instants are texts; unset values are null. */
@@ -27,8 +27,17 @@ const endpointView = z.object({
 });
 export type EndpointView = z.infer<typeof endpointView>;
 
+const overdueChannel = z.object({
+  notification_id: id,
+  monitors: z.number().int().meta({ description: 'Monitors whose alerts wait.' }),
+  oldest_at: instant.meta({ description: 'When the oldest alert was queued or sent again (RFC 3339).' }),
+});
+
 export const systemView = serviceStateView
   .extend({
+    deliveries: z.object({ overdue: z.array(overdueChannel) }).meta({
+      description: 'The delivery of alerts: channels with an alert that has waited for two minutes or more.',
+    }),
     export: z.object({ endpoints: z.array(endpointView) }).meta({
       description: 'The export over OTLP. Empty while nobody leads, and in its first second.',
     }),
@@ -57,6 +66,9 @@ export const systemView = serviceStateView
             last_at: '2026-11-22T10:00:00.000Z',
           },
         ],
+        deliveries: {
+          overdue: [{ notification_id: '3', monitors: 2, oldest_at: '2026-11-22T10:00:00.000Z' }],
+        },
         export: {
           endpoints: [
             {

@@ -67,7 +67,12 @@ function regionStatus({ region, outcome, slot, at }: Vote, now: number): object 
 }
 
 export function notificationView(stored: StoredNotification): object {
-  return view(stored, { state: stored.state, state_reason: stored.stateReason });
+  const { state, stateReason, stoppedAt } = stored;
+  return view(stored, {
+    state,
+    state_reason: stateReason,
+    stopped_at: stoppedAt === null ? null : new Date(stoppedAt).toISOString(),
+  });
 }
 
 export function pageView(stored: StoredPage): object {

@@ -57,6 +57,8 @@ function said(change: DeclaredChange): string {
       return `${change.notificationId} (${change.providerType}) hears of ${change.monitorId}`;
     case 'unlinked':
       return `${change.notificationId} hears no more of ${change.monitorId}`;
+    case 'channel':
+      return `${change.notificationId}: changed`;
     case 'channel-removed':
       return `${change.notificationId} is gone`;
   }
@@ -81,12 +83,11 @@ function monitor(name: string) {
 }
 
 function channel(...monitorIds: number[]) {
-  const settings = { endpoint: 'https://example.com/hook', headers: [] };
   return {
     name: null,
     provider_type: 'webhook' as const,
     monitor_ids: monitorIds.map(String),
-    settings: { ...settings, method: 'POST' as const },
+    settings: { endpoint: 'https://example.com/hook', headers: [] },
   };
 }
 

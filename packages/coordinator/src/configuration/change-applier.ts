@@ -206,6 +206,7 @@ function declaredChanges(
         const link = readable(change.link);
         return [{ kind, monitorId, notificationId, link: link && { ...link, notificationId } }];
       }
+      case 'channel':
       case 'channel-removed':
         return [{ kind: change.kind, notificationId: change.notificationId }];
       default:

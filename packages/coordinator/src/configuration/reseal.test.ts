@@ -13,7 +13,7 @@ import { makeOldDatabase } from '../../../../test/support/coordinator/old-databa
 import { VALID } from '../../../../test/support/resources.ts';
 import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
-import { insertDeliveries } from '../store/delivery-ledger.ts';
+import { insertDeliveries } from '../store/delivery-queue.ts';
 import { checkSecretKey, Secrets } from '../store/secrets.ts';
 import { openAlert } from '../store/stored-alerts.ts';
 import type { AttributesOf } from './kinds/kinds.ts';
@@ -120,6 +120,8 @@ test('addresses of alerts in the ledger are sealed, and sealed anew under anothe
     notificationId: channel,
     monitorId: 1,
     alert: JSON.stringify(one),
+    incident: one.incident,
+    status: one.status,
     createdAt: 1,
   }));
   await parts.store.commit([insertDeliveries(rows)]);

@@ -29,6 +29,8 @@ export type StoredMonitor = { [K in MonitorKind]: Stored<K> }[MonitorKind];
 export type StoredNotification = Stored<'svc_notification'> & {
   readonly state: 'ok' | 'failing';
   readonly stateReason: string | null;
+  /** Epoch ms; null: it is not stopped. */
+  readonly stoppedAt: number | null;
 };
 export type StoredPage = Stored<'svc_status_page'> & {
   readonly published: boolean;

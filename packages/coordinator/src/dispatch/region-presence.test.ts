@@ -129,6 +129,7 @@ test('what could not be saved is saved later', async () => {
     log,
     store: {
       read: store.read,
+      work: store.work,
       commit: (steps) => store.commit(steps),
       close: async () => {},
       transaction: (work) => (isBroken ? Promise.reject(new Error('disk full')) : store.transaction(work)),

@@ -29,9 +29,13 @@ describe('nextAttemptAt', () => {
   test.each([
     ['lengthens a wait', 120_000, 120_000],
     ['never shortens one', 1_000, 5_000],
-    ['counts for an hour at most', 10 * RETRY_AFTER_MAXIMUM_MS, RETRY_AFTER_MAXIMUM_MS],
-  ])('Retry-After %s', (_name, retryAfterMs, expected) => {
-    expect(nextAttemptAt({ attempts: 1, queuedAt: 0, now: 0, retryAfterMs, random: 0.5 })).toBe(expected);
+  ])('the hold of the channel %s', (_name, heldUntil, expected) => {
+    expect(nextAttemptAt({ attempts: 1, queuedAt: 0, now: 0, heldUntil, random: 0.5 })).toBe(expected);
+  });
+
+  test('a receiver that only takes it later adds no wait of the delivery itself', () => {
+    const failed = { attempts: 9, queuedAt: 0, now: 0, heldUntil: 1_000, random: 0.5 };
+    expect(nextAttemptAt({ ...failed, isRateLimited: true })).toBe(1_000);
   });
 
   test('a delivery that was never tried in 24 h has one attempt and is then given up', () => {
@@ -44,10 +48,11 @@ describe('nextAttemptAt', () => {
       fc.property(
         fc.integer({ min: 1, max: 100 }),
         fc.integer({ min: 0, max: DELIVERY_LIFETIME_MS - 1 }),
-        fc.option(fc.double({ min: 0, max: 1e9, noNaN: true }), { nil: undefined }),
+        fc.option(fc.integer({ min: 0, max: RETRY_AFTER_MAXIMUM_MS }), { nil: undefined }),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        (attempts, now, retryAfterMs, random) => {
-          const next = nextAttemptAt({ attempts, queuedAt: 0, now, retryAfterMs, random });
+        (attempts, now, heldMs, random) => {
+          const heldUntil = heldMs === undefined ? undefined : now + heldMs;
+          const next = nextAttemptAt({ attempts, queuedAt: 0, now, heldUntil, random });
           expect(next).not.toBeNull();
           expect(next).toBeGreaterThan(now);
           expect(next).toBeLessThanOrEqual(Math.min(DELIVERY_LIFETIME_MS, now + 75 * MINUTE));

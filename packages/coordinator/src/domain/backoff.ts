@@ -38,8 +38,10 @@ export type FailedAttempt = {
   queuedAt: number;
   /** When this attempt ended, epoch ms. */
   now: number;
-  /** Wait that the receiver asked for, ms. It only lengthens the wait. */
-  retryAfterMs?: number | undefined;
+  /** Instant until which the receiver asked the channel to wait, epoch ms. It only lengthens the wait. */
+  heldUntil?: number | undefined;
+  /** Whether the receiver only takes it later: then the wait is the channel's alone. */
+  isRateLimited?: boolean;
   /** Uniform in [0, 1). It spreads the attempts of many deliveries by ±25 %. */
   random: number;
 };
@@ -56,6 +58,6 @@ export function nextAttemptAt(failed: FailedAttempt): number | null {
   if (failed.now >= end) return null;
   const wait = WAITS_MS[failed.attempts - 1] ?? LAST_WAIT_MS;
   const spread = wait * (1 - JITTER + 2 * JITTER * failed.random);
-  const asked = Math.min(failed.retryAfterMs ?? 0, RETRY_AFTER_MAXIMUM_MS);
-  return Math.min(end, Math.round(failed.now + Math.max(spread, asked)));
+  const own = failed.isRateLimited === true ? failed.now + 1 : failed.now + spread;
+  return Math.min(end, Math.round(Math.max(own, failed.heldUntil ?? 0)));
 }

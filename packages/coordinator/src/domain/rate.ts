@@ -5,3 +5,34 @@ export type Rate = {
   /** Whole, >= 1. */
   readonly burst: number;
 };
+
+/**
+ * A bucket of tokens for one {@link Rate}. It is full at first, and a send takes one token. Instants are ms of
+ * one monotonic clock.
+ */
+export class TokenBucket {
+  readonly #msPerToken: number;
+  readonly #burst: number;
+  /** When the bucket would be full. */
+  #fullAt = Number.NEGATIVE_INFINITY;
+
+  constructor({ perMinute, burst }: Rate) {
+    this.#msPerToken = 60_000 / perMinute;
+    this.#burst = burst;
+  }
+
+  /** When the next token is there; not later than `now` where one is there already. */
+  availableAt(now: number): number {
+    return Math.max(this.#fullAt - (this.#burst - 1) * this.#msPerToken, now);
+  }
+
+  /** Takes a token. The caller has seen that one is there. */
+  take(now: number): void {
+    this.#fullAt = Math.max(this.#fullAt, now) + this.#msPerToken;
+  }
+
+  /** A token was taken, and nothing was sent. */
+  giveBack(): void {
+    this.#fullAt -= this.#msPerToken;
+  }
+}

@@ -91,6 +91,7 @@ function deliver(frame: Frame, monitorId: number, link: Link, alert: ReturnType<
     monitorId,
     alert,
     queuedAt: frame.instants.wall,
+    opens: link.announced === 'active',
   });
 }
 

@@ -32,7 +32,8 @@ export type DeclaredChange =
       readonly notificationId: number;
       readonly link: Link | null;
     }
-  | { readonly kind: 'channel-removed'; readonly notificationId: number };
+  /** Changed or removed. Only the latter has an effect on the evaluation; both have one on the delivery. */
+  | { readonly kind: 'channel' | 'channel-removed'; readonly notificationId: number };
 
 export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
   switch (change.kind) {
@@ -45,6 +46,8 @@ export function applyChange(evaluation: Evaluation, change: DeclaredChange): voi
       return;
     case 'unlinked':
       channelUnlinked(evaluation, change.monitorId, change.notificationId, change.link);
+      return;
+    case 'channel':
       return;
     case 'channel-removed':
       channelRemoved(evaluation, change.notificationId);

@@ -48,7 +48,7 @@ type Present<Values> = { readonly [K in keyof Values]: Exclude<Values[K], undefi
  * - `stopped`: a dead address; nothing was sent.
  * - `own`: svc could not send.
  */
-const FAILURE_REASONS = [
+export const FAILURE_REASONS = [
   'rate-limited',
   'receiver',
   'refused',

@@ -22,14 +22,7 @@ const alerts = fc.array(
   },
 );
 const verdicts = fc.infiniteStream(
-  fc.constantFrom<SendOutcome>(
-    'delivered',
-    'retry',
-    'retry',
-    'retry',
-    'permanent-message',
-    'permanent-channel',
-  ),
+  fc.constantFrom<SendOutcome>('delivered', 'retry', 'retry', 'retry', 'permanent-message'),
 );
 const restarts = fc.infiniteStream(fc.constantFrom(true, false, false, false));
 
@@ -89,7 +82,7 @@ async function deliverAll(
       log: silentLog,
       send: createSender(loopbackParts({ post }), { ...CHANNELS, webhook: scripted }),
       source: storedChannels(store, secrets),
-      workspaceOf: () => null,
+      publicUrl: 'http://svc.example',
     });
   const channels = await configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {
     const ids: number[] = [];

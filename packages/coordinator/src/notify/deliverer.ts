@@ -1,87 +1,97 @@
+import { randomUUID } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/totals.ts';
-import { LONGEST_WAIT_MS, nextAttemptAt } from '../domain/backoff.ts';
-import type { LaneId, QueuedDelivery } from '../store/delivery-ledger.ts';
+import { DELIVERY_LIFETIME_MS, nextAttemptAt } from '../domain/backoff.ts';
+import { supersededBy } from '../domain/superseding.ts';
+import type { DeliveryStep } from '../store/delivery-ledger.ts';
+import type { LaneId, QueuedDelivery } from '../store/delivery-queue.ts';
+import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
-import type { FinishedAttempt } from './attempts.ts';
+import { attemptStep, type FinishedAttempt, leftOut, reasonOf } from './attempts.ts';
 import type { SendContext, SendResult } from './channel.ts';
+import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
+import { type Lane, type NewlyQueued, openingDelivery } from './lane.ts';
 import { Ledger } from './ledger.ts';
-import { Places } from './places.ts';
-import type { Send, StoredChannel } from './sender.ts';
-
-/** Finds a channel for the deliverer; null when the channel is gone. */
-export interface ChannelSource {
-  find(notificationId: number): Promise<StoredChannel | null>;
-}
+import { NO_MONITOR } from './notices.ts';
+import type { Send } from './sender.ts';
+import { type ChannelSource, Turns } from './turns.ts';
 
 export type DelivererParts = {
   store: Store;
-  /** Opens the secret parts of queued alerts. */
+  /** Opens and seals the secret parts of queued alerts. */
   secrets: Secrets;
   clock: Clock;
   log: Logger;
   send: Send;
   source: ChannelSource;
-  /** The workspace of a monitor and so of its channels; null when the monitor is gone. */
-  workspaceOf: (monitorId: number) => number | null;
+  /** Address that messages of svc about itself show. */
+  publicUrl: string;
   /** Uniform in [0, 1), for the spread of attempts. */
   random?: () => number;
 };
 
-/**
- * Most simultaneous sends to one channel. After a failure it is two, so that a hanging receiver holds few of
- * the places that all channels share, and is not flooded while it recovers.
- */
-const SENDS_PER_CHANNEL = 8;
-const SENDS_PER_FAILING_CHANNEL = 2;
-
 /** Time that {@link Deliverer.stop} gives running sends to end by themselves, ms. */
 const STOP_GRACE_MS = 1_000;
+/** Waits after failures of our own, ms: doubled each time. */
+const FIRST_OWN_WAIT_MS = 1_000;
+const LONGEST_OWN_WAIT_MS = 60_000;
+/** Least time between two attempts where a younger alert of the lane asks for the second, ms. */
+const HURRY_MS = 30_000;
+/** Time between two answers that call an address dead after which it counts as dead, ms. */
+const DOUBT_MS = 5 * 60_000;
+/** Lateness from which an alert says how late it is, ms. */
+const LATE_MS = 60_000;
 
-/**
- * The deliveries of one monitor to one channel. A lane is in exactly one of three places: `ready` (in its
- * channel's queue, waiting for a place), `sending` (until the attempt is recorded), or `waiting` (a timer
- * runs until the head's next attempt). It holds at most the head of its deliveries, and only when the head is
- * sent at once: backlogs stay in the database.
- */
-type Lane = LaneId & {
-  readonly queue: ChannelQueue;
-  /** When the head was queued, epoch ms. */
-  queuedAt: number;
-  loaded: QueuedDelivery | null;
-  /** Whether something was queued since the lane last looked at the database. */
-  isWoken: boolean;
-  cancelTimer: (() => void) | null;
+const OWN_FAILURE: SendResult = {
+  outcome: 'not-sent',
+  error: 'svc could not send the alert: see the log of the coordinator',
 };
 
-type ChannelQueue = {
+/** A test and what became of it. */
+export type TestedDelivery = {
+  readonly deliveryId: number;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly durationMs: number;
+  readonly result: SendResult;
+  /** The channel's stored kind. */
+  readonly kind: string;
+};
+
+export type WaitingChannel = {
   readonly notificationId: number;
+  /** Null: it was not looked up yet. */
   readonly workspaceId: number | null;
-  /** All lanes of the channel, wherever they are. */
-  readonly lanes: Map<number, Lane>;
-  /** Lanes that wait for a place, first in, first out. */
-  readonly ready: Set<Lane>;
-  sending: number;
-  isFailing: boolean;
+  /** Monitors with pending deliveries. */
+  readonly lanes: number;
+  /** When the oldest of them was queued or replayed, epoch ms. */
+  readonly oldestQueuedAt: number;
 };
 
 export type DelivererGauges = {
   /** Number of pairs of monitor and channel with pending deliveries. */
   readonly lanes: number;
   readonly sending: number;
-  /** How long the oldest pending delivery has waited, ms; 0 without one. */
-  readonly ageMs: number;
+  /** Age of the oldest pending delivery, ms. */
+  readonly oldestMs: number;
 };
 
 /**
  * Sends the alerts of the outbox at least once, in order per monitor and channel. Channels are independent of
  * each other. A delivery that was made but not recorded, because of a crash in between, is sent again with
  * the same id.
+ *
+ *     wake ──▶ lane ready ──▶ its turn ──▶ sending ──▶ recorded ──▶ the lane's next, or none
+ *                 ▲          (`Turns`)                    │
+ *                 └── its own wait is over, ── lane ◀─────┘ failed
+ *                     or the channel works     waiting
+ *
+ * A receiver that takes alerts later holds its channel, not the lane. A failure of our own is no attempt.
  */
 export class Deliverer {
   /** Counts since the deliverer was created. */
@@ -89,93 +99,125 @@ export class Deliverer {
   readonly #parts: DelivererParts;
   readonly #random: () => number;
   readonly #ledger: Ledger;
-  readonly #queues = new Map<number, ChannelQueue>();
-  readonly #places = new Places();
-  /** Queues with ready lanes that found no place, in all or for their workspace. */
-  readonly #starved = new Set<ChannelQueue>();
-  readonly #sends = new Set<Promise<void>>();
+  readonly #turns: Turns;
   readonly #abort = new AbortController();
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
+  /** Deliveries up to this id are from before the start: an unrecorded attempt may have been made. */
+  #lastIdBefore = 0;
   #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
 
   constructor(parts: DelivererParts) {
+    const { clock, log, source } = parts;
     this.#parts = parts;
     this.#random = parts.random ?? Math.random;
-    this.#ledger = new Ledger(parts);
+    this.#ledger = new Ledger({ ...parts, onQueued: (queued) => this.wake(queued) });
+    this.#turns = new Turns({
+      clock,
+      log,
+      source,
+      send: (queue, found, lane) => this.#send(queue, found, lane),
+      onOwnFailure: () => {
+        this.counters.failures.own += 1;
+      },
+    });
   }
 
   get gauges(): DelivererGauges {
-    const now = this.#parts.clock.wall();
     let lanes = 0;
-    let ageMs = 0;
-    for (const queue of this.#queues.values()) {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const queue of this.#turns.queues()) {
       lanes += queue.lanes.size;
-      for (const { queuedAt } of queue.lanes.values()) ageMs = Math.max(ageMs, now - queuedAt);
+      oldest = Math.min(oldest, queue.oldestQueuedAt ?? oldest);
     }
-    return { lanes, sending: this.#sends.size, ageMs };
+    const oldestMs = lanes === 0 ? 0 : Math.max(0, this.#parts.clock.wall() - oldest);
+    return { lanes, sending: this.#turns.sending, oldestMs };
+  }
+
+  /** The channels with pending deliveries. */
+  *waiting(): Iterable<WaitingChannel> {
+    for (const { notificationId, found, lanes, oldestQueuedAt } of this.#turns.queues()) {
+      if (oldestQueuedAt === null) continue;
+      const workspaceId = found?.workspaceId ?? null;
+      yield { notificationId, workspaceId, lanes: lanes.size, oldestQueuedAt };
+    }
   }
 
   /** Starts all pending deliveries. Deliveries that are queued meanwhile are started too. */
   async start(): Promise<void> {
     this.#state = 'loading';
-    const now = this.#parts.clock.wall();
+    this.#lastIdBefore = await this.#ledger.lastId();
+    const plannedAt = new Map<Lane, number>();
     for await (const page of this.#ledger.pendingLanes()) {
-      for (const { notificationId, monitorId, queuedAt, nextAttemptAt: at } of page) {
+      for (const { notificationId, monitorId, headId, queuedAt, nextAttemptAt: at } of page) {
         // The lane may exist already, because a delivery was queued behind its older ones during loading.
-        const lane = this.#lane({ notificationId, monitorId }, queuedAt);
-        lane.queuedAt = queuedAt;
-        if (at === null || at <= now) lane.queue.ready.add(lane);
-        else {
-          lane.queue.ready.delete(lane);
-          this.#wait(lane, at);
-        }
+        const lane = this.#turns.queueOf(notificationId).lane(monitorId);
+        Object.assign(lane, { headId, queuedAt });
+        if (at !== null) plannedAt.set(lane, at);
       }
     }
     if (this.#state !== 'loading') return;
     this.#state = 'running';
-    for (const queue of this.#queues.values()) this.#pump(queue);
+    const now = this.#parts.clock.wall();
+    this.#turns.start((lane) => (plannedAt.get(lane) ?? now) - now);
   }
 
   /** Running sends may end by themselves for 1 s, then they are cut off. Unrecorded attempts stay pending. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
-    for (const queue of this.#queues.values()) {
-      for (const lane of queue.lanes.values()) lane.cancelTimer?.();
-    }
+    this.#turns.stop();
     const cancelGrace = this.#parts.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
-    await Promise.all(this.#sends);
+    await this.#turns.idle();
     cancelGrace();
     await this.#ledger.close();
   }
 
   /**
-   * A delivery was committed. The call is synchronous: where a place is free, the request is sent within the
-   * same turn.
+   * A delivery was committed. The call is synchronous: where nothing of the lane waits and the channel is
+   * known, the request of an incident's first alert is sent within the same turn.
    */
-  wake(delivery: QueuedDelivery): void {
+  wake(queued: NewlyQueued): void {
     if (this.#state === 'new' || this.#state === 'stopped') return;
-    const known = this.#queues.get(delivery.notificationId)?.lanes.get(delivery.monitorId);
+    const { notificationId, monitorId, id, queuedAt } = queued;
+    const queue = this.#turns.queueOf(notificationId);
+    const known = queue.lanes.get(monitorId);
     if (known !== undefined) {
       known.isWoken = true;
+      this.#hurry(queue, known);
       return;
     }
-    this.#makeReady(this.#lane(delivery, delivery.queuedAt), delivery);
+    const lane = queue.lane(monitorId);
+    Object.assign(lane, { headId: id, queuedAt });
+    if (this.#state === 'running') {
+      this.#turns.makeReady(queue, lane, queued.opens ? openingDelivery(queued) : null);
+    }
   }
 
   /**
    * A dead delivery is pending again. The lane looks at the database now, even when it waits for a later
    * attempt.
    */
-  wakeReplayed(lane: LaneId): void {
+  wakeReplayed({ notificationId, monitorId }: LaneId): void {
     if (this.#state === 'new' || this.#state === 'stopped') return;
-    const known = this.#queues.get(lane.notificationId)?.lanes.get(lane.monitorId);
-    if (known === undefined) this.#makeReady(this.#lane(lane, this.#parts.clock.wall()), null);
-    else if (known.cancelTimer === null) known.isWoken = true;
-    else {
-      known.cancelTimer();
-      known.cancelTimer = null;
-      this.#makeReady(known, null);
-    }
+    const queue = this.#turns.queueOf(notificationId);
+    const isNew = !queue.lanes.has(monitorId);
+    const lane = queue.lane(monitorId);
+    lane.isWoken = true;
+    if (isNew) {
+      lane.queuedAt = this.#parts.clock.wall();
+      if (this.#state === 'running') this.#turns.makeReady(queue, lane, null);
+    } else this.#turns.wakeLanes(queue, (each) => each === lane);
+  }
+
+  /** The channel's settings were changed: what was learned about it does not count any more. */
+  channelChanged(notificationId: number): void {
+    const queue = this.#turns.find(notificationId);
+    if (queue !== undefined) this.#takeUp(queue);
+  }
+
+  /** The channel is gone: nothing more is sent to it. */
+  channelRemoved(notificationId: number): void {
+    const queue = this.#turns.find(notificationId);
+    if (queue !== undefined) this.#turns.forget(queue);
   }
 
   /**
@@ -187,182 +229,230 @@ export class Deliverer {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Makes one attempt outside of any queue. Never rejects. */
-  async attempt(notificationId: number, alert: Alert | null, context: SendContext): Promise<SendResult> {
+  /**
+   * Sends an alert past the queue: a test. The ledger stores it, and what waits for the channel is tried after
+   * it. The channel must exist.
+   *
+   * @throws StoreError
+   */
+  async test(notificationId: number, alert: Alert, thread: string | null): Promise<TestedDelivery> {
+    const { clock, source } = this.#parts;
+    const uid = randomUUID();
+    const at = clock.wall();
+    const startedAt = clock.monotonic();
+    const found = await source.find(notificationId);
+    if (found === null) throw new StoreError('store-constraint', `there is no channel ${notificationId}`);
+    this.#turns.find(notificationId)?.started(startedAt);
+    const { signal } = this.#abort;
+    const result = await this.#attempt(found, alert, { deliveryId: uid, attemptAt: at, signal, thread });
+    const durationMs = clock.monotonic() - startedAt;
+    const delivery = { uid, notificationId, monitorId: NO_MONITOR, alert, queuedAt: at };
+    const deliveryId = await this.#ledger.recordTest(delivery, { at, durationMs, result });
+    this.#tested(notificationId, result);
+    return { deliveryId, at, durationMs, result, kind: found.kind };
+  }
+
+  #tested(notificationId: number, { outcome }: SendResult): void {
+    const queue = this.#turns.find(notificationId);
+    if (queue === undefined || outcome === 'not-sent') return;
+    if (outcome === 'delivered' || outcome === 'permanent-channel') this.#takeUp(queue);
+    else this.#turns.wakeLanes(queue, () => true);
+  }
+
+  #takeUp(queue: ChannelQueue): void {
+    queue.reopen();
+    queue.pace.reset();
+    queue.doubtedAt = null;
+    queue.isProven = false;
+    this.#turns.wakeLanes(queue, () => true);
+  }
+
+  /** A younger alert came while the lane waits: its head is tried soon, not at the end of a long wait. */
+  #hurry(queue: ChannelQueue, lane: Lane): void {
+    if (lane.place !== 'waiting') return;
+    const now = this.#parts.clock.monotonic();
+    const at = (lane.triedAt ?? now) + HURRY_MS;
+    if (at >= lane.dueAt) return;
+    lane.cancelTimer();
+    this.#turns.wait(queue, lane, at - now);
+  }
+
+  /** Makes one attempt for the lane's head, or leaves it out, and records it. All errors end here. */
+  async #send(queue: ChannelQueue, found: FoundChannel, lane: Lane): Promise<void> {
+    try {
+      const delivery = lane.loaded ?? (await this.#head(queue, lane));
+      lane.loaded = null;
+      const step = delivery === null ? null : this.#leftOut(queue, found, delivery);
+      if (delivery === null || step !== null) this.#turns.giveBack(queue);
+      if (delivery === null) return;
+      if (step !== null) return await this.#record(step, (next) => this.#settle(queue, lane, next));
+      await this.#try(queue, found, lane, delivery);
+    } catch (error) {
+      this.#ownFailure(error, laneOf(lane));
+      this.counters.failures.own += 1;
+      if (this.#state === 'running' && !queue.isRemoved) this.#turns.wait(queue, lane, ownWait(lane));
+    }
+  }
+
+  async #try(queue: ChannelQueue, found: FoundChannel, lane: Lane, delivery: QueuedDelivery): Promise<void> {
+    const { clock } = this.#parts;
+    const at = clock.wall();
+    const startedAt = clock.monotonic();
+    const { signal } = this.#abort;
+    lane.triedAt = startedAt;
+    const sent = await this.#attempt(found, withDelay(delivery, at), {
+      deliveryId: delivery.uid,
+      attemptAt: at,
+      signal,
+      thread: delivery.thread,
+    });
+    // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
+    if (signal.aborted && sent.outcome !== 'delivered') return;
+    const result = this.#learn(queue, sent, startedAt);
+    // A receiver that has just proved to work takes more at once, also while the record is written.
+    this.#turns.resume(queue);
+    const next = this.#nextAttempt(queue, lane, delivery, result);
+    const durationMs = clock.monotonic() - startedAt;
+    const finished = { delivery, at, durationMs, result, nextAttemptAt: next };
+    await this.#record(attemptStep(finished), (following) => {
+      if (next === null) this.#settle(queue, lane, following);
+      else this.#again(queue, lane, next, result);
+      for (const listener of this.#listeners) listener(finished);
+    });
+    if (result.outcome !== 'delivered') return;
+    if (found.stoppedFor !== null) this.#takeUp(queue);
+    else this.#turns.wakeLanes(queue, (each) => isFailedBefore(each, startedAt));
+  }
+
+  async #attempt(found: FoundChannel, alert: Alert | null, context: SendContext): Promise<SendResult> {
     const { clock } = this.#parts;
     const startedAt = clock.monotonic();
-    const result = await this.#attempt(notificationId, alert, context);
-    if (result.outcome !== 'not-sent') this.counters.attempts[result.outcome] += 1;
-    this.counters.attemptDuration.record((clock.monotonic() - startedAt) / 1_000);
+    const result = await this.#sendTo(found, alert, context);
+    const reason = reasonOf(result);
+    if (reason !== null) this.counters.failures[reason] += 1;
+    if (result.outcome !== 'not-sent') {
+      this.counters.attempts[result.outcome] += 1;
+      this.counters.attemptDuration.record((clock.monotonic() - startedAt) / 1_000);
+    }
     return result;
   }
 
-  async #attempt(notificationId: number, alert: Alert | null, context: SendContext): Promise<SendResult> {
-    const { source, send, log } = this.#parts;
+  async #sendTo(found: FoundChannel, alert: Alert | null, context: SendContext): Promise<SendResult> {
     if (alert === null)
       return { outcome: 'permanent-message', error: 'this version of svc cannot read the stored alert' };
     try {
-      const channel = await source.find(notificationId);
-      if (channel === null) return { outcome: 'permanent-channel', error: 'the channel was deleted' };
-      return await send(channel, alert, context);
+      return await this.#parts.send(found.open(), alert, context);
     } catch (error) {
-      // The receiver did not cause it (unreadable settings, a defect), so its text stays in the log.
-      log.error({ error: messageOf(error), notificationId }, 'sending an alert failed because of svc itself');
-      return { outcome: 'retry', error: 'svc could not send the alert: see the log of the coordinator' };
+      return this.#ownFailure(error, { deliveryId: context.deliveryId });
     }
   }
 
-  /** @param queuedAt of its head, epoch ms; a lane that exists keeps its own */
-  #lane({ notificationId, monitorId }: LaneId, queuedAt: number): Lane {
-    let queue = this.#queues.get(notificationId);
-    if (queue === undefined) {
-      const workspaceId = this.#parts.workspaceOf(monitorId);
-      const empty = { lanes: new Map(), ready: new Set<Lane>(), sending: 0, isFailing: false };
-      queue = { notificationId, workspaceId, ...empty };
-      this.#queues.set(notificationId, queue);
-    }
-    let lane = queue.lanes.get(monitorId);
-    if (lane === undefined) {
-      lane = { notificationId, monitorId, queue, queuedAt, loaded: null, isWoken: false, cancelTimer: null };
-      queue.lanes.set(monitorId, lane);
-    }
-    return lane;
+  /** The receiver did not cause it (unreadable settings, a defect), so its text stays in the log. */
+  #ownFailure(error: unknown, ids: object): SendResult {
+    this.#parts.log.error(
+      { error: messageOf(error), ...ids },
+      'sending an alert failed because of svc itself',
+    );
+    return OWN_FAILURE;
   }
 
-  #remove(lane: Lane): void {
-    lane.queue.lanes.delete(lane.monitorId);
-    if (lane.queue.lanes.size === 0) this.#queues.delete(lane.notificationId);
-  }
-
-  #makeReady(lane: Lane, head: QueuedDelivery | null): void {
-    lane.loaded = head;
-    lane.queue.ready.add(lane);
-    this.#pump(lane.queue);
-    if (lane.queue.ready.has(lane)) lane.loaded = null;
-  }
-
-  #wait(lane: Lane, until: number): void {
-    // `until` may come from a time before the system's clock was set back. No wait is longer than the
-    // schedule's.
-    const wait = Math.min(until - this.#parts.clock.wall(), LONGEST_WAIT_MS);
-    lane.cancelTimer = this.#parts.clock.after(wait, () => {
-      lane.cancelTimer = null;
-      this.#makeReady(lane, null);
-    });
-  }
-
-  /** Starts as many of the channel's ready lanes as there are places. */
-  #pump(queue: ChannelQueue): void {
-    if (this.#state !== 'running') return;
-    const places = queue.isFailing ? SENDS_PER_FAILING_CHANNEL : SENDS_PER_CHANNEL;
-    for (const lane of queue.ready) {
-      if (queue.sending >= places) return;
-      if (!this.#places.take(queue.workspaceId)) {
-        this.#starved.add(queue);
-        return;
+  /** Notes what the answer says about the channel; answers the result in its light. */
+  #learn(queue: ChannelQueue, result: SendResult, startedAt: number): SendResult {
+    const now = this.#parts.clock.monotonic();
+    const { pace } = queue;
+    switch (result.outcome) {
+      case 'delivered':
+        pace.taken();
+        queue.isProven = true;
+        queue.doubtedAt = null;
+        return result;
+      case 'retry': {
+        if (reasonOf(result) === 'rate-limited') {
+          pace.refused(now, startedAt, result.retryAfterMs, this.#random());
+          return result;
+        }
+        queue.isProven = false;
+        if (result.retryAfterMs !== undefined) pace.hold(now, result.retryAfterMs, this.#random());
+        if (result.mayBeDead !== true) return result;
+        queue.doubtedAt ??= now;
+        if (now - queue.doubtedAt < DOUBT_MS) return result;
+        const { mayBeDead: _mayBe, retryAfterMs: _wait, ...answer } = result;
+        return this.#learn(queue, { ...answer, outcome: 'permanent-channel' }, startedAt);
       }
-      queue.ready.delete(lane);
-      queue.sending += 1;
-      const send = this.#send(lane).finally(() => {
-        queue.sending -= 1;
-        this.#sends.delete(send);
-        this.#places.give(queue.workspaceId);
-        this.#pump(queue);
-        this.#pumpStarved();
-      });
-      this.#sends.add(send);
+      case 'permanent-channel':
+        queue.reopen();
+        return result;
+      case 'permanent-message':
+      case 'not-sent':
+        return result;
+      default:
+        return result satisfies never;
     }
   }
 
-  #pumpStarved(): void {
-    // A copy is walked, because a queue that finds no place is added to the set again.
-    for (const queue of [...this.#starved]) {
-      if (this.#places.isFull) return;
-      this.#starved.delete(queue);
-      this.#pump(queue);
+  /** Why nothing is sent for the lane's head, as the step that ends it; null: it is sent. */
+  #leftOut(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery): DeliveryStep | null {
+    if (found.stoppedFor !== null && delivery.replayedAt === null) {
+      this.counters.failures.stopped += 1;
+      this.counters.dead += 1;
+      return leftOut(delivery, 'dead', `the channel is stopped: ${found.stoppedFor}`);
     }
+    const { alert, createdAt, hasNewer, hasNewerOfIncident, replayedAt, id } = delivery;
+    const { facts } = queue;
+    if (alert === null || facts === null) return null;
+    // A process that was killed may have sent what it did not record. An incident that may be open is closed.
+    const mayHaveArrived = facts.closesIncidents && id <= this.#lastIdBefore;
+    const superseded = supersededBy(
+      {
+        status: alert.status,
+        ageMs: this.#parts.clock.wall() - createdAt,
+        hasNewer,
+        hasNewerOfIncident,
+        isAnnounced: delivery.isAnnounced,
+        isReplayed: replayedAt !== null,
+      },
+      facts,
+    );
+    return superseded === null
+      ? null
+      : leftOut(delivery, 'superseded', SUPERSEDED[superseded], mayHaveArrived);
   }
 
-  /** Makes one attempt for the lane's head and records it. All errors of this loop end here. */
-  async #send(lane: Lane): Promise<void> {
-    const { clock, log } = this.#parts;
-    try {
-      const delivery = lane.loaded ?? (await this.#head(lane));
-      lane.loaded = null;
-      if (delivery === null) return;
-      lane.queuedAt = delivery.queuedAt;
-      const at = clock.wall();
-      const startedAt = clock.monotonic();
-      const { signal } = this.#abort;
-      const result = await this.attempt(lane.notificationId, delivery.alert, {
-        deliveryId: delivery.uid,
-        attemptAt: at,
-        signal,
-        thread: null,
-      });
-      // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
-      if (signal.aborted && result.outcome !== 'delivered') return;
-      lane.queue.isFailing = result.outcome === 'retry';
-      const next = this.#nextAttempt(delivery, result);
-      await this.#record(lane, {
-        delivery,
-        at,
-        durationMs: clock.monotonic() - startedAt,
-        result,
-        nextAttemptAt: next,
-      });
-    } catch (error) {
-      log.error({ error: messageOf(error), ...laneOf(lane) }, 'starting a delivery failed');
-      if (this.#state === 'running') this.#wait(lane, clock.wall() + 1_000);
-    }
-  }
-
-  /** Resolves when the attempt is recorded, or when the stop does not wait for that any more. */
-  #record(lane: Lane, attempt: FinishedAttempt): Promise<void> {
+  /** Resolves when the step is recorded, or when the stop does not wait for that any more. */
+  #record(step: DeliveryStep, settled: (following: QueuedDelivery | null) => void): Promise<void> {
     const { signal } = this.#abort;
     return new Promise((resolve) => {
       const giveUp = () => resolve();
       signal.addEventListener('abort', giveUp, { once: true });
       // After the grace of the stop nobody waits any more. The ledger still tries once when it closes.
       if (signal.aborted) resolve();
-      this.#ledger.record(attempt, (following) => {
+      this.#ledger.record(step, (following) => {
         signal.removeEventListener('abort', giveUp);
-        this.#settle(lane, attempt.nextAttemptAt, following);
-        for (const listener of this.#listeners) listener(attempt);
+        settled(following);
         resolve();
       });
     });
   }
 
   /** The lane's head. Null removes the lane, unless something was queued since the database was asked. */
-  async #head(lane: Lane): Promise<QueuedDelivery | null> {
+  async #head(queue: ChannelQueue, lane: Lane): Promise<QueuedDelivery | null> {
     lane.isWoken = false;
     const head = await this.#ledger.head(lane);
     if (head === null) {
-      if (lane.isWoken) return this.#head(lane);
-      this.#remove(lane);
+      if (lane.isWoken) return this.#head(queue, lane);
+      this.#turns.remove(queue, lane);
+      return null;
     }
+    takeHead(lane, head);
     return head;
   }
 
-  #nextAttempt(delivery: QueuedDelivery, result: SendResult): number | null {
-    const { clock, log } = this.#parts;
+  #nextAttempt(queue: ChannelQueue, lane: Lane, delivery: QueuedDelivery, result: SendResult): number | null {
+    const { log } = this.#parts;
     if (result.outcome === 'delivered') return null;
-    const next =
-      result.outcome === 'retry'
-        ? nextAttemptAt({
-            attempts: delivery.tries + 1,
-            queuedAt: delivery.queuedAt,
-            now: clock.wall(),
-            retryAfterMs: result.retryAfterMs,
-            random: this.#random(),
-          })
-        : null;
-    const ids = {
-      deliveryId: delivery.id,
-      notificationId: delivery.notificationId,
-      monitorId: delivery.monitorId,
-    };
+    const { id: deliveryId, notificationId, monitorId } = delivery;
+    const ids = { deliveryId, notificationId, monitorId };
+    const next = this.#retryAt(queue, lane, delivery, result);
     if (next === null) {
       this.counters.dead += 1;
       log.warn({ ...ids, outcome: result.outcome, reason: result.error }, 'gave up the delivery of an alert');
@@ -375,16 +465,78 @@ export class Deliverer {
     return next;
   }
 
-  /** Continues the lane right after the commit of an attempt, before any later transaction can wake it. */
-  #settle(lane: Lane, next: number | null, following: QueuedDelivery | null): void {
-    lane.isWoken = false;
-    if (this.#state !== 'running') return;
-    if (next !== null) this.#wait(lane, next);
-    else if (following !== null) {
-      lane.queuedAt = following.queuedAt;
-      this.#makeReady(lane, following);
-    } else this.#remove(lane);
+  #retryAt(
+    queue: ChannelQueue,
+    lane: Lane,
+    { tries, replayedAt, createdAt }: QueuedDelivery,
+    result: SendResult,
+  ): number | null {
+    const { clock } = this.#parts;
+    const now = clock.wall();
+    const queuedAt = replayedAt ?? createdAt;
+    if (result.outcome === 'not-sent') {
+      return now >= queuedAt + DELIVERY_LIFETIME_MS ? null : now + ownWait(lane);
+    }
+    if (result.outcome !== 'retry') return null;
+    return nextAttemptAt({
+      attempts: tries + 1,
+      queuedAt,
+      now,
+      heldUntil: now + queue.pace.readyAt(clock.monotonic()) - clock.monotonic(),
+      isRateLimited: reasonOf(result) === 'rate-limited',
+      random: this.#random(),
+    });
   }
+
+  /** The head is tried again. A receiver that takes it later holds its channel, and the lane stays ready. */
+  #again(queue: ChannelQueue, lane: Lane, next: number, result: SendResult): void {
+    if (this.#state !== 'running' || queue.isRemoved) return;
+    if (result.outcome !== 'not-sent') lane.ownFailures = 0;
+    if (reasonOf(result) === 'rate-limited') this.#turns.makeReady(queue, lane, null);
+    else this.#turns.wait(queue, lane, next - this.#parts.clock.wall());
+  }
+
+  /** Continues the lane right after the commit of its head's end, before a later transaction can wake it. */
+  #settle(queue: ChannelQueue, lane: Lane, following: QueuedDelivery | null): void {
+    lane.isWoken = false;
+    if (this.#state !== 'running' || queue.isRemoved) return;
+    if (following === null) {
+      this.#turns.remove(queue, lane);
+      return;
+    }
+    takeHead(lane, following);
+    this.#turns.makeReady(queue, lane, following);
+  }
+}
+
+const SUPERSEDED = {
+  newer: 'a newer alert of the incident took its place',
+  old: 'it waited for more than an hour, and a newer alert followed',
+  'never-announced': 'the channel was never told of the incident',
+} as const;
+
+/** Makes this delivery the lane's head. */
+function takeHead(lane: Lane, { id, createdAt, replayedAt }: QueuedDelivery): void {
+  if (lane.headId !== id) Object.assign(lane, { triedAt: null, isEarly: false, ownFailures: 0 });
+  lane.headId = id;
+  lane.queuedAt = replayedAt ?? createdAt;
+}
+
+/** The alert, with how late it is when that matters to people. */
+function withDelay({ alert, createdAt }: QueuedDelivery, now: number): Alert | null {
+  const delayedMs = now - createdAt;
+  return alert === null || delayedMs < LATE_MS ? alert : { ...alert, delayedMs };
+}
+
+/** Whether the lane's failure says nothing about the channel as it is now. */
+function isFailedBefore({ triedAt, isEarly }: Lane, startedAt: number): boolean {
+  return !isEarly && (triedAt ?? Number.NEGATIVE_INFINITY) < startedAt;
+}
+
+/** The wait after another failure of our own, ms. */
+function ownWait(lane: Lane): number {
+  lane.ownFailures += 1;
+  return Math.min(FIRST_OWN_WAIT_MS * 2 ** (lane.ownFailures - 1), LONGEST_OWN_WAIT_MS);
 }
 
 function laneOf({ notificationId, monitorId }: LaneId): LaneId {

@@ -1,17 +1,21 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
+import { type DeliveryStep, insertFinished, type Recorded, recordSteps } from '../store/delivery-ledger.ts';
 import {
-  headOf,
+  headsOf,
   type LaneId,
+  lastDeliveryId,
   type PendingLane,
   pendingLanes,
   type QueuedDelivery,
-  recordAttempts,
-} from '../store/delivery-ledger.ts';
+  rowOf,
+} from '../store/delivery-queue.ts';
 import type { Secrets } from '../store/secrets.ts';
-import type { Store } from '../store/store.ts';
-import { attemptRecord, type FinishedAttempt } from './attempts.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { attemptEntry, type FinishedAttempt, finalState, testedState } from './attempts.ts';
+import type { NewlyQueued } from './lane.ts';
+import { queueNotice } from './notices.ts';
 
 /**
  * Called right after the commit with the lane's next delivery when this one is over; null when there is none.
@@ -19,38 +23,50 @@ import { attemptRecord, type FinishedAttempt } from './attempts.ts';
 export type Settled = (following: QueuedDelivery | null) => void;
 
 const LANES_PER_PAGE = 1_000;
-/** Most attempts in one transaction. The recording of results waits for it: some 5 ms. */
-const ATTEMPTS_PER_TRANSACTION = 100;
+/** Most steps in one transaction. The recording of results waits for it: some 5 ms. */
+const STEPS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
 /** Time that {@link Ledger.close} waits for the disk, ms. */
 const CLOSE_WITHIN_MS = 5_000;
 
+type TestDelivery = Parameters<typeof rowOf>[1];
+
+export type LedgerParts = {
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Address that messages of svc about itself show. */
+  readonly publicUrl: string;
+  /** Called after the commit, when a message about a channel is queued for another one. */
+  readonly onQueued: (queued: NewlyQueued) => void;
+};
+
 /**
- * The stored side of delivering. Attempts that end during a write are written together in the next
+ * The stored side of delivering. Steps that end during a write are written together in the next
  * transaction. A failed write is tried again until it succeeds, because an unrecorded delivery would be sent
  * twice and delays those behind it.
  */
 export class Ledger {
-  readonly #store: Store;
-  readonly #secrets: Secrets;
-  readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #parts: LedgerParts;
   readonly #closing = new AbortController();
-  readonly #waiting: { attempt: FinishedAttempt; settled: Settled }[] = [];
+  readonly #waiting: { step: DeliveryStep; settled: Settled }[] = [];
   #writing: Promise<void> | null = null;
-  #perTransaction = ATTEMPTS_PER_TRANSACTION;
+  #perTransaction = STEPS_PER_TRANSACTION;
 
-  constructor(options: { store: Store; secrets: Secrets; clock: Clock; log: Logger }) {
-    this.#store = options.store;
-    this.#secrets = options.secrets;
-    this.#clock = options.clock;
-    this.#log = options.log;
+  constructor(parts: LedgerParts) {
+    this.#parts = parts;
+  }
+
+  /** The highest id of a delivery; 0: there is none. */
+  lastId(): Promise<number> {
+    return lastDeliveryId(this.#parts.store);
   }
 
   /** Every lane with pending deliveries, page by page. */
-  async *pendingLanes(): AsyncGenerator<(LaneId & { queuedAt: number; nextAttemptAt: number | null })[]> {
+  async *pendingLanes(): AsyncGenerator<PendingLane[]> {
     for (let after: LaneId | null = null; ; ) {
-      const page: PendingLane[] = await pendingLanes(this.#store, after, LANES_PER_PAGE);
+      const page: PendingLane[] = await pendingLanes(this.#parts.store, after, LANES_PER_PAGE);
       const last = page.at(-1);
       if (last === undefined) return;
       yield page.map((lane) => ({ ...lane, nextAttemptAt: this.#notLater(lane) }));
@@ -61,32 +77,57 @@ export class Ledger {
   /** A wait is not longer than planned, even when the system's clock was set back since it began. */
   #notLater({ nextAttemptAt, lastAttemptAt }: PendingLane): number | null {
     if (nextAttemptAt === null || lastAttemptAt === null) return nextAttemptAt;
-    return Math.min(nextAttemptAt, this.#clock.wall() + nextAttemptAt - lastAttemptAt);
+    return Math.min(nextAttemptAt, this.#parts.clock.wall() + nextAttemptAt - lastAttemptAt);
   }
 
-  /** The lane's oldest pending delivery. */
-  head(lane: LaneId): Promise<QueuedDelivery | null> {
-    return headOf(this.#store, this.#secrets, lane);
+  /** The lane's oldest pending delivery; null: there is none. */
+  async head(lane: LaneId): Promise<QueuedDelivery | null> {
+    const { store, secrets } = this.#parts;
+    return (await headsOf({ read: store.work }, secrets, [lane]))[0] ?? null;
   }
 
   /**
-   * Records an attempt. `settled` is called once, after the commit; never when the ledger is closed before.
+   * Records a step. `settled` is called once, after the commit; never when the ledger is closed before.
    */
-  record(attempt: FinishedAttempt, settled: Settled): void {
-    this.#waiting.push({ attempt, settled });
+  record(step: DeliveryStep, settled: Settled): void {
+    this.#waiting.push({ step, settled });
     this.#writing ??= this.#write();
   }
 
   /**
-   * Writes the waiting attempts once, and waits for that within bounds, because the disk may stall. Unwritten
+   * Records a delivery that bypassed the queue, with its one attempt. Answers its id.
+   *
+   * @throws StoreError
+   */
+  recordTest(
+    delivery: TestDelivery,
+    attempt: Pick<FinishedAttempt, 'at' | 'durationMs' | 'result'>,
+  ): Promise<number> {
+    const { store, secrets, clock } = this.#parts;
+    const finished = {
+      attempt: attemptEntry(attempt),
+      state: finalState(attempt.result),
+      channel: testedState(attempt.result),
+    };
+    return store.transaction(async (tx) => {
+      const row = rowOf(secrets, delivery);
+      const { deliveryId, stopped } = await insertFinished(tx, row, finished, clock.wall());
+      await this.#tellOfStops(tx, stopped);
+      return deliveryId;
+    });
+  }
+
+  /**
+   * Writes the waiting steps once, and waits for that within bounds, because the disk may stall. Unwritten
    * deliveries are sent again after the next start.
    */
   async close(): Promise<void> {
+    const { clock, log } = this.#parts;
     this.#closing.abort();
     if (this.#writing === null) return;
     const bound = Promise.withResolvers<void>();
-    const cancel = this.#clock.after(CLOSE_WITHIN_MS, () => {
-      this.#log.error('the database did not answer in time: unrecorded deliveries will be sent again');
+    const cancel = clock.after(CLOSE_WITHIN_MS, () => {
+      log.error('the database did not answer in time: unrecorded deliveries will be sent again');
       bound.resolve();
     });
     await Promise.race([this.#writing, bound.promise]);
@@ -94,30 +135,50 @@ export class Ledger {
   }
 
   async #write(): Promise<void> {
+    const { store, secrets, clock, log } = this.#parts;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, this.#perTransaction);
+      const steps = batch.map(({ step }) => step);
       try {
-        await this.#store.transaction(async (tx) => {
-          const attempts = batch.map(({ attempt }) => attemptRecord(attempt));
-          const following = await recordAttempts(tx, this.#secrets, attempts, this.#clock.wall());
+        await store.transaction(async (tx) => {
+          const { following, stopped } = await recordSteps(tx, secrets, steps, clock.wall());
           batch.forEach(({ settled }, index) => {
             tx.onCommit(() => settled(following[index] ?? null));
           });
+          await this.#tellOfStops(tx, stopped);
         });
-        this.#perTransaction = Math.min(2 * this.#perTransaction, ATTEMPTS_PER_TRANSACTION);
+        this.#perTransaction = Math.min(2 * this.#perTransaction, STEPS_PER_TRANSACTION);
       } catch (error) {
-        this.#log.error(
-          { error, attempts: batch.length },
-          'recording delivery attempts failed: svc tries again',
-        );
+        log.error({ error, steps: batch.length }, 'recording deliveries failed: svc tries again');
         if (this.#closing.signal.aborted) break;
-        // One at a time and at the end: an attempt that cannot be written must not delay the others.
+        // One at a time and at the end: a step that cannot be written must not delay the others.
         this.#perTransaction = 1;
         this.#waiting.push(...batch);
-        await pause(this.#clock, WRITE_AGAIN_MS, this.#closing.signal);
+        await pause(clock, WRITE_AGAIN_MS, this.#closing.signal);
       }
     }
-    // This is in the same turn as the last look at the queue, so a later attempt starts another write.
+    // This is in the same turn as the last look at the queue, so a later step starts another write.
     this.#writing = null;
+  }
+
+  /** Tells people by their other channels of those that this transaction stops. */
+  async #tellOfStops(tx: Transaction, stopped: Recorded['stopped']): Promise<void> {
+    const { clock, log } = this.#parts;
+    const at = clock.wall();
+    for (const { notificationId, reason } of stopped) {
+      log.warn({ notificationId, reason }, 'stopped a channel: its address is dead');
+      await queueNotice(tx, this.#parts, {
+        notificationId,
+        event: `stopped ${notificationId} ${Math.floor(at)}`,
+        at,
+        text: ({ name }) => ({
+          title: `The notification channel ${name} is stopped`,
+          lines: [
+            `Its address is dead: ${reason ?? 'no reason was given'}.`,
+            'Its alerts wait. Change its settings, or send a test that is delivered, to take it up again.',
+          ],
+        }),
+      });
+    }
   }
 }

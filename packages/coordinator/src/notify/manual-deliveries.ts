@@ -1,27 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import { insertFinished, replayDelivery } from '../store/delivery-ledger.ts';
+import { replayDelivery } from '../store/delivery-queue.ts';
 import type { Store } from '../store/store.ts';
-import { attemptEntry, channelState, finalState } from './attempts.ts';
-import type { SendResult } from './channel.ts';
-import type { Deliverer } from './deliverer.ts';
+import type { Deliverer, TestedDelivery } from './deliverer.ts';
+import { closesIncidents } from './registry.ts';
 
 /** Operations on deliveries that people start by hand. */
 export interface ManualDeliveries {
   /**
    * Queues a dead delivery again, with the same id for the receiver and a fresh schedule of 24 h, before
-   * younger deliveries of its monitor and channel. Returns `not-dead` for one that is pending or delivered.
+   * younger deliveries of its monitor and channel. It is sent also while the channel is stopped; a success
+   * takes the channel up again. Returns `not-dead` for one that is not dead.
    */
   replay(deliveryId: number): Promise<'replayed' | 'not-dead' | 'not-found'>;
   /**
-   * Sends a test alert: one attempt, at once, past the queue. The ledger stores it under monitor 0, and it
-   * updates the channel's state. The channel must exist.
+   * Sends a test alert: one attempt, at once, past the queue. A kind that keeps incidents open is then told
+   * that the incident of the test is over. The ledger stores both under monitor 0, and they update the
+   * channel's state. The channel must exist.
+   *
+   * @throws StoreError
    */
   sendTest(notificationId: number): Promise<TestOutcome>;
 }
 
-export type TestOutcome = { deliveryId: number; at: number; durationMs: number; result: SendResult };
+export type TestOutcome = TestedDelivery & {
+  /** The end of the test's incident; null: nothing was to be ended. */
+  readonly resolved: TestedDelivery | null;
+};
 
 export function createManualDeliveries(options: {
   store: Store;
@@ -42,34 +48,14 @@ export function createManualDeliveries(options: {
     },
 
     async sendTest(notificationId) {
-      const uid = randomUUID();
-      const at = clock.wall();
-      const startedAt = clock.monotonic();
-      const alert = testAlert(at, publicUrl);
-      const { signal } = new AbortController();
-      const result = await deliverer.attempt(notificationId, alert, {
-        deliveryId: uid,
-        attemptAt: at,
-        signal,
-        thread: null,
-      });
-      const durationMs = clock.monotonic() - startedAt;
-      const delivery = {
-        uid,
-        notificationId,
-        monitorId: alert.monitor.id,
-        alert: JSON.stringify(alert),
-        createdAt: at,
-      };
-      const finished = {
-        attempt: attemptEntry({ at, durationMs, result }),
-        state: finalState(result),
-        channel: channelState(result),
-      };
-      const deliveryId = await store.transaction((tx) =>
-        insertFinished(tx, delivery, finished, clock.wall()),
-      );
-      return { deliveryId, at, durationMs, result };
+      const alert = testAlert(clock.wall(), publicUrl);
+      const tested = await deliverer.test(notificationId, alert, null);
+      const { result, kind } = tested;
+      if (result.outcome !== 'delivered' || !closesIncidents(kind)) return { ...tested, resolved: null };
+      const { errorMessage: _message, ...rest } = alert;
+      const end: Alert = { ...rest, status: 'recovered', at: Math.floor(clock.wall()) };
+      const resolved = await deliverer.test(notificationId, end, result.thread ?? null);
+      return { ...tested, resolved };
     },
   };
 }
@@ -82,9 +68,9 @@ export function testAlert(at: number, publicUrl: string): Alert {
   return {
     monitor: { id: 0, name: 'Test', url: publicUrl, type: 'http' },
     status: 'error',
-    cronTimestamp: at,
+    cronTimestamp: Math.floor(at),
     errorMessage: 'Test alert: nothing is wrong.',
-    at,
+    at: Math.floor(at),
     reason: 'test',
     incident: `test-${randomUUID()}`,
     regions: [],

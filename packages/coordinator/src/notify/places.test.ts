@@ -1,23 +1,37 @@
 import { expect, test } from 'vitest';
-import { Places, SENDS_IN_ALL, SENDS_PER_WORKSPACE } from './places.ts';
+import { Places, SENDS_IN_ALL, SENDS_PER_WORKSPACE, SLOW_PER_WORKSPACE } from './places.ts';
 
-const takenBy = (places: Places, workspaceId: number | null, tries: number) =>
-  Array.from({ length: tries }, () => places.take(workspaceId)).filter(Boolean).length;
+const takenBy = (places: Places, workspaceId: number, tries: number) =>
+  Array.from({ length: tries }, () => places.take(workspaceId)).filter((place) => place !== null);
 
 test('one workspace gets its share, others theirs, and all together no more than there are', () => {
   const places = new Places();
-  expect(takenBy(places, 1, 1_000)).toBe(SENDS_PER_WORKSPACE);
-  expect(takenBy(places, null, 1_000)).toBe(SENDS_PER_WORKSPACE);
-  expect([2, 3, 4].map((workspace) => takenBy(places, workspace, 100))).toEqual([100, 100, 56]);
+  const first = takenBy(places, 1, 1_000);
+  expect(first).toHaveLength(SENDS_PER_WORKSPACE);
+  const others = [2, 3, 4, 5].map((workspace) => takenBy(places, workspace, 100).length);
+  expect(others).toEqual([100, 100, 100, 84]);
   expect(places.isFull).toBe(true);
-  places.give(1);
-  expect([places.take(1), places.take(1), places.isFull]).toEqual([true, false, true]);
+  first[0]?.give();
+  expect([places.take(1) !== null, places.take(1), places.isFull]).toEqual([true, null, true]);
 });
 
-test('what was given back can be taken again', () => {
+test('what was given back can be taken again, and is given back once', () => {
   const places = new Places();
   for (let round = 0; round < 3 * SENDS_IN_ALL; round += 1) {
-    expect(places.take(round)).toBe(true);
-    places.give(round);
+    const place = places.take(round);
+    place?.give();
+    place?.give();
   }
+  expect(takenBy(places, 1, 1_000)).toHaveLength(SENDS_PER_WORKSPACE);
+});
+
+test('a slow send makes room for others, as long as there is room for slow ones', () => {
+  const places = new Places();
+  let slow = 0;
+  for (let round = 0; round < 10; round += 1) {
+    for (const place of takenBy(places, 1, 1_000)) if (place.slow()) slow += 1;
+  }
+  expect(slow).toBe(SLOW_PER_WORKSPACE);
+  expect(takenBy(places, 1, 1)).toEqual([]);
+  expect(takenBy(places, 2, 1_000)).toHaveLength(SENDS_PER_WORKSPACE);
 });

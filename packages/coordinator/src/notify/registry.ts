@@ -54,7 +54,7 @@ type OperatorSettings = { [K in ChannelKind]: (table: TableOf<K>) => void }[Chan
   : never;
 
 /** The facts about a stored kind; null: this version does not know the kind. */
-function factsOf(kind: string): ChannelFacts | null {
+export function factsOf(kind: string): ChannelFacts | null {
   const known = CHANNEL_KINDS.find((each) => each === kind);
   return known === undefined ? null : CHANNELS[known];
 }
@@ -67,3 +67,6 @@ function factsOf(kind: string): ChannelFacts | null {
 export function closesIncidents(kind: string): boolean {
   return factsOf(kind)?.closesIncidents ?? false;
 }
+
+/** The kinds that people read. */
+export const HUMAN_KINDS: readonly ChannelKind[] = CHANNEL_KINDS.filter((kind) => CHANNELS[kind].isHuman);

@@ -56,7 +56,7 @@ test('without a setting of the operator nothing is sent, and the setting is name
     message,
   });
   const send = createSender(loopbackParts({ post, operator }), channels);
-  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'retry', error: message });
+  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'not-sent', error: message });
   expect(sent).toEqual([]);
 });
 
@@ -68,7 +68,7 @@ test('a kind without a sender can be declared, and says that this version cannot
   const message = 'email channels are not available in this version';
   expect(channelProblems(loopbackParts(), channels)('email', {})).toEqual({ reason: 'no-sender', message });
   const send = createSender(loopbackParts({ post }), channels);
-  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'permanent-channel', error: message });
+  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'permanent-message', error: message });
 });
 
 test('the coordinator reads the settings of every kind, each under one key and one name', () => {

@@ -75,23 +75,39 @@ export function createSender(parts: SenderParts, channels: Channels = CHANNELS):
     context: SendContext,
   ): Promise<SendResult> => {
     const channel: Channels[K] = channels[kind];
-    if (channel.send === null) return { outcome: 'permanent-channel', error: noSender(kind).message };
+    if (channel.send === null) return { outcome: 'permanent-message', error: noSender(kind).message };
     const missing = settingMissing(kind, channel.operatorSettings, operator);
     // The operator may set it within the day in which a delivery is tried.
-    if (missing !== null) return { outcome: 'retry', error: missing.message };
+    if (missing !== null) return { outcome: 'not-sent', error: missing.message };
     const clear = settings.reveal();
     const refusal = urlRefusal(channel.declaredUrl, clear, urls);
     if (refusal !== null) {
       const error = `${refusal.attribute} ${refusal.message}`;
       return { outcome: 'retry', error, reason: 'unreachable' };
     }
-    return channel.send(clear, alert, context, {
-      post: withSecretsOf(alert, post),
-      operatorPost: withSecretsOf(alert, operatorPost),
+    const heard = listener();
+    const result = await channel.send(clear, alert, context, {
+      post: heard.over(withSecretsOf(alert, post)),
+      operatorPost: heard.over(withSecretsOf(alert, operatorPost)),
       sendMail,
       publicUrl,
       operator,
     });
+    const reply = result.reply ?? heard.reply();
+    return reply === '' ? result : { ...result, reply };
+  };
+}
+
+/** Keeps what the receiver answered last: its part that people may see. */
+function listener(): { over(post: HttpPost): HttpPost; reply(): string } {
+  let reply = '';
+  return {
+    over: (post) => async (request) => {
+      const result = await post(request);
+      reply = result.kind === 'answered' ? result.excerpt : '';
+      return result;
+    },
+    reply: () => reply,
   };
 }
 

@@ -94,6 +94,9 @@ export class AfterCommit {
   #declared(changes: readonly DeclaredChange[]): void {
     for (const change of changes) {
       if (change.kind === 'monitor') this.#parts.onDeclared(change.monitorId, change.monitor);
+      if (change.kind === 'channel' || change.kind === 'channel-removed') {
+        this.#parts.onChannel?.(change.kind, change.notificationId);
+      }
     }
   }
 

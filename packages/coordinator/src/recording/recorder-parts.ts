@@ -76,6 +76,8 @@ export type RecorderParts = {
    * gone).
    */
   readonly onDeclared: (monitorId: number, monitor: LiveMonitor | null) => void;
+  /** Called after the commit, when a declared channel was changed or removed. */
+  readonly onChannel?: (kind: 'channel' | 'channel-removed', notificationId: number) => void;
   /** Called after the commit, when a delivery is queued. */
   readonly onQueued: (id: number, delivery: NewDelivery) => void;
 };

@@ -9,10 +9,13 @@ import {
   deleteAuditLines,
   deleteDeliveries,
   deleteIncidents,
+  deleteOfChannel,
   deleteOffGridSlots,
   deleteReasonChanges,
   deleteResults,
   deleteStatusChanges,
+  deleteThreads,
+  removedChannels,
 } from '../store/retention.ts';
 import type { Store } from '../store/store.ts';
 import type { BelievedClock } from './believed-clock.ts';
@@ -49,6 +52,8 @@ export class Retention {
   readonly #stopping = new AbortController();
   #cancelTimer: () => void = () => {};
   #sweeping: Promise<void> = Promise.resolve();
+  #cancelRemoval: () => void = () => {};
+  #removing: Promise<void> = Promise.resolve();
 
   constructor(parts: {
     store: Store;
@@ -72,7 +77,8 @@ export class Retention {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelTimer();
-    await this.#sweeping;
+    this.#cancelRemoval();
+    await Promise.all([this.#sweeping, this.#removing]);
     await this.#saveBelieved();
   }
 
@@ -83,13 +89,45 @@ export class Retention {
     const known = () => this.#olderThan(HISTORY_MS);
     const results = await this.#repeat(() => deleteResults(store, kept()));
     await this.#repeat(() => deleteOffGridSlots(store, kept()));
-    const deliveries = await this.#repeat(() => deleteDeliveries(store, kept()));
+    const expired = await this.#repeat(() => deleteDeliveries(store, kept()));
+    const deliveries = expired + (await this.#sweepRemovedChannels());
+    await this.#repeat(() => deleteThreads(store, kept()));
     const reasons = await this.#repeat(() => deleteReasonChanges(store, kept()));
     const changes = await this.#sweepStatusChanges(known);
     const incidents = await this.#repeat(() => deleteIncidents(store, known()));
     const absences = await this.#repeat(() => deleteAbsences(store, known()));
     const auditLines = await this.#repeat(() => deleteAuditLines(store, known()));
     return { results, deliveries, transitions: reasons + changes, incidents, absences, auditLines };
+  }
+
+  /** A channel was removed: its deliveries go soon, and in small steps. */
+  channelRemoved(): void {
+    this.#cancelRemoval();
+    this.#cancelRemoval = this.#clock.after(PAUSE_MS, () => {
+      this.#removing = this.#removing.then(() => this.#removeDeliveries());
+    });
+  }
+
+  async #removeDeliveries(): Promise<void> {
+    try {
+      await this.#sweepRemovedChannels();
+    } catch (error) {
+      this.#log.error(
+        { error },
+        'deleting the deliveries of a removed channel failed: the next sweep tries it',
+      );
+    }
+  }
+
+  /** Answers the number of deleted rows. */
+  async #sweepRemovedChannels(): Promise<number> {
+    let deleted = 0;
+    while (!this.#stopping.signal.aborted) {
+      const ids = await removedChannels(this.#store);
+      if (ids.length === 0) break;
+      for (const id of ids) deleted += await this.#repeat(() => deleteOfChannel(this.#store, id));
+    }
+    return deleted;
   }
 
   /** Read anew for each chunk, because the clock may be set during a sweep. */

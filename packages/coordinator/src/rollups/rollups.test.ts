@@ -105,7 +105,11 @@ function counting(store: Store): { store: Store; written: number[]; failNext: ()
     fails = true;
   };
   const commit: Store['commit'] = (steps) => store.commit(steps);
-  return { store: { read: store.read, close: () => store.close(), commit, transaction }, written, failNext };
+  return {
+    store: { read: store.read, work: store.work, close: () => store.close(), commit, transaction },
+    written,
+    failNext,
+  };
 }
 
 describe('a summary is what a count of all results says', () => {

@@ -46,6 +46,8 @@ export type NewChange =
       readonly notificationId: number;
       readonly link: RemovedLink;
     }
+  /** Its settings may be others, and it is no longer stopped. */
+  | { readonly kind: 'channel'; readonly notificationId: number }
   /** With its links and its pending deliveries. */
   | { readonly kind: 'channel-removed'; readonly notificationId: number };
 
@@ -60,6 +62,7 @@ export type Change = { readonly id: number } & (
   /** `providerType`: the type of the channel now; null when the channel is already gone. */
   | (Of<'linked'> & { readonly providerType: string | null })
   | (Omit<Of<'unlinked'>, 'link'> & { readonly link: RemovedLink | typeof UNREADABLE })
+  | Of<'channel'>
   | Of<'channel-removed'>
 );
 
@@ -102,6 +105,7 @@ function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type
       return { id, kind, monitorId, notificationId, providerType: provider_type };
     case 'unlinked':
       return { id, kind, monitorId, notificationId, link: read(linkDetail, detail ?? '') };
+    case 'channel':
     case 'channel-removed':
       return { id, kind, notificationId };
   }
@@ -133,6 +137,7 @@ function rowOf(change: NewChange): SqlValue[] {
         change.notificationId,
         JSON.stringify(change.link satisfies RemovedLink),
       ];
+    case 'channel':
     case 'channel-removed':
       return [change.kind, null, change.notificationId, null];
   }

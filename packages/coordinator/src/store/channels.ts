@@ -5,16 +5,29 @@ import type { Store } from './store.ts';
 const SEAL: SealPurpose = 'notifications.settings';
 
 /** A declared channel as it is stored: its settings are sealed. */
-export type SealedChannel = { readonly kind: string; readonly settingsSealed: Uint8Array };
+export type SealedChannel = {
+  readonly workspaceId: number;
+  readonly kind: string;
+  readonly settingsSealed: Uint8Array;
+  /** Why the channel is stopped; null: it is not. */
+  readonly stoppedFor: string | null;
+};
 
 /** Null when there is none. */
 export async function findChannel(store: Store, notificationId: number): Promise<SealedChannel | null> {
-  const row = await store.read
+  const row = await store.work
     .selectFrom('notifications')
-    .select(['provider_type', 'settings_sealed'])
+    .select(['workspace_id', 'provider_type', 'settings_sealed', 'stopped_at', 'state_reason'])
     .where('id', '=', notificationId)
     .executeTakeFirst();
-  return row === undefined ? null : { kind: row.provider_type, settingsSealed: row.settings_sealed };
+  if (row === undefined) return null;
+  const stoppedFor = row.stopped_at === null ? null : (row.state_reason ?? 'its address is dead');
+  return {
+    workspaceId: row.workspace_id,
+    kind: row.provider_type,
+    settingsSealed: row.settings_sealed,
+    stoppedFor,
+  };
 }
 
 /**

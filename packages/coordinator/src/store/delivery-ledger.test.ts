@@ -1,13 +1,8 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
-import {
-  headOf,
-  insertDeliveries,
-  type QueuedRow,
-  recordAttempts,
-  replayDelivery,
-} from './delivery-ledger.ts';
+import { type DeliveryStep, recordSteps } from './delivery-ledger.ts';
+import { headsOf, insertDeliveries, type LaneId, type QueuedRow, replayDelivery } from './delivery-queue.ts';
 
 let parts: ConfiguredStore;
 let channel: number;
@@ -41,8 +36,12 @@ const row = (uid: string, notificationId = channel): QueuedRow => ({
   notificationId,
   monitorId: 1,
   alert: JSON.stringify(ALERT),
+  incident: ALERT.incident,
+  status: ALERT.status,
   createdAt: 1_000.75,
 });
+
+const headOf = async (lane: LaneId) => (await headsOf(parts.store, parts.secrets, [lane]))[0];
 
 const queue = (rows: readonly QueuedRow[]) => {
   const { sql, rows: parameters } = insertDeliveries(rows);
@@ -57,7 +56,7 @@ test('a delivery to a channel that is gone is left out, and the others are queue
     { id: outcomes[0]?.lastInsertRowid, uid: 'a', state: 'pending' },
     { id: outcomes[2]?.lastInsertRowid, uid: 'c', state: 'pending' },
   ]);
-  expect(await headOf(parts.store, parts.secrets, { notificationId: channel, monitorId: 1 })).toEqual({
+  expect(await headOf({ notificationId: channel, monitorId: 1 })).toEqual({
     id: outcomes[0]?.lastInsertRowid,
     uid: 'a',
     notificationId: channel,
@@ -65,7 +64,12 @@ test('a delivery to a channel that is gone is left out, and the others are queue
     alert: ALERT,
     attempts: 0,
     tries: 0,
-    queuedAt: 1_000,
+    createdAt: 1_000,
+    replayedAt: null,
+    hasNewer: true,
+    hasNewerOfIncident: true,
+    isAnnounced: false,
+    thread: null,
   });
 });
 
@@ -77,25 +81,36 @@ test('an attempt answers what comes next in its lane, and nothing of a delivery 
     at: 1_500.5,
     durationMs: 20.26,
     outcome: 'retry',
+    reason: 'receiver',
     statusCode: 503,
     error: 'busy',
+    reply: 'come later',
   };
-  const record = (deliveryId = 0, state: 'pending' | 'delivered' = 'pending') => ({
+  const record = (deliveryId = 0, state: 'pending' | 'delivered' = 'pending'): DeliveryStep => ({
+    deliveryId,
     lane,
+    error: 'busy',
+    announced: state === 'pending' ? null : { incident: 'test', thread: 'message 7' },
     attempt: { ...attempt, deliveryId },
     state,
     nextAttemptAt: state === 'pending' ? 6_000.5 : null,
     channel: { state: 'failing', reason: 'busy' } as const,
   });
-  const recorded = (one: ReturnType<typeof record>) =>
-    parts.store.transaction((tx) => recordAttempts(tx, parts.secrets, [one], 1_600.9));
+  const recorded = async (one: DeliveryStep) => {
+    const { following } = await parts.store.transaction((tx) =>
+      recordSteps(tx, parts.secrets, [one], 1_600.9),
+    );
+    return following;
+  };
   expect(await recorded(record(first?.lastInsertRowid))).toEqual([null]);
-  expect(await headOf(parts.store, parts.secrets, lane)).toMatchObject({ uid: 'a', attempts: 1, tries: 1 });
-  expect(await recorded({ ...record(second?.lastInsertRowid, 'delivered') })).toMatchObject([{ uid: 'a' }]);
+  expect(await headOf(lane)).toMatchObject({ uid: 'a', attempts: 1, tries: 1 });
+  expect(await recorded({ ...record(second?.lastInsertRowid, 'delivered') })).toMatchObject([
+    { uid: 'a', isAnnounced: true, thread: 'message 7', hasNewer: false },
+  ]);
   expect(await recorded(record(9_999, 'delivered'))).toEqual([null]);
   const { read } = parts.store;
-  expect(await read.selectFrom('delivery_attempts').select(['at', 'duration']).execute()).toEqual(
-    Array(2).fill({ at: 1_500, duration: 20.3 }),
+  expect(await read.selectFrom('delivery_attempts').select(['at', 'duration', 'reply']).execute()).toEqual(
+    Array(2).fill({ at: 1_500, duration: 20.3, reply: 'come later' }),
   );
   const stored = await read
     .selectFrom('deliveries')
@@ -117,7 +132,7 @@ test('only what is dead is replayed', async () => {
   expect(await replayed(id + 1)).toBe('not-found');
   await parts.store.transaction((tx) => tx.runEach("UPDATE deliveries SET state = 'dead'", [[]]));
   expect(await replayed(id)).toEqual({ notificationId: channel, monitorId: 1 });
-  expect(await headOf(parts.store, parts.secrets, { notificationId: channel, monitorId: 1 })).toMatchObject({
-    queuedAt: 2_000,
+  expect(await headOf({ notificationId: channel, monitorId: 1 })).toMatchObject({
+    replayedAt: 2_000,
   });
 });

@@ -1,39 +1,13 @@
-import type { Alert } from '@svc/shared/channels/alert.ts';
-import { sql } from 'kysely';
-import { pairsAs } from './dialect.ts';
+import { headsOf, type LaneId, type QueuedDelivery, type QueuedRow } from './delivery-queue.ts';
+import { StoreError } from './errors.ts';
+import type { DeliveryState } from './schema.ts';
 import type { Secrets } from './secrets.ts';
-import type { SqlStep, Store, Transaction } from './store.ts';
-import { openAlert } from './stored-alerts.ts';
+import type { Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
 
-const UIDS_PER_READ = 500;
-
-/** The deliveries of one monitor to one channel: sent one after the other, in order of their ids. */
-export type LaneId = { notificationId: number; monitorId: number };
-
-/** A pending delivery with the data needed to send it. */
-export type QueuedDelivery = LaneId & {
-  id: number;
-  /** The `webhook-id`. */
-  uid: string;
-  /** Null: this version cannot read the stored alert. */
-  alert: Alert | null;
-  /** Attempts made before, all together; the next one's number is one more. */
-  attempts: number;
-  /** Attempts since the delivery was queued or replayed: its place in the back-off. */
-  tries: number;
-  /** When it was queued or replayed, epoch ms. */
-  queuedAt: number;
-};
-
-/** A delivery as it is queued. */
-export type QueuedRow = LaneId & {
-  uid: string;
-  /** The {@link Alert} as `alertText` writes it. */
-  alert: string;
-  /** Epoch ms. */
-  createdAt: number;
-};
+/*
+ * What becomes of deliveries: attempts, ends, the states of channels, and what channels know of incidents.
+ */
 
 /** How an attempt ended, as the ledger keeps it. */
 export type AttemptEntry = {
@@ -44,270 +18,195 @@ export type AttemptEntry = {
   at: number;
   durationMs: number;
   outcome: string;
+  /** Why it failed; null: it did not. */
+  reason: string | null;
   statusCode: number | null;
   error: string | null;
+  /** What the receiver answered, shortened and masked; null: nothing. */
+  reply: string | null;
 };
 
-/** An attempt, with its consequences for its delivery and its channel. */
-export type AttemptRecord = {
+/** A step in the life of a delivery, with its consequences for its channel. */
+export type DeliveryStep = {
+  deliveryId: number;
   lane: LaneId;
-  attempt: AttemptEntry;
-  /** `delivered` and `dead` end the delivery. */
-  state: 'pending' | 'delivered' | 'dead';
+  /** Null: nothing was sent. */
+  attempt: AttemptEntry | null;
+  /** Why it is not delivered; null: it is, or was left out. */
+  error: string | null;
+  /** All but `pending` end the delivery. */
+  state: DeliveryState;
   /** Epoch ms; null when the delivery is over. */
   nextAttemptAt: number | null;
   /** The channel's new state; null: unchanged. */
   channel: ChannelState | null;
+  /** The channel has, or may have, heard of this incident now; null: nothing new. */
+  announced: Announced | null;
 };
 
-export type ChannelState = { state: 'ok' | 'failing'; reason: string | null };
+/** @property thread what the kind keeps from now on; null: what it kept before */
+export type Announced = { readonly incident: string; readonly thread: string | null };
 
 /**
- * The position of a lane after a restart: when its oldest pending delivery was queued or replayed, the next
- * attempt of it, and the start of the last attempt.
+ * - `ok`, `failing`: after an attempt. Neither takes up a channel that is stopped.
+ * - `stopped`: its address is dead. It stays until the channel is changed or tested.
+ * - `taken-up`: a test was delivered.
  */
-export type PendingLane = LaneId & {
-  queuedAt: number;
-  nextAttemptAt: number | null;
-  lastAttemptAt: number | null;
+export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; reason: string | null };
+
+export type Recorded = {
+  /**
+   * For each step that ended its delivery the next delivery of the lane; null when there is none, or when the
+   * delivery is gone with its channel.
+   */
+  readonly following: readonly (QueuedDelivery | null)[];
+  /** Channels that were not stopped before, with the reason. */
+  readonly stopped: readonly { readonly notificationId: number; readonly reason: string | null }[];
 };
 
 /**
- * Queues deliveries. A delivery to a channel that was removed meanwhile is not queued: its row's `changes` is
- * 0. The other rows of the transaction are written.
- */
-export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
-  return {
-    sql: `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, state, created_at)
-      SELECT ?, id, ?, ?, 'pending', ? FROM notifications WHERE id = ?`,
-    rows: rows.map((row) => [row.uid, row.monitorId, row.alert, wholeMs(row.createdAt), row.notificationId]),
-  };
-}
-
-/** Ids of queued deliveries, in the order of their uids; null: the channel was gone. */
-export async function deliveryIds({ read }: Store, uids: readonly string[]): Promise<(number | null)[]> {
-  const ids = new Map<string, number>();
-  for (let start = 0; start < uids.length; start += UIDS_PER_READ) {
-    const some = uids.slice(start, start + UIDS_PER_READ);
-    const rows = await read.selectFrom('deliveries').select(['id', 'uid']).where('uid', 'in', some).execute();
-    for (const { id, uid } of rows) ids.set(uid, id);
-  }
-  return uids.map((uid) => ids.get(uid) ?? null);
-}
-
-/**
- * Writes attempts of different lanes.
+ * Writes steps of different lanes.
  *
  * @param now epoch ms: the end of the deliveries that are over
- * @returns the lane's next delivery for each attempt whose delivery is over; null when there is none, or
- *   when the delivery is gone with its channel
  */
-export async function recordAttempts(
+export async function recordSteps(
   tx: Transaction,
   secrets: Secrets,
-  records: readonly AttemptRecord[],
+  steps: readonly DeliveryStep[],
   now: number,
-): Promise<(QueuedDelivery | null)[]> {
+): Promise<Recorded> {
   const outcomes = await tx.runEach(
-    `UPDATE deliveries SET state = ?, attempts = ?, next_attempt_at = ?, last_error = ?, finished_at = ?
+    `UPDATE deliveries SET state = ?, attempts = coalesce(?, attempts), next_attempt_at = ?, last_error = ?,
+       finished_at = ?
      WHERE id = ?`,
-    records.map(({ attempt, state, nextAttemptAt }) => [
+    steps.map(({ deliveryId, attempt, state, nextAttemptAt, error }) => [
       state,
-      attempt.number,
+      attempt?.number ?? null,
       nextAttemptAt === null ? null : wholeMs(nextAttemptAt),
-      attempt.error,
+      error,
       state === 'pending' ? null : wholeMs(now),
-      attempt.deliveryId,
+      deliveryId,
     ]),
   );
-  const written = records.filter((_, index) => outcomes[index]?.changes !== 0);
+  const written = steps.filter((_, index) => outcomes[index]?.changes !== 0);
   await insertAttempts(
     tx,
-    written.map(({ attempt }) => attempt),
-  );
-  await writeChannelStates(
-    tx,
-    written.flatMap(({ lane, channel }) =>
-      channel === null ? [] : [{ notificationId: lane.notificationId, ...channel }],
+    written.flatMap(({ attempt, nextAttemptAt }) =>
+      attempt === null ? [] : [{ ...attempt, nextAttemptAt }],
     ),
   );
+  await announce(tx, written, now);
+  const stopped = await writeChannelStates(tx, written.flatMap(changedChannel), now);
   const over = written.filter(({ state }) => state !== 'pending');
-  const heads = await headsIn(
+  const heads = await headsOf(
     tx,
     secrets,
     over.map(({ lane }) => lane),
   );
   const following = new Map(heads.map((head) => [laneKey(head), head]));
   const isOver = new Set(over);
-  return records.map((record) => (isOver.has(record) ? (following.get(laneKey(record.lane)) ?? null) : null));
+  return {
+    following: steps.map((step) => (isOver.has(step) ? (following.get(laneKey(step.lane)) ?? null) : null)),
+    stopped,
+  };
 }
 
-async function insertAttempts(tx: Transaction, attempts: readonly AttemptEntry[]): Promise<void> {
+function changedChannel({ lane, channel }: DeliveryStep): NewState[] {
+  return channel === null ? [] : [{ notificationId: lane.notificationId, ...channel }];
+}
+
+type WrittenAttempt = AttemptEntry & { readonly nextAttemptAt: number | null };
+
+async function insertAttempts(tx: Transaction, attempts: readonly WrittenAttempt[]): Promise<void> {
   if (attempts.length === 0) return;
   await tx.runEach(
-    `INSERT INTO delivery_attempts (delivery_id, number, at, duration, outcome, status_code, error)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    attempts.map(({ deliveryId, number, at, durationMs, outcome, statusCode, error }) => {
-      const duration = Math.round(durationMs * 10) / 10;
-      return [deliveryId, number, wholeMs(at), duration, outcome, statusCode, error];
-    }),
+    `INSERT INTO delivery_attempts
+       (delivery_id, number, at, duration, outcome, status_code, error, reason, reply, next_attempt_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    attempts.map((attempt) => [
+      attempt.deliveryId,
+      attempt.number,
+      wholeMs(attempt.at),
+      Math.round(attempt.durationMs * 10) / 10,
+      attempt.outcome,
+      attempt.statusCode,
+      attempt.error,
+      attempt.reason,
+      attempt.reply,
+      attempt.nextAttemptAt === null ? null : wholeMs(attempt.nextAttemptAt),
+    ]),
   );
 }
+
+/** Remembers what channels heard of, and what their kinds keep. */
+async function announce(tx: Transaction, steps: readonly DeliveryStep[], now: number): Promise<void> {
+  const rows = steps.flatMap(({ lane, announced }) =>
+    announced === null
+      ? []
+      : [[lane.notificationId, announced.incident, announced.thread, wholeMs(now)] as const],
+  );
+  if (rows.length === 0) return;
+  await tx.runEach(
+    `INSERT INTO delivery_threads (notification_id, incident, thread, at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (notification_id, incident)
+     DO UPDATE SET thread = coalesce(excluded.thread, delivery_threads.thread), at = excluded.at`,
+    rows,
+  );
+}
+
+type NewState = ChannelState & { readonly notificationId: number };
 
 /**
  * A channel's state follows from its last attempt. It is not part of the channel's declaration, so the row
- * version stays.
+ * version stays. Answers the channels that are stopped by this.
  */
 async function writeChannelStates(
   tx: Transaction,
-  states: readonly (ChannelState & { notificationId: number })[],
-): Promise<void> {
-  if (states.length === 0) return;
-  await tx.runEach(
-    `UPDATE notifications SET state = ?, state_reason = ?
-     WHERE id = ? AND (state <> ? OR state_reason IS DISTINCT FROM ?)`,
-    states.map(({ notificationId, state, reason }) => [state, reason, notificationId, state, reason]),
-  );
+  states: readonly NewState[],
+  now: number,
+): Promise<NewState[]> {
+  const stopped: NewState[] = [];
+  for (const group of [states.filter(isStop), states.filter(isTakenUp), states.filter(isOrdinary)]) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const outcomes = await tx.runEach(
+      STATE_SQL[first.state],
+      group.map((each) => stateRow(each, now)),
+    );
+    if (first.state === 'stopped') stopped.push(...group.filter((_, at) => outcomes[at]?.changes !== 0));
+  }
+  return stopped;
 }
 
-/** The lane's oldest pending delivery. */
-export async function headOf(store: Store, secrets: Secrets, lane: LaneId): Promise<QueuedDelivery | null> {
-  const { rows } = await selectHeads([lane]).execute(store.read);
-  return rows[0] === undefined ? null : queuedDelivery(secrets, rows[0]);
-}
+const isStop = ({ state }: NewState) => state === 'stopped';
+const isTakenUp = ({ state }: NewState) => state === 'taken-up';
+const isOrdinary = ({ state }: NewState) => state === 'ok' || state === 'failing';
 
-async function headsIn(
-  tx: Transaction,
-  secrets: Secrets,
-  lanes: readonly LaneId[],
-): Promise<QueuedDelivery[]> {
-  if (lanes.length === 0) return [];
-  const { rows } = await selectHeads(lanes).execute(tx.db);
-  return rows.map((row) => queuedDelivery(secrets, row));
-}
+const ORDINARY = `UPDATE notifications SET state = ?, state_reason = ?
+  WHERE id = ? AND stopped_at IS NULL AND (state <> ? OR state_reason IS DISTINCT FROM ?)`;
 
-type HeadRow = {
-  id: number;
-  uid: string;
-  notification_id: number;
-  monitor_id: number;
-  alert: string;
-  attempts: number;
-  tries: number;
-  queued_at: number;
+const STATE_SQL: Readonly<Record<ChannelState['state'], string>> = {
+  ok: ORDINARY,
+  failing: ORDINARY,
+  stopped: `UPDATE notifications SET state = 'failing', state_reason = ?, stopped_at = ?
+    WHERE id = ? AND stopped_at IS NULL`,
+  'taken-up': "UPDATE notifications SET state = 'ok', state_reason = NULL, stopped_at = NULL WHERE id = ?",
 };
 
-function selectHeads(lanes: readonly LaneId[]) {
-  const pairs = lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId] as const);
-  return sql<HeadRow>`
-    SELECT d.id, d.uid, d.notification_id, d.monitor_id, d.alert, d.attempts,
-      coalesce(d.replayed_at, d.created_at) AS queued_at,
-      CASE WHEN d.replayed_at IS NULL THEN d.attempts ELSE (SELECT count(*) FROM delivery_attempts a
-        WHERE a.delivery_id = d.id AND a.at >= d.replayed_at) END AS tries
-    FROM ${pairsAs(pairs, 'lane')} JOIN deliveries d ON d.id = (
-      SELECT min(f.id) FROM deliveries f
-      WHERE f.state = 'pending' AND f.notification_id = lane.first AND f.monitor_id = lane.second)`;
-}
-
-function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
-  return {
-    id: row.id,
-    uid: row.uid,
-    notificationId: row.notification_id,
-    monitorId: row.monitor_id,
-    alert: openAlert(secrets, row.alert),
-    attempts: row.attempts,
-    tries: row.tries,
-    queuedAt: row.queued_at,
-  };
+function stateRow({ notificationId, state, reason }: NewState, now: number): (string | number | null)[] {
+  switch (state) {
+    case 'stopped':
+      return [reason, wholeMs(now), notificationId];
+    case 'taken-up':
+      return [notificationId];
+    case 'ok':
+    case 'failing':
+      return [state, reason, notificationId, state, reason];
+  }
 }
 
 function laneKey({ notificationId, monitorId }: LaneId): string {
   return `${notificationId}:${monitorId}`;
-}
-
-/**
- * Lanes with pending deliveries, by channel and monitor, at most `limit`.
- *
- * @param after the last one that is known already; null: from the first on
- */
-export async function pendingLanes(
-  store: Store,
-  after: LaneId | null,
-  limit: number,
-): Promise<PendingLane[]> {
-  const { notificationId, monitorId } = after ?? { notificationId: 0, monitorId: -1 };
-  const { rows } = await sql<PendingLane>`
-    SELECT d.notification_id AS "notificationId", d.monitor_id AS "monitorId",
-      coalesce(d.replayed_at, d.created_at) AS "queuedAt", d.next_attempt_at AS "nextAttemptAt",
-      (SELECT a.at FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.number = d.attempts)
-        AS "lastAttemptAt"
-    FROM deliveries d
-    WHERE d.state = 'pending' AND (d.notification_id, d.monitor_id) > (${notificationId}, ${monitorId})
-      AND d.id = (SELECT min(f.id) FROM deliveries f WHERE f.state = 'pending'
-        AND f.notification_id = d.notification_id AND f.monitor_id = d.monitor_id)
-    ORDER BY d.notification_id, d.monitor_id LIMIT ${limit}`.execute(store.read);
-  return rows;
-}
-
-/**
- * Queues a dead delivery again, with a fresh schedule from `now` (epoch ms) on.
- *
- * @returns its lane, or why not
- */
-export async function replayDelivery(
-  tx: Transaction,
-  deliveryId: number,
-  now: number,
-): Promise<LaneId | 'not-dead' | 'not-found'> {
-  const delivery = await tx.db
-    .selectFrom('deliveries')
-    .select(['state', 'notification_id', 'monitor_id'])
-    .where('id', '=', deliveryId)
-    .executeTakeFirst();
-  if (delivery === undefined) return 'not-found';
-  if (delivery.state !== 'dead') return 'not-dead';
-  await tx.db
-    .updateTable('deliveries')
-    .set({ state: 'pending', replayed_at: wholeMs(now), next_attempt_at: null, finished_at: null })
-    .where('id', '=', deliveryId)
-    .execute();
-  return { notificationId: delivery.notification_id, monitorId: delivery.monitor_id };
-}
-
-/**
- * Writes a delivery that bypassed the queue, with its one attempt.
- *
- * @param now epoch ms: its end
- * @returns its id
- */
-export async function insertFinished(
-  tx: Transaction,
-  delivery: QueuedRow,
-  { attempt, state, channel }: FinishedDelivery,
-  now: number,
-): Promise<number> {
-  const { uid, notificationId, monitorId, alert, createdAt } = delivery;
-  const { insertId } = await tx.db
-    .insertInto('deliveries')
-    .values({
-      uid,
-      notification_id: notificationId,
-      monitor_id: monitorId,
-      alert,
-      state,
-      attempts: 1,
-      next_attempt_at: null,
-      last_error: attempt.error,
-      created_at: wholeMs(createdAt),
-      replayed_at: null,
-      finished_at: wholeMs(now),
-    })
-    .executeTakeFirstOrThrow();
-  const deliveryId = Number(insertId);
-  await insertAttempts(tx, [{ ...attempt, deliveryId, number: 1 }]);
-  if (channel !== null) await writeChannelStates(tx, [{ notificationId, ...channel }]);
-  return deliveryId;
 }
 
 /** The end of a delivery that bypassed the queue. */
@@ -316,3 +215,41 @@ export type FinishedDelivery = {
   state: 'delivered' | 'dead';
   channel: ChannelState | null;
 };
+
+/**
+ * Writes a delivery that bypassed the queue, with its one attempt.
+ *
+ * @param now epoch ms: its end
+ * @returns its id, and the channel if this stopped it
+ * @throws StoreError `store-constraint` when the channel is gone
+ */
+export async function insertFinished(
+  tx: Transaction,
+  delivery: QueuedRow,
+  { attempt, state, channel }: FinishedDelivery,
+  now: number,
+): Promise<{ deliveryId: number; stopped: Recorded['stopped'] }> {
+  const { uid, notificationId, monitorId, alert, incident, status, createdAt } = delivery;
+  const [row] = await tx.query<{ id: number }>(
+    `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, incident, status, state, attempts,
+       last_error, created_at, finished_at)
+     SELECT ?, id, ?, ?, ?, ?, ?, 1, ?, ?, ? FROM notifications WHERE id = ? RETURNING id`,
+    [
+      uid,
+      monitorId,
+      alert,
+      incident,
+      status,
+      state,
+      attempt.error,
+      wholeMs(createdAt),
+      wholeMs(now),
+      notificationId,
+    ],
+  );
+  if (row === undefined) throw new StoreError('store-constraint', `there is no channel ${notificationId}`);
+  const deliveryId = row.id;
+  await insertAttempts(tx, [{ ...attempt, deliveryId, number: 1, nextAttemptAt: null }]);
+  const stopped = channel === null ? [] : await writeChannelStates(tx, [{ notificationId, ...channel }], now);
+  return { deliveryId, stopped };
+}

@@ -12,7 +12,7 @@ import { Writer } from './writer.ts';
 type Options = {
   readonly path: string;
   readonly log: Logger;
-  /** The writer and the reader of the file; threads by default. */
+  /** The writer and the readers of the file; threads by default. */
   readonly workers?: StoreWorkers;
 };
 
@@ -29,7 +29,8 @@ export async function openStore({ path, log, workers = STORE_THREADS }: Options)
     const applied = await migrate((sql, parameters) => writer.run(sql, parameters), path);
     if (applied.length > 0)
       log.info({ path, migrations: applied }, 'migrated the database to this version of svc');
-    return new SqliteStore({ writer, reader: new Reader(path, workers, log), unlock, log });
+    const [reader, workReader] = [new Reader(path, workers, log), new Reader(path, workers, log)];
+    return new SqliteStore({ writer, reader, workReader, unlock, log });
   } catch (error) {
     await writer.close().finally(unlock);
     throw error;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { type NewDelivery, noWrites } from '../evaluation/writes.ts';
-import { headOf } from './delivery-ledger.ts';
+import { headsOf } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
 import { createRecordingStore } from './recording-store.ts';
 import type { Store } from './store.ts';
@@ -42,6 +42,7 @@ const delivery = (uid: string, notificationId = channel): NewDelivery => ({
   monitorId: 1,
   alert: ALERT,
   queuedAt: 1,
+  opens: true,
 });
 
 const batch = (...deliveries: NewDelivery[]) => ({
@@ -54,6 +55,7 @@ const batch = (...deliveries: NewDelivery[]) => ({
 /** The store, whose writing thread dies between each commit and its answer. */
 const answeringNothing = (store: Store): Store => ({
   read: store.read,
+  work: store.work,
   transaction: (work) => store.transaction(work),
   close: () => store.close(),
   async commit(steps) {
@@ -85,6 +87,6 @@ test('the query of a monitor’s address lies sealed in the ledger, and is sent'
   const [row] = await rowsOf(parts.store, 'deliveries');
   expect(row?.alert).not.toContain('hush');
   expect(readMasked(row?.alert ?? '')?.monitor.url).toBe('https://shop.example/?********');
-  const head = await headOf(parts.store, parts.secrets, { notificationId: channel, monitorId: 1 });
+  const [head] = await headsOf(parts.store, parts.secrets, [{ notificationId: channel, monitorId: 1 }]);
   expect(head?.alert).toEqual(alert);
 });

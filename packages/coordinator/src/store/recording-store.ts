@@ -3,7 +3,7 @@ import type { LiveMonitor } from '../domain/monitor.ts';
 import type { StoredState } from '../evaluation/restart.ts';
 import type { Writes } from '../evaluation/writes.ts';
 import { removeChanges } from './changes.ts';
-import { deliveryIds, insertDeliveries } from './delivery-ledger.ts';
+import { deliveryIds, insertDeliveries, rowOf } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
 import { type ExportNote, insertNote } from './export-totals.ts';
 import {
@@ -25,7 +25,6 @@ import {
 } from './recorded-results.ts';
 import type { Secrets } from './secrets.ts';
 import type { SqlStep, Store } from './store.ts';
-import { alertText } from './stored-alerts.ts';
 import { readPositions, type StreamPosition, writePositions } from './stream-position.ts';
 
 /** One batch of the recorder. */
@@ -72,7 +71,7 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
     positions: () => readPositions(store),
 
     async record(batch) {
-      const deliveries = batch.writes.deliveries.map((delivery) => toRow(secrets, delivery));
+      const deliveries = batch.writes.deliveries.map((delivery) => rowOf(secrets, delivery));
       try {
         const outcomes = await store.commit([insertDeliveries(deliveries), ...stepsOf(batch)]);
         return (outcomes[0] ?? []).map(({ changes, lastInsertRowid }) =>
@@ -110,11 +109,4 @@ function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch)
   if (changesUntil !== null) steps.push(removeChanges(changesUntil));
   if (exportNote !== null) steps.push(insertNote(exportNote));
   return steps.filter(({ rows }) => rows.length > 0);
-}
-
-function toRow(
-  secrets: Secrets,
-  { uid, notificationId, monitorId, alert, queuedAt }: Writes['deliveries'][number],
-) {
-  return { uid, notificationId, monitorId, alert: alertText(secrets, alert), createdAt: queuedAt };
 }

@@ -80,6 +80,54 @@ export function deleteDeliveries(store: Store, cutoff: number): Promise<number> 
   );
 }
 
+/** Deletes what channels were told of incidents, by the last alert; not of open incidents. */
+export function deleteThreads(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM delivery_threads WHERE (notification_id, incident) IN (
+         SELECT t.notification_id, t.incident FROM delivery_threads t
+         WHERE t.at < ? AND NOT EXISTS (
+           SELECT 1 FROM incidents i WHERE i.key = t.incident AND i.closed_at IS NULL)
+         LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
+  );
+}
+
+/** Channels that are gone and whose deliveries are not; at most 100. It looks at each channel once. */
+export async function removedChannels({ read }: Store): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    WITH RECURSIVE channels (id) AS (
+      SELECT min(notification_id) FROM deliveries
+      UNION ALL
+      SELECT (SELECT min(d.notification_id) FROM deliveries d WHERE d.notification_id > channels.id)
+      FROM channels WHERE channels.id IS NOT NULL)
+    SELECT id FROM channels
+    WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM notifications n WHERE n.id = channels.id)
+    LIMIT 100`.execute(read);
+  return rows.map(({ id }) => id);
+}
+
+/** Deletes some of what is left of a removed channel: deliveries first. Answers 0 when nothing is left. */
+export function deleteOfChannel(store: Store, notificationId: number): Promise<number> {
+  return store.transaction(async (tx) => {
+    const deliveries = await deleted(
+      tx,
+      `DELETE FROM deliveries WHERE id IN (
+         SELECT id FROM deliveries WHERE notification_id = ? LIMIT ${CHUNK_DELIVERIES})`,
+      [notificationId],
+    );
+    if (deliveries > 0) return deliveries;
+    return deleted(
+      tx,
+      `DELETE FROM delivery_threads WHERE notification_id = ? AND incident IN (
+         SELECT incident FROM delivery_threads WHERE notification_id = ? LIMIT ${CHUNK_ROWS})`,
+      [notificationId, notificationId],
+    );
+  });
+}
+
 /**
  * Deletes history entries that changed the reason but not the status, by the time at which the reason was
  * last given.

@@ -1,3 +1,4 @@
+import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { CheckKind } from '@svc/shared/messages/check.ts';
 import type { Generated } from 'kysely';
 
@@ -11,6 +12,10 @@ type RollupRow = {
   not_run: number;
   latency: Uint8Array | null;
 };
+
+/** States of a delivery. Only `pending` is not the end; a dead one can be replayed. */
+export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'superseded'] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** Of a resource that is declared, whoever declares it. */
 type DeclaredRow = {
@@ -54,6 +59,7 @@ export interface Database {
     settings_sealed: Uint8Array;
     state: Generated<'ok' | 'failing'>;
     state_reason: string | null;
+    stopped_at: Generated<number | null>;
   };
   links: {
     monitor_id: number;
@@ -149,7 +155,9 @@ export interface Database {
     notification_id: number;
     monitor_id: number;
     alert: string;
-    state: 'pending' | 'delivered' | 'dead';
+    incident: string | null;
+    status: AlertStatus | null;
+    state: DeliveryState;
     attempts: Generated<number>;
     next_attempt_at: number | null;
     last_error: string | null;
@@ -165,7 +173,11 @@ export interface Database {
     outcome: string;
     status_code: number | null;
     error: string | null;
+    reason: string | null;
+    reply: string | null;
+    next_attempt_at: number | null;
   };
+  delivery_threads: { notification_id: number; incident: string; thread: string | null; at: number };
   stream_positions: {
     stream: string;
     stream_created: string;
@@ -178,7 +190,7 @@ export interface Database {
   facts: { key: string; value: string };
   changes: {
     id: Generated<number>;
-    kind: 'monitor' | 'linked' | 'unlinked' | 'channel-removed';
+    kind: 'monitor' | 'linked' | 'unlinked' | 'channel' | 'channel-removed';
     monitor_id: number | null;
     notification_id: number | null;
     detail: string | null;

@@ -16,6 +16,8 @@ const TURN_MS = 10;
 type Parts = {
   readonly writer: Writer;
   readonly reader: Reader;
+  /** For `work`. */
+  readonly workReader: Reader;
   /** Releases the lock of the file. */
   readonly unlock: () => void;
   readonly log: Logger;
@@ -24,18 +26,15 @@ type Parts = {
 /** {@link Store} over one SQLite file; made by `openStore`. */
 export class SqliteStore implements Store {
   readonly read: Kysely<Database>;
+  readonly work: Kysely<Database>;
   readonly #parts: Parts;
   readonly #writes = new WriteQueue();
   #closing: Promise<void> | null = null;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const read: Execute = async (sql, parameters) => ({
-      rows: await parts.reader.query(sql, parameters),
-      changes: 0,
-      lastInsertRowid: 0,
-    });
-    this.read = new Kysely({ dialect: sqliteDialect(read) });
+    this.read = queriesBy(parts.reader);
+    this.work = queriesBy(parts.workReader);
   }
 
   transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
@@ -98,8 +97,17 @@ export class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await this.#parts.reader.close();
+    await Promise.all([this.#parts.reader.close(), this.#parts.workReader.close()]);
     // After the reader: the last connection moves the journal into the file and removes it.
     await this.#parts.writer.close().finally(this.#parts.unlock);
   }
+}
+
+function queriesBy(reader: Reader): Kysely<Database> {
+  const read: Execute = async (sql, parameters) => ({
+    rows: await reader.query(sql, parameters),
+    changes: 0,
+    lastInsertRowid: 0,
+  });
+  return new Kysely({ dialect: sqliteDialect(read) });
 }

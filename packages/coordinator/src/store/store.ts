@@ -11,7 +11,7 @@ export type RowOutcome = { readonly changes: number; readonly lastInsertRowid: n
 export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };
 
 /**
- * The database. It writes on one thread and reads on another: a wait for a disk, or for a lock of another
+ * The database. It writes on one thread and reads on others: a wait for a disk, or for a lock of another
  * program, never holds the caller's thread, and a write never delays a read. There is one writer at a time.
  * Transactions queue in memory, so those of the recorder and of a long declaration never interleave.
  */
@@ -23,6 +23,11 @@ export interface Store {
    * @throws StoreError `store-overloaded` when too many reads wait
    */
   readonly read: Kysely<Database>;
+  /**
+   * As `read`, on a thread that answers no pages and no requests of the API: for work that must not wait
+   * behind them. The first query starts the thread.
+   */
+  readonly work: Kysely<Database>;
   /**
    * Runs `work` inside BEGIN IMMEDIATE … COMMIT.
    *

@@ -26,6 +26,27 @@ export const DELIVERY_COUNTERS = {
         'Any growth: somebody was not told. `GET /v1/notifications/{id}/deliveries?state=dead` has them with the reason; mend the channel and replay them.',
     },
   ),
+  failures: counter(
+    'svc_delivery_failures_total',
+    'Attempts to deliver an alert that failed, by the reason.',
+    {
+      label: {
+        name: 'reason',
+        values: {
+          'rate-limited': 'The receiver takes it later. Its whole channel waits.',
+          receiver: 'The receiver failed.',
+          refused: 'The receiver refused it.',
+          unanswered: 'No answer came. The receiver may have the alert.',
+          unreachable: 'No name, no connection or no trusted certificate.',
+          operator: 'The vendor refused the credentials in the settings of the coordinator.',
+          stopped: 'The address of the channel is dead. Nothing was sent.',
+          own: 'Nothing was sent because of svc: a setting is missing, or its log says why.',
+        },
+      },
+      advice:
+        '`operator` and `own` are for who runs the coordinator; the others are for who declared the channel: `GET /v1/notifications/{id}/deliveries` names them.',
+    },
+  ),
   attemptDuration: histogram(
     'svc_delivery_attempt_duration_seconds',
     'How long attempts to deliver an alert took.',
@@ -43,9 +64,13 @@ export const DELIVERY_GAUGES = {
     'How long the oldest alert has waited to be delivered; 0 without one.',
     {
       unit: 'seconds',
-      advice:
-        'Above 300: a receiver does not accept alerts. `GET /v1/notifications` has the state of each channel.',
+      advice: 'Above 120, alerts do not reach people: `GET /v1/system` names the channels.',
     },
   ),
   sending: gauge('svc_deliveries_sending', 'Deliveries that are being sent.'),
+  overdue: gauge(
+    'svc_delivery_channels_overdue',
+    'Channels with an alert that has waited for two minutes or more.',
+    { advice: 'Above 0: `GET /v1/system` names them.' },
+  ),
 };

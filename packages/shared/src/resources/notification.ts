@@ -64,7 +64,7 @@ export const notification = {
   },
   blocks: CHANNEL_BLOCKS,
   rules: [oneMatchingBlock],
-  apiMembers: ['state', 'state_reason'],
+  apiMembers: ['state', 'state_reason', 'stopped_at'],
   arrange: ({ name, provider_type, monitor_ids, ...blocks }) => ({
     name,
     provider_type,

@@ -1,6 +1,9 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { z } from 'zod';
 import type { SecretsShown } from '../../configuration/stored.ts';
+import { reasonOf } from '../../notify/attempts.ts';
+import type { TestedDelivery } from '../../notify/deliverer.ts';
+import { NO_MONITOR } from '../../notify/notices.ts';
 import {
   type AttemptRow,
   attemptsOf,
@@ -9,12 +12,13 @@ import {
   newestDeliveries,
 } from '../../store/deliveries.ts';
 import { existingResources } from '../../store/resources.ts';
+import { DELIVERY_STATES } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { openAlert, readMasked } from '../../store/stored-alerts.ts';
-import { type DeliveryView, deliveryView, testView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
 import { shownTo } from '../collection.ts';
+import { type DeliveryView, deliveryView, type TestedAlertView, testView } from '../delivery-answers.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
@@ -22,7 +26,7 @@ import { Problem } from '../problem.ts';
 const cursorKeys = z.tuple([z.number().int()]);
 
 const stateFilter = z
-  .enum(['pending', 'delivered', 'dead'], 'must be pending, delivered or dead')
+  .enum(DELIVERY_STATES, 'must be pending, delivered, dead or superseded')
   .optional()
   .meta({ description: 'Only deliveries in this state.' });
 
@@ -45,6 +49,8 @@ export function deliveryEndpoints({
       access: 'write',
       tag: 'Notifications',
       summary: 'Send a test alert: one attempt, now',
+      description:
+        'Goes the way of real alerts, past their queue, and answers what the receiver said. A kind that keeps incidents open is then told that the incident of the test is over. What waits for the channel is tried again after it, and a test that is delivered takes up a channel that is stopped.',
       answers: { 200: { description: 'Outcome of the attempt, delivered or not.', schema: testView } },
       async handle(request) {
         const id = await requireNotification(store, workspaceOf(request), idOf(request));
@@ -60,15 +66,9 @@ export function deliveryEndpoints({
             await requireNotification(store, workspaceOf(request), id);
             throw error;
           });
-        const { deliveryId, durationMs, result } = await sending;
-        return ok({
-          delivered: result.outcome === 'delivered',
-          delivery_id: String(deliveryId),
-          outcome: result.outcome,
-          status_code: result.statusCode ?? null,
-          error: result.outcome === 'delivered' ? null : result.error,
-          duration: Math.round(durationMs * 10) / 10,
-        });
+        const tested = await sending;
+        const resolved = tested.resolved === null ? null : testedView(tested.resolved);
+        return ok({ ...testedView(tested), resolved });
       },
     }),
     endpoint({
@@ -100,6 +100,20 @@ export function deliveryEndpoints({
       },
     }),
     endpoint({
+      method: 'GET',
+      path: '/v1/deliveries/{id}',
+      access: 'read',
+      tag: 'Notifications',
+      summary: 'Read one delivery with every attempt',
+      answers: { 200: { description: 'The delivery.', schema: deliveryView } },
+      async handle(request) {
+        const id = idOf(request);
+        const row = await findDelivery(store, workspaceOf(request), id);
+        if (row === null) throw new Problem('not-found', `there is no delivery ${id}`);
+        return ok(viewOf(row, await attemptsOf(store, [id]), alertFor(shownTo(request))));
+      },
+    }),
+    endpoint({
       method: 'POST',
       path: '/v1/deliveries/{id}/retry',
       access: 'write',
@@ -111,8 +125,11 @@ export function deliveryEndpoints({
         const id = idOf(request);
         const row = await findDelivery(store, workspaceOf(request), id);
         if (row === null) throw new Problem('not-found', `there is no delivery ${id}`);
-        if (row.monitor_id === 0)
-          throw new Problem('conflict', 'this delivery was a test: send another test instead');
+        if (row.monitor_id === NO_MONITOR)
+          throw new Problem(
+            'conflict',
+            'this delivery was a test, or a message of svc: send another test instead',
+          );
         const outcome = await deliveries.replay(id);
         if (outcome !== 'replayed')
           throw new Problem(
@@ -130,6 +147,20 @@ export function deliveryEndpoints({
 async function requireNotification(store: Store, workspaceId: number, id: number): Promise<number> {
   if ((await existingResources(store, 'notifications', workspaceId, [id])).has(id)) return id;
   throw new Problem('not-found', `there is no notification ${id}`);
+}
+
+function testedView({ deliveryId, durationMs, result }: TestedDelivery): TestedAlertView {
+  const isDelivered = result.outcome === 'delivered';
+  return {
+    delivered: isDelivered,
+    delivery_id: String(deliveryId),
+    outcome: result.outcome,
+    reason: reasonOf(result),
+    status_code: result.statusCode ?? null,
+    error: isDelivered ? null : result.error,
+    reply: result.reply ?? null,
+    duration: Math.round(durationMs * 10) / 10,
+  };
 }
 
 function viewOf(

@@ -1,5 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import type { EndpointState, TestAnswer } from '../../export/protocol.ts';
+import type { OverdueChannel } from '../../notify/overdue.ts';
 import type { Token } from '../../store/tokens.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
@@ -21,10 +22,13 @@ const TESTS_PER_WORKSPACE = 8;
 const HIDDEN_ENDPOINT = 'the default of the coordinator';
 const HIDDEN_ERROR = "a request to it with the operator's token says why";
 
-type Parts = Pick<ApiParts, 'exports' | 'monitors' | 'measurements' | 'readiness' | 'recentErrors'>;
+type Parts = Pick<
+  ApiParts,
+  'exports' | 'monitors' | 'overdue' | 'measurements' | 'readiness' | 'recentErrors'
+>;
 
 export function exportEndpoints(parts: Parts): Endpoint[] {
-  const { exports, monitors } = parts;
+  const { exports, monitors, overdue } = parts;
   const atOnce = new AtOnce();
   return [
     endpoint({
@@ -61,9 +65,9 @@ export function exportEndpoints(parts: Parts): Endpoint[] {
       access: 'read',
       tag: 'System',
       summary:
-        'How it stands with the coordinator, its queues, the streams of results and the export over OTLP',
+        'How it stands with the coordinator, its queues, the streams of results, the delivery of alerts and the export over OTLP',
       description:
-        'Has the endpoints of the workspace. The default endpoint of the settings, and the last errors of the log, are shown to the token of the operator.',
+        'Has the channels and the endpoints of the workspace. The default endpoint of the settings, and the last errors of the log, are shown to the token of the operator.',
       answers: { 200: { description: 'The state of the service.', schema: systemView } },
       handle(request) {
         const { token } = request;
@@ -73,7 +77,12 @@ export function exportEndpoints(parts: Parts): Endpoint[] {
           parts: parts.readiness(),
           errors: token?.isOperator === true ? (parts.recentErrors?.() ?? []) : [],
         });
-        return ok({ ...state, export: { endpoints: shown.map(viewOf) } } satisfies SystemView);
+        const late = overdue().filter(({ workspaceId }) => workspaceId === workspaceOf(request));
+        return ok({
+          ...state,
+          deliveries: { overdue: late.map(overdueView) },
+          export: { endpoints: shown.map(viewOf) },
+        } satisfies SystemView);
       },
     }),
   ];
@@ -116,6 +125,18 @@ function viewOf(state: EndpointState): EndpointView {
     buffered_requests: state.bufferedRequests,
     buffered_points: state.bufferedPoints,
     buffered_bytes: state.bufferedBytes,
+  };
+}
+
+function overdueView({
+  notificationId,
+  lanes,
+  oldestQueuedAt,
+}: OverdueChannel): SystemView['deliveries']['overdue'][number] {
+  return {
+    notification_id: String(notificationId),
+    monitors: lanes,
+    oldest_at: new Date(oldestQueuedAt).toISOString(),
   };
 }
 

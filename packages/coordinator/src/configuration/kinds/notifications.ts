@@ -1,6 +1,8 @@
+import type { Notification } from '@svc/shared/resources/registry.ts';
 import { masked } from '@svc/shared/resources/secrets.ts';
 import { openSettings, sealSettings } from '../../store/channels.ts';
 import { insertLinks, linkedMonitors, linksOfChannel, removeLinks } from '../../store/links.ts';
+import { sameAttributes } from '../same-attributes.ts';
 import type { ChangeScope } from '../scope.ts';
 import { metadataOf } from '../stored.ts';
 import { formed } from '../stored-json.ts';
@@ -17,19 +19,24 @@ export const notifications: Kind<'notifications'> = {
   sealed: ['settings_sealed'],
   linked: linkedMonitors,
   stored(secrets, row, shown, linked) {
-    const { name, provider_type: type, state, state_reason: stateReason } = row;
+    const { name, provider_type: type, state, state_reason: stateReason, stopped_at: stoppedAt } = row;
     const block = { [type]: openSettings(secrets, row.settings_sealed).reveal() };
     const { [type]: settings } = shown === 'open' ? block : masked(KIND, block);
     const columns = { name, provider_type: type, monitor_ids: linked.map(String) };
     const attributes = formed(KIND, row.id, { settings }, columns);
-    return { kind: KIND, ...metadataOf(row), attributes, state, stateReason };
+    return { kind: KIND, ...metadataOf(row), attributes, state, stateReason, stoppedAt };
   },
   // The cause of failed deliveries may be fixed now; if not, the next delivery finds it again.
-  revised: () => ({ state: 'ok', state_reason: null }),
-  async written(scope, id, before, { monitor_ids }) {
+  revised: (_scope, _row, before, after) =>
+    isSentOtherwise(before, after) ? { state: 'ok', state_reason: null, stopped_at: null } : {},
+  async written(scope, id, before, after) {
+    const { monitor_ids } = after;
     const isLinked = new Set(monitor_ids);
     const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
+    if (before !== null && isSentOtherwise(before.attributes, after)) {
+      scope.changed({ kind: 'channel', notificationId: id });
+    }
     await link(scope, id, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
   },
   // The database removes its links and deliveries with it.
@@ -37,6 +44,11 @@ export const notifications: Kind<'notifications'> = {
     for (const { id } of rows) scope.changed({ kind: 'channel-removed', notificationId: id });
   },
 };
+
+/** Whether a change of the attributes is one of how alerts are sent, and not only of which. */
+function isSentOtherwise(before: Notification, after: Notification): boolean {
+  return before.provider_type !== after.provider_type || !sameAttributes(before.settings, after.settings);
+}
 
 async function link(scope: ChangeScope, notificationId: number, monitorIds: readonly number[]) {
   if (monitorIds.length === 0) return;

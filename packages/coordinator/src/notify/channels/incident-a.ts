@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { type Content, contentOf } from '../content.ts';
-import { detailsOf, sendWithEnd, summaryOf } from '../incidents.ts';
+import { detailsOf, summaryOf } from '../incidents.ts';
 import { jsonOf, postJson } from '../json-post.ts';
 import { refused } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
@@ -37,16 +37,14 @@ export const incidentA: Channel<'incident_a', typeof SETTINGS> = {
   // 120 in a minute for a key, which this never exceeds.
   rate: { channel: { perMinute: 60, burst: 60 } },
   operatorSettings: SETTINGS,
-  send({ integration_key: key }, alert, { signal }, { operatorPost, publicUrl, operator }) {
-    return sendWithEnd(alert, async (each) => {
-      const result = await postJson(operatorPost, {
-        url: apiUrl(operator.incidentABaseUrl, '/v2/enqueue'),
-        body: renderPagerDuty(key, each, publicUrl),
-        secrets: [key],
-        signal,
-      });
-      return judgedByApi(result, 202, ofTheKey);
+  async send({ integration_key: key }, alert, { signal }, { operatorPost, publicUrl, operator }) {
+    const result = await postJson(operatorPost, {
+      url: apiUrl(operator.incidentABaseUrl, '/v2/enqueue'),
+      body: renderPagerDuty(key, alert, publicUrl),
+      secrets: [key],
+      signal,
     });
+    return judgedByApi(result, 202, ofTheKey);
   },
 };
 

@@ -4,7 +4,7 @@ import type { SettingsTable } from '@svc/shared/settings.ts';
 import type { PostReply, PostResult } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { type Content, contentOf, plainText } from '../content.ts';
-import { sendWithEnd, summaryOf } from '../incidents.ts';
+import { summaryOf } from '../incidents.ts';
 import { postJson } from '../json-post.ts';
 import { passing, refused } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
@@ -51,7 +51,7 @@ export const incidentB: Channel<'incident_b', typeof SETTINGS> = {
   // Opsgenie's own limits depend on the customer's plan, and come with its answers.
   rate: {},
   operatorSettings: SETTINGS,
-  send({ api_key: key, region }, alert, context, { operatorPost, publicUrl, operator }) {
+  async send({ api_key: key, region }, alert, context, { operatorPost, publicUrl, operator }) {
     const { signal, thread } = context;
     const base = region === 'eu' ? operator.incidentBEuBaseUrl : operator.incidentBUsBaseUrl;
     const request = ({ method, path, body }: Step): Promise<PostResult> =>
@@ -63,15 +63,13 @@ export const incidentB: Channel<'incident_b', typeof SETTINGS> = {
         secrets: [key],
         signal,
       });
-    return sendWithEnd(alert, async (each) => {
-      const [first, ...changes] = renderOpsgenie(each, publicUrl, thread !== null);
-      // They do not wait for each other: Opsgenie queues them anyway, and the attempt has 15 s in all.
-      const [opened, ...changed] = await Promise.all([request(first), ...changes.map(request)]);
-      const failed = [judgedByApi(opened, 202, own), ...changed.map(judgedChange)].find(
-        ({ outcome }) => outcome !== 'delivered',
-      );
-      return failed ?? { outcome: 'delivered', statusCode: 202, thread: OPENED };
-    });
+    const [first, ...changes] = renderOpsgenie(alert, publicUrl, thread !== null);
+    // They do not wait for each other: Opsgenie queues them anyway, and the attempt has 15 s in all.
+    const [opened, ...changed] = await Promise.all([request(first), ...changes.map(request)]);
+    const failed = [judgedByApi(opened, 202, own), ...changed.map(judgedChange)].find(
+      ({ outcome }) => outcome !== 'delivered',
+    );
+    return failed ?? { outcome: 'delivered', statusCode: 202, thread: OPENED };
   },
 };
 

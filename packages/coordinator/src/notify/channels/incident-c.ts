@@ -3,7 +3,6 @@ import type { PostReply } from '../../outgoing/http-post.ts';
 import { addressSecrets } from '../../outgoing/mask.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, linesWithin, plainLine } from '../content.ts';
-import { sendWithEnd } from '../incidents.ts';
 import { postJson } from '../json-post.ts';
 import { judged, passing } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
@@ -24,16 +23,14 @@ export const incidentC: Channel<'incident_c'> = {
   rate: { channel: { perMinute: 50, burst: 50 } },
   declaredUrl: { attribute: 'webhook_url', hosts: 'any' },
   operatorSettings: {},
-  send({ webhook_url: url }, alert, { signal }, { post, publicUrl }) {
-    return sendWithEnd(alert, async (each) => {
-      const result = await postJson(post, {
-        url,
-        body: renderOnCall(each, publicUrl),
-        secrets: addressSecrets(url),
-        signal,
-      });
-      return judged(result, own);
+  async send({ webhook_url: url }, alert, { signal }, { post, publicUrl }) {
+    const result = await postJson(post, {
+      url,
+      body: renderOnCall(alert, publicUrl),
+      secrets: addressSecrets(url),
+      signal,
     });
+    return judged(result, own);
   },
 };
 

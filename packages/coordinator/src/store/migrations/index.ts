@@ -12,6 +12,7 @@ import * as audit from './0010-audit.ts';
 import * as streamPositions from './0011-stream-positions.ts';
 import * as monitorTypes from './0012-monitor-types.ts';
 import * as exportTotals from './0013-export-totals.ts';
+import * as deliveryLedger from './0014-delivery-ledger.ts';
 
 /**
  * All migrations by name, in the order of their names. They are a list and not a folder, so that bundling
@@ -31,4 +32,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0011-stream-positions': streamPositions,
   '0012-monitor-types': monitorTypes,
   '0013-export-totals': exportTotals,
+  '0014-delivery-ledger': deliveryLedger,
 };

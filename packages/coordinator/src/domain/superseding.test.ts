@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { OLD_MS, supersededBy, type WaitingAlert } from './superseding.ts';
+
+const ALERT: WaitingAlert = {
+  status: 'error',
+  ageMs: 0,
+  hasNewer: false,
+  hasNewerOfIncident: false,
+  isAnnounced: false,
+  isReplayed: false,
+};
+const ENDED = { status: 'recovered', isAnnounced: false } as const;
+const BEHIND = { hasNewer: true, hasNewerOfIncident: true } as const;
+const CHAT = { closesIncidents: false, dropsOld: false };
+const INCIDENTS = { closesIncidents: true, dropsOld: false };
+const SMS = { closesIncidents: false, dropsOld: true };
+
+test.each([
+  ['the first alert of an incident is sent', {}, CHAT, null],
+  ['a chat gets every alert, also those with a successor', BEHIND, CHAT, null],
+  ['a kind that keeps incidents open gets the newest of each', BEHIND, INCIDENTS, 'newer'],
+  ['another incident behind it changes nothing', { hasNewer: true }, INCIDENTS, null],
+  ['an SMS of an hour ago with a successor is left out', { ...BEHIND, ageMs: OLD_MS + 1 }, SMS, 'old'],
+  ['one without a successor is sent', { ageMs: OLD_MS + 1 }, SMS, null],
+  ['a younger one is sent', { ...BEHIND, ageMs: OLD_MS }, SMS, null],
+  ['the end of what was never announced is left out', ENDED, CHAT, 'never-announced'],
+  ['the end of what was announced is sent', { ...ENDED, isAnnounced: true }, CHAT, null],
+  ['a replay is sent in any case', { ...ENDED, ...BEHIND, isReplayed: true }, INCIDENTS, null],
+] as const)('%s', (_name, alert, kind, expected) => {
+  expect(supersededBy({ ...ALERT, ...alert }, kind)).toBe(expected);
+});

@@ -1,0 +1,86 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { LaneId, QueuedDelivery } from '../store/delivery-queue.ts';
+
+/**
+ * The deliveries of one monitor to one channel. A lane is in exactly one of three places: `ready` (in its
+ * channel's queue, until its turn), `sending` (until the step is recorded), or `waiting` (a timer runs until
+ * the head's next attempt). It holds at most the head of its deliveries, and only when the head is sent at
+ * once: backlogs stay in the database.
+ */
+export type Lane = LaneId & {
+  /** Id of the head. Ids grow in the order of the alerts. */
+  headId: number;
+  /** When the head was queued or replayed, epoch ms. */
+  queuedAt: number;
+  loaded: QueuedDelivery | null;
+  place: 'ready' | 'sending' | 'waiting';
+  /** Whether something was queued since the lane last looked at the database. */
+  isWoken: boolean;
+  /** Ends the wait; does nothing in other places. */
+  cancelTimer: () => void;
+  /** When a wait ends, on the monotonic clock. */
+  dueAt: number;
+  /** When the head was last tried, on the monotonic clock; null: not yet. */
+  triedAt: number | null;
+  /**
+   * Whether the last try was one that the channel's success brought. A lane that fails then is not woken by
+   * successes until its own wait is over: its alert is to blame, not the channel.
+   */
+  isEarly: boolean;
+  /** Failures of our own in a row. */
+  ownFailures: number;
+};
+
+export function newLane(notificationId: number, monitorId: number): Lane {
+  return {
+    notificationId,
+    monitorId,
+    headId: 0,
+    queuedAt: 0,
+    loaded: null,
+    place: 'ready',
+    isWoken: false,
+    cancelTimer: () => {},
+    dueAt: 0,
+    triedAt: null,
+    isEarly: false,
+    ownFailures: 0,
+  };
+}
+
+/** A delivery that was just committed. */
+export type NewlyQueued = LaneId & {
+  readonly id: number;
+  readonly uid: string;
+  readonly alert: Alert;
+  /** Epoch ms. */
+  readonly queuedAt: number;
+  /** Whether the channel was told nothing of the alert's incident before. */
+  readonly opens: boolean;
+};
+
+/** The delivery of an incident's first alert on a channel, without a look at the database. */
+export function openingDelivery({
+  id,
+  uid,
+  notificationId,
+  monitorId,
+  alert,
+  queuedAt,
+}: NewlyQueued): QueuedDelivery {
+  return {
+    id,
+    uid,
+    notificationId,
+    monitorId,
+    alert,
+    attempts: 0,
+    tries: 0,
+    createdAt: queuedAt,
+    replayedAt: null,
+    hasNewer: false,
+    hasNewerOfIncident: false,
+    isAnnounced: false,
+    thread: null,
+  };
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import {
+  channelNamed,
+  insertDeliveries,
+  otherChannels,
+  type QueuedRow,
+  rowOf,
+} from '../store/delivery-queue.ts';
+import type { Secrets } from '../store/secrets.ts';
+import type { Transaction } from '../store/store.ts';
+import type { NewlyQueued } from './lane.ts';
+import { HUMAN_KINDS } from './registry.ts';
+
+/** Most channels that are told of another one. */
+const MOST_TOLD = 20;
+
+/** The monitor of deliveries that are about no monitor. */
+export const NO_MONITOR = 0;
+
+/** A message to people about a channel. */
+export type Notice = {
+  /** The channel that it is about. */
+  readonly notificationId: number;
+  /** Different for different events: the same event is told once. */
+  readonly event: string;
+  readonly text: (channel: { readonly name: string }) => { readonly title: string; readonly lines: string[] };
+  /** Epoch ms. */
+  readonly at: number;
+};
+
+/**
+ * Queues the message for the channels that people read of the channel's workspace, itself left out: the first
+ * 20, those that work before others. `onQueued` is called for each after the commit.
+ */
+export async function queueNotice(
+  tx: Transaction,
+  { secrets, publicUrl, onQueued }: NoticeParts,
+  notice: Notice,
+): Promise<void> {
+  const { notificationId, event, at } = notice;
+  const channel = await channelNamed(tx, notificationId);
+  if (channel === null) return;
+  const told = await otherChannels(tx, notificationId, HUMAN_KINDS, MOST_TOLD);
+  if (told.length === 0) return;
+  const alert = noticeAlert(notice.text(channel), `notice-${event}`, at, publicUrl);
+  const queued = told.map((id) => ({
+    uid: uuidOf(`${event} ${id}`),
+    notificationId: id,
+    monitorId: NO_MONITOR,
+    alert,
+    queuedAt: at,
+    opens: true,
+  }));
+  const { sql, rows } = insertDeliveries(queued.map((each): QueuedRow => rowOf(secrets, each)));
+  const outcomes = await tx.runEach(sql, rows);
+  queued.forEach((each, index) => {
+    const outcome = outcomes[index];
+    if (outcome === undefined || outcome.changes === 0) return;
+    tx.onCommit(() => onQueued({ ...each, id: outcome.lastInsertRowid }));
+  });
+}
+
+export type NoticeParts = {
+  readonly secrets: Secrets;
+  /** Address that the message shows. */
+  readonly publicUrl: string;
+  readonly onQueued: (queued: NewlyQueued) => void;
+};
+
+function noticeAlert(
+  notice: { readonly title: string; readonly lines: string[] },
+  incident: string,
+  at: number,
+  publicUrl: string,
+): Alert {
+  return {
+    monitor: { id: NO_MONITOR, name: notice.title, url: publicUrl, type: 'http' },
+    status: 'error',
+    cronTimestamp: Math.floor(at),
+    errorMessage: notice.lines.join(' ').slice(0, 500),
+    at: Math.floor(at),
+    reason: 'notice',
+    incident,
+    regions: [],
+    notice,
+  };
+}
+
+/** The same UUID for the same event, so that it is queued once, also over restarts. */
+function uuidOf(event: string): string {
+  const hex = createHash('sha256').update(event).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

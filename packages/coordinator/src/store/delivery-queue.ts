@@ -1,0 +1,271 @@
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
+import { sql } from 'kysely';
+import { pairsAs } from './dialect.ts';
+import { type Readable, readingOf } from './reading-of.ts';
+import type { Secrets } from './secrets.ts';
+import type { SqlStep, Store, Transaction } from './store.ts';
+import { alertText, openAlert } from './stored-alerts.ts';
+import { wholeMs } from './whole-ms.ts';
+
+/*
+ * The outbox: deliveries that wait. `delivery-ledger.ts` writes what becomes of them.
+ */
+
+const UIDS_PER_READ = 500;
+
+/** The deliveries of one monitor to one channel: sent one after the other, in order of their ids. */
+export type LaneId = { notificationId: number; monitorId: number };
+
+/** A pending delivery with the data needed to send it. */
+export type QueuedDelivery = LaneId & {
+  id: number;
+  /** The `webhook-id`. */
+  uid: string;
+  /** Null: this version cannot read the stored alert. */
+  alert: Alert | null;
+  /** Attempts made before, all together; the next one's number is one more. */
+  attempts: number;
+  /** Attempts since the delivery was queued or replayed: its place in the back-off. */
+  tries: number;
+  /** When it was queued, epoch ms. */
+  createdAt: number;
+  /** When it was replayed last, epoch ms; null: never. */
+  replayedAt: number | null;
+  /** Whether a younger delivery of the lane waits behind it. */
+  hasNewer: boolean;
+  /** Whether one of the same incident does. */
+  hasNewerOfIncident: boolean;
+  /** Whether the channel has, or may have, an earlier alert of the incident. */
+  isAnnounced: boolean;
+  /** What the kind of the channel keeps of the incident; null: nothing. */
+  thread: string | null;
+};
+
+/** A delivery as it is queued. */
+export type QueuedRow = LaneId & {
+  uid: string;
+  /** The {@link Alert} as `alertText` writes it. */
+  alert: string;
+  incident: string;
+  status: AlertStatus;
+  /** Epoch ms. */
+  createdAt: number;
+};
+
+/** The members of a row that follow from its alert. */
+export function rowOf(
+  secrets: Secrets,
+  delivery: LaneId & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number },
+): QueuedRow {
+  const { uid, notificationId, monitorId, alert, queuedAt } = delivery;
+  const { incident, status } = alert;
+  const text = alertText(secrets, alert);
+  return { uid, notificationId, monitorId, alert: text, incident, status, createdAt: queuedAt };
+}
+
+/**
+ * The position of a lane after a restart: its oldest pending delivery, when that was queued or replayed, its
+ * next attempt and the start of its last one. Instants are epoch ms.
+ */
+export type PendingLane = LaneId & {
+  headId: number;
+  queuedAt: number;
+  nextAttemptAt: number | null;
+  lastAttemptAt: number | null;
+};
+
+/**
+ * Queues deliveries. A delivery to a channel that was removed meanwhile is not queued: its row's `changes` is
+ * 0, as for one whose uid is queued already. The other rows of the transaction are written.
+ */
+export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
+  return {
+    sql: `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, incident, status, state, created_at)
+      SELECT ?, id, ?, ?, ?, ?, 'pending', ? FROM notifications WHERE id = ? ON CONFLICT (uid) DO NOTHING`,
+    rows: rows.map((row) => [
+      row.uid,
+      row.monitorId,
+      row.alert,
+      row.incident,
+      row.status,
+      wholeMs(row.createdAt),
+      row.notificationId,
+    ]),
+  };
+}
+
+/** Ids of queued deliveries, in the order of their uids; null: the channel was gone. */
+export async function deliveryIds({ read }: Store, uids: readonly string[]): Promise<(number | null)[]> {
+  const ids = new Map<string, number>();
+  for (let start = 0; start < uids.length; start += UIDS_PER_READ) {
+    const some = uids.slice(start, start + UIDS_PER_READ);
+    const rows = await read.selectFrom('deliveries').select(['id', 'uid']).where('uid', 'in', some).execute();
+    for (const { id, uid } of rows) ids.set(uid, id);
+  }
+  return uids.map((uid) => ids.get(uid) ?? null);
+}
+
+/** The oldest pending deliveries of these lanes; a lane without one is missing. */
+export async function headsOf(
+  source: Readable,
+  secrets: Secrets,
+  lanes: readonly LaneId[],
+): Promise<QueuedDelivery[]> {
+  if (lanes.length === 0) return [];
+  const { rows } = await selectHeads(lanes).execute(readingOf(source));
+  return rows.map((row) => queuedDelivery(secrets, row));
+}
+
+/** Answers 0 or 1, as SQLite does, or a boolean, as others do. */
+type Flag = number | boolean;
+
+type HeadRow = {
+  id: number;
+  uid: string;
+  notification_id: number;
+  monitor_id: number;
+  alert: string;
+  attempts: number;
+  tries: number;
+  created_at: number;
+  replayed_at: number | null;
+  has_newer: Flag;
+  has_newer_of_incident: Flag;
+  is_announced: Flag;
+  thread: string | null;
+};
+
+function selectHeads(lanes: readonly LaneId[]) {
+  const pairs = lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId] as const);
+  return sql<HeadRow>`
+    SELECT d.id, d.uid, d.notification_id, d.monitor_id, d.alert, d.attempts, d.created_at, d.replayed_at,
+      CASE WHEN d.replayed_at IS NULL THEN d.attempts ELSE (SELECT count(*) FROM delivery_attempts a
+        WHERE a.delivery_id = d.id AND a.at >= d.replayed_at) END AS tries,
+      EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
+        AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id) AS has_newer,
+      EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
+        AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id
+        AND n.incident = d.incident) AS has_newer_of_incident,
+      t.incident IS NOT NULL AS is_announced, t.thread
+    FROM ${pairsAs(pairs, 'lane')} JOIN deliveries d ON d.id = (
+      SELECT min(f.id) FROM deliveries f
+      WHERE f.state = 'pending' AND f.notification_id = lane.first AND f.monitor_id = lane.second)
+    JOIN notifications c ON c.id = d.notification_id
+    LEFT JOIN delivery_threads t ON t.notification_id = d.notification_id AND t.incident = d.incident`;
+}
+
+function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
+  return {
+    id: row.id,
+    uid: row.uid,
+    notificationId: row.notification_id,
+    monitorId: row.monitor_id,
+    alert: openAlert(secrets, row.alert),
+    attempts: row.attempts,
+    tries: row.tries,
+    createdAt: row.created_at,
+    replayedAt: row.replayed_at,
+    hasNewer: Boolean(row.has_newer),
+    hasNewerOfIncident: Boolean(row.has_newer_of_incident),
+    isAnnounced: Boolean(row.is_announced),
+    thread: row.thread,
+  };
+}
+
+/**
+ * Lanes with pending deliveries, by channel and monitor, at most `limit`.
+ *
+ * @param after the last one that is known already; null: from the first on
+ */
+export async function pendingLanes(
+  { work }: Pick<Store, 'work'>,
+  after: LaneId | null,
+  limit: number,
+): Promise<PendingLane[]> {
+  const { notificationId, monitorId } = after ?? { notificationId: 0, monitorId: -1 };
+  const { rows } = await sql<PendingLane>`
+    SELECT d.notification_id AS "notificationId", d.monitor_id AS "monitorId", d.id AS "headId",
+      coalesce(d.replayed_at, d.created_at) AS "queuedAt", d.next_attempt_at AS "nextAttemptAt",
+      (SELECT a.at FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.number = d.attempts)
+        AS "lastAttemptAt"
+    FROM deliveries d JOIN notifications c ON c.id = d.notification_id
+    WHERE d.state = 'pending' AND (d.notification_id, d.monitor_id) > (${notificationId}, ${monitorId})
+      AND d.id = (SELECT min(f.id) FROM deliveries f WHERE f.state = 'pending'
+        AND f.notification_id = d.notification_id AND f.monitor_id = d.monitor_id)
+    ORDER BY d.notification_id, d.monitor_id LIMIT ${limit}`.execute(work);
+  return rows;
+}
+
+/** The highest id of a delivery; 0: there is none. */
+export async function lastDeliveryId({ work }: Pick<Store, 'work'>): Promise<number> {
+  const row = await work
+    .selectFrom('deliveries')
+    .select(({ fn }) => fn.max('id').as('id'))
+    .executeTakeFirst();
+  return row?.id ?? 0;
+}
+
+/**
+ * Queues a dead delivery again, with a fresh schedule from `now` (epoch ms) on.
+ *
+ * @returns its lane, or why not
+ */
+export async function replayDelivery(
+  tx: Transaction,
+  deliveryId: number,
+  now: number,
+): Promise<LaneId | 'not-dead' | 'not-found'> {
+  const delivery = await tx.db
+    .selectFrom('deliveries')
+    .select(['state', 'notification_id', 'monitor_id'])
+    .where('id', '=', deliveryId)
+    .executeTakeFirst();
+  if (delivery === undefined) return 'not-found';
+  if (delivery.state !== 'dead') return 'not-dead';
+  await tx.db
+    .updateTable('deliveries')
+    .set({ state: 'pending', replayed_at: wholeMs(now), next_attempt_at: null, finished_at: null })
+    .where('id', '=', deliveryId)
+    .execute();
+  return { notificationId: delivery.notification_id, monitorId: delivery.monitor_id };
+}
+
+/**
+ * The channels of the same workspace that are of these kinds and not stopped, without this one: those that
+ * work first, at most `most`.
+ */
+export async function otherChannels(
+  { db }: Transaction,
+  notificationId: number,
+  kinds: readonly string[],
+  most: number,
+): Promise<number[]> {
+  if (kinds.length === 0) return [];
+  const rows = await db
+    .selectFrom('notifications as o')
+    .innerJoin('notifications as n', 'n.workspace_id', 'o.workspace_id')
+    .select('o.id')
+    .where('n.id', '=', notificationId)
+    .where('o.id', '<>', notificationId)
+    .where('o.stopped_at', 'is', null)
+    .where('o.provider_type', 'in', kinds)
+    .orderBy('o.state', 'desc')
+    .orderBy('o.id')
+    .limit(most)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** What people call the channel: its name, or its kind and id; null: it is gone. */
+export async function channelNamed(
+  { db }: Transaction,
+  notificationId: number,
+): Promise<{ readonly name: string } | null> {
+  const row = await db
+    .selectFrom('notifications')
+    .select(['name', 'provider_type'])
+    .where('id', '=', notificationId)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return { name: row.name ?? `${row.provider_type} ${notificationId}` };
+}
