@@ -92,7 +92,7 @@ export function finalState(result: SendResult): 'delivered' | 'dead' {
  * The state of the channel after an attempt. A message that is refused for its own content says nothing about
  * the channel: null. Neither does a receiver that only takes it later.
  */
-export function channelState(result: SendResult): ChannelState | null {
+function channelState(result: SendResult): ChannelState | null {
   switch (result.outcome) {
     case 'delivered':
       return { state: 'ok', reason: null };

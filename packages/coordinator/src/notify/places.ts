@@ -5,7 +5,7 @@
  */
 export const SENDS_IN_ALL = 512;
 export const SENDS_PER_WORKSPACE = 128;
-export const SLOW_IN_ALL = 1_024;
+const SLOW_IN_ALL = 1_024;
 export const SLOW_PER_WORKSPACE = 512;
 
 /** Counts the running sends by workspace. */
