@@ -1,20 +1,23 @@
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Transaction } from './store.ts';
 
-/** Sets a channel's state. Answers false when the workspace has no such channel. The row version stays. */
+/**
+ * Sets a channel's state. Answers false when the workspace has no such channel. The row version stays, and so
+ * does the state of a channel that is stopped: nothing but a change of its settings or a test takes it up.
+ */
 export async function setChannelState(
-  { db }: Transaction,
+  tx: Transaction,
   workspaceId: number,
   id: number,
   { state, reason }: { state: 'ok' | 'failing'; reason: string | null },
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('notifications')
-    .set({ state, state_reason: reason })
-    .where('id', '=', id)
-    .where('workspace_id', '=', workspaceId)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows > 0n;
+  const rows = await tx.query<{ id: number }>(
+    `UPDATE notifications SET state = CASE WHEN stopped_at IS NULL THEN ? ELSE state END,
+       state_reason = CASE WHEN stopped_at IS NULL THEN ? ELSE state_reason END
+     WHERE id = ? AND workspace_id = ? RETURNING id`,
+    [state, reason, id, workspaceId],
+  );
+  return rows.length > 0;
 }
 
 /** The channels that the declared file owns, by ascending id. */
