@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { SvcError } from '@svc/shared/errors.ts';
 import { belowBase } from '@svc/shared/otlp/endpoint.ts';
 import type { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
+import { isExportOff } from '@svc/shared/own-metrics/settings.ts';
 import type { SettingsOf } from '@svc/shared/settings.ts';
 import type { ClientIdentity } from '@svc/shared/trusted-authorities.ts';
 import { VERSION } from '@svc/shared/version.ts';
@@ -63,9 +64,8 @@ export function exportSettingsOf(config: Config): ExportSettings {
 }
 
 function fallbackOf(config: Config): ExportSettings['fallback'] {
-  const { otlpEndpoint: base, otlpMetricsEndpoint: full, otlpDisabled, otlpExporters } = config;
-  const isOff = otlpDisabled || !otlpExporters.some((name) => name.toLowerCase() === 'otlp');
-  if (isOff) return null;
+  if (isExportOff(config)) return null;
+  const { otlpEndpoint: base, otlpMetricsEndpoint: full } = config;
   const url = full?.reveal() ?? (base === undefined ? undefined : belowBase(base.reveal()));
   if (url === undefined) return null;
   return { url, headers: (config.otlpMetricsHeaders ?? config.otlpHeaders)?.reveal() ?? [] };

@@ -1,41 +1,7 @@
-import { z } from 'zod';
 import { belowBase } from '../otlp/endpoint.ts';
 import { OTLP_SETTINGS } from '../otlp/settings.ts';
 import { Secret } from '../secret.ts';
-import { wholeNumber } from '../setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '../settings.ts';
-
-/** OpenTelemetry's variables that only concern what a process reports about itself. */
-export const OWN_METRICS_SETTINGS = {
-  otelDisabled: {
-    name: 'OTEL_SDK_DISABLED',
-    description: 'true: nothing is exported because of the variables of OpenTelemetry',
-    default: 'false',
-    schema: z
-      .string()
-      .regex(/^(?:true|false)$/i, 'must be true or false')
-      .transform((text) => text.toLowerCase() === 'true'),
-  },
-  otelMetricsExporter: {
-    name: 'OTEL_METRICS_EXPORTER',
-    description: 'otlp, or none: the same as OTEL_SDK_DISABLED=true',
-    default: 'otlp',
-    schema: z.enum(['otlp', 'none'], {
-      error: 'must be otlp or none: Prometheus reads /metrics, which needs no setting of OpenTelemetry',
-    }),
-  },
-  otlpTimeout: {
-    name: 'OTEL_EXPORTER_OTLP_TIMEOUT',
-    description: "ms until an export of the process's own metrics is given up",
-    default: '10000',
-    schema: wholeNumber(100, 600_000),
-  },
-  otlpMetricsTimeout: {
-    name: 'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT',
-    description: 'the same, before the one above',
-    schema: wholeNumber(100, 600_000).optional(),
-  },
-} as const satisfies SettingsTable;
 
 const {
   otlpMetricsEndpoint,
@@ -43,10 +9,17 @@ const {
   otlpMetricsHeaders,
   otlpMetricsProtocol,
   otlpMetricsCompression,
+  otlpTimeout,
+  otlpMetricsTimeout,
+  otlpDisabled,
+  otlpExporters,
   otlpInterval,
   otlpResource,
   otlpServiceName,
 } = OTLP_SETTINGS;
+
+/** As OpenTelemetry's specification has it, ms. */
+const TIMEOUT_MS = 10_000;
 
 /** The variables of an agent, which exports nothing but its own metrics. */
 export const AGENT_OTLP_SETTINGS = {
@@ -65,10 +38,13 @@ export const AGENT_OTLP_SETTINGS = {
   otlpMetricsProtocol,
   otlpCompression: { ...OTLP_SETTINGS.otlpCompression, description: 'of exports: gzip or none' },
   otlpMetricsCompression,
+  otlpTimeout: { ...otlpTimeout, description: 'time limit of an export, ms' },
+  otlpMetricsTimeout,
+  otlpDisabled: { ...otlpDisabled, description: 'true: nothing is exported' },
+  otlpExporters,
   otlpInterval,
   otlpResource,
   otlpServiceName,
-  ...OWN_METRICS_SETTINGS,
 } as const satisfies SettingsTable;
 
 /** How a process exports its own metrics. */
@@ -88,8 +64,11 @@ export type OwnExportSettings = {
 type Config = SettingsOf<typeof AGENT_OTLP_SETTINGS>;
 
 /** Whether the operator has turned off what the variables of OpenTelemetry turn on. */
-export function isExportOff(config: Pick<Config, 'otelDisabled' | 'otelMetricsExporter'>): boolean {
-  return config.otelDisabled || config.otelMetricsExporter === 'none';
+export function isExportOff({
+  otlpDisabled,
+  otlpExporters,
+}: Pick<Config, 'otlpDisabled' | 'otlpExporters'>): boolean {
+  return otlpDisabled || !otlpExporters.some((name) => name.toLowerCase() === 'otlp');
 }
 
 /**
@@ -108,7 +87,7 @@ export function ownExportOf(config: Config): OwnExportSettings | null {
     encoding: (config.otlpMetricsProtocol ?? config.otlpProtocol) === 'http/json' ? 'json' : 'protobuf',
     isCompressed: (config.otlpMetricsCompression ?? config.otlpCompression) !== 'none',
     intervalMs: config.otlpInterval,
-    timeoutMs: Math.min(config.otlpInterval, config.otlpMetricsTimeout ?? config.otlpTimeout),
+    timeoutMs: Math.min(config.otlpInterval, config.otlpMetricsTimeout ?? config.otlpTimeout ?? TIMEOUT_MS),
     resource: [
       ...config.otlpResource.map(({ key, value }): [string, string] => [key, value]),
       ...(name === undefined ? [] : [['service.name', name] as const]),
