@@ -75,16 +75,16 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     natsUrl: config.natsUrl.reveal(),
     bus,
   });
-  agent = new Agent({
-    config,
-    bus,
-    probeSet,
-    references,
-    ownExport: { settings: ownExportOf(config), ca: config.probeCa ?? [] },
-    clock: systemClock,
-    log,
-  });
   try {
+    agent = new Agent({
+      config,
+      bus,
+      probeSet,
+      references,
+      ownExport: { settings: ownExportOf(config), ca: config.probeCa ?? [] },
+      clock: systemClock,
+      log,
+    });
     await agent.start();
   } catch (error) {
     log.fatal({ error: messageOf(error) }, 'the agent cannot start');

@@ -1,5 +1,6 @@
 import { belowBase } from '../otlp/endpoint.ts';
 import { OTLP_SETTINGS } from '../otlp/settings.ts';
+import { type ExportTls, exportTlsOf } from '../otlp/tls.ts';
 import { Secret } from '../secret.ts';
 import type { SettingsOf, SettingsTable } from '../settings.ts';
 
@@ -11,6 +12,12 @@ const {
   otlpMetricsCompression,
   otlpTimeout,
   otlpMetricsTimeout,
+  otlpCertificate,
+  otlpMetricsCertificate,
+  otlpClientCertificate,
+  otlpMetricsClientCertificate,
+  otlpClientKey,
+  otlpMetricsClientKey,
   otlpDisabled,
   otlpExporters,
   otlpInterval,
@@ -40,6 +47,12 @@ export const AGENT_OTLP_SETTINGS = {
   otlpMetricsCompression,
   otlpTimeout: { ...otlpTimeout, description: 'time limit of an export, ms' },
   otlpMetricsTimeout,
+  otlpCertificate,
+  otlpMetricsCertificate,
+  otlpClientCertificate,
+  otlpMetricsClientCertificate,
+  otlpClientKey,
+  otlpMetricsClientKey,
   otlpDisabled: { ...otlpDisabled, description: 'true: nothing is exported' },
   otlpExporters,
   otlpInterval,
@@ -57,6 +70,7 @@ export type OwnExportSettings = {
   readonly intervalMs: number;
   /** At most `intervalMs`. */
   readonly timeoutMs: number;
+  readonly tls: ExportTls;
   /** Attributes of the resource that the operator has set; they go before those of the process. */
   readonly resource: readonly (readonly [name: string, value: string])[];
 };
@@ -74,6 +88,8 @@ export function isExportOff({
 /**
  * What the variables say; null: own metrics are not exported. What is set for metrics goes before what is set for
  * all signals, as OpenTelemetry's specification says.
+ *
+ * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */
 export function ownExportOf(config: Config): OwnExportSettings | null {
   const { otlpEndpoint: base, otlpMetricsEndpoint: full } = config;
@@ -88,6 +104,7 @@ export function ownExportOf(config: Config): OwnExportSettings | null {
     isCompressed: (config.otlpMetricsCompression ?? config.otlpCompression) !== 'none',
     intervalMs: config.otlpInterval,
     timeoutMs: Math.min(config.otlpInterval, config.otlpMetricsTimeout ?? config.otlpTimeout ?? TIMEOUT_MS),
+    tls: exportTlsOf(config),
     resource: [
       ...config.otlpResource.map(({ key, value }): [string, string] => [key, value]),
       ...(name === undefined ? [] : [['service.name', name] as const]),
