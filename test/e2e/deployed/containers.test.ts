@@ -130,6 +130,12 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
     return [...new Set(found)].sort();
   };
   await expect.poll(outcomes, { timeout: 120_000 }).toEqual(REGIONS.map((region) => `${region} passed`));
+  const coordinator = containers.get('coordinator') ?? never('coordinator');
+  const command = ['/usr/local/bin/node', '/svc/svc.mjs', 'status'];
+  const status = startConfined(await confinementOf({ ...coordinator, command }));
+  const [told, [code]] = await Promise.all([text(status.stdout!), once(status, 'exit')]);
+  expect(told).toContain('hosta-fra');
+  expect(code).toBe(0);
   for (const service of services.reverse()) {
     expect(await service.end('SIGTERM')).toBe(0);
     expect(service.noise).toEqual([]);
