@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { SvcError } from '@svc/shared/errors.ts';
 import { belowBase } from '@svc/shared/otlp/endpoint.ts';
-import type { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
+import { isExportOff, type OTLP_SETTINGS, OTLP_TIMEOUT_MS } from '@svc/shared/otlp/settings.ts';
 import type { SettingsOf } from '@svc/shared/settings.ts';
 import type { ClientIdentity } from '@svc/shared/trusted-authorities.ts';
 import { VERSION } from '@svc/shared/version.ts';
@@ -11,8 +11,6 @@ import type { Encoding } from './request-encoder.ts';
 
 /** A row of totals costs as much as the notes of some thirty results, which a start reads in a second or two. */
 const SAVE_EVERY_MS = 600_000;
-/** As OpenTelemetry's specification has it, ms. */
-const TIMEOUT_MS = 10_000;
 
 /** What the operator has set about exports. */
 export type ExportSettings = {
@@ -55,7 +53,7 @@ export function exportSettingsOf(config: Config): ExportSettings {
     isCompressed: (config.otlpMetricsCompression ?? config.otlpCompression) !== 'none',
     histograms: config.otlpHistograms === 'explicit_bucket_histogram' ? 'explicit' : 'exponential',
     intervalMs: config.otlpInterval,
-    timeoutMs: config.otlpMetricsTimeout ?? config.otlpTimeout ?? TIMEOUT_MS,
+    timeoutMs: config.otlpMetricsTimeout ?? config.otlpTimeout ?? OTLP_TIMEOUT_MS,
     tls: { ca: config.otlpMetricsCertificate ?? config.otlpCertificate ?? [], identity: identityOf(config) },
     saveEveryMs: SAVE_EVERY_MS,
     resource: resourceOf(config),
@@ -63,9 +61,8 @@ export function exportSettingsOf(config: Config): ExportSettings {
 }
 
 function fallbackOf(config: Config): ExportSettings['fallback'] {
-  const { otlpEndpoint: base, otlpMetricsEndpoint: full, otlpDisabled, otlpExporters } = config;
-  const isOff = otlpDisabled || !otlpExporters.some((name) => name.toLowerCase() === 'otlp');
-  if (isOff) return null;
+  const { otlpEndpoint: base, otlpMetricsEndpoint: full } = config;
+  if (isExportOff(config)) return null;
   const url = full?.reveal() ?? (base === undefined ? undefined : belowBase(base.reveal()));
   if (url === undefined) return null;
   return { url, headers: (config.otlpMetricsHeaders ?? config.otlpHeaders)?.reveal() ?? [] };

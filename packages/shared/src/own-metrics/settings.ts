@@ -1,41 +1,7 @@
-import { z } from 'zod';
 import { belowBase } from '../otlp/endpoint.ts';
-import { OTLP_SETTINGS } from '../otlp/settings.ts';
+import { isExportOff, OTLP_SETTINGS, OTLP_TIMEOUT_MS } from '../otlp/settings.ts';
 import { Secret } from '../secret.ts';
-import { wholeNumber } from '../setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '../settings.ts';
-
-/** OpenTelemetry's variables that only concern what a process reports about itself. */
-export const OWN_METRICS_SETTINGS = {
-  otelDisabled: {
-    name: 'OTEL_SDK_DISABLED',
-    description: 'true: nothing is exported because of the variables of OpenTelemetry',
-    default: 'false',
-    schema: z
-      .string()
-      .regex(/^(?:true|false)$/i, 'must be true or false')
-      .transform((text) => text.toLowerCase() === 'true'),
-  },
-  otelMetricsExporter: {
-    name: 'OTEL_METRICS_EXPORTER',
-    description: 'otlp, or none: the same as OTEL_SDK_DISABLED=true',
-    default: 'otlp',
-    schema: z.enum(['otlp', 'none'], {
-      error: 'must be otlp or none: Prometheus reads /metrics, which needs no setting of OpenTelemetry',
-    }),
-  },
-  otlpTimeout: {
-    name: 'OTEL_EXPORTER_OTLP_TIMEOUT',
-    description: "ms until an export of the process's own metrics is given up",
-    default: '10000',
-    schema: wholeNumber(100, 600_000),
-  },
-  otlpMetricsTimeout: {
-    name: 'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT',
-    description: 'the same, before the one above',
-    schema: wholeNumber(100, 600_000).optional(),
-  },
-} as const satisfies SettingsTable;
 
 const {
   otlpMetricsEndpoint,
@@ -43,6 +9,10 @@ const {
   otlpMetricsHeaders,
   otlpMetricsProtocol,
   otlpMetricsCompression,
+  otlpTimeout,
+  otlpMetricsTimeout,
+  otlpDisabled,
+  otlpExporters,
   otlpInterval,
   otlpResource,
   otlpServiceName,
@@ -65,10 +35,13 @@ export const AGENT_OTLP_SETTINGS = {
   otlpMetricsProtocol,
   otlpCompression: { ...OTLP_SETTINGS.otlpCompression, description: 'of exports: gzip or none' },
   otlpMetricsCompression,
+  otlpTimeout,
+  otlpMetricsTimeout,
+  otlpDisabled,
+  otlpExporters,
   otlpInterval,
   otlpResource,
   otlpServiceName,
-  ...OWN_METRICS_SETTINGS,
 } as const satisfies SettingsTable;
 
 /** How a process exports its own metrics. */
@@ -87,11 +60,6 @@ export type OwnExportSettings = {
 
 type Config = SettingsOf<typeof AGENT_OTLP_SETTINGS>;
 
-/** Whether the operator has turned off what the variables of OpenTelemetry turn on. */
-export function isExportOff(config: Pick<Config, 'otelDisabled' | 'otelMetricsExporter'>): boolean {
-  return config.otelDisabled || config.otelMetricsExporter === 'none';
-}
-
 /**
  * What the variables say; null: own metrics are not exported. What is set for metrics goes before what is set for
  * all signals, as OpenTelemetry's specification says.
@@ -102,13 +70,14 @@ export function ownExportOf(config: Config): OwnExportSettings | null {
   if (url === undefined || isExportOff(config)) return null;
   const headers = (config.otlpMetricsHeaders ?? config.otlpHeaders)?.reveal() ?? [];
   const name = config.otlpServiceName;
+  const timeout = config.otlpMetricsTimeout ?? config.otlpTimeout ?? OTLP_TIMEOUT_MS;
   return {
     url: new Secret(url),
     headers: new Secret(Object.fromEntries(headers.map(({ key, value }) => [key, value]))),
     encoding: (config.otlpMetricsProtocol ?? config.otlpProtocol) === 'http/json' ? 'json' : 'protobuf',
     isCompressed: (config.otlpMetricsCompression ?? config.otlpCompression) !== 'none',
     intervalMs: config.otlpInterval,
-    timeoutMs: Math.min(config.otlpInterval, config.otlpMetricsTimeout ?? config.otlpTimeout),
+    timeoutMs: Math.min(config.otlpInterval, timeout),
     resource: [
       ...config.otlpResource.map(({ key, value }): [string, string] => [key, value]),
       ...(name === undefined ? [] : [['service.name', name] as const]),
