@@ -36,6 +36,8 @@ export class ChannelQueue {
   readonly notificationId: number;
   /** All lanes, wherever they are. */
   readonly lanes = new Map<number, Lane>();
+  /** Those that wait for their own next attempt: a success looks through them, not through all. */
+  readonly waiting = new Set<Lane>();
   /** Lanes that wait for their turn, in the order of their alerts. */
   readonly ready = new Heap<Lane>(({ headId }) => headId);
   readonly pace = new Pace();

@@ -144,3 +144,28 @@ test('a younger alert that comes during an attempt is not held by a long wait af
   parts.clock.advance(30_000);
   await stored('delivered', 2);
 });
+
+test('the channels of a kind share its rate, the oldest alert first, and other kinds do not wait', async () => {
+  const chats = await Promise.all(upTo(10).map(() => channel('messenger_a')));
+  const other = await channel('webhook');
+  const told = upTo(50).map((monitorId) => ({
+    notificationId: chats[monitorId % chats.length] ?? 0,
+    monitorId,
+  }));
+  await queue([...told, { notificationId: other, monitorId: 51 }]);
+  const ofKind = () => sent.filter(({ kind }) => kind === 'messenger_a');
+  // The kind takes 30 at once, and then 30 a second.
+  await expect.poll(() => ofKind().length).toBeGreaterThanOrEqual(29);
+  await parts.clock.advanceSettling(1);
+  await expect.poll(() => ofKind().length).toBe(30);
+  await expect.poll(() => sent.length).toBe(31);
+  await stored('delivered', 31);
+  for (let more = 1; more <= 20; more += 1) {
+    await parts.clock.advanceSettling(34);
+    await expect.poll(() => ofKind().length).toBe(30 + more);
+  }
+  await stored('delivered', 51);
+  const last = ofKind().slice(30);
+  const waited = last.map(({ alert }) => alert.monitor.id);
+  expect(waited).toEqual([...waited].sort((one, two) => one - two));
+});
