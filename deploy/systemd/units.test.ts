@@ -129,6 +129,12 @@ describe('units', () => {
     ]);
   });
 
+  test.each(UNITS)('%s is started again, however often it fails', async (name) => {
+    const unit = await text(name);
+    expect(directivesOf('Service', unit).get('Restart')).toEqual(['always']);
+    expect(directivesOf('Unit', unit).get('StartLimitIntervalSec')).toEqual(['0']);
+  });
+
   test.each(['svc-coordinator.service', 'svc-agent@.service', 'coordinator.env.example'])(
     '%s names settings that there are',
     async (name) => {

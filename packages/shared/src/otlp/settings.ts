@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { headerValue, outgoingHeaderName } from '../resources/texts.ts';
 import { certificateFile, commaList, privateKeyFile, wholeNumber } from '../setting-schemas.ts';
-import type { SettingsOf, SettingsTable } from '../settings.ts';
+import type { SettingsTable } from '../settings.ts';
 import { unescapePercent } from '../user-info.ts';
 import { otlpEndpoint } from './endpoint.ts';
 
 /** OpenTelemetry's: a request a minute. */
 const DEFAULT_INTERVAL_MS = '60000';
-/** Time limit of a request where none is set, as OpenTelemetry's specification has it, ms. */
-export const OTLP_TIMEOUT_MS = 10_000;
 
 const endpoint = z
   .string()
@@ -120,7 +118,7 @@ export const OTLP_SETTINGS = {
   otlpTimeout: {
     name: 'OTEL_EXPORTER_OTLP_TIMEOUT',
     description: 'time limit of one request of an export, ms, for all endpoints',
-    defaultShown: String(OTLP_TIMEOUT_MS),
+    defaultShown: '10000',
     schema: timeout,
   },
   otlpMetricsTimeout: {
@@ -202,11 +200,3 @@ export const OTLP_SETTINGS = {
     schema: z.string().optional(),
   },
 } as const satisfies SettingsTable;
-
-/** Whether the operator has turned off what the variables of OpenTelemetry turn on. */
-export function isExportOff({
-  otlpDisabled,
-  otlpExporters,
-}: Pick<SettingsOf<typeof OTLP_SETTINGS>, 'otlpDisabled' | 'otlpExporters'>): boolean {
-  return otlpDisabled || !otlpExporters.some((name) => name.toLowerCase() === 'otlp');
-}

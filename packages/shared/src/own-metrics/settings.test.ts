@@ -12,7 +12,7 @@ describe('own metrics are not exported', () => {
     ['without an endpoint', {}],
     ['where the SDK is disabled', { ...BASE, OTEL_SDK_DISABLED: 'TRUE' }],
     ['where no exporter of metrics is wanted', { ...BASE, OTEL_METRICS_EXPORTER: 'none' }],
-    ['where only other exporters are wanted', { ...BASE, OTEL_METRICS_EXPORTER: 'prometheus' }],
+    ['where other exporters are wanted', { ...BASE, OTEL_METRICS_EXPORTER: 'prometheus,console' }],
   ])('%s', (_, environment) => {
     expect(exportOf(environment)).toBeNull();
   });
@@ -65,6 +65,14 @@ describe('own metrics', () => {
       ['deployment.environment.name', 'prod'],
       ['service.name', 'uptime'],
     ]);
+  });
+
+  test.each([
+    { OTEL_SDK_DISABLED: '1' },
+    { OTEL_METRICS_EXPORTER: 'prometheus,OTLP' },
+    { OTEL_EXPORTER_OTLP_TIMEOUT: '50' },
+  ])('go out with %j, as those of monitors do', (environment) => {
+    expect(exportOf({ ...BASE, ...environment })).not.toBeNull();
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import { belowBase } from '../otlp/endpoint.ts';
-import { isExportOff, OTLP_SETTINGS, OTLP_TIMEOUT_MS } from '../otlp/settings.ts';
+import { OTLP_SETTINGS } from '../otlp/settings.ts';
+import { type ExportTls, exportTlsOf } from '../otlp/tls.ts';
 import { Secret } from '../secret.ts';
 import type { SettingsOf, SettingsTable } from '../settings.ts';
 
@@ -11,12 +12,21 @@ const {
   otlpMetricsCompression,
   otlpTimeout,
   otlpMetricsTimeout,
+  otlpCertificate,
+  otlpMetricsCertificate,
+  otlpClientCertificate,
+  otlpMetricsClientCertificate,
+  otlpClientKey,
+  otlpMetricsClientKey,
   otlpDisabled,
   otlpExporters,
   otlpInterval,
   otlpResource,
   otlpServiceName,
 } = OTLP_SETTINGS;
+
+/** As OpenTelemetry's specification has it, ms. */
+const TIMEOUT_MS = 10_000;
 
 /** The variables of an agent, which exports nothing but its own metrics. */
 export const AGENT_OTLP_SETTINGS = {
@@ -35,9 +45,15 @@ export const AGENT_OTLP_SETTINGS = {
   otlpMetricsProtocol,
   otlpCompression: { ...OTLP_SETTINGS.otlpCompression, description: 'of exports: gzip or none' },
   otlpMetricsCompression,
-  otlpTimeout,
+  otlpTimeout: { ...otlpTimeout, description: 'time limit of an export, ms' },
   otlpMetricsTimeout,
-  otlpDisabled,
+  otlpCertificate,
+  otlpMetricsCertificate,
+  otlpClientCertificate,
+  otlpMetricsClientCertificate,
+  otlpClientKey,
+  otlpMetricsClientKey,
+  otlpDisabled: { ...otlpDisabled, description: 'true: nothing is exported' },
   otlpExporters,
   otlpInterval,
   otlpResource,
@@ -54,15 +70,26 @@ export type OwnExportSettings = {
   readonly intervalMs: number;
   /** At most `intervalMs`. */
   readonly timeoutMs: number;
+  readonly tls: ExportTls;
   /** Attributes of the resource that the operator has set; they go before those of the process. */
   readonly resource: readonly (readonly [name: string, value: string])[];
 };
 
 type Config = SettingsOf<typeof AGENT_OTLP_SETTINGS>;
 
+/** Whether the operator has turned off what the variables of OpenTelemetry turn on. */
+export function isExportOff({
+  otlpDisabled,
+  otlpExporters,
+}: Pick<Config, 'otlpDisabled' | 'otlpExporters'>): boolean {
+  return otlpDisabled || !otlpExporters.some((name) => name.toLowerCase() === 'otlp');
+}
+
 /**
  * What the variables say; null: own metrics are not exported. What is set for metrics goes before what is set for
  * all signals, as OpenTelemetry's specification says.
+ *
+ * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */
 export function ownExportOf(config: Config): OwnExportSettings | null {
   const { otlpEndpoint: base, otlpMetricsEndpoint: full } = config;
@@ -70,14 +97,14 @@ export function ownExportOf(config: Config): OwnExportSettings | null {
   if (url === undefined || isExportOff(config)) return null;
   const headers = (config.otlpMetricsHeaders ?? config.otlpHeaders)?.reveal() ?? [];
   const name = config.otlpServiceName;
-  const timeout = config.otlpMetricsTimeout ?? config.otlpTimeout ?? OTLP_TIMEOUT_MS;
   return {
     url: new Secret(url),
     headers: new Secret(Object.fromEntries(headers.map(({ key, value }) => [key, value]))),
     encoding: (config.otlpMetricsProtocol ?? config.otlpProtocol) === 'http/json' ? 'json' : 'protobuf',
     isCompressed: (config.otlpMetricsCompression ?? config.otlpCompression) !== 'none',
     intervalMs: config.otlpInterval,
-    timeoutMs: Math.min(config.otlpInterval, timeout),
+    timeoutMs: Math.min(config.otlpInterval, config.otlpMetricsTimeout ?? config.otlpTimeout ?? TIMEOUT_MS),
+    tls: exportTlsOf(config),
     resource: [
       ...config.otlpResource.map(({ key, value }): [string, string] => [key, value]),
       ...(name === undefined ? [] : [['service.name', name] as const]),
