@@ -44,7 +44,7 @@ const RESOURCES: { readonly [K in ResourceKind]: { readonly sent: Json; readonly
         headers: [{ key: 'X-Shared-Secret', value: 's3cret' }],
       },
     },
-    added: { ...created('3'), state: 'ok', state_reason: null },
+    added: { ...created('3'), state: 'ok', state_reason: null, stopped_at: null },
   },
   svc_status_page: {
     sent: { title: 'Example status', slug: 'example', homepage_url: 'https://www.example.com' },

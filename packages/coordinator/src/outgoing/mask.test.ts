@@ -12,6 +12,7 @@ test.each([
   ['JSON-escaped by Gson', '"a\\u0026b\\u003ccd\\u003d\\u0027"', ["a&b<cd='"], '"********"'],
   ['escaped for HTML', '<p>a&amp;b&lt;c&quot;d&#39;</p>', ['a&b<c"d\''], '<p>********</p>'],
   ['escaped for HTML by Python', '<p>a&amp;b&lt;c&quot;d&#x27;</p>', ['a&b<c"d\''], '<p>********</p>'],
+  ['the token of a scheme, escaped', 'got "tok\\/entok"', ['Bearer tok/entok'], 'got "********"'],
   ['the longer of two that overlap', 'secret-secret-1', ['secret', 'secret-secret-1'], '********'],
   ['not what is too short to be one', 'on time', ['on', 'ti'], 'on time'],
 ])('masked: %s', (_name, text, secrets, expected) => {

@@ -4,6 +4,8 @@ import { unescapePercent } from '@svc/shared/user-info.ts';
 /** Shorter values are not masked: replacing them would garble the text and hide nothing. */
 const SHORTEST = 4;
 const SHORTEST_WORD = 8;
+/** Credentials have few words. Each form costs a search through the text, and a text may have thousands of words. */
+const MOST_WORDS = 4;
 
 /**
  * Removes all secrets from `text`: whole, in the parts that a receiver is likely to repeat (the token of
@@ -12,23 +14,35 @@ const SHORTEST_WORD = 8;
 export function maskSecrets(text: string, secrets: readonly string[]): string {
   const patterns = new Set<string>();
   for (const secret of secrets) {
-    if (secret.length >= SHORTEST) addForms(patterns, secret);
-    for (const word of secret.split(/\s+/)) if (word.length >= SHORTEST_WORD) addForms(patterns, word);
+    const words = secret.split(/\s+/).filter(({ length }) => length >= SHORTEST_WORD);
+    if (secret.length >= SHORTEST) addForms(patterns, secret, addWritten);
+    for (const word of words) addForms(patterns, word, words.length <= MOST_WORDS ? addWritten : null);
   }
   // The longest comes first, so that a secret that contains another one is replaced as a whole.
   const ordered = [...patterns].sort((a, b) => b.length - a.length);
   return ordered.reduce((masked, pattern) => masked.replaceAll(pattern, MASK), text);
 }
 
-function addForms(patterns: Set<string>, secret: string): void {
+type AddForms = (patterns: Set<string>, secret: string) => void;
+
+function addForms(patterns: Set<string>, secret: string, more: AddForms | null): void {
   patterns.add(secret);
   patterns.add(encodeURIComponent(secret.toWellFormed()));
-  const inJson = JSON.stringify(secret).slice(1, -1);
-  patterns.add(inJson);
+  patterns.add(inJson(secret));
+  more?.(patterns, secret);
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** The forms that other languages and templates give a text. */
+function addWritten(patterns: Set<string>, secret: string): void {
+  const json = inJson(secret);
   // PHP escapes slashes; Go, Java and Django escape what has a meaning in HTML.
-  patterns.add(inJson.replaceAll('/', '\\/'));
-  patterns.add(inJson.replace(/[&<>]/g, asUnicodeEscape));
-  patterns.add(inJson.replace(/[&<>'=]/g, asUnicodeEscape));
+  patterns.add(json.replaceAll('/', '\\/'));
+  patterns.add(json.replace(/[&<>]/g, asUnicodeEscape));
+  patterns.add(json.replace(/[&<>'=]/g, asUnicodeEscape));
   for (const quote of QUOTES_IN_HTML)
     patterns.add(escapedMarkup(secret).replaceAll('"', quote.double).replaceAll("'", quote.single));
 }

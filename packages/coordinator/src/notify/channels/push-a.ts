@@ -38,7 +38,7 @@ export const pushA: Channel<'push_a', typeof SETTINGS> = {
       secrets: [...(token === null ? [] : [token]), ...(server === null ? [] : addressSecrets(server))],
       signal,
     });
-    return judged(result, own);
+    return judged(result, (reply) => (server === null ? ofTheDefault(reply) : null) ?? own(reply));
   },
 };
 
@@ -86,6 +86,19 @@ const DAILY_QUOTA = 42_908;
 const FAILED_LOGINS = 42_909;
 /** The topic is not one, or is the server's own. */
 const BAD_TOPICS: ReadonlySet<number> = new Set([40_009, 40_010]);
+
+const OF_THE_ADDRESS: ReadonlySet<number> = new Set([401, 403, 404, 410]);
+
+/**
+ * The default server is a setting of the operator: what refuses the whole address, or is not ntfy at all, is not the
+ * channel's to mend.
+ */
+function ofTheDefault(reply: PostReply): SendResult | null {
+  if (!OF_THE_ADDRESS.has(reply.statusCode)) return null;
+  const isOfTheTopic =
+    (reply.statusCode === 401 || reply.statusCode === 403) && failure.safeParse(jsonOf(reply)).success;
+  return isOfTheTopic ? null : passing(reply, { reason: 'operator' });
+}
 
 function own(reply: PostReply): SendResult | null {
   const { statusCode } = reply;

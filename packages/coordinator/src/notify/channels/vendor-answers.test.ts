@@ -172,6 +172,9 @@ test.each<[kind: ChannelKind, what: string, status: number, body: unknown, expec
   ['push_a', 'another bad request', 400, ntfy(40_024), { outcome: 'permanent-message' }],
   ['push_a', 'a wrong token', 401, ntfy(40_101), { outcome: 'permanent-channel' }],
   ['push_a', 'a topic that is not ours', 403, ntfy(40_301), { outcome: 'permanent-channel' }],
+  ['push_a', 'a default server that is not there', 404, '<html>', { outcome: 'retry', reason: 'operator' }],
+  ['push_a', 'a wrong path of the operator', 404, ntfy(40_401), { outcome: 'retry', reason: 'operator' }],
+  ['push_a', 'a login before the default server', 401, '<html>', { outcome: 'retry', reason: 'operator' }],
   ['push_a', 'no space left', 507, ntfy(50_701), { outcome: 'retry' }],
   ['push_a', 'a page of another service', 200, '<html>', { outcome: 'retry' }],
 ])('%s: %s', async (kind, _, status, body, expected) => {
