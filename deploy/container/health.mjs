@@ -25,9 +25,15 @@ const asked = request(
     });
   },
 );
-asked.on('timeout', () => asked.destroy(new Error('no answer within 5 s')));
-asked.on('error', (error) => {
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 1;
+asked.on('timeout', () => {
+  failed('no answer within 5 s');
+  asked.destroy();
 });
+asked.on('error', (error) => failed(error.message));
 asked.end();
+
+/** @param {string} why */
+function failed(why) {
+  process.stderr.write(`${why}\n`);
+  process.exitCode = 1;
+}

@@ -239,6 +239,31 @@ describe('nothing is lost', () => {
     expect(await stateOf(seedIn(rotated.out))).toBe(OF_AMS);
   });
 
+  test('when a removal is killed before the reload: the next call reloads, and the key is refused', async () => {
+    await region('init', '--listen', listen);
+    await serverIn();
+    const { out } = await region('add', 'hosta-ams');
+    const pidFile = String(/pid_file: "(.+)"/.exec(await readFile(file('nats.conf'), 'utf8'))?.[1]);
+    const pid = await readFile(pidFile, 'utf8');
+    await rm(pidFile);
+    await region('remove', 'hosta-ams');
+    await writeFile(pidFile, pid);
+    expect(await stateOf(seedIn(out))).toBe(OF_AMS);
+    expect(await region('remove', 'hosta-ams')).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/reloaded the server \d+.*\nsvc: there is no account of hosta-ams/),
+    });
+    expect(await stateOf(seedIn(out))).toBe('nats-refused');
+  });
+
+  test('when a change needs a restart of the server: it is told', { timeout: 60_000 }, async () => {
+    await region('init', '--listen', listen);
+    await serverIn();
+    const { err } = await region('init', '--listen', `127.0.0.1:${await freePort()}`);
+    expect(err).toContain('it does not say that it did');
+    expect(err).not.toContain('reloaded the server');
+  });
+
   test('when the server would refuse the configuration', async () => {
     await region('init', '--listen', listen);
     await writeFile(file('nats.conf'), `${await readFile(file('nats.conf'), 'utf8')}\nno_such_option: 1\n`);

@@ -261,6 +261,7 @@ export class Deliverer {
 
   #takeUp(queue: ChannelQueue): void {
     queue.reopen();
+    queue.takenUp += 1;
     queue.pace.reset();
     queue.doubtedAt = null;
     queue.isProven = false;
@@ -299,6 +300,7 @@ export class Deliverer {
     const at = clock.wall();
     const startedAt = clock.monotonic();
     const { signal } = this.#abort;
+    const { takenUp } = queue;
     lane.triedAt = startedAt;
     const sent = await this.#attempt(found, withDelay(delivery, at), {
       deliveryId: delivery.uid,
@@ -308,7 +310,7 @@ export class Deliverer {
     });
     // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
     if (signal.aborted && sent.outcome !== 'delivered') return;
-    const result = this.#learn(queue, sent, startedAt);
+    const result = this.#learn(queue, takenUp === queue.takenUp ? sent : ofFormer(sent), startedAt);
     // A receiver that has just proved to work takes more at once, also while the record is written.
     this.#turns.resume(queue);
     const next = this.#nextAttempt(queue, lane, delivery, result);
@@ -380,7 +382,8 @@ export class Deliverer {
         return this.#learn(queue, { ...answer, outcome: 'permanent-channel' }, startedAt);
       }
       case 'permanent-channel':
-        queue.reopen();
+        // At once, not with the record: what is ready would be sent meanwhile.
+        queue.stop(result.error);
         return result;
       case 'permanent-message':
       case 'not-sent':
@@ -493,7 +496,11 @@ export class Deliverer {
     if (this.#state !== 'running' || queue.isRemoved) return;
     if (result.outcome !== 'not-sent') lane.ownFailures = 0;
     if (reasonOf(result) === 'rate-limited') this.#turns.makeReady(queue, lane, null);
-    else this.#turns.wait(queue, lane, next - this.#parts.clock.wall());
+    else {
+      this.#turns.wait(queue, lane, next - this.#parts.clock.wall());
+      // A younger alert came during the attempt.
+      if (lane.isWoken) this.#hurry(queue, lane);
+    }
   }
 
   /** Continues the lane right after the commit of its head's end, before a later transaction can wake it. */
@@ -526,6 +533,12 @@ function takeHead(lane: Lane, { id, createdAt, replayedAt }: QueuedDelivery): vo
 function withDelay({ alert, createdAt }: QueuedDelivery, now: number): Alert | null {
   const delayedMs = now - createdAt;
   return alert === null || delayedMs < LATE_MS ? alert : { ...alert, delayedMs };
+}
+
+/** An answer to settings that were changed meanwhile: it does not say that the address of now is dead. */
+function ofFormer(result: SendResult): SendResult {
+  if (result.outcome !== 'permanent-channel') return result;
+  return { ...result, outcome: 'retry' };
 }
 
 /** Whether the lane's failure says nothing about the channel as it is now. */
