@@ -272,7 +272,7 @@ describe('silence', () => {
   test('a lost datagram is sent again', async () => {
     let asked = 0;
     const server = await serve(() => (++asked === 1 ? null : RECORDS));
-    expect(await ask(client(), policy([server], { waitMs: () => 20 }))).toMatchObject(answered);
+    expect(await ask(client(), policy([server], { waitMs: briefly }))).toMatchObject(answered);
   });
 
   test('a late answer to an earlier try is taken', async () => {
@@ -294,12 +294,15 @@ describe('silence', () => {
   });
 });
 
+/** The first question has its time soon; what follows has as much as it needs. */
+const briefly = (n: number) => (n === 0 ? 20 : 10_000);
+
 describe('a server that drops queries with EDNS', () => {
   const old = () => serve(({ hasEdns }) => (hasEdns ? null : RECORDS));
 
   test('answers the repetition without', async () => {
     const server = await old();
-    expect(await ask(client(), policy([server], { waitMs: () => 20 }))).toMatchObject(answered);
+    expect(await ask(client(), policy([server], { waitMs: briefly }))).toMatchObject(answered);
     expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, false]);
   });
 
@@ -307,7 +310,7 @@ describe('a server that drops queries with EDNS', () => {
     let now = 0;
     const server = await old();
     const asking = client(() => now);
-    const quick = policy([server], { waitMs: () => 20 });
+    const quick = policy([server], { waitMs: briefly });
     await ask(asking, quick);
     await ask(asking, policy([server]));
     expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, false, false]);
@@ -322,7 +325,7 @@ describe('a server that drops queries with EDNS', () => {
     const asking = client();
     await ask(asking, policy([server]));
     isLossy = true;
-    await ask(asking, policy([server], { waitMs: () => 20 }));
+    await ask(asking, policy([server], { waitMs: briefly }));
     isLossy = false;
     await ask(asking, policy([server]));
     expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, true, false, true]);
@@ -331,9 +334,6 @@ describe('a server that drops queries with EDNS', () => {
 
 describe('a server that is silent while another one answers', () => {
   const names = (asked: readonly DnsTestServer[]) => asked.map(({ requests }) => requests.length);
-  /** The first server has its time soon; whoever is asked then has as much as it needs. */
-  const briefly = (n: number) => (n === 0 ? 20 : 10_000);
-
   test('is asked last from then on', async () => {
     const dead = await serve(() => null);
     const good = await serve(() => RECORDS);
@@ -389,7 +389,7 @@ describe('a server that is silent while another one answers', () => {
         dead.has(place) ? null : RECORDS;
     const both = [await serve(handler(0)), await serve(handler(1))];
     const asking = client();
-    const quick = policy(both, { waitMs: () => 20 });
+    const quick = policy(both, { waitMs: briefly });
     dead.add(0);
     await ask(asking, quick);
     dead.clear();
