@@ -23,6 +23,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'The agent at rest', file: 'idle-agent.ts', args: [], isLong: true },
   { title: 'Starts with 100,000 monitors', file: 'large-start.ts', args: [], isLong: true },
   { title: 'Terraform', file: 'terraform.ts', args: [], isLong: true },
+  { title: 'Deliveries to many channels', file: 'deliveries.ts', args: [], isLong: true },
   { title: 'Detection', file: 'detection.ts', args: [], isLong: true },
   { title: 'Recovery', file: 'recovery.ts', args: [], isLong: true },
   { title: 'A disk that stalls', file: 'slow-disk.ts', args: ['1000', '30'], isLong: true },

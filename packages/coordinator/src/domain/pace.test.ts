@@ -32,7 +32,7 @@ function sendAll(receiver: Receiver, alerts: number, random: number): number {
     now = Math.max(now, pace.readyAt(now));
     pace.started(now);
     const askedMs = receiver.receive(now);
-    if (askedMs === null) pace.taken();
+    if (askedMs === null) pace.taken(now, now);
     else pace.refused(now, now, askedMs, random);
   }
   return now;
@@ -43,6 +43,36 @@ describe('a receiver of one alert a second', () => {
     const receiver = new Receiver({ perMinute: 60, burst: 1 });
     expect(sendAll(receiver, 60, 0.5)).toBeLessThan(59_000 * 1.1);
     expect(receiver.requests).toBeLessThanOrEqual(64);
+  });
+
+  test('is hardly asked too early where the way to it takes now long, now short', () => {
+    const receiver = new Receiver({ perMinute: 60, burst: 1 });
+    const pace = new Pace();
+    let now = 0;
+    for (let turn = 0; receiver.taken < 60; turn += 1) {
+      now = Math.max(now, pace.readyAt(now));
+      const startedAt = now;
+      pace.started(startedAt);
+      now += turn % 2 === 0 ? 45 : 2;
+      const askedMs = receiver.receive(now);
+      if (askedMs === null) pace.taken(now, startedAt);
+      else pace.refused(now, startedAt, askedMs, 0.5);
+    }
+    expect(now).toBeLessThan(59_000 * 1.1);
+    expect(receiver.requests).toBeLessThanOrEqual(62);
+  });
+
+  test('is not asked earlier because of a turn in which nothing was sent', () => {
+    const pace = new Pace();
+    pace.started(0);
+    pace.refused(0, 0, 1_000, 0);
+    pace.started(1_000);
+    pace.taken(1_000, 1_000);
+    const next = pace.readyAt(1_001);
+    expect(next).toBeGreaterThan(2_000);
+    pace.started(next);
+    pace.givenBack();
+    expect(pace.readyAt(1_002)).toBe(next);
   });
 
   test('gets 1,000 alerts within 10 % of the least time, whatever the spread', () => {

@@ -8,6 +8,8 @@ const SPREAD = 0.05;
 const LONGEST_SPREAD_MS = 30_000;
 /** Margin on a learned interval, so that a quick network does not bring a send too early. */
 const MARGIN = 1.02;
+/** Most of an interval that is added for the way to the receiver: a send may arrive late, and the next not. */
+const LATE_ARRIVAL = 0.05;
 /** Longest learned interval between two sends, ms: a longer wait is a quota, not a rate. */
 const LONGEST_INTERVAL_MS = 5_000;
 /** Shortest interval that is kept, ms. */
@@ -30,6 +32,7 @@ export class Pace {
   #intervalMs = 0;
   #refusedAt = Number.NEGATIVE_INFINITY;
   #lastStart = Number.NEGATIVE_INFINITY;
+  #startBefore = Number.NEGATIVE_INFINITY;
   /** In a row. */
   #refusals = 0;
   /** Deliveries since the last refusal. */
@@ -41,16 +44,19 @@ export class Pace {
   }
 
   started(now: number): void {
+    this.#startBefore = this.#lastStart;
     this.#lastStart = now;
   }
 
   /** What was started was not sent after all. */
   givenBack(): void {
-    this.#lastStart = Number.NEGATIVE_INFINITY;
+    this.#lastStart = this.#startBefore;
   }
 
-  /** The receiver took an alert. */
-  taken(): void {
+  /** The receiver took an alert, whose send started at `startedAt`. */
+  taken(now: number, startedAt: number): void {
+    const late = Math.min(now - startedAt, LATE_ARRIVAL * this.#interval(now));
+    this.#lastStart = Math.max(this.#lastStart, startedAt + late);
     this.#refusals = 0;
     this.#taken += 1;
   }

@@ -364,7 +364,7 @@ export class Deliverer {
     const { pace } = queue;
     switch (result.outcome) {
       case 'delivered':
-        pace.taken();
+        pace.taken(now, startedAt);
         queue.isProven = true;
         queue.doubtedAt = null;
         return result;
