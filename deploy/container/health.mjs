@@ -1,10 +1,16 @@
 // The health check of the images: asks the process beside it whether it is ready. Exit code 0: it is.
+import { existsSync } from 'node:fs';
 import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 
-const { SVC_AGENT_LISTEN, SVC_LISTEN = '127.0.0.1:8080', SVC_TLS_CERT = '' } = process.env;
-const isAgent = SVC_AGENT_LISTEN !== undefined;
-const [, address = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(SVC_AGENT_LISTEN ?? SVC_LISTEN) ?? [];
+const { SVC_AGENT_LISTEN = '', SVC_LISTEN = '', SVC_TLS_CERT = '' } = process.env;
+// Not by a variable: a file of settings for both may name both addresses.
+const isAgent = existsSync(new URL('agent.mjs', import.meta.url));
+// As for the processes, an empty variable counts as unset.
+const listen = isAgent ? SVC_AGENT_LISTEN : SVC_LISTEN || '127.0.0.1:8080';
+// An agent that listens nowhere cannot be asked. That it runs must do.
+if (listen === '') process.exit(0);
+const [, address = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(listen) ?? [];
 // A listener on all addresses also listens on loopback.
 const host = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
 const request = !isAgent && SVC_TLS_CERT !== '' ? tlsRequest : plainRequest;
@@ -19,9 +25,15 @@ const asked = request(
     });
   },
 );
-asked.on('timeout', () => asked.destroy(new Error('no answer within 5 s')));
-asked.on('error', (error) => {
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 1;
+asked.on('timeout', () => {
+  failed('no answer within 5 s');
+  asked.destroy();
 });
+asked.on('error', (error) => failed(error.message));
 asked.end();
+
+/** @param {string} why */
+function failed(why) {
+  process.stderr.write(`${why}\n`);
+  process.exitCode = 1;
+}

@@ -1,4 +1,4 @@
-import { type AgentSettings, CA_PATH, indented, variablesOf } from './agent-settings.ts';
+import { type AgentSettings, indented, variablesOf } from './agent-settings.ts';
 
 /** A compose file with one agent, as `compose/agent.yaml`, and with everything that it needs inside of it. */
 export function composeFile(settings: AgentSettings): string {
@@ -26,18 +26,11 @@ export function composeFile(settings: AgentSettings): string {
     '      driver: json-file',
     '      options: { max-size: 10m, max-file: "5" }',
     '    environment:',
-    ...variablesOf(settings).map(([name, value]) => `      ${name}: ${JSON.stringify(value)}`),
-    ...(ca === null
-      ? []
-      : [
-          '    configs:',
-          `      - { source: ca, target: ${CA_PATH} }`,
-          '',
-          'configs:',
-          '  ca:',
-          '    content: |',
-          indented(ca, 6),
-        ]),
+    ...variablesOf({ ...settings, ca: null }).map(
+      ([name, value]) => `      ${name}: ${JSON.stringify(value)}`,
+    ),
+    // Not as a file: Compose copies the content of a config into the container, which a read-only root refuses.
+    ...(ca === null ? [] : ['      SVC_NATS_CA: |', indented(ca, 8)]),
     '',
   ].join('\n');
 }

@@ -36,12 +36,19 @@ describe.each(REGIONS)('the settings of %s', (region) => {
     const settings: AgentSettings = { ...exampleSettings(region), ca: PEM };
     const text = FORMS[form](settings);
     for (const document of parseAllDocuments(text)) expect(document.errors).toEqual([]);
-    for (const [name, value] of variablesOf(settings)) {
+    // A compose file has the authority's text in place of a path.
+    for (const [name, value] of variablesOf(form === 'compose' ? { ...settings, ca: null } : settings)) {
       expect(KNOWN_VARIABLES).toContain(name);
       expect(text).toMatch(new RegExp(`${name}(=|: )"?${value.replaceAll(/[.?+*()[\]{}|^$]/g, '\\$&')}"?\n`));
     }
     expect(text).toContain('MIIB');
   });
+});
+
+test('a compose file needs no write to the read-only root for the authority', () => {
+  const file = parse(FORMS.compose({ ...exampleSettings('hostb-par'), ca: PEM }));
+  expect(file).not.toHaveProperty('configs');
+  expect(file).toMatchObject({ services: { agent: { read_only: true, environment: { SVC_NATS_CA: PEM } } } });
 });
 
 describe('the user data of a virtual machine', () => {

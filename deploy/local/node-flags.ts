@@ -14,7 +14,13 @@ export const COORDINATOR_FLAGS = [
   '--use-system-ca',
 ];
 
-export const AGENT_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=256', '--use-system-ca'];
+export const AGENT_FLAGS = [
+  '--max-semi-space-size=4',
+  '--max-old-space-size=256',
+  '--no-parallel-scavenge',
+  '--v8-pool-size=1',
+  '--use-system-ca',
+];
 
 /**
  * Variables of the coordinator's environment beside its settings, unless the operator sets them (decision

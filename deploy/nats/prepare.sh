@@ -5,7 +5,7 @@
 #   --settings DIR  folder of coordinator.env
 #   --agents DIR    folder of agent-<region>.env
 #   --inside NAME   name of the server for the containers beside it
-#   --owner UID     user of the containers, who must be able to read the server's key (only as root)
+#   --owner UID     user of the containers, who must be able to read the server's key: needs root
 #
 # then the name of the server for agents elsewhere, and the regions.
 set -eu
@@ -29,6 +29,11 @@ name=$1
 shift
 [ $# -gt 0 ] || set -- hosta-fra hostb-par hostc-us-east4
 
+if [ -n "$owner" ] && [ "$(id -u)" != 0 ]; then
+  printf 'prepare: call it as root, which can give the key of the server to the user %s of the containers\n' "$owner" >&2
+  exit 1
+fi
+
 here=$(cd "$(dirname "$0")" && pwd)
 svc() {
   # The paths are those of the container, so a server of this machine could not check them.
@@ -46,6 +51,6 @@ for region in "$@"; do
   svc region add "$region" --env-file "$agents/agent-$region.env" --force
 done
 
-if [ -n "$owner" ] && [ "$(id -u)" = 0 ]; then
+if [ -n "$owner" ]; then
   chown "$owner:$owner" "$nats/server-key.pem"
 fi

@@ -49,7 +49,7 @@ beforeAll(async () => {
       recursive: true,
       verbatimSymlinks: true,
     });
-  for (const path of ['usr/bin/node', 'usr/sbin/nats-server', 'bin/kill']) {
+  for (const path of ['usr/bin/node', 'usr/sbin/nats-server', 'bin/kill', 'bin/sleep']) {
     await mkdir(join(root, path, '..'), { recursive: true });
     await copyFile(join(dist, 'svc-agent'), join(root, path));
     await chmod(join(root, path), 0o755);
@@ -119,6 +119,20 @@ describe('units', () => {
     const variables = directivesOf('Service', await text('svc-coordinator.service')).get('Environment');
     for (const [name, value] of Object.entries(COORDINATOR_ENVIRONMENT))
       expect(variables).toContain(`${name}=${value}`);
+  });
+
+  test('reload the NATS server twice, so that a new region works after one "systemctl reload"', async () => {
+    expect(directivesOf('Service', await text('svc-nats.service')).get('ExecReload')).toEqual([
+      '/bin/kill -HUP $MAINPID',
+      '/bin/sleep 2',
+      '/bin/kill -HUP $MAINPID',
+    ]);
+  });
+
+  test.each(UNITS)('%s is started again, however often it fails', async (name) => {
+    const unit = await text(name);
+    expect(directivesOf('Service', unit).get('Restart')).toEqual(['always']);
+    expect(directivesOf('Unit', unit).get('StartLimitIntervalSec')).toEqual(['0']);
   });
 
   test.each(['svc-coordinator.service', 'svc-agent@.service', 'coordinator.env.example'])(

@@ -1,8 +1,10 @@
 import type { StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
+import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackSender, sendContext } from '../support/channel-sending.ts';
+import { MESSAGE_VENDORS, type MessageKind } from './channels/message-vendors.ts';
 import type { Life, VendorSide } from './lives/life.ts';
 import { LIVES } from './lives/vendors.ts';
 
@@ -41,12 +43,15 @@ const ALERTS: readonly (readonly [name: string, alert: Partial<Alert>])[] = [
   ['no vote', { regions: [], reason: 'x' }],
 ];
 
-/** `messages.test.ts` has the other kinds that people read. */
-const KINDS = ['email', 'sms', 'messenger_b', 'incident_a', 'incident_b', 'incident_c'] as const;
+/** `messages.test.ts` has the others; a webhook's receiver has no rules. */
+type RuledKind = Exclude<ChannelKind, MessageKind | 'webhook'>;
+const KINDS = CHANNEL_KINDS.filter(
+  (kind): kind is RuledKind => kind !== 'webhook' && !(kind in MESSAGE_VENDORS),
+);
 
 describe.each(KINDS)('%s', takesEverything);
 
-function takesEverything<K extends (typeof KINDS)[number]>(kind: K): void {
+function takesEverything<K extends RuledKind>(kind: K): void {
   const life: Life<K> = LIVES[kind];
 
   async function opened(): Promise<{ vendor: VendorSide<K>; send: (alert: Alert) => Promise<unknown> }> {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseEnv } from 'node:util';
+import { lockFile } from '@svc/shared/file-lock.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { beforeEach, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { startConfiguredNats } from '../support/configured-nats.ts';
@@ -218,11 +219,20 @@ describe('a backup', () => {
       },
       'no complete backup',
     ],
+    [
+      'a manifest of a later version',
+      async (backup: string) =>
+        writeFile(join(backup, 'manifest.json'), JSON.stringify({ v: 2, version: '9.0.0', parts: [] })),
+      'is of a newer version of svc (9.0.0)',
+    ],
     ['no manifest', async (backup: string) => rm(join(backup, 'manifest.json')), 'no complete backup'],
     ['no key', async (backup: string) => rm(join(backup, 'secret-key')), 'secret-key was changed or cut'],
   ] as const)('with %s is not restored', async (_what, change, message) => {
     expect(await openedBackup(change)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
-    expect((await readdir(place('new')).catch(() => [])).filter((name) => name === 'svc.db')).toEqual([]);
+    const left = (await readdir(place('new')).catch(() => [])).filter((name) =>
+      /svc\.db$|restoring/.test(name),
+    );
+    expect(left).toEqual([]);
   });
 
   test('with the key of another database is not made, and one without keys asks for it', async () => {
@@ -247,6 +257,28 @@ describe('a backup', () => {
     await coordinator('new');
   });
 
+  test('that was killed is removed by the next one, and one that runs is not', async () => {
+    answer();
+    await nats();
+    const program = await coordinator();
+    await program.end('SIGTERM');
+    const [dead, alive] = ['monday.0123456789ab.part', 'tuesday.ba9876543210.part'];
+    for (const name of [dead, alive]) {
+      await mkdir(place(name));
+      await writeFile(place(`${name}/secret-key`), 'secret');
+      await writeFile(place(`${name}/backup.lock`), '');
+    }
+    await mkdir(place('of-others.part'));
+    const unlock = lockFile(place(`${alive}/backup.lock`));
+    await done(['backup', place('backup')]);
+    unlock?.();
+    expect((await readdir(folder)).filter((name) => name.endsWith('.part')).sort()).toEqual([
+      'of-others.part',
+      alive,
+    ]);
+    expect(await readdir(place('backup'))).not.toContain('backup.lock');
+  });
+
   test('that was cut short is begun again, and takes the place of nothing', async () => {
     answer();
     await nats();
@@ -257,7 +289,10 @@ describe('a backup', () => {
     await cp(place('backup/svc.db'), place('new/svc.db.restoring'));
     await cp(place('backup/secret-key'), place('new/secret-key'));
     await cp(place('backup/nats-server/system.nk'), place('new/nats-server/system.nk'));
-    await done(['restore', place('backup')], { SVC_DATA_DIR: place('new') });
+    const { err } = await done(['restore', place('backup')], { SVC_DATA_DIR: place('new') });
+    expect(err).not.toContain('stays as it is');
+    const namesIn = async (path: string) => (await readdir(place(path))).sort();
+    expect(await namesIn('new/nats-server')).toEqual(await namesIn('backup/nats-server'));
     expect(await run(['backup', place('backup')])).toMatchObject({
       code: 1,
       err: expect.stringContaining('the file exists'),

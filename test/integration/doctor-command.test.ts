@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
@@ -121,6 +121,37 @@ test('certificates of NATS are tried: chain, name and expiry', async () => {
   ]);
   const { failed } = await doctor('agent', { ...trusting, SVC_NATS_URL: await tls(EXPIRED) });
   expect(failed).toEqual(expect.arrayContaining([expect.stringContaining('has expired on 2020-02-01')]));
+});
+
+test('a NATS server that takes the connection and then hangs is told, beside all other findings', async () => {
+  const info = { version: '2.10.0', proto: 1, headers: true, max_payload: 1_048_576, jetstream: true };
+  const sockets = new Set<Socket>();
+  const hanging = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.write(`INFO ${JSON.stringify(info)}\r\n`);
+    // It takes the key, and answers nothing after that.
+    socket.once('data', () => socket.write('PONG\r\n'));
+    socket.on('error', () => {});
+  });
+  hanging.listen(0, '127.0.0.1');
+  await once(hanging, 'listening');
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    hanging.close();
+    await once(hanging, 'close');
+  });
+  const url = `nats://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
+  for (const [role, settings] of [
+    ['agent', AGENT],
+    ['coordinator', {}],
+  ] as const) {
+    const { code, of, failed } = await doctor(role, { ...settings, SVC_NATS_URL: url });
+    expect({ code, failed }).toEqual({
+      code: 1,
+      failed: [expect.stringMatching(/takes connections and then hangs: no answer within 5 s/)],
+    });
+    expect(of('settings')).toHaveLength(1);
+  }
 });
 
 test('settings, modes of files, the disk, names and the clock are looked at', async () => {

@@ -25,6 +25,7 @@ function settingsFor(url: string, more: Partial<OwnExportSettings> = {}): OwnExp
     isCompressed: true,
     intervalMs: 1_000,
     timeoutMs: 500,
+    tls: { ca: [], identity: null },
     resource: [['deployment.environment.name', 'test']],
     ...more,
   };

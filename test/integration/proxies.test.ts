@@ -68,10 +68,10 @@ async function startNginx(program: string, folder: string, upstream: string): Pr
     'listen 80;': `listen 127.0.0.1:${plainPort};`,
     'listen [::]:443 ssl http2;': '',
     'listen 443 ssl http2;': `listen 127.0.0.1:${port} ssl http2;`,
-    '/etc/svc/tls/': `${folder}/`,
+    '/etc/nginx/svc/': `${folder}/`,
   });
-  await writeFile(join(folder, 'server.pem'), TRUSTED.cert);
-  await writeFile(join(folder, 'server-key.pem'), TRUSTED.key);
+  await writeFile(join(folder, 'fullchain.pem'), TRUSTED.cert);
+  await writeFile(join(folder, 'key.pem'), TRUSTED.key);
   await writeFile(join(folder, 'svc.conf'), site);
   const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${folder}/${name};`,

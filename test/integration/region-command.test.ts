@@ -13,6 +13,7 @@ import { Secret } from '@svc/shared/secret.ts';
 import { connect, nkeyAuthenticator } from 'nats';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startConfiguredNats } from '../support/configured-nats.ts';
+import { directivesOf } from '../support/deployed/unit.ts';
 import { freePort } from '../support/free-port.ts';
 import { ROOT } from '../support/process.ts';
 import { type Said, svc } from '../support/svc.ts';
@@ -32,10 +33,11 @@ const region = (...args: string[]): Promise<Said> => svc(['region', ...args, '--
 const file = (name: string): string => join(folder, name);
 const seedIn = (text: string): string => String(parseEnv(text).SVC_NATS_NKEY);
 
-/** A server with the folder's configuration, which `region init` has written. */
-async function serverIn(): Promise<void> {
+/** A server with the folder's configuration, which `region init` has written. @returns its process id */
+async function serverIn(): Promise<number> {
   const server = await startConfiguredNats(file('nats.conf'));
   onTestFinished(() => server.close());
+  return server.pid;
 }
 
 async function stateOf(seed: string): Promise<'accepted' | string> {
@@ -163,6 +165,27 @@ test('the stream takes results of a region that was added while the server runs'
   expect((await streams.info('results')).state.messages).toBe(0);
 });
 
+test('one reload of the unit puts a region into use that the command could not tell the server of', async () => {
+  const { out } = await region('init', '--listen', listen, '--pid-file', file('nats.pid'));
+  const pid = await serverIn();
+  const connection = await connected(seedIn(out));
+  const { streams } = await connection.jetstreamManager();
+  await streams.add({ name: 'results', subjects: [resultsSubject('hosta-ams')] });
+  // As where the file is of another machine.
+  await rm(file('nats.pid'));
+  const added = await region('add', 'hosta-ams');
+  expect(added.err).toContain('no server with nats.conf runs on this machine');
+  const unit = await readFile(join(ROOT, 'deploy/systemd/svc-nats.service'), 'utf8');
+  for (const command of directivesOf('Service', unit).get('ExecReload') ?? [])
+    await run('sh', ['-c', command], { env: { ...process.env, MAINPID: String(pid) } });
+  const parts = { url: `nats://${listen}`, name: 'test', inboxPrefix: '_INBOX_hosta-ams' };
+  const answer = async () => {
+    const trial = await NatsTrial.open({ ...parts, nkeySeed: new Secret(seedIn(added.out)) });
+    return await trial.streamAnswer(resultsSubject('hosta-ams')).finally(() => trial.close());
+  };
+  await expect.poll(answer, { timeout: 10_000 }).toBe('reached');
+});
+
 test('without an init the first region begins with a server on loopback', async () => {
   const { code, out, err } = await region('add', 'hosta-ams', 'hosta-fra');
   expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('a server on loopback') });
@@ -214,6 +237,31 @@ describe('nothing is lost', () => {
     await serverIn();
     expect(await stateOf(seedIn(out.split('an agent')[1] ?? ''))).toBe(OF_AMS);
     expect(await stateOf(seedIn(rotated.out))).toBe(OF_AMS);
+  });
+
+  test('when a removal is killed before the reload: the next call reloads, and the key is refused', async () => {
+    await region('init', '--listen', listen);
+    await serverIn();
+    const { out } = await region('add', 'hosta-ams');
+    const pidFile = String(/pid_file: "(.+)"/.exec(await readFile(file('nats.conf'), 'utf8'))?.[1]);
+    const pid = await readFile(pidFile, 'utf8');
+    await rm(pidFile);
+    await region('remove', 'hosta-ams');
+    await writeFile(pidFile, pid);
+    expect(await stateOf(seedIn(out))).toBe(OF_AMS);
+    expect(await region('remove', 'hosta-ams')).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/reloaded the server \d+.*\nsvc: there is no account of hosta-ams/),
+    });
+    expect(await stateOf(seedIn(out))).toBe('nats-refused');
+  });
+
+  test('when a change needs a restart of the server: it is told', { timeout: 60_000 }, async () => {
+    await region('init', '--listen', listen);
+    await serverIn();
+    const { err } = await region('init', '--listen', `127.0.0.1:${await freePort()}`);
+    expect(err).toContain('it does not say that it did');
+    expect(err).not.toContain('reloaded the server');
   });
 
   test('when the server would refuse the configuration', async () => {

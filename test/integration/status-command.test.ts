@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { startApi } from '../support/api.ts';
 import { svc } from '../support/svc.ts';
@@ -57,4 +60,20 @@ test('a coordinator that does not answer is told', async () => {
     SVC_API_TOKEN: 'token-of-nobody',
   });
   expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(started.url) });
+});
+
+test('a coordinator that hangs is told after one try', async () => {
+  const hanging = createServer(() => {});
+  hanging.listen(0, '127.0.0.1');
+  await once(hanging, 'listening');
+  onTestFinished(async () => {
+    hanging.closeAllConnections();
+    hanging.close();
+    await once(hanging, 'close');
+  });
+  const { code, err } = await svc(['status'], {
+    SVC_BASE_URL: `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`,
+    SVC_API_TOKEN: 'token-of-nobody',
+  });
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('no complete answer within 8 s') });
 });

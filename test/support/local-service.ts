@@ -252,7 +252,12 @@ export class LocalService {
   async request(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }> {
     const response = await fetch(`${this.url}${path}`, {
       method,
-      headers: { authorization: `Bearer ${TOKEN}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      headers: {
+        authorization: `Bearer ${TOKEN}`,
+        // A connection that is kept may be closed by the server's time-out while the request is on its way.
+        connection: 'close',
+        ...(body ? { 'content-type': 'application/json' } : {}),
+      },
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
     const text = await response.text();

@@ -28,6 +28,10 @@ test('region and NATS server are all it needs', () => {
       logLevel: 'info',
       drainMs: 10_000,
       isSupervised: false,
+      otlpDisabled: false,
+      otlpExporters: ['otlp'],
+      otlpInterval: 60_000,
+      otlpResource: [],
     },
     warnings: [],
   });

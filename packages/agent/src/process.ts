@@ -3,6 +3,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
+import { otlpWarnings } from '@svc/shared/otlp/without-effect.ts';
 import { ownExportOf } from '@svc/shared/own-metrics/settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
@@ -51,7 +52,8 @@ export async function runAgent(args: readonly string[]): Promise<void> {
   };
   endWhenAsked(config, end);
   // Under a supervisor, the coordinator has the same environment and logs the warnings once for all.
-  if (!config.isSupervised) for (const warning of warnings) log.warn(warning);
+  if (!config.isSupervised)
+    for (const warning of [...warnings, ...otlpWarnings(process.env)]) log.warn(warning);
 
   if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
 
@@ -73,16 +75,16 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     natsUrl: config.natsUrl.reveal(),
     bus,
   });
-  agent = new Agent({
-    config,
-    bus,
-    probeSet,
-    references,
-    ownExport: { settings: ownExportOf(config), ca: config.probeCa ?? [] },
-    clock: systemClock,
-    log,
-  });
   try {
+    agent = new Agent({
+      config,
+      bus,
+      probeSet,
+      references,
+      ownExport: { settings: ownExportOf(config), ca: config.probeCa ?? [] },
+      clock: systemClock,
+      log,
+    });
     await agent.start();
   } catch (error) {
     log.fatal({ error: messageOf(error) }, 'the agent cannot start');

@@ -1,5 +1,5 @@
 import { ApiError } from '@svc/shared/api/api-error.ts';
-import { ApiClient } from '@svc/shared/api/client.ts';
+import { ApiClient, type ApiLimits } from '@svc/shared/api/client.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 import { VERSION } from '@svc/shared/version.ts';
@@ -16,15 +16,19 @@ export type OpenApi = { readonly client: ApiClient; readonly baseUrl: string; re
 /**
  * The API that the settings name. It writes warnings about the settings.
  *
+ * @param patience bounds on requests that differ from the usual ones
  * @throws SettingsError, UsageError (there is no token)
  */
-export function openApi({ environment: given, err }: Surroundings): OpenApi {
+export function openApi(
+  { environment: given, err }: Surroundings,
+  patience: Partial<ApiLimits> = {},
+): OpenApi {
   const environment = withLogin(given);
   const { values: settings, warnings } = readEnvironment(CLI_SETTINGS, environment);
   const token = findToken(settings, environment);
   const { baseUrl } = settings;
   for (const warning of [...warnings, tokenWarning(baseUrl) ?? []].flat()) err.write(`svc: ${warning}\n`);
-  const limits = { neverAnsweredMs: NEVER_ANSWERED_MS };
+  const limits = { neverAnsweredMs: NEVER_ANSWERED_MS, ...patience };
   const client = new ApiClient({ baseUrl, token: token.token, userAgent: `svc-cli/${VERSION}`, limits });
   return { client, baseUrl, token };
 }

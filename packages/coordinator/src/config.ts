@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
-import { OWN_METRICS_SETTINGS } from '@svc/shared/own-metrics/settings.ts';
 import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import type { Secret } from '@svc/shared/secret.ts';
@@ -132,7 +131,6 @@ export const COORDINATOR_SETTINGS = {
   },
   ...NO_PROXY_SETTINGS,
   ...OTLP_SETTINGS,
-  ...OWN_METRICS_SETTINGS,
   ...CHANNEL_OPERATOR_SETTINGS,
   retentionDays: {
     name: 'SVC_RESULT_RETENTION_DAYS',

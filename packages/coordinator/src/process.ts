@@ -7,7 +7,7 @@ import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
 import { otlpWarnings } from '@svc/shared/otlp/without-effect.ts';
-import { isExportOff, ownExportOf } from '@svc/shared/own-metrics/settings.ts';
+import { ownExportOf } from '@svc/shared/own-metrics/settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
 import { RecentErrors } from '@svc/shared/recent-errors.ts';
@@ -120,7 +120,7 @@ async function createCoordinator(
         (config.apiToken === undefined ? join(config.dataDir, API_TOKEN_FILE) : null),
     },
     operator: config,
-    exports: { ...exportSettingsOf(config), ...(isExportOff(config) ? { fallback: null } : {}) },
+    exports: exportSettingsOf(config),
     ownExport: ownExportOf(config),
     bus,
     streams: new NatsResultStreams(bus),

@@ -49,8 +49,8 @@ export type BusParts = {
   credentialsFile?: string;
   /** An nkey seed (`SU…`). */
   nkeySeed?: Secret;
-  /** Path of the CA certificate. It makes TLS required. */
-  caFile?: string;
+  /** The CA certificate: its path, or its PEM text. It makes TLS required. */
+  ca?: string;
 };
 
 /**
@@ -86,7 +86,7 @@ export function connectionOptionsOf(parts: Omit<BusParts, 'log'>): ConnectionOpt
     timeout: 5_000,
     ignoreAuthErrorAbort: true,
     ...(parts.inboxPrefix === undefined ? {} : { inboxPrefix: parts.inboxPrefix }),
-    ...tlsOf(servers, parts.caFile),
+    ...tlsOf(servers, parts.ca),
     ...credentialsOf(servers),
   };
   const authenticator = authenticatorOf(parts);
@@ -136,17 +136,19 @@ export function explainedFailure(error: unknown): string {
 }
 
 /** The TLS options of the client. With `tls` set it connects and reconnects only over TLS. */
-function tlsOf(
-  { hosts, requiresTls }: NatsServers,
-  caFile: string | undefined,
-): Pick<ConnectionOptions, 'tls'> {
-  if (!requiresTls && caFile === undefined) return {};
+function tlsOf({ hosts, requiresTls }: NatsServers, ca: string | undefined): Pick<ConnectionOptions, 'tls'> {
+  if (!requiresTls && ca === undefined) return {};
   const tls = {
-    ...(caFile === undefined ? {} : { caFile }),
+    ...authorityOf(ca),
     // The client passes no host when it dials an address, and Node would then check for "localhost".
     checkServerIdentity: (_host: string, certificate: PeerCertificate) => identityProblem(hosts, certificate),
   };
   return { tls };
+}
+
+function authorityOf(ca: string | undefined): { ca?: string; caFile?: string } {
+  if (ca === undefined) return {};
+  return ca.trimStart().startsWith('-----BEGIN CERTIFICATE-----') ? { ca } : { caFile: ca };
 }
 
 /** Why the certificate belongs to none of the named servers; undefined when it belongs to one. */

@@ -23,7 +23,7 @@ export const NATS_SETTINGS = {
   natsNkey: { name: 'SVC_NATS_NKEY', description: 'nkey seed', schema: optionalText },
   natsCa: {
     name: 'SVC_NATS_CA',
-    description: "path of the NATS server's CA certificate; it makes TLS required",
+    description: "path of the NATS server's CA certificate, or its PEM text; it makes TLS required",
     schema: optionalText,
   },
   natsAllowsPlain: {
@@ -56,12 +56,12 @@ export const checkNatsSettings: SettingsCheck<NatsConfig> = ({ natsUrl, natsCa, 
 /** Turns the settings into options of {@link connectBus}. */
 export function busOptionsOf(
   config: NatsConfig,
-): Pick<BusParts, 'url' | 'credentialsFile' | 'nkeySeed' | 'caFile'> {
+): Pick<BusParts, 'url' | 'credentialsFile' | 'nkeySeed' | 'ca'> {
   const { natsUrl, natsCredentials, natsNkey, natsCa } = config;
   return {
     url: natsUrl.reveal(),
     ...(natsCredentials === undefined ? {} : { credentialsFile: natsCredentials }),
     ...(natsNkey === undefined ? {} : { nkeySeed: natsNkey }),
-    ...(natsCa === undefined ? {} : { caFile: natsCa }),
+    ...(natsCa === undefined ? {} : { ca: natsCa }),
   };
 }

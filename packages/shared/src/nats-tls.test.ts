@@ -44,12 +44,12 @@ beforeEach(async () => {
 });
 afterEach(() => proxy.close());
 
-const connectThrough = (scheme: string): Promise<NatsBus> =>
+const connectThrough = (scheme: string, ca = join(directory, 'ca.pem')): Promise<NatsBus> =>
   connectBus({
     url: `${scheme}svc:${PASSWORD}@127.0.0.1:${proxy.port}`,
     name: 'test',
     log: pino({}, { write: (line) => void lines.push(JSON.parse(line)) }),
-    caFile: join(directory, 'ca.pem'),
+    ca,
   });
 
 const said = (text: string) =>
@@ -99,6 +99,12 @@ describe('a connection that asks for TLS', () => {
     await bus.flush();
     await bus.close();
   });
+});
+
+test('the text of a CA does as well as its file', async () => {
+  proxy.lead(secure.port);
+  await (await connectThrough('tls://', TEST_AUTHORITY)).close();
+  expect(proxy.heard).not.toContain(PASSWORD);
 });
 
 test('a CA alone asks for TLS too', async () => {

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import {
   type ConnectionOptions,
   connect,
@@ -75,12 +75,16 @@ export class NatsTrial {
     };
   }
 
-  /** Time of one round trip, ms. */
+  /** Time of one round trip, ms. @throws SvcError `nats-unreachable` where the server does not answer */
   async roundTripMs(): Promise<number> {
-    return await this.#connection.rtt();
+    return await answered(this.#connection.rtt());
   }
 
-  /** Whether the server lets this key publish there. `payload` is sent where it does. */
+  /**
+   * Whether the server lets this key publish there. `payload` is sent where it does.
+   *
+   * @throws SvcError `nats-unreachable` where the server does not answer
+   */
   async mayPublish(subject: string, payload = ''): Promise<boolean> {
     this.#connection.publish(subject, payload);
     await this.#answered();
@@ -90,6 +94,8 @@ export class NatsTrial {
   /**
    * Whether the server lets this key subscribe there. The subscription ends in the same packet in which it begins,
    * so it takes no message from anybody.
+   *
+   * @throws SvcError `nats-unreachable` where the server does not answer
    */
   async maySubscribe(subject: string, queue?: string): Promise<boolean> {
     let isRefused = false;
@@ -138,7 +144,7 @@ export class NatsTrial {
 
   /** Resolves when the server has judged what was sent, and its refusals were read. */
   async #answered(): Promise<void> {
-    await this.#connection.flush();
+    await answered(this.#connection.flush());
     await setImmediate();
   }
 
@@ -151,6 +157,22 @@ export class NatsTrial {
       if (type !== Events.Error || permissionContext === undefined) continue;
       this.#refused.add(`${permissionContext.operation} ${permissionContext.subject}`);
     }
+  }
+}
+
+/**
+ * Bounds a wait. The client itself waits for ever where the server hangs: when it gives the connection up, it settles
+ * none of its promises.
+ */
+async function answered<T>(answer: Promise<T>): Promise<T> {
+  const bound = new AbortController();
+  const tooLate = delay(ANSWER_MS, undefined, { signal: bound.signal }).then((): never => {
+    throw new SvcError('nats-unreachable', `no answer within ${ANSWER_MS / 1_000} s`);
+  });
+  try {
+    return await Promise.race([answer, tooLate]);
+  } finally {
+    bound.abort();
   }
 }
 

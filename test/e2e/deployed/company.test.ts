@@ -8,6 +8,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { startConfined, whyNotConfined } from '../../support/deployed/confined.ts';
 import { buildDist, type Dist } from '../../support/deployed/dist.ts';
 import { LoopbackNetwork, Machine } from '../../support/deployed/machine.ts';
+import { commandsUnder } from '../../support/deployed/page.ts';
 import { type LoggedProcess, ROOT } from '../../support/process.ts';
 
 const reason = whyNotConfined();
@@ -17,14 +18,6 @@ if (isSkipped)
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 const RECEIVER = 'test/support/deployed/receiver-process.ts';
-
-/** The commands below a heading of the page. */
-function commandsUnder(heading: string): string[] {
-  const page = readFileSync(join(ROOT, 'docs/deployment.md'), 'utf8');
-  const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`));
-  if (section === undefined) throw new Error(`the page has no section "${heading}"`);
-  return [...section.matchAll(/^ {4}(\S.*)$/gm)].map(([, line = '']) => line);
-}
 
 /** Everything of the story, which ends with the test. */
 class Company {
@@ -128,10 +121,14 @@ test.skipIf(isSkipped)('a company runs svc as the page says', { timeout: 300_000
     settings,
     'OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318\nOTEL_METRIC_EXPORT_INTERVAL=1000\n',
   );
+  // The last line asks the API, so the services are there before it.
+  const asking = start.filter((line) => line.startsWith('curl'));
   const [coordinator] = await company.follow(
     office,
-    start.filter((line) => !line.startsWith('curl')),
+    start.filter((line) => !asking.includes(line)),
   );
+  expect(asking).toHaveLength(1);
+  for (const line of asking) expect(JSON.parse(await office.shell(line))).toMatchObject({ data: [] });
 
   const [adding = [], onAgents = []] = split(
     commandsUnder('An agent in each region'),

@@ -3,9 +3,11 @@
  * the files say: command, variables, user, mounts and a read-only root. A container engine is not needed.
  */
 import { execFile, spawnSync } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { parseEnv, promisify } from 'node:util';
 import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { parse } from 'yaml';
@@ -52,12 +54,14 @@ type Described = {
   readonly command?: readonly string[];
   readonly environment: Record<string, string>;
   readonly mounts: readonly Mount[];
+  /** The user of a service that ends before the others are started. */
+  readonly preparesAs?: { readonly uid: number; readonly gid: number };
 };
 
 /** Names of this machine under which the containers find each other. */
 async function hostsFile(): Promise<string> {
   const file = join(folder, 'hosts');
-  await writeFile(file, '127.0.0.1 localhost nats svc-nats\n');
+  await writeFile(file, '127.0.0.1 localhost nats svc-nats nats.example.com\n');
   return file;
 }
 
@@ -74,12 +78,19 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
       hosts,
     );
   };
+  // Services that only prepare something, with the user that the file gives to them.
+  for (const [name, described] of containers) {
+    if (described.preparesAs === undefined) continue;
+    const child = startConfined({ ...(await confinementOf(described)), ...described.preparesAs });
+    const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
+    expect(`${name} ended with ${code}${said}`).toBe(`${name} ended with 0`);
+  }
   const nats = startConfined(await confinementOf(containers.get('nats') ?? never('nats')));
   context.onTestFinished(() => void nats.kill('SIGKILL'));
   nats.stderr?.resume();
   const services: LoggedProcess[] = [];
   for (const [name, described] of containers) {
-    if (name === 'nats') continue;
+    if (name === 'nats' || described.preparesAs !== undefined) continue;
     // The containers of the test share one network, so each agent has a port of its own.
     const own = name.startsWith('agent') ? { SVC_AGENT_LISTEN: `127.0.0.1:${8_090 + services.length}` } : {};
     const environment = { ...described.environment, ...own };
@@ -119,6 +130,12 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
     return [...new Set(found)].sort();
   };
   await expect.poll(outcomes, { timeout: 120_000 }).toEqual(REGIONS.map((region) => `${region} passed`));
+  const coordinator = containers.get('coordinator') ?? never('coordinator');
+  const command = ['/usr/local/bin/node', '/svc/svc.mjs', 'status'];
+  const status = startConfined(await confinementOf({ ...coordinator, command }));
+  const [told, [code]] = await Promise.all([text(status.stdout!), once(status, 'exit')]);
+  expect(told).toContain('hosta-fra');
+  expect(code).toBe(0);
   for (const service of services.reverse()) {
     expect(await service.end('SIGTERM')).toBe(0);
     expect(service.noise).toEqual([]);
@@ -135,17 +152,31 @@ async function imageOf(name: string): Promise<Image> {
   const root = join(folder, 'images', 'nats');
   await mkdir(join(root, 'usr/local/bin'), { recursive: true });
   await cp((await findNatsServer()).path, join(root, 'usr/local/bin/nats-server'));
-  // The server of Debian is linked to the C library.
-  const { stdout } = spawnSync('ldd', [join(root, 'usr/local/bin/nats-server')], { encoding: 'utf8' });
-  for (const [library] of stdout.matchAll(/\/\S+/g))
+  await cp('/bin/chown', join(root, 'usr/local/bin/chown'), { dereference: true });
+  // The programs of Debian are linked to the C library.
+  const programs = ['nats-server', 'chown'].map((program) => join(root, 'usr/local/bin', program));
+  const { stdout } = spawnSync('ldd', programs, { encoding: 'utf8' });
+  for (const [, library = ''] of stdout.matchAll(/(?:=> |^\t)(\/\S+) \(/gm))
     await cp(library, join(root, library), { dereference: true });
   return { root, environment: {}, uid: 0, gid: 0, entrypoint: [], healthcheck: [] };
 }
 
-/** A folder that the user of the containers may write to. */
+/** A volume that the user of the containers may write to, as `fsGroup` makes it. */
 async function volume(name: string): Promise<string> {
   const path = await mkdtemp(join(folder, `${name}-`));
   await run('chown', ['65532:65532', path]);
+  return path;
+}
+
+/**
+ * A new named volume as an engine makes it: with the owner and the mode of the folder that the image has at the place,
+ * and root's where it has none.
+ */
+async function namedVolume(name: string, { root }: Image, place: string): Promise<string> {
+  const path = await mkdtemp(join(folder, `${name}-`));
+  const found = await stat(join(root, place)).catch(() => null);
+  await chmod(path, found === null ? 0o755 : found.mode & 0o7777);
+  if (found !== null) await chown(path, found.uid, found.gid);
   return path;
 }
 
@@ -168,29 +199,39 @@ const settingsIn = async (path: string): Promise<Record<string, string>> =>
 describe.skipIf(isSkipped)('the whole service', { timeout: 300_000 }, () => {
   test('runs from the compose file', async (context) => {
     const place = await prepared('compose');
-    type Service = Omit<Described, 'mounts'> & { volumes?: string[]; env_file?: string[] };
-    const { services } = parse(await readFile(join(place, 'compose.yaml'), 'utf8'), { merge: true }) as {
-      services: Record<string, Service>;
-    };
+    const services = await servicesIn(join(place, 'compose.yaml'));
+    // On a machine of its own: what is copied beside the file for one agent, as its page says.
+    await run('cp', [join(place, 'agent-hosta-fra.env'), join(place, 'agent.env')]);
+    await run('cp', [join(place, 'nats/ca.pem'), join(place, 'ca.pem')]);
+    const { agent } = await servicesIn(join(place, 'agent.yaml'));
+    services['agent-hosta-fra'] = agent ?? never('agent');
     const containers = new Map<string, Described>();
+    const volumes = new Map<string, string>();
     for (const [name, service] of Object.entries(services)) {
       const mounts: Mount[] = [];
-      for (const line of service.volumes ?? []) {
-        const [from = '', to = '', mode] = line.split(':');
-        const isNamed = !from.startsWith('.');
-        mounts.push({
-          from: isNamed ? await volume(from) : join(place, from),
-          to,
-          isWritable: mode !== 'ro',
-        });
+      for (const { from, to, isWritable } of (service.volumes ?? []).map(volumeIn)) {
+        if (from.startsWith('.')) {
+          mounts.push({ from: join(place, from), to, isWritable });
+          continue;
+        }
+        const path = volumes.get(from) ?? (await namedVolume(from, await imageIn(service), to));
+        volumes.set(from, path);
+        mounts.push({ from: path, to, isWritable });
       }
       const files = await Promise.all((service.env_file ?? []).map((file) => settingsIn(join(place, file))));
       const environment = { ...Object.assign({}, ...files), ...service.environment };
       // The default of a variable of the file.
-      for (const [key, value] of Object.entries<string>(environment))
-        environment[key] = value.replace(/^\$\{\w+:-(.*)\}$/, '$1');
-      const image = service.image.replace(/^\$\{\w+:-(.*)\}$/, '$1');
-      containers.set(name, { ...service, image, environment, mounts });
+      for (const [key, value] of Object.entries<string>(environment)) environment[key] = withDefault(value);
+      const [uid = 0, gid = 0] = service.user.split(':').map(Number);
+      const preparesAs = service.restart === 'no' ? { preparesAs: { uid, gid } } : {};
+      const { image, command } = service;
+      containers.set(name, {
+        image: withDefault(image),
+        ...(command === undefined ? {} : { command }),
+        environment,
+        mounts,
+        ...preparesAs,
+      });
     }
     await checkService(context, containers);
   });
@@ -215,6 +256,34 @@ describe.skipIf(isSkipped)('the whole service', { timeout: 300_000 }, () => {
     await checkService(context, containers);
   });
 });
+
+/** A service of a compose file, as far as it says how its container is started. */
+type Service = {
+  readonly image: string;
+  readonly user: string;
+  readonly restart: string;
+  readonly command?: readonly string[];
+  readonly environment?: Record<string, string>;
+  readonly env_file?: readonly string[];
+  readonly volumes?: readonly (string | { source: string; target: string; read_only?: boolean })[];
+};
+
+async function servicesIn(file: string): Promise<Record<string, Service>> {
+  return (parse(await readFile(file, 'utf8'), { merge: true }) as { services: Record<string, Service> })
+    .services;
+}
+
+function volumeIn(volume: NonNullable<Service['volumes']>[number]) {
+  if (typeof volume !== 'string')
+    return { from: volume.source, to: volume.target, isWritable: volume.read_only !== true };
+  const [from = '', to = '', mode] = volume.split(':');
+  return { from, to, isWritable: mode !== 'ro' };
+}
+
+/** A variable of a compose file that is not set. */
+const withDefault = (value: string): string => value.replace(/^\$\{\w+:-(.*)\}$/, '$1');
+
+const imageIn = ({ image }: Service): Promise<Image> => imageOf(withDefault(image));
 
 async function variablesOf(
   { env = [], envFrom = [] }: Container,

@@ -7,7 +7,8 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { findNatsServer } from '../../../deploy/local/nats-server.mjs';
 import { startConfined, whyNotConfined } from '../../support/deployed/confined.ts';
 import { buildDist } from '../../support/deployed/dist.ts';
 import {
@@ -18,7 +19,7 @@ import {
   sizeOf,
 } from '../../support/deployed/image.ts';
 import { LoopbackNetwork } from '../../support/deployed/machine.ts';
-import { ROOT } from '../../support/process.ts';
+import { LoggedProcess, ROOT } from '../../support/process.ts';
 
 const reason = whyNotConfined();
 const isSkipped = reason !== null && process.env.CI !== 'true';
@@ -74,7 +75,7 @@ async function outputOf(confinement: Parameters<typeof startConfined>[0]) {
   return { out, errors, code };
 }
 
-describe.skipIf(isSkipped)('an image', () => {
+describe.skipIf(isSkipped)('an image', { timeout: 120_000 }, () => {
   test.each(['coordinator', 'agent'])('of the %s has no shell, and is small', async (name) => {
     const { root } = imageOf(name);
     expect(await readdir(join(root, 'usr'))).toEqual(['local']);
@@ -116,13 +117,42 @@ describe.skipIf(isSkipped)('an image', () => {
     expect(told.authorities).toBeGreaterThan(100);
   });
 
-  test('of the coordinator becomes healthy, and not before', async (context: TestContext) => {
+  test.for<Record<string, string>>([
+    // As the image has it, where both processes share a file of settings.
+    { SVC_AGENT_LISTEN: '127.0.0.1:8081' },
+    { SVC_LISTEN: '[::]:8080' },
+    { SVC_LISTEN: '' },
+  ])('of the coordinator becomes healthy with %j, and not before', async (settings, context) => {
     const network = await LoopbackNetwork.create();
     context.onTestFinished(() => network.close());
+    const environment = { SVC_NATS_URL: 'nats://127.0.0.1:4222', ...settings };
+    const shared = { environment, networkOf: network.pid };
     const check = () =>
-      outputOf(
-        container('coordinator', { command: imageOf('coordinator').healthcheck, networkOf: network.pid }),
-      );
+      outputOf(container('coordinator', { ...shared, command: imageOf('coordinator').healthcheck }));
     expect(await check()).toMatchObject({ code: 1, errors: expect.stringContaining('ECONNREFUSED') });
+    const { path } = await findNatsServer();
+    const store = join(folder, `nats-${network.pid}`);
+    const nats = await network.start(
+      'sh',
+      '-c',
+      'exec "$0" --addr 127.0.0.1 --jetstream --store_dir "$1" 2>&1',
+      path,
+      store,
+    );
+    context.onTestFinished(() => nats.close());
+    const coordinator = new LoggedProcess('coordinator', () =>
+      startConfined(container('coordinator', shared)),
+    );
+    context.onTestFinished(async () => {
+      await coordinator.end('SIGKILL');
+    });
+    await coordinator.start();
+    await expect.poll(check, { timeout: 60_000 }).toEqual({ code: 0, errors: '', out: '' });
+  });
+
+  test('of the agent has nothing to ask where it listens nowhere', async () => {
+    const command = imageOf('agent').healthcheck;
+    const checked = await outputOf(container('agent', { command, environment: { SVC_AGENT_LISTEN: '' } }));
+    expect(checked).toEqual({ code: 0, errors: '', out: '' });
   });
 });

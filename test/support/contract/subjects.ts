@@ -16,6 +16,7 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
     await world.delivery('dead', { notification: id });
     return { id };
   },
+  '/v1/deliveries/{id}': async (world) => ({ id: await world.delivery('dead') }),
   '/v1/deliveries/{id}/retry': async (world) => ({ id: await world.delivery('dead') }),
   '/v1/status-pages/{id}': async (world) => ({ id: await world.page() }),
   '/v1/status-pages/{id}/appearance': async (world) => ({ id: await world.page() }),

@@ -184,10 +184,13 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
   await withFolder(given, surroundings, async (folder) => {
     for (const region of regions) {
       const seed = await folder.seedOf(region).catch(() => null);
-      await folder.remove(region);
+      const wasThere = await folder.remove(region);
+      // Also where it was not there: a call that was killed may have left the server with its former accounts.
       await reload(folder, seed === null ? null : { seed, isAccepted: false }, surroundings);
       surroundings.err.write(
-        `svc: removed the account of ${region}; monitors that declare it are not checked from there any more\n`,
+        wasThere
+          ? `svc: removed the account of ${region}; monitors that declare it are not checked from there any more\n`
+          : `svc: there is no account of ${region}\n`,
       );
     }
   });

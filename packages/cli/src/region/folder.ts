@@ -141,11 +141,13 @@ export class NatsFolder {
     return known.former !== null;
   }
 
-  /** Takes the region's account away, and its key. */
-  async remove(region: Region): Promise<void> {
-    this.#known(region);
+  /** Takes the region's account away, and its key. @returns whether it was there */
+  async remove(region: Region): Promise<boolean> {
+    const isThere = keysOf(this.state, region) !== undefined;
     await rm(this.seedFileOf(region), { force: true });
+    // It is applied even where it was not there: a call before may have been cut short.
     await this.#apply(withoutRegion(this.state, region));
+    return isThere;
   }
 
   /** @throws UsageError where the part has no account */

@@ -21,7 +21,7 @@ export async function keyStates(folder: NatsFolder): Promise<KeyState[]> {
     url: state.url,
     name: 'svc region',
     nkeySeed: await folder.seedOf('system'),
-    ...(state.ca === null ? {} : { caFile: state.ca }),
+    ...(state.ca === null ? {} : { ca: state.ca }),
   });
   const parts: Part[] = ['coordinator', 'system', ...regionsOf(state)];
   return parts.flatMap((name) => {

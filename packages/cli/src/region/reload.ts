@@ -11,6 +11,7 @@ import type { NatsFolder } from './folder.ts';
 /** Longest time until a reloaded server knows its new keys, ms, and the pause between two looks. */
 const RELOADED_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 100;
+const LOOKS_PER_SIGNAL = 20;
 
 /** A key by which a reload is seen to have happened: the server knows it from then on, or not any more. */
 export type ReloadSign = { readonly seed: Secret; readonly isAccepted: boolean };
@@ -41,8 +42,12 @@ export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null)
       continue;
     }
     if (sign !== null) await untilSeen(addressed(folder, listen), sign, command);
-    await reloadAgain(folder, listen, pid);
-    lines.push(`reloaded the server ${pid} with ${basename(file)}`);
+    const isLoaded = await reloadAgain(folder, listen, pid);
+    lines.push(
+      isLoaded
+        ? `reloaded the server ${pid} with ${basename(file)}`
+        : `told the server ${pid} to reload ${basename(file)}, and it does not say that it did: its log says why. A changed address, store or pid file needs a restart`,
+    );
   }
   return lines;
 }
@@ -50,16 +55,24 @@ export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null)
 /**
  * Makes the server read its configuration once more. The first reload that brings an account leaves what it imports
  * without a receiver, so that results of a new region would be answered by "no responders" until the next reload or
- * restart (nats-server 2.9.10, 2.10.27 and 2.15.1, 2026-11-22). A second signal during the first reload would be lost.
+ * restart (nats-server 2.9.10, 2.10.27 and 2.15.1, 2026-11-22). A signal during a reload is lost.
+ *
+ * @returns whether the server says that it has read it
  */
-async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Promise<void> {
+async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Promise<boolean> {
   const seed = await folder.seedOf('system');
   const server = addressed(folder, listen);
   const first = await loadedAt(server, seed);
-  process.kill(pid, 'SIGHUP');
   const endsAt = performance.now() + RELOADED_WITHIN_MS;
-  while (first !== null && (await loadedAt(server, seed)) === first && performance.now() < endsAt)
+  for (let looks = 0; first !== null && performance.now() < endsAt; looks += 1) {
+    // Again from time to time: the server may still have been busy with the reload before.
+    if (looks % LOOKS_PER_SIGNAL === 0) process.kill(pid, 'SIGHUP');
     await delay(LOOK_EVERY_MS);
+    const last = await loadedAt(server, seed);
+    if (last !== null && last !== first) return true;
+  }
+  if (first === null) process.kill(pid, 'SIGHUP');
+  return false;
 }
 
 const varz = z.object({ data: z.object({ config_load_time: z.string() }) });

@@ -8,6 +8,9 @@ import { regionsAnswer, type Status, systemAnswer } from './answers.ts';
 import { findingsIn } from './judge.ts';
 import { shownStatus } from './shown.ts';
 
+/** A coordinator that hangs is a finding, and somebody waits for it: one try, ms. */
+const ANSWER_MS = 8_000;
+
 const OPTIONS = { json: { description: 'write JSON' } } as const;
 
 export const statusCommand: Command = {
@@ -28,7 +31,7 @@ ${describeSettings(CLI_SETTINGS)}
 `,
   async run(args, surroundings) {
     const { json } = parseOptions(args, OPTIONS);
-    const api = openApi(surroundings);
+    const api = openApi(surroundings, { attemptMs: ANSWER_MS, deadlineMs: ANSWER_MS });
     const [system, regions] = await asking(api, () =>
       Promise.all([api.client.request('GET', '/v1/system'), api.client.request('GET', '/v1/regions')]),
     );

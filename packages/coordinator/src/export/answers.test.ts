@@ -77,6 +77,8 @@ describe('a partial success', () => {
     ['json', 'null'],
     ['json', '{"partialSuccess":null}'],
     ['json', '{"partialSuccess":{"rejectedDataPoints":-5}}'],
+    ['json', '{"partialSuccess":{"rejectedDataPoints":null,"errorMessage":null}}'],
+    ['json', '{"partialSuccess":{"errorMessage":{"code":7}}}'],
     ['protobuf', ''],
     ['protobuf', '<html>'],
     ['protobuf', Buffer.from([0x0a, 0x7f, 0x01])],

@@ -61,8 +61,9 @@ function readJson(bytes: Uint8Array): PartialSuccess {
   const answer = JSON.parse(Buffer.from(bytes).toString()) as {
     partialSuccess?: { rejectedDataPoints?: unknown; errorMessage?: unknown } | null;
   } | null;
-  const { rejectedDataPoints = 0, errorMessage = '' } = answer?.partialSuccess ?? {};
-  return { rejected: countOf(Number(rejectedDataPoints)), message: String(errorMessage) };
+  const { rejectedDataPoints = 0, errorMessage } = answer?.partialSuccess ?? {};
+  const message = typeof errorMessage === 'string' ? errorMessage : '';
+  return { rejected: countOf(Number(rejectedDataPoints)), message };
 }
 
 /** `partial_success` is field 1 of the answer; in it `rejected_data_points` is field 1, `error_message` field 2. */

@@ -1,9 +1,8 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { SvcError } from '@svc/shared/errors.ts';
 import { belowBase } from '@svc/shared/otlp/endpoint.ts';
 import type { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
+import { type ExportTls, exportTlsOf } from '@svc/shared/otlp/tls.ts';
+import { isExportOff } from '@svc/shared/own-metrics/settings.ts';
 import type { SettingsOf } from '@svc/shared/settings.ts';
-import type { ClientIdentity } from '@svc/shared/trusted-authorities.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { HistogramKind } from './histograms.ts';
 import type { ExportTarget } from './pipeline.ts';
@@ -33,13 +32,6 @@ export type ExportSettings = {
   readonly resource: readonly (readonly [name: string, value: string])[];
 };
 
-export type ExportTls = {
-  /** PEM, beside what all connections trust. */
-  readonly ca: readonly string[];
-  /** Null: the endpoint is shown no certificate. */
-  readonly identity: ClientIdentity | null;
-};
-
 type Config = SettingsOf<typeof OTLP_SETTINGS>;
 
 /**
@@ -56,36 +48,18 @@ export function exportSettingsOf(config: Config): ExportSettings {
     histograms: config.otlpHistograms === 'explicit_bucket_histogram' ? 'explicit' : 'exponential',
     intervalMs: config.otlpInterval,
     timeoutMs: config.otlpMetricsTimeout ?? config.otlpTimeout ?? TIMEOUT_MS,
-    tls: { ca: config.otlpMetricsCertificate ?? config.otlpCertificate ?? [], identity: identityOf(config) },
+    tls: exportTlsOf(config),
     saveEveryMs: SAVE_EVERY_MS,
     resource: resourceOf(config),
   };
 }
 
 function fallbackOf(config: Config): ExportSettings['fallback'] {
-  const { otlpEndpoint: base, otlpMetricsEndpoint: full, otlpDisabled, otlpExporters } = config;
-  const isOff = otlpDisabled || !otlpExporters.some((name) => name.toLowerCase() === 'otlp');
-  if (isOff) return null;
+  if (isExportOff(config)) return null;
+  const { otlpEndpoint: base, otlpMetricsEndpoint: full } = config;
   const url = full?.reveal() ?? (base === undefined ? undefined : belowBase(base.reveal()));
   if (url === undefined) return null;
   return { url, headers: (config.otlpMetricsHeaders ?? config.otlpHeaders)?.reveal() ?? [] };
-}
-
-function identityOf(config: Config): ClientIdentity | null {
-  const cert = config.otlpMetricsClientCertificate ?? config.otlpClientCertificate;
-  const key = config.otlpMetricsClientKey ?? config.otlpClientKey;
-  if (cert === undefined && key === undefined) return null;
-  if (cert === undefined || key === undefined || !isPair(cert, key))
-    throw new SvcError(
-      'bad-settings',
-      'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY belong together: set both, the key to that of the certificate, or neither',
-    );
-  return { cert, key };
-}
-
-/** @param cert PEM, that of the client first */
-function isPair(cert: string, key: ClientIdentity['key']): boolean {
-  return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.reveal()));
 }
 
 function resourceOf({ otlpResource, otlpServiceName }: Config): [string, string][] {

@@ -168,9 +168,10 @@ export class ExportThread {
     destination?.monitors.delete(id);
     this.#changes += 1;
     if (destination?.monitors.size !== 0) return;
+    // It counts what it drops.
+    destination.pipeline.stop();
     this.#ofClosed = added(this.#ofClosed, destination.pipeline.state);
     this.#changes += destination.pipeline.changes;
-    destination.pipeline.stop();
     this.#destinations.delete(target.key);
   }
 

@@ -116,6 +116,24 @@ test('what was committed and not handed over is counted by the next start, once'
   expect(checksOf(1)?.startTimeUnixNano).toBe(start);
 });
 
+test('notes of an export that was turned off are in no count when it is turned on again', async () => {
+  monitors.set(exported(1));
+  const first = await started();
+  await record(first, 1, false);
+  await first.stop();
+  running.delete(first);
+
+  monitors.set(liveMonitor(1));
+  const without = await started();
+  await expect.poll(() => rows('export_notes')).toBe(0);
+  await without.stop();
+
+  monitors.set(exported(1));
+  const again = await started();
+  await record(again, 1);
+  await counted(1, 1);
+});
+
 test('notes go when the totals that have them are stored', async () => {
   monitors.set(exported(1));
   const first = await started();

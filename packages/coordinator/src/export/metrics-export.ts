@@ -122,10 +122,7 @@ export class MetricsExport {
       this.#startThread();
       return;
     }
-    // Totals of monitors that were exported once.
-    this.#running = removeOrphans(this.#parts.store, () => false).catch((error: unknown) =>
-      this.#failed(error),
-    );
+    this.#running = this.#forgetAll(this.#lastNote).catch((error: unknown) => this.#failed(error));
   }
 
   async stop(): Promise<void> {
@@ -234,6 +231,13 @@ export class MetricsExport {
     } else if (before !== null && this.#isExported(before)) {
       this.#tell({ kind: 'monitor', id, entry: null });
     }
+  }
+
+  /** Monitors were exported once: what is left of it must not be counted should they be again. */
+  async #forgetAll(lastNote: number): Promise<void> {
+    const { store } = this.#parts;
+    await removeOrphans(store, () => false);
+    if (lastNote > 0) await removeNotes(store, lastNote);
   }
 
   /** At once, so that it is there before the notes that follow. Its history has to be read, and comes later. */

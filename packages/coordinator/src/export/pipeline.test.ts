@@ -12,6 +12,7 @@ import { ProtobufEncoder } from './protobuf-encoder.ts';
 import type { Encoding } from './request-encoder.ts';
 
 const INTERVAL_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const closing: (() => unknown)[] = [];
 
 afterEach(async () => {
@@ -25,9 +26,12 @@ async function receive(): Promise<OtlpReceiver> {
 }
 
 /** A pipeline whose collections are `requests` requests of one point each. */
-function pipelineTo(url: string, more: Partial<ExportTarget> & { requests?: number; allow?: string[] } = {}) {
+function pipelineTo(
+  url: string,
+  more: Partial<ExportTarget> & { requests?: number; allow?: string[]; timeoutMs?: number } = {},
+) {
   const clock = new FakeClock();
-  const { requests = 1, allow = ['127.0.0.0/8'], ...target } = more;
+  const { requests = 1, allow = ['127.0.0.0/8'], timeoutMs = 15_000, ...target } = more;
   const collected: Encoding[] = [];
   const collect = function* (encoding: Encoding) {
     for (let index = 0; index < requests; index += 1) {
@@ -54,7 +58,11 @@ function pipelineTo(url: string, more: Partial<ExportTarget> & { requests?: numb
       isCompressed: true,
       ...target,
     },
-    post: createHttpPost({ clock, guard: createEgressGuard({ base: 'channel', deny: [], allow }) }),
+    post: createHttpPost({
+      clock,
+      guard: createEgressGuard({ base: 'channel', deny: [], allow }),
+      timeoutMs,
+    }),
     clock,
     intervalMs: INTERVAL_MS,
     endpoints: () => 1,
@@ -224,6 +232,44 @@ describe('an endpoint that is hostile', () => {
     };
     const { pipeline } = pipelineTo(receiver.url);
     await vi.waitFor(() => expect(pipeline.state).toMatchObject({ taken: 0, rejected: 1 }));
+  });
+
+  test('and takes a request that was dropped meanwhile has it counted once', async () => {
+    const receiver = await receive();
+    const { promise: askedAgain, resolve: onAskedAgain } = Promise.withResolvers<() => void>();
+    receiver.intercept = (_message, response) => {
+      receiver.intercept = (_again, later) => {
+        receiver.intercept = () => false;
+        onAskedAgain(() => later.writeHead(200).end());
+        return true;
+      };
+      response.writeHead(503).end();
+      return true;
+    };
+    const { pipeline, clock, collected: made } = pipelineTo(receiver.url, { timeoutMs: 2 * HOUR_MS });
+    await collected(() => expect(pipeline.state.isFailing).toBe(true));
+    clock.advance(2_000);
+    const answer = await askedAgain;
+    clock.advance(HOUR_MS);
+    await collected(() => expect(pipeline.state.bufferedRequests).toBe(2));
+    // The first is too old beside what is collected now.
+    clock.advance(INTERVAL_MS);
+    await expect.poll(() => pipeline.state.dropped).toBe(1);
+    answer();
+    await expect.poll(() => pipeline.state.bufferedPoints).toBe(0);
+    expect(pipeline.state.taken + pipeline.state.dropped).toBe(made.length);
+  });
+
+  test('and is left counts as dropped what waits for it', async () => {
+    const receiver = await receive();
+    receiver.intercept = (_message, response) => {
+      response.writeHead(503).end();
+      return true;
+    };
+    const { pipeline } = pipelineTo(receiver.url, { requests: 3 });
+    await expect.poll(() => pipeline.state).toMatchObject({ isFailing: true, bufferedPoints: 3 });
+    pipeline.stop();
+    expect(pipeline.state).toMatchObject({ taken: 0, dropped: 3, bufferedPoints: 0, bufferedBytes: 0 });
   });
 
   test('and redirects is not followed', async () => {

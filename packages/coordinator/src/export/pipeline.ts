@@ -129,9 +129,12 @@ export class Pipeline {
     this.#cancelTimers = cancelFirst;
   }
 
+  /** What waits is dropped. */
   stop(): void {
     this.#stopping.abort();
     this.#cancelTimers();
+    this.#count({ dropped: this.#buffer.points });
+    while (this.#buffer.shift() !== null);
     this.#onRoom();
   }
 
@@ -216,8 +219,7 @@ export class Pipeline {
     if (verdict.error !== null) this.#state = { ...this.#state, lastError: { at, message: verdict.error } };
     switch (verdict.is) {
       case 'taken':
-        this.#taken(request);
-        this.#countTaken(request.points, verdict.rejected);
+        if (this.#taken(request)) this.#countTaken(request.points, verdict.rejected);
         this.#state = { ...this.#state, lastSuccessAt: at, isFailing: false };
         return 0;
       case 'retry':

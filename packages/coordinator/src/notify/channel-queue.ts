@@ -38,6 +38,8 @@ export class ChannelQueue {
   readonly notificationId: number;
   /** All lanes, wherever they are. */
   readonly lanes = new Map<number, Lane>();
+  /** Those that wait for their own next attempt: a success looks through them, not through all. */
+  readonly waiting = new Set<Lane>();
   /** Lanes that wait for their turn, in the order of their alerts. */
   readonly ready = new Heap<Lane>(({ headId }) => headId);
   readonly pace = new Pace();
@@ -48,6 +50,8 @@ export class ChannelQueue {
   isGrouping = false;
   /** Whether the last attempt was a success. */
   isProven = false;
+  /** How often the channel was changed or taken up: an answer to an earlier send says nothing of it as it is. */
+  takenUp = 0;
   /** First of the answers in a row that call the address dead, on the monotonic clock; null: none. */
   doubtedAt: number | null = null;
   /** On the monotonic clock. */
@@ -97,6 +101,11 @@ export class ChannelQueue {
   /** Resolves when it is decided of all lanes whose turn came so far how they are sent. */
   async allDecided(): Promise<void> {
     await Promise.all(this.#undecided);
+  }
+
+  /** Its address is dead: nothing more is sent to it until it is looked up again. */
+  stop(reason: string): void {
+    if (this.found !== undefined && this.found !== null) this.found = { ...this.found, stoppedFor: reason };
   }
 
   /** When the next send may start by what the receiver takes, on the monotonic clock. */

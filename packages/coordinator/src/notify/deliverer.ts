@@ -263,6 +263,7 @@ export class Deliverer {
 
   #takeUp(queue: ChannelQueue): void {
     queue.reopen();
+    queue.takenUp += 1;
     queue.pace.reset();
     queue.doubtedAt = null;
     queue.isProven = false;
@@ -365,6 +366,7 @@ export class Deliverer {
     const at = clock.wall();
     const startedAt = clock.monotonic();
     const { signal } = this.#abort;
+    const { takenUp } = queue;
     for (const { lane } of members) lane.triedAt = startedAt;
     const sent = await this.#attempt(found, withDelay(members, at), {
       deliveryId: members[0]?.delivery.uid ?? '',
@@ -374,7 +376,8 @@ export class Deliverer {
     });
     // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
     if (signal.aborted && sent.outcome !== 'delivered') return;
-    const result = ofEach(members, this.#learn(queue, sent, startedAt));
+    const learned = this.#learn(queue, takenUp === queue.takenUp ? sent : ofFormer(sent), startedAt);
+    const result = ofEach(members, learned);
     // A receiver that has just proved to work takes more at once, also while the record is written.
     this.#turns.resume(queue);
     const durationMs = clock.monotonic() - startedAt;
@@ -457,7 +460,8 @@ export class Deliverer {
         return this.#learn(queue, { ...answer, outcome: 'permanent-channel' }, startedAt);
       }
       case 'permanent-channel':
-        queue.reopen();
+        // At once, not with the record: what is ready would be sent meanwhile.
+        queue.stop(result.error);
         return result;
       case 'permanent-message':
       case 'not-sent':
@@ -570,7 +574,11 @@ export class Deliverer {
     if (this.#state !== 'running' || queue.isRemoved) return;
     if (result.outcome !== 'not-sent') lane.ownFailures = 0;
     if (reasonOf(result) === 'rate-limited') this.#turns.makeReady(queue, lane, null);
-    else this.#turns.wait(queue, lane, next - this.#parts.clock.wall());
+    else {
+      this.#turns.wait(queue, lane, next - this.#parts.clock.wall());
+      // A younger alert came during the attempt.
+      if (lane.isWoken) this.#hurry(queue, lane);
+    }
   }
 
   /** Continues the lane right after the commit of its head's end, before a later transaction can wake it. */
@@ -614,6 +622,12 @@ function ofEach(members: readonly Member[], result: SendResult): SendResult {
   if (members.length === 1 || result.outcome !== 'permanent-message') return result;
   for (const { lane, delivery } of members) lane.aloneId = delivery.id;
   return { ...result, outcome: 'retry', reason: reasonOf(result) ?? 'refused' };
+}
+
+/** An answer to settings that were changed meanwhile: it does not say that the address of now is dead. */
+function ofFormer(result: SendResult): SendResult {
+  if (result.outcome !== 'permanent-channel') return result;
+  return { ...result, outcome: 'retry' };
 }
 
 /** Whether the lane's failure says nothing about the channel as it is now. */

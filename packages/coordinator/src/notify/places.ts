@@ -18,6 +18,11 @@ export class Places {
     return this.#quick.isFull;
   }
 
+  /** Whether {@link take} would give this workspace a place. */
+  hasFor(workspaceId: number): boolean {
+    return this.#quick.hasFor(workspaceId);
+  }
+
   /** Takes a place; null when none is left for this workspace. */
   take(workspaceId: number): Place | null {
     if (!this.#quick.take(workspaceId)) return null;
@@ -59,11 +64,14 @@ class Count {
     return this.#count >= this.#inAll;
   }
 
+  hasFor(workspaceId: number): boolean {
+    return !this.isFull && (this.#taken.get(workspaceId) ?? 0) < this.#perWorkspace;
+  }
+
   take(workspaceId: number): boolean {
-    const taken = this.#taken.get(workspaceId) ?? 0;
-    if (this.isFull || taken >= this.#perWorkspace) return false;
+    if (!this.hasFor(workspaceId)) return false;
     this.#count += 1;
-    this.#taken.set(workspaceId, taken + 1);
+    this.#taken.set(workspaceId, (this.#taken.get(workspaceId) ?? 0) + 1);
     return true;
   }
 

@@ -120,17 +120,20 @@ export class Turns {
     // schedule's.
     const waitMs = Math.min(Math.max(0, forMs), LONGEST_WAIT_MS);
     lane.place = 'waiting';
+    queue.waiting.add(lane);
     lane.dueAt = this.#parts.clock.monotonic() + waitMs;
     lane.cancelTimer = this.#parts.clock.after(waitMs, () => {
       lane.isEarly = false;
+      queue.waiting.delete(lane);
       this.makeReady(queue, lane, null);
     });
   }
 
   /** Ends the waits of these lanes of the channel; a lane that fails then is not woken by a success again. */
   wakeLanes(queue: ChannelQueue, isWoken: (lane: Lane) => boolean): void {
-    for (const lane of queue.lanes.values()) {
-      if (lane.place !== 'waiting' || !isWoken(lane)) continue;
+    for (const lane of queue.waiting) {
+      if (!isWoken(lane)) continue;
+      queue.waiting.delete(lane);
       lane.cancelTimer();
       lane.isEarly = true;
       lane.place = 'ready';
@@ -164,6 +167,7 @@ export class Turns {
     queue.isRemoved = true;
     queue.cancelTimers();
     queue.lanes.clear();
+    queue.waiting.clear();
     this.#starved.delete(queue);
     this.#queues.delete(queue.notificationId);
   }
@@ -230,13 +234,20 @@ export class Turns {
 
   /** Gives free places to the channels that found none, the oldest alert first. */
   #pumpStarved(): void {
-    const left = new Set(this.#starved);
-    while (!this.#places.isFull) {
-      const queue = earliest(left);
+    for (;;) {
+      // Those of full workspaces are passed over: trying each of them again with every end costs too much.
+      const queue = earliest(this.#withPlaces());
       if (queue === null) return;
-      left.delete(queue);
       this.#starved.delete(queue);
       this.#pump(queue);
+    }
+  }
+
+  *#withPlaces(): Iterable<ChannelQueue> {
+    if (this.#places.isFull) return;
+    for (const queue of this.#starved) {
+      const workspaceId = queue.found?.workspaceId;
+      if (workspaceId === undefined || this.#places.hasFor(workspaceId)) yield queue;
     }
   }
 

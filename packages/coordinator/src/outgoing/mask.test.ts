@@ -7,6 +7,11 @@ test.each([
   ['the token of a scheme', 'got tokentoken', ['Bearer tokentoken'], 'got ********'],
   ['URL-encoded', 'a=p%20q%2Fr', ['p q/r'], 'a=********'],
   ['JSON-escaped', '{"a":"x\\"y\\"z"}', ['x"y"z'], '{"a":"********"}'],
+  ['JSON-escaped by PHP', '"a\\/b\\/cd"', ['a/b/cd'], '"********"'],
+  ['JSON-escaped by Go', '"a\\u0026b\\u003ccd=\'"', ["a&b<cd='"], '"********"'],
+  ['JSON-escaped by Gson', '"a\\u0026b\\u003ccd\\u003d\\u0027"', ["a&b<cd='"], '"********"'],
+  ['escaped for HTML', '<p>a&amp;b&lt;c&quot;d&#39;</p>', ['a&b<c"d\''], '<p>********</p>'],
+  ['escaped for HTML by Python', '<p>a&amp;b&lt;c&quot;d&#x27;</p>', ['a&b<c"d\''], '<p>********</p>'],
   ['the longer of two that overlap', 'secret-secret-1', ['secret', 'secret-secret-1'], '********'],
   ['not what is too short to be one', 'on time', ['on', 'ti'], 'on time'],
 ])('masked: %s', (_name, text, secrets, expected) => {

@@ -7,7 +7,7 @@ const SHORTEST_WORD = 8;
 
 /**
  * Removes all secrets from `text`: whole, in the parts that a receiver is likely to repeat (the token of
- * `Bearer <token>`), and in their URL-encoded and JSON-escaped forms.
+ * `Bearer <token>`), and in the forms in which servers write texts into URLs, JSON and HTML.
  */
 export function maskSecrets(text: string, secrets: readonly string[]): string {
   const patterns = new Set<string>();
@@ -23,7 +23,30 @@ export function maskSecrets(text: string, secrets: readonly string[]): string {
 function addForms(patterns: Set<string>, secret: string): void {
   patterns.add(secret);
   patterns.add(encodeURIComponent(secret.toWellFormed()));
-  patterns.add(JSON.stringify(secret).slice(1, -1));
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  patterns.add(inJson);
+  // PHP escapes slashes; Go, Java and Django escape what has a meaning in HTML.
+  patterns.add(inJson.replaceAll('/', '\\/'));
+  patterns.add(inJson.replace(/[&<>]/g, asUnicodeEscape));
+  patterns.add(inJson.replace(/[&<>'=]/g, asUnicodeEscape));
+  for (const quote of QUOTES_IN_HTML)
+    patterns.add(escapedMarkup(secret).replaceAll('"', quote.double).replaceAll("'", quote.single));
+}
+
+const QUOTES_IN_HTML = [
+  { double: '&quot;', single: '&#39;' },
+  { double: '&quot;', single: '&#x27;' },
+  { double: '&quot;', single: '&#039;' },
+  { double: '&#34;', single: '&#39;' },
+  { double: '"', single: "'" },
+];
+
+function asUnicodeEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+function escapedMarkup(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 /**

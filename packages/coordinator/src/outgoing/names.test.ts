@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { fairly, type Resolve } from './names.ts';
+import { a, DnsTestServer } from '../../../../test/support/dns-server.ts';
+import { fairly, type Resolve, silentNames } from './names.ts';
 
 const ADDRESS = [{ address: '192.0.2.1', family: 4 }];
 
@@ -34,6 +35,39 @@ test('names that failed before share two places, and others never wait for them'
   }
   expect(await Promise.all(second)).toEqual(DEAD.map(() => 'failed'));
   expect(asked).toEqual(['dead-1', 'dead-2', 'alive', 'dead-3', 'dead-4', 'dead-5']);
+});
+
+test('names that never answer leave threads for others from their first query on', async () => {
+  const dns = await DnsTestServer.start(({ name, type }) => {
+    if (name.startsWith('dead')) return null;
+    return type === 'A' && name.startsWith('alive') ? { records: [a(name, '192.0.2.1')] } : { rcode: 3 };
+  });
+  const isSilent = silentNames([`127.0.0.1:${dns.port}`]);
+  const asked: string[] = [];
+  const ends: (() => void)[] = [];
+  const resolve = fairly(
+    (hostname) => {
+      asked.push(hostname);
+      if (!hostname.startsWith('dead')) return Promise.resolve(ADDRESS);
+      return new Promise((_resolve, reject) => ends.push(() => reject(new Error('EAI_AGAIN'))));
+    },
+    undefined,
+    isSilent,
+  );
+  const dead = Array.from({ length: 50 }, (_, index) =>
+    resolve(`dead-${index}.example`).catch(() => 'failed'),
+  );
+  expect(await resolve('alive.example')).toBe(ADDRESS);
+  expect(await resolve('only-in-the-hosts-file.example')).toBe(ADDRESS);
+  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(4);
+  expect(await resolve('alive-too.example')).toBe(ADDRESS);
+  expect(asked.filter((name) => name.startsWith('dead'))).toHaveLength(2);
+  for (let failed = 0; failed < 50; failed += 1) {
+    await expect.poll(() => ends.length).toBeGreaterThan(0);
+    ends.shift()?.();
+  }
+  expect(await Promise.all(dead)).toEqual(Array(50).fill('failed'));
+  await dns.close();
 });
 
 test('a name that answers again is no longer suspect', async () => {

@@ -83,7 +83,7 @@ export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<Exch
     return { kind: 'answered', status: response.statusCode ?? 0, headers: headersOf(response), text };
   } catch (error) {
     if (isLate) {
-      const message = `no complete answer within ${timeoutMs / 1_000} s`;
+      const message = `no complete answer within ${Math.round(timeoutMs / 100) / 10} s`;
       return { kind: 'unanswered', failure: 'timeout', mayHaveArrived: true, message };
     }
     return signal.aborted ? GIVEN_UP : failureOf(error);

@@ -33,6 +33,7 @@ test('a proxy is asked for the URL, with its credentials', async () => {
   const asked: [string, number][] = [];
   const connections = new Connections(url, {
     ca: [],
+    identity: null,
     proxyFor: (...target) => {
       asked.push(target);
       return parseProxy(`http://us%40er:pass%3Aword@127.0.0.1:${proxy.port}`);
@@ -56,7 +57,7 @@ test('a proxy is asked for the URL, with its credentials', async () => {
 test('a request that is not answered ends with the cut, and the next one is made anew', async () => {
   const silent = await started(false);
   const url = new URL(`http://127.0.0.1:${silent.port}/v1/metrics`);
-  const connections = new Connections(url, { ca: [], proxyFor: undefined });
+  const connections = new Connections(url, { ca: [], identity: null, proxyFor: undefined });
   const agent = await connections.agent();
   for (let round = 1; round <= 2; round += 1) {
     const sent = request(url, { method: 'POST', agent });

@@ -1,11 +1,13 @@
 import type { Agent, AgentOptions } from 'node:http';
 import type { SecureContext } from 'node:tls';
 import type { HttpProxy, ProxyFor } from '../proxy/proxy.ts';
-import { trustedContext } from '../trusted-authorities.ts';
+import { type ClientIdentity, trustedContext } from '../trusted-authorities.ts';
 
 type Parts = {
   /** Authorities beyond Node's, PEM. */
   readonly ca: readonly string[];
+  /** Null: the endpoint is shown no certificate. */
+  readonly identity: ClientIdentity | null;
   readonly proxyFor: ProxyFor | undefined;
 };
 
@@ -16,9 +18,9 @@ export class Connections {
   readonly #secureContext: SecureContext | null;
   #agent: Agent | null = null;
 
-  constructor(url: URL, { ca, proxyFor }: Parts) {
+  constructor(url: URL, { ca, identity, proxyFor }: Parts) {
     this.#proxyEnv = proxyEnvOf(proxyFor?.(hostOf(url), portOf(url)));
-    this.#secureContext = url.protocol === 'https:' ? trustedContext(ca) : null;
+    this.#secureContext = url.protocol === 'https:' ? trustedContext(ca, identity ?? undefined) : null;
   }
 
   /** The agent that makes the connections. */

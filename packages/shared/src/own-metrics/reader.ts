@@ -25,7 +25,12 @@ export type Reader = {
 /** Starts OpenTelemetry's periodic reader over the registry of this process. */
 export function startReader(settings: OwnExportSettings, parts: OwnExportParts): Reader {
   const exportLog = new ExportLog(settings, parts.log);
-  const connections = new Connections(new URL(settings.url.reveal()), parts);
+  const { tls } = settings;
+  const connections = new Connections(new URL(settings.url.reveal()), {
+    ca: [...parts.ca, ...tls.ca],
+    identity: tls.identity,
+    proxyFor: parts.proxyFor,
+  });
   const exporter = new ReportingExporter({
     exporter: new EXPORTERS[settings.encoding]({
       url: settings.url.reveal(),

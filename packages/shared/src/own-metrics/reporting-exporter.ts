@@ -29,9 +29,7 @@ export class ReportingExporter implements PushMetricExporter {
     const timer = setTimeout(cut, timeoutMs + GRACE_MS).unref();
     exporter.export(metrics, (result) => {
       clearTimeout(timer);
-      onResult(
-        result.code === ExportResultCode.SUCCESS ? null : (result.error ?? new Error('no reason given')),
-      );
+      onResult(result.code === ExportResultCode.SUCCESS ? null : (result.error ?? 'no reason given'));
       done(result);
     });
   }

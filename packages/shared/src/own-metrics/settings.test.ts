@@ -12,6 +12,7 @@ describe('own metrics are not exported', () => {
     ['without an endpoint', {}],
     ['where the SDK is disabled', { ...BASE, OTEL_SDK_DISABLED: 'TRUE' }],
     ['where no exporter of metrics is wanted', { ...BASE, OTEL_METRICS_EXPORTER: 'none' }],
+    ['where other exporters are wanted', { ...BASE, OTEL_METRICS_EXPORTER: 'prometheus,console' }],
   ])('%s', (_, environment) => {
     expect(exportOf(environment)).toBeNull();
   });
@@ -67,10 +68,16 @@ describe('own metrics', () => {
   });
 
   test.each([
+    { OTEL_SDK_DISABLED: '1' },
+    { OTEL_METRICS_EXPORTER: 'prometheus,OTLP' },
+    { OTEL_EXPORTER_OTLP_TIMEOUT: '50' },
+  ])('go out with %j, as those of monitors do', (environment) => {
+    expect(exportOf({ ...BASE, ...environment })).not.toBeNull();
+  });
+
+  test.each([
     [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /http\/json or http\/protobuf/],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://collector:4317' }, /4318/],
-    [{ OTEL_METRICS_EXPORTER: 'prometheus' }, /\/metrics, which needs no setting/],
-    [{ OTEL_SDK_DISABLED: '1' }, /true or false/],
   ])('%j stop the start', (environment, message) => {
     expect(() => exportOf(environment)).toThrow(message);
   });

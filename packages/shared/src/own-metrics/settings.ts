@@ -1,41 +1,8 @@
-import { z } from 'zod';
 import { belowBase } from '../otlp/endpoint.ts';
 import { OTLP_SETTINGS } from '../otlp/settings.ts';
+import { type ExportTls, exportTlsOf } from '../otlp/tls.ts';
 import { Secret } from '../secret.ts';
-import { wholeNumber } from '../setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '../settings.ts';
-
-/** OpenTelemetry's variables that only concern what a process reports about itself. */
-export const OWN_METRICS_SETTINGS = {
-  otelDisabled: {
-    name: 'OTEL_SDK_DISABLED',
-    description: 'true: nothing is exported because of the variables of OpenTelemetry',
-    default: 'false',
-    schema: z
-      .string()
-      .regex(/^(?:true|false)$/i, 'must be true or false')
-      .transform((text) => text.toLowerCase() === 'true'),
-  },
-  otelMetricsExporter: {
-    name: 'OTEL_METRICS_EXPORTER',
-    description: 'otlp, or none: the same as OTEL_SDK_DISABLED=true',
-    default: 'otlp',
-    schema: z.enum(['otlp', 'none'], {
-      error: 'must be otlp or none: Prometheus reads /metrics, which needs no setting of OpenTelemetry',
-    }),
-  },
-  otlpTimeout: {
-    name: 'OTEL_EXPORTER_OTLP_TIMEOUT',
-    description: "ms until an export of the process's own metrics is given up",
-    default: '10000',
-    schema: wholeNumber(100, 600_000),
-  },
-  otlpMetricsTimeout: {
-    name: 'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT',
-    description: 'the same, before the one above',
-    schema: wholeNumber(100, 600_000).optional(),
-  },
-} as const satisfies SettingsTable;
 
 const {
   otlpMetricsEndpoint,
@@ -43,10 +10,23 @@ const {
   otlpMetricsHeaders,
   otlpMetricsProtocol,
   otlpMetricsCompression,
+  otlpTimeout,
+  otlpMetricsTimeout,
+  otlpCertificate,
+  otlpMetricsCertificate,
+  otlpClientCertificate,
+  otlpMetricsClientCertificate,
+  otlpClientKey,
+  otlpMetricsClientKey,
+  otlpDisabled,
+  otlpExporters,
   otlpInterval,
   otlpResource,
   otlpServiceName,
 } = OTLP_SETTINGS;
+
+/** As OpenTelemetry's specification has it, ms. */
+const TIMEOUT_MS = 10_000;
 
 /** The variables of an agent, which exports nothing but its own metrics. */
 export const AGENT_OTLP_SETTINGS = {
@@ -65,10 +45,19 @@ export const AGENT_OTLP_SETTINGS = {
   otlpMetricsProtocol,
   otlpCompression: { ...OTLP_SETTINGS.otlpCompression, description: 'of exports: gzip or none' },
   otlpMetricsCompression,
+  otlpTimeout: { ...otlpTimeout, description: 'time limit of an export, ms' },
+  otlpMetricsTimeout,
+  otlpCertificate,
+  otlpMetricsCertificate,
+  otlpClientCertificate,
+  otlpMetricsClientCertificate,
+  otlpClientKey,
+  otlpMetricsClientKey,
+  otlpDisabled: { ...otlpDisabled, description: 'true: nothing is exported' },
+  otlpExporters,
   otlpInterval,
   otlpResource,
   otlpServiceName,
-  ...OWN_METRICS_SETTINGS,
 } as const satisfies SettingsTable;
 
 /** How a process exports its own metrics. */
@@ -81,6 +70,7 @@ export type OwnExportSettings = {
   readonly intervalMs: number;
   /** At most `intervalMs`. */
   readonly timeoutMs: number;
+  readonly tls: ExportTls;
   /** Attributes of the resource that the operator has set; they go before those of the process. */
   readonly resource: readonly (readonly [name: string, value: string])[];
 };
@@ -88,13 +78,18 @@ export type OwnExportSettings = {
 type Config = SettingsOf<typeof AGENT_OTLP_SETTINGS>;
 
 /** Whether the operator has turned off what the variables of OpenTelemetry turn on. */
-export function isExportOff(config: Pick<Config, 'otelDisabled' | 'otelMetricsExporter'>): boolean {
-  return config.otelDisabled || config.otelMetricsExporter === 'none';
+export function isExportOff({
+  otlpDisabled,
+  otlpExporters,
+}: Pick<Config, 'otlpDisabled' | 'otlpExporters'>): boolean {
+  return otlpDisabled || !otlpExporters.some((name) => name.toLowerCase() === 'otlp');
 }
 
 /**
  * What the variables say; null: own metrics are not exported. What is set for metrics goes before what is set for
  * all signals, as OpenTelemetry's specification says.
+ *
+ * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */
 export function ownExportOf(config: Config): OwnExportSettings | null {
   const { otlpEndpoint: base, otlpMetricsEndpoint: full } = config;
@@ -108,7 +103,8 @@ export function ownExportOf(config: Config): OwnExportSettings | null {
     encoding: (config.otlpMetricsProtocol ?? config.otlpProtocol) === 'http/json' ? 'json' : 'protobuf',
     isCompressed: (config.otlpMetricsCompression ?? config.otlpCompression) !== 'none',
     intervalMs: config.otlpInterval,
-    timeoutMs: Math.min(config.otlpInterval, config.otlpMetricsTimeout ?? config.otlpTimeout),
+    timeoutMs: Math.min(config.otlpInterval, config.otlpMetricsTimeout ?? config.otlpTimeout ?? TIMEOUT_MS),
+    tls: exportTlsOf(config),
     resource: [
       ...config.otlpResource.map(({ key, value }): [string, string] => [key, value]),
       ...(name === undefined ? [] : [['service.name', name] as const]),

@@ -3,6 +3,7 @@ import { chmod, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm } fr
 import { dirname, join } from 'node:path';
 import { checkDatabase, copyDatabase } from '@svc/coordinator/store/backup.ts';
 import { SvcError } from '@svc/shared/errors.ts';
+import { lockFile } from '@svc/shared/file-lock.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { replaceFile, syncFolder } from '../../replace-file.ts';
 import { UsageError } from '../../usage-error.ts';
@@ -10,6 +11,9 @@ import { requireAbsent } from '../../write-file.ts';
 import { MANIFEST_FILE, type Manifest, sha256Of } from './manifest.ts';
 import { DATABASE_FILE, KEY_FILES, keysIn, NATS_FOLDER, type Places, SECRET_FILES } from './places.ts';
 
+/** Name of the folder of a backup that is not complete, and of the file in it that its process locks. */
+const DRAFT = /\.[0-9a-f]{12}\.part$/;
+const LOCK_FILE = 'backup.lock';
 /** Times that a copy is begun anew because the key was replaced meanwhile. */
 const TRIES = 3;
 
@@ -32,10 +36,13 @@ export async function makeBackup(places: Places, target: string, options: Backup
       { cause: error },
     );
   });
-  const draft = `${target}.${randomBytes(6).toString('hex')}.part`;
   await mkdir(dirname(target), { recursive: true });
+  await removeDeadDrafts(dirname(target));
+  const draft = `${target}.${randomBytes(6).toString('hex')}.part`;
+  let unlock: (() => void) | null = null;
   try {
     await mkdir(draft, { mode: 0o700 });
+    unlock = lockFile(join(draft, LOCK_FILE));
     await copyConsistently(places, draft, options);
     const made: Manifest = {
       v: 1,
@@ -44,14 +51,39 @@ export async function makeBackup(places: Places, target: string, options: Backup
       files: await sumsOf(draft),
     };
     await replaceFile(join(draft, MANIFEST_FILE), `${JSON.stringify(made, null, 2)}\n`);
+    await rm(join(draft, LOCK_FILE));
     await rename(draft, target);
     await syncFolder(dirname(target));
     return made;
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     throw error;
+  } finally {
+    unlock?.();
   }
 }
+
+/**
+ * Removes what backups to this folder have left that were killed: it has secrets. A running one holds its lock, which
+ * the system ends with the process.
+ */
+async function removeDeadDrafts(folder: string): Promise<void> {
+  // A folder that this user may only write to is none to tidy.
+  for (const name of await readdir(folder).catch(() => [])) {
+    const lock = join(folder, name, LOCK_FILE);
+    if (!DRAFT.test(name) || !(await isThere(lock))) continue;
+    const unlock = lockFile(lock);
+    if (unlock === null) continue;
+    await rm(join(folder, name), { recursive: true, force: true });
+    unlock();
+  }
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Copies everything. The key is the one of the database, also where it is replaced meanwhile. */
 async function copyConsistently(
@@ -119,6 +151,7 @@ async function sumsOf(folder: string): Promise<Manifest['files']> {
       await syncFolder(path);
       continue;
     }
+    if (entry.name === LOCK_FILE) continue;
     // SQLite leaves these beside a database that it has checked; they are empty.
     if (/-(?:wal|shm)$/.test(entry.name)) {
       await rm(path);

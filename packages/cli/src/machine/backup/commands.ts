@@ -8,7 +8,10 @@ import { PLACES, placesOf } from './places.ts';
 import { restoreBackup } from './restore.ts';
 
 const BACKUP = {
-  'without-keys': { description: 'leave the secret key out: a restore then needs it from elsewhere' },
+  'without-keys': {
+    description:
+      'leave the secret key out: a restore then needs it from elsewhere. The API token and the keys of NATS stay in',
+  },
 } as const;
 
 const SETTINGS = `Settings, from the environment, as the coordinator has them:
@@ -42,7 +45,7 @@ ${SETTINGS}`,
       );
     else if (isWithoutKeys)
       err.write(
-        `svc: it does not have ${places.dataDir}/secret-key: keep that elsewhere, nothing else opens the backup\n`,
+        `svc: it does not have ${places.dataDir}/secret-key: keep that elsewhere, nothing else opens the backup. It has the API token and the keys of NATS\n`,
       );
     else err.write('svc: it has the secret key: guard it like the data folder\n');
   },

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { z } from 'zod';
+import { DATABASE_FILE } from './places.ts';
 
 export const MANIFEST_FILE = 'manifest.json';
 
@@ -34,10 +35,28 @@ export async function checkedManifest(backup: string): Promise<Manifest> {
   return found;
 }
 
+/** What tells a backup of a later version of svc, whatever else it has. */
+const later = z.object({ v: z.number().min(2), version: z.string().optional() });
+
 async function read(path: string): Promise<Manifest> {
   try {
-    return manifest.parse(JSON.parse(await readFile(path, 'utf8')));
+    const text: unknown = JSON.parse(await readFile(path, 'utf8'));
+    const { success: isLater, data } = later.safeParse(text);
+    if (isLater) {
+      throw new SvcError(
+        'bad-backup',
+        `${path} is of a newer version of svc (${data.version ?? 'unknown'}): use that version or a later one`,
+      );
+    }
+    const found = manifest.parse(text);
+    if (!Object.hasOwn(found.files, DATABASE_FILE))
+      throw new SvcError(
+        'bad-backup',
+        `${path} names no ${DATABASE_FILE}: this is no complete backup of svc`,
+      );
+    return found;
   } catch (error) {
+    if (error instanceof SvcError) throw error;
     throw new SvcError('bad-backup', `${path} cannot be read: this is no complete backup of svc`, {
       cause: error,
     });

@@ -28,13 +28,15 @@ export async function restoreBackup(
   // A coordinator that is started meanwhile finds the database locked, and ends.
   let keepsNats = false;
   const unlock = lockDatabaseFile(places.database);
+  const drafts: string[] = [];
   try {
     await requireEmpty(places, manifest);
-    keepsNats = await isUsed(places.natsDir);
+    keepsNats = await isUsed(places.natsDir, manifest);
     const names = Object.keys(manifest.files).filter((name) => !(keepsNats && name.startsWith(NATS_FOLDER)));
     const parts = names.map((name) => ({ name, path: placeOf(name, places) }));
     for (const { name, path } of parts) {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      drafts.push(`${path}${PART}`);
       await copyFile(join(backup, name), `${path}${PART}`);
       const isOfServer = name.startsWith(NATS_FOLDER) && name.endsWith('.conf');
       await chmod(`${path}${PART}`, isOfServer ? 0o644 : 0o600);
@@ -48,6 +50,8 @@ export async function restoreBackup(
       await syncFolder(dirname(path));
     }
   } finally {
+    // Where it failed: they have secrets, or fill the disk.
+    for (const draft of drafts) await rm(draft, { force: true });
     unlock();
   }
   return { manifest, needsKey: keys === null, keepsNats };
@@ -58,10 +62,13 @@ function placeOf(name: string, { dataDir, database, natsDir }: Places): string {
   return name === DATABASE_FILE ? database : join(dataDir, name);
 }
 
-/** Whether the folder holds keys or accounts of NATS. */
-async function isUsed(natsDir: string): Promise<boolean> {
-  const names = await readdir(natsDir).catch(() => []);
-  return names.some((name) => /\.(?:nk|json|conf)$/.test(name));
+/** Whether the folder holds keys or accounts of NATS that an unfinished restore of this backup has not brought. */
+async function isUsed(natsDir: string, { files }: Manifest): Promise<boolean> {
+  for (const name of await readdir(natsDir).catch(() => [])) {
+    if (!/\.(?:nk|json|conf)$/.test(name)) continue;
+    if (files[`${NATS_FOLDER}/${name}`] !== (await sumOf(join(natsDir, name)))) return true;
+  }
+  return false;
 }
 
 /** @throws UsageError where the data folder holds something that is not of an unfinished restore of this backup */

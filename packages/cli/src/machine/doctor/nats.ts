@@ -36,6 +36,14 @@ export async function natsFindings(subject: Subject): Promise<Finding[]> {
       ...basics,
       ...(role === 'agent' ? await ofAgent(trial, config.region) : await ofCoordinator(trial)),
     ];
+  } catch (error) {
+    if (!(error instanceof SvcError && error.code === 'nats-unreachable')) throw error;
+    return [
+      failed(
+        `${shown} takes connections and then hangs: ${error.message}`,
+        'look at the process and the log of the NATS server, and at what lies between here and there',
+      ),
+    ];
   } finally {
     await trial.close();
   }

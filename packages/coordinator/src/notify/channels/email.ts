@@ -116,18 +116,24 @@ function refusedMail(refusal: Extract<MailResult, { kind: 'refused' }>): SendRes
   const { stage, code: statusCode, error } = refusal;
   if (statusCode < 500) return { outcome: 'retry', reason: 'receiver', error, statusCode };
   const isOfRecipient = stage === 'recipient' || stage === 'message';
-  if (!isOfRecipient || OF_THE_OPERATOR.has(statusCode) || isRelayingDenied(refusal))
+  if (!isOfRecipient || OF_THE_OPERATOR.has(statusCode) || isOfTheSender(refusal))
     return { outcome: 'retry', reason: 'operator', error, statusCode };
   const outcome = isDeadAddress(refusal) ? 'permanent-channel' : 'permanent-message';
   return { outcome, reason: 'refused', error, statusCode };
 }
 
-function isRelayingDenied({ stage, enhanced, error }: Extract<MailResult, { kind: 'refused' }>): boolean {
-  return (
-    stage === 'recipient' &&
-    (/^5\.7\./.test(enhanced ?? '') || /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)/i.test(error))
-  );
+/**
+ * Whether a refusal at `RCPT TO` is about svc. Servers judge the client, its greeting and the sender there too: Postfix by
+ * default (`smtpd_delay_reject`), Exim when it verifies the sender.
+ */
+function isOfTheSender({ stage, enhanced, error }: Extract<MailResult, { kind: 'refused' }>): boolean {
+  return stage === 'recipient' && (OF_THE_SENDER.test(enhanced ?? '') || SAYS_SENDER.test(error));
 }
+
+/** RFC 3463: the sender's address, the server as a whole but for its limit of size, the dialogue, the policy. */
+const OF_THE_SENDER = /^5\.(?:1\.[78]|3\.[^4]|5\.[1-4]|7\.\d+)/;
+const SAYS_SENDER =
+  /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)|\b(?:sender address|helo command|client host)\b.* rejected|\bsender verify failed/i;
 
 /**
  * RFC 3463: 5.1.x is about the address, 5.2.2 is a full mailbox, which somebody may empty. A recipient that is

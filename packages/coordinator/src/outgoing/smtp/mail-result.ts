@@ -100,11 +100,14 @@ function secretsOf(credentials: SmtpRelay['credentials']): string[] {
 }
 
 function unansweredBy(error: SmtpError): MailResult {
-  const { code = '', originalCode = code, command } = error;
+  const { code = '', originalCode = code, command, response } = error;
   if (command === 'STARTTLS' && code === 'ETLS' && originalCode === code)
     return unanswered('certificate', 'the relay did not begin TLS');
   if (code === 'ETIMEDOUT' && command !== undefined)
     return unanswered('timeout', 'the relay did not answer in time');
+  // An answer of another class than the step has says nothing about the mail.
+  if ((code === 'EMESSAGE' || code === 'EENVELOPE') && response !== undefined)
+    return unanswered('broken', 'the relay gave an answer that SMTP does not have at this step');
   if (code === 'EMESSAGE') return unanswered('too-large', 'the mail is larger than the relay takes');
   if (code === 'EENVELOPE')
     return unanswered('invalid-envelope', 'the relay takes no address with other than ASCII characters');
@@ -112,6 +115,8 @@ function unansweredBy(error: SmtpError): MailResult {
     return unanswered('unresolved', `cannot resolve the host name of the relay (${originalCode})`);
   if (CONNECTING.test(originalCode))
     return unanswered('unreachable', `cannot connect to the relay (${originalCode})`);
+  if (NOT_TLS.has(originalCode))
+    return unanswered('certificate', `the relay does not speak TLS at this port (${originalCode})`);
   if (/CERT|SIGNATURE|ISSUER|UNABLE_TO_|SSL|TLS/.test(originalCode))
     return unanswered('certificate', `the relay's TLS certificate is not trusted (${originalCode})`);
   return unanswered(
@@ -120,6 +125,11 @@ function unansweredBy(error: SmtpError): MailResult {
   );
 }
 
+/** OpenSSL's words for a greeting in clear text, and for an answer that is no record of TLS. */
+const NOT_TLS: ReadonlySet<string> = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+]);
 const RESOLVING = /^(?:ENOTFOUND|EAI_\w+|ESERVFAIL)$/;
 const CONNECTING = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|ETIMEDOUT)$/;
 

@@ -214,6 +214,38 @@ describe('no answer', () => {
     expect(await send(request(relayAt(port)))).toMatchObject({ kind: 'unanswered', failure: 'broken' });
   });
 
+  test.each([
+    ['the sender', '250 a', '000 b'],
+    ['the sender', '250 a', '399 b'],
+    ['the recipient', '250 a', '250 b', '150 c'],
+    ['the recipient', '250 a', '250 b', '354 c'],
+    ['the message', '250 a', '250 b', '250 c', '354 d', '354 e'],
+  ])(
+    'an answer to %s that SMTP does not have there says nothing about the mail: %s',
+    async (_, ...replies) => {
+      const { port, came } = await silent('220 hello\r\n');
+      void came.then((socket) => {
+        const next = () => socket.write(`${replies.shift() ?? '221 bye'}\r\n`);
+        socket.on('data', next);
+        next();
+      });
+      const { send } = sending();
+      expect(await send(request(relayAt(port)))).toMatchObject({
+        failure: 'broken',
+        error: 'the relay gave an answer that SMTP does not have at this step',
+      });
+    },
+  );
+
+  test('a relay that begins no TLS at its port is told', async () => {
+    const taking = await server({ startTls: true });
+    const { send } = sending();
+    expect(await send(request(relayAt(taking.port, { tls: 'implicit' })))).toMatchObject({
+      failure: 'certificate',
+      error: expect.stringContaining('does not speak TLS at this port'),
+    });
+  });
+
   test('a relay that is not there is told', async () => {
     const { port } = await silent();
     for (const close of closing.splice(0)) await close();

@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TEST_AUTHORITY, TRUSTED } from '../../../../test/support/tls/certificates.ts';
+import { systemClock } from '../clock.ts';
+import { readEnvironment } from '../settings.ts';
+import { OwnExport } from './own-export.ts';
+import { AGENT_OTLP_SETTINGS, ownExportOf } from './settings.ts';
+
+let folder: string;
+let files: Record<'authority' | 'certificate' | 'key', string>;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-own-export-'));
+  const written = (name: string, text: string) => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  files = {
+    authority: written('authority.pem', TEST_AUTHORITY),
+    certificate: written('certificate.pem', TRUSTED.cert),
+    key: written('key.pem', TRUSTED.key),
+  };
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('an endpoint of a private authority is trusted, and shown the certificate that it asks for', async () => {
+  const shown: (string | undefined)[] = [];
+  // The test's certificate is one of servers: it is looked at here, not judged by TLS.
+  const server = createServer(
+    { ...TRUSTED, requestCert: true, rejectUnauthorized: false },
+    (message, response) => {
+      shown.push((message.socket as TLSSocket).getPeerX509Certificate()?.toString());
+      message.resume().once('end', () => response.end());
+    },
+  ).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const logged: string[] = [];
+  const environment = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `https://localhost:${(server.address() as AddressInfo).port}`,
+    OTEL_EXPORTER_OTLP_CERTIFICATE: files.authority,
+    OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: files.certificate,
+    OTEL_EXPORTER_OTLP_CLIENT_KEY: files.key,
+  };
+  const ownExport = new OwnExport({
+    settings: ownExportOf(readEnvironment(AGENT_OTLP_SETTINGS, environment).values),
+    resource: {},
+    measurements: () => [],
+    ca: [],
+    proxyFor: undefined,
+    clock: systemClock,
+    log: pino({ level: 'warn' }, { write: (line: string) => logged.push(line) }),
+  });
+  ownExport.start();
+  await ownExport.stop(30_000);
+  expect(logged).toEqual([]);
+  expect(shown.map((text) => text?.trim())).toEqual([TRUSTED.cert.trim()]);
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
