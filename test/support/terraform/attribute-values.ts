@@ -89,6 +89,7 @@ export const SAMPLES: readonly Sample[] = [
         name: [`Channel ${channel}`, 'Kanal ü', ''],
         provider_type: [channel, channel],
         monitor_ids: [[monitor('http'), monitor('dns')], [monitor('tcp')], []],
+        group_alerts: [false, true],
         [channel]: channelValues(CHANNEL_SAMPLES[channel]) as unknown as [unknown, unknown],
       },
     }),

@@ -87,6 +87,7 @@ function channel(...monitorIds: number[]) {
     name: null,
     provider_type: 'webhook' as const,
     monitor_ids: monitorIds.map(String),
+    group_alerts: true,
     settings: { endpoint: 'https://example.com/hook', headers: [] },
   };
 }

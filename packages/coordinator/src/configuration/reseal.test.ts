@@ -102,6 +102,7 @@ test('addresses of alerts in the ledger are sealed, and sealed anew under anothe
         name: null,
         provider_type: 'webhook',
         monitor_ids: [],
+        group_alerts: true,
         settings: { endpoint: 'http://receiver.example/', headers: null },
       }),
   );

@@ -74,8 +74,11 @@ async function resealed<T extends ResourceTable>(
   const found = await storedIn({ source: store, secrets, shown: 'open' }, table, rows);
   return new Map(
     found.map(({ id, attributes }) => {
-      const made = new Map<string, SqlValue>(Object.entries(columns(secrets, attributes as AttributesIn<T>)));
-      return [id, sealed.map((column) => made.get(String(column)) ?? null)];
+      const made: { readonly [column: string]: SqlValue | undefined } = columns(
+        secrets,
+        attributes as AttributesIn<T>,
+      );
+      return [id, sealed.map((column) => made[String(column)] ?? null)];
     }),
   );
 }

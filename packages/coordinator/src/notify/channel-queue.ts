@@ -13,6 +13,8 @@ export type FoundChannel = {
   readonly kind: string;
   /** Why the channel is stopped; null: it is not. */
   readonly stoppedFor: string | null;
+  /** Whether alerts of many monitors that change together come as one message, where people read it. */
+  readonly groupsAlerts: boolean;
   /**
    * The channel with its settings in clear.
    *
@@ -44,6 +46,8 @@ export class ChannelQueue {
   /** Undefined: it is looked up before the next send; null: it is gone. */
   found: FoundChannel | null | undefined = undefined;
   sending = 0;
+  /** Whether one message for many lanes is made or sent: there is one at a time. */
+  isGrouping = false;
   /** Whether the last attempt was a success. */
   isProven = false;
   /** How often the channel was changed or taken up: an answer to an earlier send says nothing of it as it is. */
@@ -58,6 +62,7 @@ export class ChannelQueue {
   opening: symbol | null = null;
   /** Cancels the timer of its next turn. */
   cancelTurn: () => void = () => {};
+  readonly #undecided = new Set<Promise<void>>();
   #bucket: { readonly kind: string; readonly tokens: TokenBucket | null } | null = null;
 
   constructor(notificationId: number) {
@@ -81,6 +86,21 @@ export class ChannelQueue {
   reopen(): void {
     this.found = undefined;
     this.opening = null;
+  }
+
+  /** A lane's turn came, and its head is read. Returns a function that says that this is over. */
+  deciding(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#undecided.add(promise);
+    return () => {
+      this.#undecided.delete(promise);
+      resolve();
+    };
+  }
+
+  /** Resolves when it is decided of all lanes whose turn came so far how they are sent. */
+  async allDecided(): Promise<void> {
+    await Promise.all(this.#undecided);
   }
 
   /** Its address is dead: nothing more is sent to it until it is looked up again. */

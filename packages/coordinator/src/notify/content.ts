@@ -63,7 +63,10 @@ export function contentOf(alert: Alert, publicUrl: string): Content {
   const base = new URL(publicUrl.replace(/\/*$/, '/')).href;
   const { status, monitor } = alert;
   if (alert.notice !== undefined) return { status, ...noticeContent(alert.notice), link: base };
-  if (alert.group !== undefined) return { status, ...groupContent(alert.group), link: base };
+  if (alert.group !== undefined) {
+    const { title, facts } = groupContent(alert.group);
+    return { status, title, facts: [...facts, ...delayFacts(alert)], link: base };
+  }
   if (alert.test === true) return { status, ...testContent(alert), link: base };
   const name = onOneLine(monitor.name) || `monitor ${monitor.id}`;
   const word = alert.closure === undefined ? STATUS_WORDS[status] : 'Closed';

@@ -93,6 +93,7 @@ async function deliverAll(
           name,
           provider_type: 'webhook',
           monitor_ids: [],
+          group_alerts: true,
           settings,
         }),
       );

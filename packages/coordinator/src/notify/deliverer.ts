@@ -15,6 +15,7 @@ import type { Store } from '../store/store.ts';
 import { attemptStep, type FinishedAttempt, leftOut, reasonOf } from './attempts.ts';
 import type { SendContext, SendResult } from './channel.ts';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
+import { alertFor, GROUP_MEMBERS, Groups, isGroupable, type Member, mayJoin, threadOf } from './groups.ts';
 import { type Lane, type NewlyQueued, openingDelivery } from './lane.ts';
 import { Ledger } from './ledger.ts';
 import { NO_MONITOR } from './notices.ts';
@@ -100,6 +101,7 @@ export class Deliverer {
   readonly #random: () => number;
   readonly #ledger: Ledger;
   readonly #turns: Turns;
+  readonly #groups = new Groups();
   readonly #abort = new AbortController();
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
   /** Deliveries up to this id are from before the start: an unrecorded attempt may have been made. */
@@ -280,50 +282,126 @@ export class Deliverer {
 
   /** Makes one attempt for the lane's head, or leaves it out, and records it. All errors end here. */
   async #send(queue: ChannelQueue, found: FoundChannel, lane: Lane): Promise<void> {
+    const decided = queue.deciding();
     try {
       const delivery = lane.loaded ?? (await this.#head(queue, lane));
       lane.loaded = null;
+      decided();
       const step = delivery === null ? null : this.#leftOut(queue, found, delivery);
       if (delivery === null || step !== null) this.#turns.giveBack(queue);
       if (delivery === null) return;
       if (step !== null) return await this.#record(step, (next) => this.#settle(queue, lane, next));
-      await this.#try(queue, found, lane, delivery);
+      await this.#sendAs(queue, found, { lane, delivery });
     } catch (error) {
+      decided();
       this.#ownFailure(error, laneOf(lane));
       this.counters.failures.own += 1;
       if (this.#state === 'running' && !queue.isRemoved) this.#turns.wait(queue, lane, ownWait(lane));
     }
   }
 
-  async #try(queue: ChannelQueue, found: FoundChannel, lane: Lane, delivery: QueuedDelivery): Promise<void> {
+  /** Sends the lane's head alone or with its group, or lets it wait for that. */
+  async #sendAs(queue: ChannelQueue, found: FoundChannel, member: Member): Promise<void> {
+    const turn = this.#groups.turnOf(queue, found, member, this.#parts.clock.wall());
+    if (turn.as === 'alone') return this.#try(queue, found, [member]);
+    if (turn.as === 'collected') {
+      this.#turns.giveBack(queue);
+      member.lane.collectedId = member.delivery.id;
+      if (this.#state === 'running' && !queue.isRemoved) this.#turns.wait(queue, member.lane, turn.waitMs);
+      return;
+    }
+    queue.isGrouping = true;
+    try {
+      await this.#try(queue, found, await this.#gathered(queue, found, member));
+    } finally {
+      queue.isGrouping = false;
+    }
+  }
+
+  /** The member with all others of its group that are not being sent, in the order of their alerts. */
+  async #gathered(queue: ChannelQueue, found: FoundChannel, first: Member): Promise<Member[]> {
+    const members = [first];
+    const isJoining = (lane: Lane) => mayJoin(lane, first.delivery.createdAt);
+    const join = async () => {
+      const lanes = this.#turns.takeAlong(queue, isJoining, GROUP_MEMBERS - members.length);
+      members.push(...(await this.#headsOf(queue, found, lanes)));
+    };
+    try {
+      await join();
+      // Lanes whose turn came together with this one were being sent until their heads were read.
+      await queue.allDecided();
+      await join();
+    } catch (error) {
+      for (const { lane } of members.slice(1)) this.#goOn(queue, lane);
+      throw error;
+    }
+    return members.sort((one, other) => one.delivery.id - other.delivery.id);
+  }
+
+  /** The lane's turn comes again. */
+  #goOn(queue: ChannelQueue, lane: Lane): void {
+    if (this.#state === 'running' && !queue.isRemoved) this.#turns.makeReady(queue, lane, null);
+  }
+
+  /** The heads of lanes that were taken along. Those that are not of a group go on by themselves. */
+  async #headsOf(queue: ChannelQueue, found: FoundChannel, lanes: readonly Lane[]): Promise<Member[]> {
+    for (const lane of lanes) lane.isWoken = false;
+    const heads = await this.#ledger.heads(lanes).catch((error: unknown) => {
+      for (const lane of lanes) this.#goOn(queue, lane);
+      throw error;
+    });
+    return lanes.flatMap((lane, index) => {
+      const delivery = heads[index] ?? null;
+      if (delivery !== null) takeHead(lane, delivery);
+      const isOfGroup = delivery !== null && isGroupable(queue, found, lane, delivery);
+      if (isOfGroup && this.#leftOut(queue, found, delivery) === null) return [{ lane, delivery }];
+      this.#goOn(queue, lane);
+      return [];
+    });
+  }
+
+  /** Makes one attempt for these heads, in one message, and records it for each. */
+  async #try(queue: ChannelQueue, found: FoundChannel, members: readonly Member[]): Promise<void> {
     const { clock } = this.#parts;
     const at = clock.wall();
     const startedAt = clock.monotonic();
     const { signal } = this.#abort;
     const { takenUp } = queue;
-    lane.triedAt = startedAt;
-    const sent = await this.#attempt(found, withDelay(delivery, at), {
-      deliveryId: delivery.uid,
+    for (const { lane } of members) lane.triedAt = startedAt;
+    const sent = await this.#attempt(found, withDelay(members, at), {
+      deliveryId: members[0]?.delivery.uid ?? '',
       attemptAt: at,
       signal,
-      thread: delivery.thread,
+      thread: threadOf(members),
     });
     // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
     if (signal.aborted && sent.outcome !== 'delivered') return;
-    const result = this.#learn(queue, takenUp === queue.takenUp ? sent : ofFormer(sent), startedAt);
+    const learned = this.#learn(queue, takenUp === queue.takenUp ? sent : ofFormer(sent), startedAt);
+    const result = ofEach(members, learned);
     // A receiver that has just proved to work takes more at once, also while the record is written.
     this.#turns.resume(queue);
-    const next = this.#nextAttempt(queue, lane, delivery, result);
     const durationMs = clock.monotonic() - startedAt;
-    const finished = { delivery, at, durationMs, result, nextAttemptAt: next };
-    await this.#record(attemptStep(finished), (following) => {
+    await Promise.all(
+      members.map((member) => this.#recordAttempt(queue, member, { at, durationMs, result })),
+    );
+    if (result.outcome !== 'delivered') return;
+    if (found.stoppedFor !== null) this.#takeUp(queue);
+    else this.#turns.wakeLanes(queue, (each) => isFailedBefore(each, startedAt));
+  }
+
+  #recordAttempt(
+    queue: ChannelQueue,
+    { lane, delivery }: Member,
+    attempt: Pick<FinishedAttempt, 'at' | 'durationMs' | 'result'>,
+  ): Promise<void> {
+    const { result } = attempt;
+    const next = this.#nextAttempt(queue, lane, delivery, result);
+    const finished = { delivery, ...attempt, nextAttemptAt: next };
+    return this.#record(attemptStep(finished), (following) => {
       if (next === null) this.#settle(queue, lane, following);
       else this.#again(queue, lane, next, result);
       for (const listener of this.#listeners) listener(finished);
     });
-    if (result.outcome !== 'delivered') return;
-    if (found.stoppedFor !== null) this.#takeUp(queue);
-    else this.#turns.wakeLanes(queue, (each) => isFailedBefore(each, startedAt));
   }
 
   async #attempt(found: FoundChannel, alert: Alert | null, context: SendContext): Promise<SendResult> {
@@ -529,10 +607,21 @@ function takeHead(lane: Lane, { id, createdAt, replayedAt }: QueuedDelivery): vo
   lane.queuedAt = replayedAt ?? createdAt;
 }
 
-/** The alert, with how late it is when that matters to people. */
-function withDelay({ alert, createdAt }: QueuedDelivery, now: number): Alert | null {
-  const delayedMs = now - createdAt;
+/** The message, with how late the oldest of its alerts is when that matters to people. */
+function withDelay(members: readonly Member[], now: number): Alert | null {
+  const alert = alertFor(members);
+  const delayedMs = now - Math.min(...members.map(({ delivery }) => delivery.createdAt));
   return alert === null || delayedMs < LATE_MS ? alert : { ...alert, delayedMs };
+}
+
+/**
+ * What the attempt means for each of its deliveries. One of many that is refused for its content may be to blame
+ * for all, so each is sent alone then.
+ */
+function ofEach(members: readonly Member[], result: SendResult): SendResult {
+  if (members.length === 1 || result.outcome !== 'permanent-message') return result;
+  for (const { lane, delivery } of members) lane.aloneId = delivery.id;
+  return { ...result, outcome: 'retry', reason: reasonOf(result) ?? 'refused' };
 }
 
 /** An answer to settings that were changed meanwhile: it does not say that the address of now is dead. */
@@ -542,7 +631,8 @@ function ofFormer(result: SendResult): SendResult {
 }
 
 /** Whether the lane's failure says nothing about the channel as it is now. */
-function isFailedBefore({ triedAt, isEarly }: Lane, startedAt: number): boolean {
+function isFailedBefore({ triedAt, isEarly, collectedId, headId }: Lane, startedAt: number): boolean {
+  if (triedAt === null && collectedId === headId) return false;
   return !isEarly && (triedAt ?? Number.NEGATIVE_INFINITY) < startedAt;
 }
 

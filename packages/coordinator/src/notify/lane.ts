@@ -29,6 +29,10 @@ export type Lane = LaneId & {
   isEarly: boolean;
   /** Failures of our own in a row. */
   ownFailures: number;
+  /** The head that waited, or waits, for others of its group; 0: none. */
+  collectedId: number;
+  /** The head that is sent alone, because its group was refused for its content; 0: none. */
+  aloneId: number;
 };
 
 export function newLane(notificationId: number, monitorId: number): Lane {
@@ -45,6 +49,8 @@ export function newLane(notificationId: number, monitorId: number): Lane {
     triedAt: null,
     isEarly: false,
     ownFailures: 0,
+    collectedId: 0,
+    aloneId: 0,
   };
 }
 

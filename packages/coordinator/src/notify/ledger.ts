@@ -23,6 +23,7 @@ import { queueNotice } from './notices.ts';
 export type Settled = (following: QueuedDelivery | null) => void;
 
 const LANES_PER_PAGE = 1_000;
+const HEADS_PER_READ = 100;
 /** Most steps in one transaction. The recording of results waits for it: some 5 ms. */
 const STEPS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
@@ -82,8 +83,18 @@ export class Ledger {
 
   /** The lane's oldest pending delivery; null: there is none. */
   async head(lane: LaneId): Promise<QueuedDelivery | null> {
+    return (await this.heads([lane]))[0] ?? null;
+  }
+
+  /** The oldest pending deliveries of lanes of one channel, in their order; null: there is none. */
+  async heads(lanes: readonly LaneId[]): Promise<(QueuedDelivery | null)[]> {
     const { store, secrets } = this.#parts;
-    return (await headsOf({ read: store.work }, secrets, [lane]))[0] ?? null;
+    const heads = new Map<number, QueuedDelivery>();
+    for (let start = 0; start < lanes.length; start += HEADS_PER_READ) {
+      const some = lanes.slice(start, start + HEADS_PER_READ);
+      for (const head of await headsOf({ read: store.work }, secrets, some)) heads.set(head.monitorId, head);
+    }
+    return lanes.map(({ monitorId }) => heads.get(monitorId) ?? null);
   }
 
   /**

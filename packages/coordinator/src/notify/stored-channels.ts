@@ -11,11 +11,12 @@ export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
     async find(notificationId) {
       const channel = await findChannel(store, notificationId);
       if (channel === null) return null;
-      const { workspaceId, kind, stoppedFor, settingsSealed } = channel;
+      const { workspaceId, kind, stoppedFor, groupsAlerts, settingsSealed } = channel;
       return {
         workspaceId,
         kind,
         stoppedFor,
+        groupsAlerts,
         open() {
           const settings = openSettings(secrets, settingsSealed).reveal();
           const stored = storedChannel.safeParse({ kind, settings });

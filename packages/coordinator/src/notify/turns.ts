@@ -142,6 +142,18 @@ export class Turns {
     this.#pump(queue);
   }
 
+  /** Takes lanes that are not being sent out of their places, in the order of their alerts: they are being sent. */
+  takeAlong(queue: ChannelQueue, isTaken: (lane: Lane) => boolean, most: number): Lane[] {
+    const along = [...queue.lanes.values()].filter((lane) => lane.place !== 'sending' && isTaken(lane));
+    const taken = new Set(along.sort((one, other) => one.headId - other.headId).slice(0, most));
+    queue.ready.takeWhere((lane) => taken.has(lane));
+    for (const lane of taken) {
+      if (lane.place === 'waiting') lane.cancelTimer();
+      lane.place = 'sending';
+    }
+    return [...taken];
+  }
+
   /** The channel may take more than before. */
   resume(queue: ChannelQueue): void {
     this.#pump(queue);

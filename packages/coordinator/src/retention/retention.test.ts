@@ -159,6 +159,7 @@ test('finished deliveries go by their end, pending ones never', async () => {
       name: null,
       provider_type: 'email',
       monitor_ids: [],
+      group_alerts: true,
       settings: { email: 'a@example.com' },
     });
     const finishedAt = { old: now - 15 * DAY, young: now - 13 * DAY, pending: null };

@@ -9,6 +9,8 @@ export type SealedChannel = {
   readonly workspaceId: number;
   readonly kind: string;
   readonly settingsSealed: Uint8Array;
+  /** Whether alerts of many monitors that change together come as one message. */
+  readonly groupsAlerts: boolean;
   /** Why the channel is stopped; null: it is not. */
   readonly stoppedFor: string | null;
 };
@@ -17,7 +19,14 @@ export type SealedChannel = {
 export async function findChannel(store: Store, notificationId: number): Promise<SealedChannel | null> {
   const row = await store.work
     .selectFrom('notifications')
-    .select(['workspace_id', 'provider_type', 'settings_sealed', 'stopped_at', 'state_reason'])
+    .select([
+      'workspace_id',
+      'provider_type',
+      'settings_sealed',
+      'group_alerts',
+      'stopped_at',
+      'state_reason',
+    ])
     .where('id', '=', notificationId)
     .executeTakeFirst();
   if (row === undefined) return null;
@@ -26,6 +35,7 @@ export async function findChannel(store: Store, notificationId: number): Promise
     workspaceId: row.workspace_id,
     kind: row.provider_type,
     settingsSealed: row.settings_sealed,
+    groupsAlerts: row.group_alerts === 1,
     stoppedFor,
   };
 }

@@ -20,6 +20,7 @@ beforeEach(async () => {
       name: null,
       provider_type: 'webhook',
       monitor_ids: [],
+      group_alerts: true,
       settings: { endpoint: 'http://receiver.example/', headers: null },
     }),
   );

@@ -57,6 +57,7 @@ export interface Database {
     name: string | null;
     provider_type: string;
     settings_sealed: Uint8Array;
+    group_alerts: Generated<number>;
     state: Generated<'ok' | 'failing'>;
     state_reason: string | null;
     stopped_at: Generated<number | null>;

@@ -13,7 +13,7 @@ export type Closure = (typeof CLOSURES)[number];
 
 /**
  * Set in the one message to people that stands for the alerts of many monitors. The other members are those of
- * the newest of these alerts.
+ * the newest alert of the worst status.
  */
 const group = z.object({
   /** Numbers of monitors by their newest status. */

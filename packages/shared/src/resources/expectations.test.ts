@@ -45,6 +45,8 @@ const ATTRIBUTES: Record<ResourceKind, Row[]> = {
     ['name', 'string', 'optional'],
     ['provider_type', 'string', 'required'],
     ['monitor_ids', 'set', 'default', []],
+    // Not of the specification: an addition.
+    ['group_alerts', 'bool', 'default', true],
   ],
   svc_status_page: [
     ...STAMPS,

@@ -15,7 +15,7 @@ import {
 } from './definition.ts';
 import { MONITOR_KINDS } from './monitors.ts';
 import { oneLine } from './texts.ts';
-import { choice, referenceSet, text } from './values.ts';
+import { bool, choice, referenceSet, text } from './values.ts';
 
 const oneMatchingBlock: Rule = {
   description: 'Exactly one of the provider blocks is given: the one named like `provider_type`.',
@@ -58,6 +58,11 @@ export const notification = {
       [],
       'Monitors whose alerts the channel receives.',
     ),
+    group_alerts: withDefault(
+      bool,
+      true,
+      'Whether alerts of many monitors that change together come as one message. Kinds that keep incidents, and `webhook`, get each alert in any case.',
+    ),
     id: computed(text(), 'Id: a decimal number as a string.'),
     created_at: computed(text(), 'When the channel was created (RFC 3339).'),
     updated_at: computed(text(), 'When the channel was last changed (RFC 3339).'),
@@ -65,10 +70,11 @@ export const notification = {
   blocks: CHANNEL_BLOCKS,
   rules: [oneMatchingBlock],
   apiMembers: ['state', 'state_reason', 'stopped_at'],
-  arrange: ({ name, provider_type, monitor_ids, ...blocks }) => ({
+  arrange: ({ name, provider_type, monitor_ids, group_alerts, ...blocks }) => ({
     name,
     provider_type,
     monitor_ids,
+    group_alerts,
     settings: blocks[provider_type as ChannelKind],
   }),
   present: ({ settings, ...rest }) => ({ ...rest, [String(rest.provider_type)]: settings }),
@@ -79,6 +85,7 @@ export type NotificationOf<K extends ChannelKind> = {
   name: string | null;
   provider_type: K;
   monitor_ids: string[];
+  group_alerts: boolean;
   settings: ChannelSettings[K];
 };
 export type Notification = { [K in ChannelKind]: NotificationOf<K> }[ChannelKind];

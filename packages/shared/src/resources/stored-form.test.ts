@@ -55,6 +55,7 @@ test.each(CHANNEL_KINDS)('the settings of a stored %s are read as they were writ
     name: null,
     provider_type: kind,
     monitor_ids: ['1'],
+    group_alerts: true,
     settings: channelSettings(kind, 0),
   };
   expect(parseStored('svc_notification', notification).data).toEqual(notification);

@@ -41,7 +41,8 @@ const ATTRIBUTES: Record<ResourceKind, string> = {
   svc_notification: `${STAMPS}
     name: string optional
     provider_type: string required
-    monitor_ids: set(string) optional+computed`,
+    monitor_ids: set(string) optional+computed
+    group_alerts: bool optional+computed`,
   svc_status_page: `${STAMPS}
     title: string required
     slug: string required

@@ -147,12 +147,11 @@ test('the body of a monitor has all that can be set, and its type', () => {
 });
 
 test('the body of a channel has its settings under the name of its kind', () => {
-  const planned = { name: null, provider_type: 'push_a', monitor_ids: ['3'], email: [] };
+  const channel = { name: null, provider_type: 'push_a', monitor_ids: ['3'], group_alerts: false };
+  const planned = { ...channel, email: [] };
   const settings = { topic: 'a', server_url: null, token: null };
   expect(requestBody(DEFINITIONS.svc_notification, { ...planned, push_a: [settings] })).toEqual({
-    name: null,
-    provider_type: 'push_a',
-    monitor_ids: ['3'],
+    ...channel,
     push_a: settings,
   });
 });

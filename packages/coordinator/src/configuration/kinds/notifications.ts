@@ -13,8 +13,9 @@ const KIND = 'svc_notification';
 /** Channels. Their settings are sealed as a whole: addresses of most channels are secrets themselves. */
 export const notifications: Kind<'notifications'> = {
   kindOf: () => KIND,
-  columns(secrets, { name, provider_type, settings }) {
-    return { name, provider_type, settings_sealed: sealSettings(secrets, settings) };
+  columns(secrets, { name, provider_type, group_alerts, settings }) {
+    const sealed = sealSettings(secrets, settings);
+    return { name, provider_type, group_alerts: group_alerts ? 1 : 0, settings_sealed: sealed };
   },
   sealed: ['settings_sealed'],
   linked: linkedMonitors,
@@ -22,7 +23,8 @@ export const notifications: Kind<'notifications'> = {
     const { name, provider_type: type, state, state_reason: stateReason, stopped_at: stoppedAt } = row;
     const block = { [type]: openSettings(secrets, row.settings_sealed).reveal() };
     const { [type]: settings } = shown === 'open' ? block : masked(KIND, block);
-    const columns = { name, provider_type: type, monitor_ids: linked.map(String) };
+    const group_alerts = row.group_alerts === 1;
+    const columns = { name, provider_type: type, monitor_ids: linked.map(String), group_alerts };
     const attributes = formed(KIND, row.id, { settings }, columns);
     return { kind: KIND, ...metadataOf(row), attributes, state, stateReason, stoppedAt };
   },
@@ -34,7 +36,7 @@ export const notifications: Kind<'notifications'> = {
     const isLinked = new Set(monitor_ids);
     const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
-    if (before !== null && isSentOtherwise(before.attributes, after)) {
+    if (before !== null && isFoundOtherwise(before.attributes, after)) {
       scope.changed({ kind: 'channel', notificationId: id });
     }
     await link(scope, id, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
@@ -48,6 +50,11 @@ export const notifications: Kind<'notifications'> = {
 /** Whether a change of the attributes is one of how alerts are sent, and not only of which. */
 function isSentOtherwise(before: Notification, after: Notification): boolean {
   return before.provider_type !== after.provider_type || !sameAttributes(before.settings, after.settings);
+}
+
+/** Whether those who send have to look the channel up again. */
+function isFoundOtherwise(before: Notification, after: Notification): boolean {
+  return isSentOtherwise(before, after) || before.group_alerts !== after.group_alerts;
 }
 
 async function link(scope: ChangeScope, notificationId: number, monitorIds: readonly number[]) {

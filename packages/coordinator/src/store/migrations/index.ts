@@ -13,6 +13,7 @@ import * as streamPositions from './0011-stream-positions.ts';
 import * as monitorTypes from './0012-monitor-types.ts';
 import * as exportTotals from './0013-export-totals.ts';
 import * as deliveryLedger from './0014-delivery-ledger.ts';
+import * as groupAlerts from './0015-group-alerts.ts';
 
 /**
  * All migrations by name, in the order of their names. They are a list and not a folder, so that bundling
@@ -33,4 +34,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0012-monitor-types': monitorTypes,
   '0013-export-totals': exportTotals,
   '0014-delivery-ledger': deliveryLedger,
+  '0015-group-alerts': groupAlerts,
 };

@@ -1,0 +1,106 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
+
+/*
+ * When alerts of many monitors come as one message, and what that message says.
+ */
+
+/** Changes of different monitors of a workspace that are told one by one within {@link GROUP_WINDOW_MS}. */
+export const TOLD_ALONE = 20;
+/** Changes count together when they are not further apart, ms. */
+export const GROUP_WINDOW_MS = 30_000;
+/** Time after its change for which an alert waits for others of its group, ms. */
+export const COLLECT_MS = 3_000;
+/** Most monitors that a group lists; the others are counted. */
+const MOST_LISTED = 100;
+
+/** Whether two changes count together. Instants are epoch ms. */
+export function isTogether(one: number, other: number): boolean {
+  return Math.abs(one - other) < GROUP_WINDOW_MS;
+}
+
+type Change = { readonly at: number; readonly rank: number };
+
+/** The monitors of one workspace that changed of late. */
+export class RecentChanges {
+  /** By monitor, the latest noted last. */
+  readonly #changes = new Map<number, Change>();
+
+  /**
+   * Notes a change. The same change may be noted again, because each channel of the monitor does.
+   *
+   * @param at when it was queued, epoch ms
+   * @returns which of the monitors that changed together this one is, from 1 on
+   */
+  note(monitorId: number, at: number): number {
+    const known = this.#changes.get(monitorId);
+    if (known?.at === at) return known.rank;
+    this.#changes.delete(monitorId);
+    for (const [id, change] of this.#changes) {
+      if (isTogether(change.at, at)) break;
+      this.#changes.delete(id);
+    }
+    const rank = this.#changes.size + 1;
+    this.#changes.set(monitorId, { at, rank });
+    return rank;
+  }
+
+  /** The monitors that changed together with a change at this instant. */
+  together(at: number): Set<number> {
+    const ids = new Set<number>();
+    for (const [id, change] of this.#changes) if (isTogether(change.at, at)) ids.add(id);
+    return ids;
+  }
+
+  /** Whether no change is left that counts at this instant. */
+  isOver(at: number): boolean {
+    return this.together(at).size === 0;
+  }
+}
+
+/**
+ * The one alert that stands for those of many monitors: the newest of the worst status, with the group.
+ *
+ * @param alerts at least one, of different monitors, in the order of their changes
+ */
+export function groupAlert(alerts: readonly Alert[]): Alert {
+  const counts = { error: 0, degraded: 0, recovered: 0 };
+  for (const { status } of alerts) counts[status] += 1;
+  const worst = counts.error > 0 ? 'error' : counts.degraded > 0 ? 'degraded' : 'recovered';
+  const shown = alerts.findLast(({ status }) => status === worst);
+  if (shown === undefined) throw new TypeError('a group of no alert');
+  const monitors = alerts.slice(0, MOST_LISTED).map(({ monitor: { id, name }, status, errorMessage }) => ({
+    id,
+    name,
+    status,
+    ...(errorMessage === undefined ? {} : { errorMessage }),
+  }));
+  return { ...shown, group: { counts, monitors, shared: sharedFacts(alerts) } };
+}
+
+type Shared = NonNullable<Alert['group']>['shared'];
+
+/** What all alerts have in common. The same address implies the same host, which is left out then. */
+export function sharedFacts(alerts: readonly Alert[]): Shared {
+  const address = same(alerts, ({ monitor }) => urlSecrets.replaced(monitor.url, '…'));
+  const host = address === undefined ? same(alerts, ({ monitor }) => hostOf(monitor.url)) : undefined;
+  const errorMessage = same(alerts, (alert) => alert.errorMessage);
+  return {
+    ...(host === undefined ? {} : { host }),
+    ...(address === undefined ? {} : { address }),
+    ...(errorMessage === undefined ? {} : { errorMessage }),
+  };
+}
+
+/** The text that all alerts give; undefined: there is none. */
+function same(alerts: readonly Alert[], textOf: (alert: Alert) => string | undefined): string | undefined {
+  const [first] = alerts;
+  const text = first === undefined ? undefined : textOf(first);
+  if (text === undefined || text === '') return undefined;
+  return alerts.every((alert) => textOf(alert) === text) ? text : undefined;
+}
+
+/** Targets are URLs, or `host:port`, or names. */
+function hostOf(target: string): string | undefined {
+  return URL.parse(target)?.hostname || URL.parse(`tcp://${target}`)?.hostname;
+}

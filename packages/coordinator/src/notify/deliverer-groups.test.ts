@@ -1,0 +1,256 @@
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  type ConfiguredStore,
+  configuredStore,
+  silentLog,
+} from '../../../../test/support/configured-store.ts';
+import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
+import { COLLECT_MS, TOLD_ALONE } from '../domain/grouping.ts';
+import type { SendResult } from './channel.ts';
+import { Deliverer } from './deliverer.ts';
+import { storedChannels } from './stored-channels.ts';
+
+/* Many monitors that change together, on a clock that stands still until told, with receivers as scripted. */
+
+const OK: SendResult = { outcome: 'delivered', statusCode: 200, thread: 'thread' };
+const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
+
+const SETTINGS = {
+  webhook: { endpoint: 'http://receiver.example/', headers: null },
+  email: { email: 'ops@example.com' },
+  incident_a: { integration_key: 'k'.repeat(32) },
+} as const;
+type Kind = keyof typeof SETTINGS;
+
+let parts: ConfiguredStore;
+let deliverer: Deliverer;
+let sent: { kind: string; alert: Alert }[];
+let answer: (alert: Alert) => SendResult | Promise<SendResult>;
+
+beforeEach(async () => {
+  parts = await configuredStore();
+  sent = [];
+  answer = () => OK;
+  deliverer = begin();
+  await deliverer.start();
+});
+
+afterEach(async () => {
+  await deliverer.stop();
+  await parts.dispose();
+});
+
+function begin(): Deliverer {
+  const { store, secrets, clock } = parts;
+  return new Deliverer({
+    store,
+    secrets,
+    clock,
+    log: silentLog,
+    send: async ({ kind }, alert) => {
+      sent.push({ kind, alert });
+      return answer(alert);
+    },
+    source: storedChannels(store, secrets),
+    publicUrl: 'http://svc.example',
+    random: () => 0,
+  });
+}
+
+function channel(kind: Kind, group_alerts = true): Promise<number> {
+  const { configuration, workspaceId } = parts;
+  const settings = SETTINGS[kind];
+  const attributes = { name: kind, provider_type: kind, monitor_ids: [], group_alerts, settings };
+  return configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
+    change.create('svc_notification', attributes as never),
+  );
+}
+
+const ids = (count: number, from = 1) => Array.from({ length: count }, (_, index) => from + index);
+
+function queue(notificationId: number, monitorIds: readonly number[], status: AlertStatus): Promise<void> {
+  const alerts = monitorIds.map((id) => ({
+    notificationId,
+    monitorId: id,
+    opens: status === 'error',
+    alert: {
+      monitor: { id, name: `Shop ${id}`, url: `http://shop.example/${id}`, type: 'http' as const },
+      status,
+      cronTimestamp: 1,
+      at: 1,
+      reason: 'test',
+      incident: `incident of ${id}`,
+      regions: [],
+      ...(status === 'error' ? { errorMessage: 'refused' } : {}),
+    },
+  }));
+  return queueAlerts(parts.store, parts.clock, deliverer, alerts);
+}
+
+const groups = () => sent.flatMap(({ alert }) => (alert.group === undefined ? [] : [alert.group]));
+const alone = () => sent.flatMap(({ alert }) => (alert.group === undefined ? [alert.monitor.id] : []));
+/** Ids of deliveries by their states. */
+const countOf = async (state: 'pending' | 'delivered' | 'dead' | 'superseded') =>
+  (await parts.store.read.selectFrom('deliveries').select('id').where('state', '=', state).execute()).length;
+const delivered = (count: number) => expect.poll(() => countOf('delivered')).toBe(count);
+const settled = () => expect.poll(() => deliverer.gauges.sending).toBe(0);
+
+test('the first go out at once, the others come as one message that names what they share', async () => {
+  const id = await channel('email');
+  await queue(id, ids(100), 'error');
+  await delivered(TOLD_ALONE);
+  await settled();
+  expect(alone()).toEqual(ids(20));
+  expect(groups()).toEqual([]);
+  parts.clock.advance(COLLECT_MS);
+  await delivered(100);
+  expect(sent).toHaveLength(21);
+  expect(groups()).toMatchObject([
+    {
+      counts: { error: 80, degraded: 0, recovered: 0 },
+      shared: { host: 'shop.example', errorMessage: 'refused' },
+    },
+  ]);
+  expect(groups()[0]?.monitors.map((monitor) => monitor.id)).toEqual(ids(80, 21));
+  expect(deliverer.gauges.lanes).toBe(0);
+});
+
+test('each delivery of a group has its attempt, and its recovery is sent, in a group too', async () => {
+  const id = await channel('email');
+  await queue(id, ids(60), 'error');
+  await delivered(TOLD_ALONE);
+  parts.clock.advance(COLLECT_MS);
+  await delivered(60);
+  const { length } = await parts.store.read.selectFrom('delivery_attempts').select('delivery_id').execute();
+  expect(length).toBe(60);
+  parts.clock.advance(120_000);
+  sent = [];
+  await queue(id, ids(60), 'recovered');
+  await delivered(60 + TOLD_ALONE);
+  parts.clock.advance(COLLECT_MS);
+  await delivered(120);
+  expect(alone()).toEqual(ids(20));
+  expect(groups()).toMatchObject([{ counts: { error: 0, degraded: 0, recovered: 40 } }]);
+  expect(await countOf('superseded')).toBe(0);
+});
+
+test.each<[Kind, boolean]>([
+  ['webhook', true],
+  ['incident_a', true],
+  ['email', false],
+])('%s with group_alerts %s gets each alert at once', async (kind, isGrouping) => {
+  const id = await channel(kind, isGrouping);
+  // As many as the rate of each of the kinds takes at once.
+  await queue(id, ids(50), 'error');
+  await delivered(50);
+  expect(sent).toHaveLength(50);
+  expect(groups()).toEqual([]);
+});
+
+test('the channels of a workspace count together, and each change once', async () => {
+  const [one, other] = [await channel('email'), await channel('email')];
+  await queue(one, ids(20), 'error');
+  await queue(other, ids(20), 'error');
+  await delivered(40);
+  await queue(other, ids(2, 21), 'error');
+  await settled();
+  expect(sent).toHaveLength(40);
+  parts.clock.advance(COLLECT_MS);
+  await delivered(42);
+  expect(groups()).toMatchObject([{ counts: { error: 2 } }]);
+});
+
+test('a single alert after the first ones is sent as itself, after the time to collect', async () => {
+  const id = await channel('email');
+  await queue(id, ids(21), 'error');
+  await delivered(TOLD_ALONE);
+  await settled();
+  parts.clock.advance(COLLECT_MS);
+  await delivered(21);
+  expect(alone()).toEqual(ids(21));
+  parts.clock.advance(40_000);
+  await queue(id, [22], 'error');
+  await delivered(22);
+});
+
+test('while a receiver is down and when it works again, what waits comes as one message', async () => {
+  const id = await channel('email');
+  answer = () => DOWN;
+  await queue(id, ids(50), 'error');
+  await settled();
+  const before = sent.length;
+  parts.clock.advance(COLLECT_MS);
+  await expect.poll(() => sent.length).toBeGreaterThan(before);
+  await settled();
+  answer = () => OK;
+  for (let left = 60; left > 0 && (await countOf('delivered')) < 50; left -= 1) {
+    await parts.clock.advanceSettling(1_000);
+  }
+  await delivered(50);
+  const messages = sent.length;
+  // At most the first ones alone, with their first attempts, and few groups.
+  expect(messages).toBeLessThanOrEqual(TOLD_ALONE + 10);
+  expect(
+    new Set([...alone(), ...groups().flatMap(({ monitors }) => monitors.map((each) => each.id))]),
+  ).toEqual(new Set(ids(50)));
+});
+
+test('a group that is refused for its content is sent one by one', async () => {
+  const id = await channel('email');
+  answer = (alert) =>
+    alert.group !== undefined || alert.monitor.id === 25
+      ? { outcome: 'permanent-message', error: 'too strange', statusCode: 400 }
+      : OK;
+  await queue(id, ids(30), 'error');
+  await delivered(TOLD_ALONE);
+  await settled();
+  parts.clock.advance(COLLECT_MS);
+  await expect.poll(() => groups().length).toBe(1);
+  for (let left = 30; left > 0 && (await countOf('pending')) > 0; left -= 1) {
+    await parts.clock.advanceSettling(1_000);
+  }
+  await delivered(29);
+  expect(await countOf('dead')).toBe(1);
+  expect(groups()).toHaveLength(1);
+});
+
+test('what was sent but not recorded before a crash comes once more, as one message', async () => {
+  const id = await channel('email');
+  await queue(id, ids(80), 'error');
+  await delivered(TOLD_ALONE);
+  await settled();
+  await deliverer.stop();
+  sent = [];
+  deliverer = begin();
+  await deliverer.start();
+  await settled();
+  for (let left = 10; left > 0 && (await countOf('pending')) > 0; left -= 1) {
+    await parts.clock.advanceSettling(1_000);
+  }
+  await delivered(80);
+  expect(
+    groups()
+      .map(({ counts }) => counts.error)
+      .reduce((sum, count) => sum + count, 0),
+  ).toBeGreaterThanOrEqual(40);
+  expect(sent.length).toBeLessThanOrEqual(TOLD_ALONE + 2);
+});
+
+test('a monitor that recovers while its error is collected is told both, in order', async () => {
+  const id = await channel('email');
+  await queue(id, ids(25), 'error');
+  await queue(id, [25], 'recovered');
+  await delivered(TOLD_ALONE);
+  await settled();
+  parts.clock.advance(COLLECT_MS);
+  await expect.poll(() => groups().length).toBeGreaterThan(0);
+  for (let left = 10; left > 0 && (await countOf('pending')) > 0; left -= 1) {
+    await parts.clock.advanceSettling(1_000);
+  }
+  await delivered(26);
+  const told = sent.flatMap(
+    ({ alert }) => alert.group?.monitors ?? [{ ...alert.monitor, status: alert.status }],
+  );
+  expect(told.filter((each) => each.id === 25).map(({ status }) => status)).toEqual(['error', 'recovered']);
+});
