@@ -67,6 +67,7 @@ const deliverer = new Deliverer({
       workspaceId: 1,
       kind: 'webhook',
       stoppedFor: null,
+      groupsAlerts: false,
       open: () => ({
         kind: 'webhook',
         settings: new Secret({ endpoint: `http://127.0.0.1:${port}/${kindOf(id)}/${id}`, headers: null }),
