@@ -120,6 +120,7 @@ test('each delivery of a group has its attempt, and its recovery is sent, in a g
   const id = await channel('email');
   await queue(id, ids(60), 'error');
   await delivered(TOLD_ALONE);
+  await settled();
   parts.clock.advance(COLLECT_MS);
   await delivered(60);
   const { length } = await parts.store.read.selectFrom('delivery_attempts').select('delivery_id').execute();
@@ -128,6 +129,7 @@ test('each delivery of a group has its attempt, and its recovery is sent, in a g
   sent = [];
   await queue(id, ids(60), 'recovered');
   await delivered(60 + TOLD_ALONE);
+  await settled();
   parts.clock.advance(COLLECT_MS);
   await delivered(120);
   expect(alone()).toEqual(ids(20));

@@ -149,6 +149,7 @@ export class Turns {
     queue.ready.takeWhere((lane) => taken.has(lane));
     for (const lane of taken) {
       if (lane.place === 'waiting') lane.cancelTimer();
+      queue.waiting.delete(lane);
       lane.place = 'sending';
     }
     return [...taken];
