@@ -6,18 +6,28 @@ import type { Logger } from '@svc/shared/log.ts';
 import { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/totals.ts';
 import { DELIVERY_LIFETIME_MS, nextAttemptAt } from '../domain/backoff.ts';
-import { supersededBy } from '../domain/superseding.ts';
 import type { DeliveryStep } from '../store/delivery-ledger.ts';
 import type { LaneId, QueuedDelivery } from '../store/delivery-queue.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
-import { attemptStep, type FinishedAttempt, leftOut, reasonOf } from './attempts.ts';
+import { attemptStep, type FinishedAttempt, reasonOf } from './attempts.ts';
 import type { SendContext, SendResult } from './channel.ts';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
-import { alertFor, GROUP_MEMBERS, Groups, isGroupable, type Member, mayJoin, threadOf } from './groups.ts';
-import { type Lane, type NewlyQueued, openingDelivery } from './lane.ts';
+import {
+  alertOf,
+  GROUP_MEMBERS,
+  Groups,
+  isGroupable,
+  type Member,
+  mayJoin,
+  ofEach,
+  threadOf,
+} from './groups.ts';
+import { isFailedBefore, type Lane, type NewlyQueued, openingDelivery, ownWait, takeHead } from './lane.ts';
+import { learn, ofFormer } from './learning.ts';
 import { Ledger } from './ledger.ts';
+import { stepLeftOut } from './left-out.ts';
 import { NO_MONITOR } from './notices.ts';
 import type { Send } from './sender.ts';
 import { type ChannelSource, Turns } from './turns.ts';
@@ -38,15 +48,8 @@ export type DelivererParts = {
 
 /** Time that {@link Deliverer.stop} gives running sends to end by themselves, ms. */
 const STOP_GRACE_MS = 1_000;
-/** Waits after failures of our own, ms: doubled each time. */
-const FIRST_OWN_WAIT_MS = 1_000;
-const LONGEST_OWN_WAIT_MS = 60_000;
 /** Least time between two attempts where a younger alert of the lane asks for the second, ms. */
 const HURRY_MS = 30_000;
-/** Time between two answers that call an address dead after which it counts as dead, ms. */
-const DOUBT_MS = 5 * 60_000;
-/** Lateness from which an alert says how late it is, ms. */
-const LATE_MS = 60_000;
 
 const OWN_FAILURE: SendResult = {
   outcome: 'not-sent',
@@ -290,7 +293,10 @@ export class Deliverer {
       const step = delivery === null ? null : this.#leftOut(queue, found, delivery);
       if (delivery === null || step !== null) this.#turns.giveBack(queue);
       if (delivery === null) return;
-      if (step !== null) return await this.#record(step, (next) => this.#settle(queue, lane, next));
+      if (step !== null) {
+        if (step.state === 'dead') this.#countStopped();
+        return await this.#record(step, (next) => this.#settle(queue, lane, next));
+      }
       await this.#sendAs(queue, found, { lane, delivery });
     } catch (error) {
       decided();
@@ -298,6 +304,17 @@ export class Deliverer {
       this.counters.failures.own += 1;
       if (this.#state === 'running' && !queue.isRemoved) this.#turns.wait(queue, lane, ownWait(lane));
     }
+  }
+
+  #leftOut(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery): DeliveryStep | null {
+    const now = this.#parts.clock.wall();
+    return stepLeftOut(queue, found, delivery, { now, lastIdBefore: this.#lastIdBefore });
+  }
+
+  /** An alert is dead without an attempt, because its channel is stopped. */
+  #countStopped(): void {
+    this.counters.failures.stopped += 1;
+    this.counters.dead += 1;
   }
 
   /** Sends the lane's head alone or with its group, or lets it wait for that. */
@@ -368,7 +385,7 @@ export class Deliverer {
     const { signal } = this.#abort;
     const { takenUp } = queue;
     for (const { lane } of members) lane.triedAt = startedAt;
-    const sent = await this.#attempt(found, withDelay(members, at), {
+    const sent = await this.#attempt(found, alertOf(members, at), {
       deliveryId: members[0]?.delivery.uid ?? '',
       attemptAt: at,
       signal,
@@ -376,11 +393,13 @@ export class Deliverer {
     });
     // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
     if (signal.aborted && sent.outcome !== 'delivered') return;
-    const learned = this.#learn(queue, takenUp === queue.takenUp ? sent : ofFormer(sent), startedAt);
+    const endedAt = clock.monotonic();
+    const answer = takenUp === queue.takenUp ? sent : ofFormer(sent);
+    const learned = learn(queue, answer, { startedAt, endedAt }, this.#random);
     const result = ofEach(members, learned);
     // A receiver that has just proved to work takes more at once, also while the record is written.
     this.#turns.resume(queue);
-    const durationMs = clock.monotonic() - startedAt;
+    const durationMs = endedAt - startedAt;
     await Promise.all(
       members.map((member) => this.#recordAttempt(queue, member, { at, durationMs, result })),
     );
@@ -434,69 +453,6 @@ export class Deliverer {
       'sending an alert failed because of svc itself',
     );
     return OWN_FAILURE;
-  }
-
-  /** Notes what the answer says about the channel; answers the result in its light. */
-  #learn(queue: ChannelQueue, result: SendResult, startedAt: number): SendResult {
-    const now = this.#parts.clock.monotonic();
-    const { pace } = queue;
-    switch (result.outcome) {
-      case 'delivered':
-        pace.taken(now, startedAt);
-        queue.isProven = true;
-        queue.doubtedAt = null;
-        return result;
-      case 'retry': {
-        if (reasonOf(result) === 'rate-limited') {
-          pace.refused(now, startedAt, result.retryAfterMs, this.#random());
-          return result;
-        }
-        queue.isProven = false;
-        if (result.retryAfterMs !== undefined) pace.hold(now, result.retryAfterMs, this.#random());
-        if (result.mayBeDead !== true) return result;
-        queue.doubtedAt ??= now;
-        if (now - queue.doubtedAt < DOUBT_MS) return result;
-        const { mayBeDead: _mayBe, retryAfterMs: _wait, ...answer } = result;
-        return this.#learn(queue, { ...answer, outcome: 'permanent-channel' }, startedAt);
-      }
-      case 'permanent-channel':
-        // At once, not with the record: what is ready would be sent meanwhile.
-        queue.stop(result.error);
-        return result;
-      case 'permanent-message':
-      case 'not-sent':
-        return result;
-      default:
-        return result satisfies never;
-    }
-  }
-
-  /** Why nothing is sent for the lane's head, as the step that ends it; null: it is sent. */
-  #leftOut(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery): DeliveryStep | null {
-    if (found.stoppedFor !== null && delivery.replayedAt === null) {
-      this.counters.failures.stopped += 1;
-      this.counters.dead += 1;
-      return leftOut(delivery, 'dead', `the channel is stopped: ${found.stoppedFor}`);
-    }
-    const { alert, createdAt, hasNewer, hasNewerOfIncident, replayedAt, id } = delivery;
-    const { facts } = queue;
-    if (alert === null || facts === null) return null;
-    // A process that was killed may have sent what it did not record. An incident that may be open is closed.
-    const mayHaveArrived = facts.closesIncidents && id <= this.#lastIdBefore;
-    const superseded = supersededBy(
-      {
-        status: alert.status,
-        ageMs: this.#parts.clock.wall() - createdAt,
-        hasNewer,
-        hasNewerOfIncident,
-        isAnnounced: delivery.isAnnounced,
-        isReplayed: replayedAt !== null,
-      },
-      facts,
-    );
-    return superseded === null
-      ? null
-      : leftOut(delivery, 'superseded', SUPERSEDED[superseded], mayHaveArrived);
   }
 
   /** Resolves when the step is recorded, or when the stop does not wait for that any more. */
@@ -592,54 +548,6 @@ export class Deliverer {
     takeHead(lane, following);
     this.#turns.makeReady(queue, lane, following);
   }
-}
-
-const SUPERSEDED = {
-  newer: 'a newer alert of the incident took its place',
-  old: 'it waited for more than an hour, and a newer alert followed',
-  'never-announced': 'the channel was never told of the incident',
-} as const;
-
-/** Makes this delivery the lane's head. */
-function takeHead(lane: Lane, { id, createdAt, replayedAt }: QueuedDelivery): void {
-  if (lane.headId !== id) Object.assign(lane, { triedAt: null, isEarly: false, ownFailures: 0 });
-  lane.headId = id;
-  lane.queuedAt = replayedAt ?? createdAt;
-}
-
-/** The message, with how late the oldest of its alerts is when that matters to people. */
-function withDelay(members: readonly Member[], now: number): Alert | null {
-  const alert = alertFor(members);
-  const delayedMs = now - Math.min(...members.map(({ delivery }) => delivery.createdAt));
-  return alert === null || delayedMs < LATE_MS ? alert : { ...alert, delayedMs };
-}
-
-/**
- * What the attempt means for each of its deliveries. One of many that is refused for its content may be to blame
- * for all, so each is sent alone then.
- */
-function ofEach(members: readonly Member[], result: SendResult): SendResult {
-  if (members.length === 1 || result.outcome !== 'permanent-message') return result;
-  for (const { lane, delivery } of members) lane.aloneId = delivery.id;
-  return { ...result, outcome: 'retry', reason: reasonOf(result) ?? 'refused' };
-}
-
-/** An answer to settings that were changed meanwhile: it does not say that the address of now is dead. */
-function ofFormer(result: SendResult): SendResult {
-  if (result.outcome !== 'permanent-channel') return result;
-  return { ...result, outcome: 'retry' };
-}
-
-/** Whether the lane's failure says nothing about the channel as it is now. */
-function isFailedBefore({ triedAt, isEarly, collectedId, headId }: Lane, startedAt: number): boolean {
-  if (triedAt === null && collectedId === headId) return false;
-  return !isEarly && (triedAt ?? Number.NEGATIVE_INFINITY) < startedAt;
-}
-
-/** The wait after another failure of our own, ms. */
-function ownWait(lane: Lane): number {
-  lane.ownFailures += 1;
-  return Math.min(FIRST_OWN_WAIT_MS * 2 ** (lane.ownFailures - 1), LONGEST_OWN_WAIT_MS);
 }
 
 function laneOf({ notificationId, monitorId }: LaneId): LaneId {

@@ -1,11 +1,16 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { COLLECT_MS, groupAlert, isTogether, RecentChanges, TOLD_ALONE } from '../domain/grouping.ts';
 import type { QueuedDelivery } from '../store/delivery-queue.ts';
+import { reasonOf } from './attempts.ts';
+import type { SendResult } from './channel.ts';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
 import type { Lane } from './lane.ts';
 
 /** A lane with its head, which is sent now. */
 export type Member = { readonly lane: Lane; readonly delivery: QueuedDelivery };
+
+/** Lateness from which an alert says how late it is, ms. */
+const LATE_MS = 60_000;
 
 /** Most alerts in one message. */
 export const GROUP_MEMBERS = 1_000;
@@ -99,7 +104,7 @@ export function mayJoin(lane: Lane, at: number): boolean {
  *
  * @param members at least one, in the order of their ids
  */
-export function alertFor(members: readonly Member[]): Alert | null {
+function alertFor(members: readonly Member[]): Alert | null {
   const alerts = members.map(({ delivery }) => delivery.alert).filter((alert) => alert !== null);
   if (alerts.length <= 1) return alerts[0] ?? null;
   return groupAlert(alerts);
@@ -109,4 +114,26 @@ export function alertFor(members: readonly Member[]): Alert | null {
 export function threadOf(members: readonly Member[]): string | null {
   const thread = members[0]?.delivery.thread ?? null;
   return members.every(({ delivery }) => delivery.thread === thread) ? thread : null;
+}
+
+/**
+ * The message for these members, with how late the oldest of its alerts is when that matters to people.
+ *
+ * @param now epoch ms
+ * @returns null: this version cannot read the stored alert
+ */
+export function alertOf(members: readonly Member[], now: number): Alert | null {
+  const alert = alertFor(members);
+  const delayedMs = now - Math.min(...members.map(({ delivery }) => delivery.createdAt));
+  return alert === null || delayedMs < LATE_MS ? alert : { ...alert, delayedMs };
+}
+
+/**
+ * What the attempt means for each of its deliveries. One of many that is refused for its content may be to blame
+ * for all, so each is sent alone then.
+ */
+export function ofEach(members: readonly Member[], result: SendResult): SendResult {
+  if (members.length === 1 || result.outcome !== 'permanent-message') return result;
+  for (const { lane, delivery } of members) lane.aloneId = delivery.id;
+  return { ...result, outcome: 'retry', reason: reasonOf(result) ?? 'refused' };
 }

@@ -1,6 +1,10 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { LaneId, QueuedDelivery } from '../store/delivery-queue.ts';
 
+/** Waits after failures of our own, ms: doubled each time. */
+const FIRST_OWN_WAIT_MS = 1_000;
+const LONGEST_OWN_WAIT_MS = 60_000;
+
 /**
  * The deliveries of one monitor to one channel. A lane is in exactly one of three places: `ready` (in its
  * channel's queue, until its turn), `sending` (until the step is recorded), or `waiting` (a timer runs until
@@ -52,6 +56,29 @@ export function newLane(notificationId: number, monitorId: number): Lane {
     collectedId: 0,
     aloneId: 0,
   };
+}
+
+/** Makes this delivery the lane's head. */
+export function takeHead(lane: Lane, { id, createdAt, replayedAt }: QueuedDelivery): void {
+  if (lane.headId !== id) Object.assign(lane, { triedAt: null, isEarly: false, ownFailures: 0 });
+  lane.headId = id;
+  lane.queuedAt = replayedAt ?? createdAt;
+}
+
+/**
+ * Whether the lane's failure says nothing about the channel as it is now.
+ *
+ * @param startedAt when an attempt began that the channel took, on the monotonic clock
+ */
+export function isFailedBefore({ triedAt, isEarly, collectedId, headId }: Lane, startedAt: number): boolean {
+  if (triedAt === null && collectedId === headId) return false;
+  return !isEarly && (triedAt ?? Number.NEGATIVE_INFINITY) < startedAt;
+}
+
+/** Counts another failure of our own; answers the wait after it, ms. */
+export function ownWait(lane: Lane): number {
+  lane.ownFailures += 1;
+  return Math.min(FIRST_OWN_WAIT_MS * 2 ** (lane.ownFailures - 1), LONGEST_OWN_WAIT_MS);
 }
 
 /** A delivery that was just committed. */
