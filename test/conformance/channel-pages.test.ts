@@ -17,9 +17,12 @@ afterEach(() => receiver.close());
 
 const pageOf = (kind: string) => new URL(`../../docs/channels/${kind}.md`, import.meta.url);
 
-test('each kind has a page, and nothing else has', () => {
-  const pages = readdirSync(new URL('../../docs/channels/', import.meta.url));
-  expect(pages.sort()).toEqual(CHANNEL_KINDS.map((kind) => `${kind}.md`).sort());
+test('each kind has a page that the overview names, and nothing else has', () => {
+  const folder = new URL('../../docs/channels/', import.meta.url);
+  const pages = CHANNEL_KINDS.map((kind) => `${kind}.md`);
+  expect(readdirSync(folder).sort()).toEqual(['README.md', ...pages].sort());
+  const overview = readFileSync(new URL('README.md', folder), 'utf8');
+  expect(pages.filter((page) => !overview.includes(`](${page})`))).toEqual([]);
 });
 
 // `mail.test.ts` has the page of e-mail.
