@@ -57,7 +57,7 @@ test('they have the attributes of the specification, and no others', () => {
     ],
     svc_notification: [
       'id required',
-      ...computed('name provider_type monitor_ids created_at updated_at'),
+      ...computed('name provider_type group_alerts monitor_ids created_at updated_at'),
     ].sort(),
     svc_status_page: [
       'id required',
