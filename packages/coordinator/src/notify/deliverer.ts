@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/totals.ts';
@@ -11,19 +10,12 @@ import type { LaneId, QueuedDelivery } from '../store/delivery-queue.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
+import { Attempting } from './attempting.ts';
 import { attemptStep, type FinishedAttempt, reasonOf } from './attempts.ts';
-import type { SendContext, SendResult } from './channel.ts';
+import type { SendResult } from './channel.ts';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
-import {
-  alertOf,
-  GROUP_MEMBERS,
-  Groups,
-  isGroupable,
-  type Member,
-  mayJoin,
-  ofEach,
-  threadOf,
-} from './groups.ts';
+import { Gathering } from './gathering.ts';
+import { alertOf, Groups, type Member, ofEach, threadOf } from './groups.ts';
 import { isFailedBefore, type Lane, type NewlyQueued, openingDelivery, ownWait, takeHead } from './lane.ts';
 import { learn, ofFormer } from './learning.ts';
 import { Ledger } from './ledger.ts';
@@ -50,11 +42,6 @@ export type DelivererParts = {
 const STOP_GRACE_MS = 1_000;
 /** Least time between two attempts where a younger alert of the lane asks for the second, ms. */
 const HURRY_MS = 30_000;
-
-const OWN_FAILURE: SendResult = {
-  outcome: 'not-sent',
-  error: 'svc could not send the alert: see the log of the coordinator',
-};
 
 /** A test and what became of it. */
 export type TestedDelivery = {
@@ -105,6 +92,8 @@ export class Deliverer {
   readonly #ledger: Ledger;
   readonly #turns: Turns;
   readonly #groups = new Groups();
+  readonly #gathering: Gathering;
+  readonly #attempting: Attempting;
   readonly #abort = new AbortController();
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
   /** Deliveries up to this id are from before the start: an unrecorded attempt may have been made. */
@@ -123,6 +112,15 @@ export class Deliverer {
       send: (queue, found, lane) => this.#send(queue, found, lane),
       onOwnFailure: () => {
         this.counters.failures.own += 1;
+      },
+    });
+    this.#attempting = new Attempting({ ...parts, counters: this.counters });
+    this.#gathering = new Gathering({
+      turns: this.#turns,
+      ledger: this.#ledger,
+      isSent: (queue, found, { delivery }) => this.#leftOut(queue, found, delivery) === null,
+      goOn: (queue, lane) => {
+        if (this.#state === 'running' && !queue.isRemoved) this.#turns.makeReady(queue, lane, null);
       },
     });
   }
@@ -249,7 +247,12 @@ export class Deliverer {
     if (found === null) throw new StoreError('store-constraint', `there is no channel ${notificationId}`);
     this.#turns.find(notificationId)?.started(startedAt);
     const { signal } = this.#abort;
-    const result = await this.#attempt(found, alert, { deliveryId: uid, attemptAt: at, signal, thread });
+    const result = await this.#attempting.attempt(found, alert, {
+      deliveryId: uid,
+      attemptAt: at,
+      signal,
+      thread,
+    });
     const durationMs = clock.monotonic() - startedAt;
     const delivery = { uid, notificationId, monitorId: NO_MONITOR, alert, queuedAt: at };
     const deliveryId = await this.#ledger.recordTest(delivery, { at, durationMs, result });
@@ -300,7 +303,7 @@ export class Deliverer {
       await this.#sendAs(queue, found, { lane, delivery });
     } catch (error) {
       decided();
-      this.#ownFailure(error, laneOf(lane));
+      this.#attempting.ownFailure(error, laneOf(lane));
       this.counters.failures.own += 1;
       if (this.#state === 'running' && !queue.isRemoved) this.#turns.wait(queue, lane, ownWait(lane));
     }
@@ -329,52 +332,10 @@ export class Deliverer {
     }
     queue.isGrouping = true;
     try {
-      await this.#try(queue, found, await this.#gathered(queue, found, member));
+      await this.#try(queue, found, await this.#gathering.of(queue, found, member));
     } finally {
       queue.isGrouping = false;
     }
-  }
-
-  /** The member with all others of its group that are not being sent, in the order of their alerts. */
-  async #gathered(queue: ChannelQueue, found: FoundChannel, first: Member): Promise<Member[]> {
-    const members = [first];
-    const isJoining = (lane: Lane) => mayJoin(lane, first.delivery.createdAt);
-    const join = async () => {
-      const lanes = this.#turns.takeAlong(queue, isJoining, GROUP_MEMBERS - members.length);
-      members.push(...(await this.#headsOf(queue, found, lanes)));
-    };
-    try {
-      await join();
-      // Lanes whose turn came together with this one were being sent until their heads were read.
-      await queue.allDecided();
-      await join();
-    } catch (error) {
-      for (const { lane } of members.slice(1)) this.#goOn(queue, lane);
-      throw error;
-    }
-    return members.sort((one, other) => one.delivery.id - other.delivery.id);
-  }
-
-  /** The lane's turn comes again. */
-  #goOn(queue: ChannelQueue, lane: Lane): void {
-    if (this.#state === 'running' && !queue.isRemoved) this.#turns.makeReady(queue, lane, null);
-  }
-
-  /** The heads of lanes that were taken along. Those that are not of a group go on by themselves. */
-  async #headsOf(queue: ChannelQueue, found: FoundChannel, lanes: readonly Lane[]): Promise<Member[]> {
-    for (const lane of lanes) lane.isWoken = false;
-    const heads = await this.#ledger.heads(lanes).catch((error: unknown) => {
-      for (const lane of lanes) this.#goOn(queue, lane);
-      throw error;
-    });
-    return lanes.flatMap((lane, index) => {
-      const delivery = heads[index] ?? null;
-      if (delivery !== null) takeHead(lane, delivery);
-      const isOfGroup = delivery !== null && isGroupable(queue, found, lane, delivery);
-      if (isOfGroup && this.#leftOut(queue, found, delivery) === null) return [{ lane, delivery }];
-      this.#goOn(queue, lane);
-      return [];
-    });
   }
 
   /** Makes one attempt for these heads, in one message, and records it for each. */
@@ -385,7 +346,7 @@ export class Deliverer {
     const { signal } = this.#abort;
     const { takenUp } = queue;
     for (const { lane } of members) lane.triedAt = startedAt;
-    const sent = await this.#attempt(found, alertOf(members, at), {
+    const sent = await this.#attempting.attempt(found, alertOf(members, at), {
       deliveryId: members[0]?.delivery.uid ?? '',
       attemptAt: at,
       signal,
@@ -421,38 +382,6 @@ export class Deliverer {
       else this.#again(queue, lane, next, result);
       for (const listener of this.#listeners) listener(finished);
     });
-  }
-
-  async #attempt(found: FoundChannel, alert: Alert | null, context: SendContext): Promise<SendResult> {
-    const { clock } = this.#parts;
-    const startedAt = clock.monotonic();
-    const result = await this.#sendTo(found, alert, context);
-    const reason = reasonOf(result);
-    if (reason !== null) this.counters.failures[reason] += 1;
-    if (result.outcome !== 'not-sent') {
-      this.counters.attempts[result.outcome] += 1;
-      this.counters.attemptDuration.record((clock.monotonic() - startedAt) / 1_000);
-    }
-    return result;
-  }
-
-  async #sendTo(found: FoundChannel, alert: Alert | null, context: SendContext): Promise<SendResult> {
-    if (alert === null)
-      return { outcome: 'permanent-message', error: 'this version of svc cannot read the stored alert' };
-    try {
-      return await this.#parts.send(found.open(), alert, context);
-    } catch (error) {
-      return this.#ownFailure(error, { deliveryId: context.deliveryId });
-    }
-  }
-
-  /** The receiver did not cause it (unreadable settings, a defect), so its text stays in the log. */
-  #ownFailure(error: unknown, ids: object): SendResult {
-    this.#parts.log.error(
-      { error: messageOf(error), ...ids },
-      'sending an alert failed because of svc itself',
-    );
-    return OWN_FAILURE;
   }
 
   /** Resolves when the step is recorded, or when the stop does not wait for that any more. */
