@@ -60,8 +60,10 @@ const server = createServer(async (message, response) => {
     return;
   }
   const body = await bodyOf(message);
-  keep(JSON.parse(gunzipSync(body).toString()) as OtlpRequest);
-  response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  const type = message.headers['content-type'] ?? '';
+  // The coordinator's own metrics come as protobuf, and those of monitors as JSON.
+  if (type === 'application/json') keep(JSON.parse(gunzipSync(body).toString()) as OtlpRequest);
+  response.writeHead(200, { 'content-type': type }).end(type === 'application/json' ? '{}' : '');
 });
 server.listen(Number(process.env.PORT), '127.0.0.1', () =>
   process.stderr.write(`${JSON.stringify({ level: 30, msg: 'ready', event: 'ready' })}\n`),
