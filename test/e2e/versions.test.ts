@@ -150,7 +150,11 @@ describe.each(VERSIONS)('%s', (version) => {
     const reporting = () =>
       system.query<{ agent: string }>('SELECT DISTINCT agent FROM results').map(({ agent }) => agent);
     await expect.poll(() => reporting().sort(), { timeout: 30_000 }).toEqual(['new', 'newer', 'old']);
-    expect(complaintsOf([...agents, coordinator])).toEqual([]);
+    // Before its first heartbeat is heard, the old agent may be handed a batch that is too large for it. All of these
+    // jobs are offered again.
+    const isTooLarge = (line: unknown) =>
+      JSON.stringify(line).includes('"msg":"dropped a message on the jobs subject"');
+    expect(complaintsOf([...agents, coordinator]).filter((line) => !isTooLarge(line))).toEqual([]);
   });
 
   test('the coordinator of today goes on with its database, and with what it left unread', {
