@@ -1,21 +1,15 @@
-import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
+import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  type ConfiguredStore,
-  configuredStore,
-  silentLog,
-} from '../../../../test/support/configured-store.ts';
+import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
-import type { SendContext, SendResult } from './channel.ts';
-import { Deliverer } from './deliverer.ts';
-import { storedChannels } from './stored-channels.ts';
+import { type Sent, scriptedDeliverer } from '../../../../test/support/coordinator/scripted-deliverer.ts';
+import type { SendResult } from './channel.ts';
+import type { Deliverer } from './deliverer.ts';
 
 /* How much is sent to receivers that are dead, shared or slow, when many alerts wait. */
 
 const OK: SendResult = { outcome: 'delivered', statusCode: 200 };
 const GONE: SendResult = { outcome: 'permanent-channel', error: 'gone', statusCode: 404 };
-
-type Sent = { readonly kind: string; readonly alert: Alert; readonly context: SendContext };
 
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
@@ -26,20 +20,9 @@ beforeEach(async () => {
   parts = await configuredStore();
   sent = [];
   answer = () => OK;
-  const { store, secrets, clock } = parts;
-  deliverer = new Deliverer({
-    store,
-    secrets,
-    clock,
-    log: silentLog,
-    send: async ({ kind }, alert, context) => {
-      const one = { kind, alert, context };
-      sent.push(one);
-      return answer(one);
-    },
-    source: storedChannels(store, secrets),
-    publicUrl: 'http://svc.example',
-    random: () => 0,
+  deliverer = scriptedDeliverer(parts, (one) => {
+    sent.push(one);
+    return answer(one);
   });
   await deliverer.start();
 });

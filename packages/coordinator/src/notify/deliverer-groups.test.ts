@@ -1,15 +1,11 @@
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  type ConfiguredStore,
-  configuredStore,
-  silentLog,
-} from '../../../../test/support/configured-store.ts';
+import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
+import { scriptedDeliverer } from '../../../../test/support/coordinator/scripted-deliverer.ts';
 import { COLLECT_MS, TOLD_ALONE } from '../domain/grouping.ts';
 import type { SendResult } from './channel.ts';
-import { Deliverer } from './deliverer.ts';
-import { storedChannels } from './stored-channels.ts';
+import type { Deliverer } from './deliverer.ts';
 
 /* Many monitors that change together, on a clock that stands still until told, with receivers as scripted. */
 
@@ -42,19 +38,9 @@ afterEach(async () => {
 });
 
 function begin(): Deliverer {
-  const { store, secrets, clock } = parts;
-  return new Deliverer({
-    store,
-    secrets,
-    clock,
-    log: silentLog,
-    send: async ({ kind }, alert) => {
-      sent.push({ kind, alert });
-      return answer(alert);
-    },
-    source: storedChannels(store, secrets),
-    publicUrl: 'http://svc.example',
-    random: () => 0,
+  return scriptedDeliverer(parts, ({ kind, alert }) => {
+    sent.push({ kind, alert });
+    return answer(alert);
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
+import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   type ConfiguredStore,
@@ -6,11 +6,11 @@ import {
   silentLog,
 } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
-import type { SendContext, SendResult } from './channel.ts';
-import { Deliverer } from './deliverer.ts';
+import { type Sent, scriptedDeliverer } from '../../../../test/support/coordinator/scripted-deliverer.ts';
+import type { SendResult } from './channel.ts';
+import type { Deliverer } from './deliverer.ts';
 import { createManualDeliveries } from './manual-deliveries.ts';
 import { OverdueAlerts } from './overdue.ts';
-import { storedChannels } from './stored-channels.ts';
 
 /* The rules of delivery, on a clock that stands still until told, with receivers that answer as scripted. */
 
@@ -18,8 +18,6 @@ const MINUTE = 60_000;
 const OK: SendResult = { outcome: 'delivered', statusCode: 200 };
 const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
 const GONE: SendResult = { outcome: 'permanent-channel', error: 'gone', statusCode: 404 };
-
-type Sent = { readonly kind: string; readonly alert: Alert; readonly context: SendContext };
 
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
@@ -40,20 +38,9 @@ afterEach(async () => {
 });
 
 function begin(): Deliverer {
-  const { store, secrets, clock } = parts;
-  return new Deliverer({
-    store,
-    secrets,
-    clock,
-    log: silentLog,
-    send: async ({ kind }, alert, context) => {
-      const one = { kind, alert, context };
-      sent.push(one);
-      return answer(one);
-    },
-    source: storedChannels(store, secrets),
-    publicUrl: 'http://svc.example',
-    random: () => 0,
+  return scriptedDeliverer(parts, (one) => {
+    sent.push(one);
+    return answer(one);
   });
 }
 
