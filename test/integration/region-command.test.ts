@@ -183,7 +183,7 @@ test('one reload of the unit puts a region into use that the command could not t
     const trial = await NatsTrial.open({ ...parts, nkeySeed: new Secret(seedIn(added.out)) });
     return await trial.streamAnswer(resultsSubject('hosta-ams')).finally(() => trial.close());
   };
-  await expect.poll(answer, { timeout: 10_000 }).toBe('reached');
+  await expect.poll(answer).toBe('reached');
 });
 
 test('without an init the first region begins with a server on loopback', async () => {
@@ -256,7 +256,7 @@ describe('nothing is lost', () => {
     expect(await stateOf(seedIn(out))).toBe('nats-refused');
   });
 
-  test('when a change needs a restart of the server: it is told', { timeout: 60_000 }, async () => {
+  test('when a change needs a restart of the server: it is told', async () => {
     await region('init', '--listen', listen);
     await serverIn();
     const { err } = await region('init', '--listen', `127.0.0.1:${await freePort()}`);

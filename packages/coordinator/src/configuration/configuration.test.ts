@@ -606,5 +606,5 @@ describe('long changes', () => {
 
     const owned = await ownedByFile(parts.store, parts.secrets, parts.workspaceId);
     expect(owned).toHaveLength(COUNT + 1);
-  }, 60_000);
+  });
 });
