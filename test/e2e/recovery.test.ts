@@ -245,10 +245,18 @@ describe('a backup', () => {
     });
     expect((await readdir(folder)).filter((name) => name.startsWith('backup'))).toEqual([]);
     await writeFile(place('data/secret-key'), key);
-    expect((await done(['backup', place('backup'), '--without-keys'])).err).toContain('keep that elsewhere');
-    expect(await readdir(place('backup'))).not.toContain('secret-key');
+    expect((await done(['backup', place('backup'), '--without-keys'])).err).toContain(
+      'it has no keys. Keep ',
+    );
+    expect((await readdir(place('backup'), { recursive: true })).sort()).toEqual([
+      'manifest.json',
+      'nats-server',
+      ...['accounts.conf', 'nats.conf', 'regions.json'].map((name) => `nats-server/${name}`),
+      'svc.db',
+    ]);
     const restored = await done(['restore', place('backup')], { SVC_DATA_DIR: place('new') });
     expect(restored.err).toContain('it has no secret key');
+    expect(restored.err).toContain('it was made without keys');
     await writeFile(place('new/secret-key'), key, { mode: 0o600 });
     await coordinator('new');
   });
