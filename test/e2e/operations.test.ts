@@ -94,7 +94,13 @@ async function machineIn(context: TestContext) {
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
     },
     {
-      svc: `#!/bin/sh\nexec '${process.execPath}' -- '${join(ROOT, 'packages/cli/src/main.ts')}' "$@"\n`,
+      // On a busy machine an agent may call itself starved for a while, and the service is not healthy then.
+      svc: `#!/bin/sh
+svc() { '${process.execPath}' -- '${join(ROOT, 'packages/cli/src/main.ts')}' "$@"; }
+if [ "$1" != status ]; then svc "$@"; exit; fi
+until said=$(svc "$@"); do sleep 1; done
+echo "$said"
+`,
       systemctl: '#!/bin/sh\naction=$1; shift\nfor unit; do call "$action" "$unit" || exit 1; done\n',
       // Another machine is this one.
       scp: `#!/bin/sh\n[ "$1" = "\${2#*:}" ] || cp "$1" "\${2#*:}"\n`,
