@@ -129,7 +129,7 @@ function declaration(url: string): object {
   return { svc_http_monitor: { web: monitor } };
 }
 
-test('every command of the page does what the page says', { timeout: 400_000 }, async (context) => {
+test('every command of the page does what the page says', async (context) => {
   const { shell, units, here } = await machineIn(context);
   const blocks = shellBlocks(await readFile(PAGE, 'utf8'));
   expect(blocks.length).toBeGreaterThan(12);
