@@ -44,6 +44,7 @@ export default defineConfig({
     setupFiles: [
       'test/support/leaks/no-leaks.ts',
       'test/support/compared-secrets.ts',
+      'test/support/fresh-connections.ts',
       'test/support/secrets-in-texts.ts',
     ],
     projects: [
