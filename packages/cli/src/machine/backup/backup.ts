@@ -120,7 +120,10 @@ async function keyText(folder: string): Promise<string> {
 
 /** What "svc region" keeps: keys (`*.nk`), and the accounts, which have the public halves only. */
 async function copyNatsFolder(folder: string, draft: string, isCopied: RegExp): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw unreadable(folder, error);
+  });
   const names = entries.filter((entry) => entry.isFile() && isCopied.test(entry.name));
   if (names.length === 0) return;
   await mkdir(join(draft, NATS_FOLDER), { mode: 0o700 });
@@ -138,11 +141,19 @@ async function copyIfThere(from: string, to: string, names: readonly string[]): 
       () => true,
       (error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return false;
-        throw error;
+        throw unreadable(join(from, name), error);
       },
     );
     if (isThere) await chmod(join(to, name), 0o600);
   }
+}
+
+/** What to do where a file belongs to another user; another error stays as it is. */
+function unreadable(path: string, error: NodeJS.ErrnoException): Error {
+  if (error.code !== 'EACCES') return error;
+  return new UsageError(`this user may not read ${path}, which belongs into the backup: call it as root`, {
+    cause: error,
+  });
 }
 
 /** The sums of all files in the folder and the folders in it; makes each of them durable. */
