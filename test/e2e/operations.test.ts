@@ -72,9 +72,9 @@ async function machineIn(context: TestContext) {
   const target = await targetIn(opened);
   const natsPort = await freePort();
   const apiPort = await freePort();
-  for (const name of ['etc', 'lib', 'run', 'backup', 'home']) await mkdir(join(folder, name));
-  await writeFile(join(folder, 'etc/nats.pem'), TRUSTED.cert);
-  await writeFile(join(folder, 'etc/nats-key.pem'), TRUSTED.key, { mode: 0o600 });
+  for (const name of ['etc', 'etc/tls', 'lib', 'run', 'backup', 'home']) await mkdir(join(folder, name));
+  await writeFile(join(folder, 'etc/tls/server.pem'), TRUSTED.cert);
+  await writeFile(join(folder, 'etc/tls/server-key.pem'), TRUSTED.key, { mode: 0o600 });
   await writeFile(join(folder, 'etc/ca.pem'), TEST_AUTHORITY);
   const declared = join(folder, 'svc.json');
   await writeFile(declared, JSON.stringify(declaration(target.url)));
