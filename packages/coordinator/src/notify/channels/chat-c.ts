@@ -28,7 +28,7 @@ export const chatC: Channel<'chat_c'> = {
       secrets: addressSecrets(address),
       signal,
     });
-    return judged(result, own);
+    return judged(result, own, 'users');
   },
 };
 
