@@ -14,7 +14,7 @@ import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
 
 const TIMEOUT = { timeout: 180_000 };
 
-/** A data folder, a declared file and a port for as many starts as the test likes. */
+/** A data folder, a declared file and a port for several starts. */
 async function placeFor(context: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-start-'));
   context.onTestFinished(() => rm(folder, { recursive: true, force: true }));

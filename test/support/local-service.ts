@@ -257,7 +257,7 @@ export class LocalService {
       method,
       headers: {
         authorization: `Bearer ${TOKEN}`,
-        // A connection that is kept may be closed by the server's time-out while the request is on its way.
+        // The server's time-out may close a kept connection while the request is on its way.
         connection: 'close',
         ...(body ? { 'content-type': 'application/json' } : {}),
       },
