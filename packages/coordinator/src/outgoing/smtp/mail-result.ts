@@ -2,7 +2,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { excerptOf, maskSecrets } from '../mask.ts';
 import type { SmtpRelay } from './relay.ts';
 
-/** What the relay refused. */
+/** The part of the dialogue that the relay refused. */
 export type MailStage = 'connection' | 'login' | 'sender' | 'recipient' | 'message';
 
 /** Why the relay gave no answer. */
@@ -46,7 +46,7 @@ export class MailStopped extends SvcError {
 /** Length of an excerpt of the relay's answer in UTF-16 code units. */
 const EXCERPT_LENGTH = 500;
 
-/** What nodemailer and sockets say of a failure. */
+/** The members of nodemailer's and sockets' errors. */
 type SmtpError = Error & {
   readonly code?: string;
   readonly originalCode?: string;
