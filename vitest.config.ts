@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { processStarters } from './test/support/process-starters.ts';
+import { TIME_LIMITS } from './test/support/time-limits.ts';
 
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
 
@@ -37,9 +38,9 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // Time-outs end what hangs. On a busy machine everything else takes many times longer than on a quiet one.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: TIME_LIMITS.testMs,
+    hookTimeout: TIME_LIMITS.testMs,
+    expect: { poll: { timeout: TIME_LIMITS.pollMs } },
     globalSetup: ['test/support/temporary-folder.ts'],
     setupFiles: [
       'test/support/leaks/no-leaks.ts',

@@ -230,7 +230,7 @@ beforeAll(async () => {
   await produceTls();
   await produceTcp(blackhole);
   await produceDns();
-}, 60_000);
+});
 afterAll(() => blackhole.close());
 
 describe('the page of failures', () => {

@@ -28,7 +28,7 @@ test('a file that leaves something open fails, is told what and who made it, and
     if (told === null) expect(outcomes[file], file).toBe('');
     else expect(outcomes[file], file).toMatch(told);
   }
-}, 60_000);
+});
 
 /** The failure of each file by its name; an empty text: it passed. */
 async function outcomesOf(config: string): Promise<Record<string, string>> {

@@ -54,7 +54,7 @@ beforeAll(async () => {
       reported.add(`${result.monitor}/${result.slot}/${region}`);
     }
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await bus?.close();

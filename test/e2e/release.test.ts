@@ -39,7 +39,7 @@ const reported: string[] = [];
 beforeAll(async () => {
   dist = await mkdtemp(join(tmpdir(), 'svc dist '));
   await buildAll({ root: ROOT, outDir: dist, withStandalone: true, report: (line) => reported.push(line) });
-}, 120_000);
+});
 // One test builds again, and esbuild runs in a process of its own.
 afterAll(() => stop());
 afterAll(() => rm(dist, { recursive: true }));
@@ -217,7 +217,7 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
   });
 });
 
-describe.skipIf(TERRAFORM === null)('installed by Terraform', { timeout: 180_000 }, () => {
+describe.skipIf(TERRAFORM === null)('installed by Terraform', () => {
   async function workspaceOf(
     installation: Parameters<typeof TerraformWorkspace.open>[1],
     environment: Record<string, string> = {},

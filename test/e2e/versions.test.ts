@@ -50,7 +50,7 @@ async function systemIn(context: TestContext) {
     /** Resolves when every monitor declared so far has its status, and those that are down have alerted once. */
     async untilJudged(): Promise<void> {
       const expected = { active: rounds * MONITORS, error: rounds * MONITORS };
-      await expect.poll(() => statusesIn(system), { timeout: 180_000, interval: 100 }).toEqual(expected);
+      await expect.poll(() => statusesIn(system), { interval: 100 }).toEqual(expected);
       expect(await alertsOf(receiver, rounds * MONITORS)).toEqual(namesOf('down', rounds));
     },
   };
@@ -111,9 +111,6 @@ describe.each(VERSIONS)('%s', (version) => {
     ['the agent of today and its coordinator', 'today', version],
   ] as const)(
     '%s check, judge and alert, and go on after a restart of either',
-    {
-      timeout: 120_000,
-    },
     async ([, ofAgent, ofCoordinator], context) => {
       const { system, declareMore, untilJudged } = await systemIn(context);
       await declareMore();
@@ -137,7 +134,7 @@ describe.each(VERSIONS)('%s', (version) => {
     },
   );
 
-  test('its agent shares a region with agents of today', { timeout: 180_000 }, async (context) => {
+  test('its agent shares a region with agents of today', async (context) => {
     const { system, declareMore, untilJudged } = await systemIn(context);
     await declareMore();
     const agents = await Promise.all([
@@ -152,19 +149,11 @@ describe.each(VERSIONS)('%s', (version) => {
     // NATS hands each batch to any of them.
     const reporting = () =>
       system.query<{ agent: string }>('SELECT DISTINCT agent FROM results').map(({ agent }) => agent);
-    await expect.poll(() => reporting().sort(), { timeout: 30_000 }).toEqual(['new', 'newer', 'old']);
-    // Before its first heartbeat is heard, the old agent may be handed a batch that is too large for it. All of these
-    // jobs are offered again.
-    const [old, ...today] = agents;
-    const isTooLarge = (line: unknown) =>
-      JSON.stringify(line).includes('"msg":"dropped a message on the jobs subject"');
-    expect(complaintsOf([old]).filter((line) => !isTooLarge(line))).toEqual([]);
-    expect(complaintsOf([...today, coordinator])).toEqual([]);
+    await expect.poll(() => reporting().sort()).toEqual(['new', 'newer', 'old']);
+    expect(complaintsOf([...agents, coordinator])).toEqual([]);
   });
 
-  test('the coordinator of today goes on with its database, and with what it left unread', {
-    timeout: 180_000,
-  }, async (context) => {
+  test('the coordinator of today goes on with its database, and with what it left unread', async (context) => {
     const { system, receiver, target, hold, declareMore, untilJudged } = await systemIn(context);
     await declareMore();
     const agent = await system.agent(version, 'one');
@@ -175,7 +164,7 @@ describe.each(VERSIONS)('%s', (version) => {
     const release = hold();
     const unanswered = target.hits + 2 * MONITORS;
     await declareMore();
-    await expect.poll(() => target.hits, { timeout: 20_000 }).toBeGreaterThanOrEqual(unanswered);
+    await expect.poll(() => target.hits).toBeGreaterThanOrEqual(unanswered);
     await before.end('SIGKILL');
     const killedAt = Date.now();
     release();

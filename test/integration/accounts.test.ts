@@ -23,9 +23,7 @@ const OTHER: Region = 'hostb-par';
 const REGIONS = [OWN, OTHER];
 const MAX_BYTES = 2 * 1024 ** 2;
 
-test('jobs, acceptances and acknowledged results pass between the accounts', {
-  timeout: 180_000,
-}, async (context) => {
+test('jobs, acceptances and acknowledged results pass between the accounts', async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);
   const service = await serviceIn(opened, {
@@ -300,9 +298,7 @@ describe('an agent', () => {
   const serverMebibytes = () =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1_024;
 
-  test('does not fill the memory of the server with signs of life that ask for an answer', {
-    timeout: 180_000,
-  }, async () => {
+  test('does not fill the memory of the server with signs of life that ask for an answer', async () => {
     const hearing = coordinator.subscribe(agentsSubject(OWN), () => {});
     await coordinator.flush();
     const before = serverMebibytes();

@@ -68,9 +68,7 @@ function watchMemory(opened: Opened): () => number {
 }
 
 describe.each([LONG, SHORT])('a flood of $what over 20 connections of one region', ({ bytes }) => {
-  test('disturbs no other region, and the region is heard again afterwards', {
-    timeout: 300_000,
-  }, async (context) => {
+  test('disturbs no other region, and the region is heard again afterwards', async (context) => {
     const opened = openedIn(context);
     const { service, seed } = await start(opened);
     const others = service.idOf(OTHERS.join(' '));

@@ -16,7 +16,6 @@ import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../suppo
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const [HERE, THERE] = ['hosta-fra', 'hostb-par'] as const;
-const TIMEOUT = { timeout: 120_000 };
 
 const MALFORMED = 'svc_result_messages_dropped_total{reason="malformed"}';
 /** Largest message that a stream of results takes: a batch of the largest size with its headers. */
@@ -123,7 +122,7 @@ async function memoryAtRest(service: LocalService): Promise<number> {
 }
 
 describe.concurrent('what cannot be read is dropped and counted', () => {
-  test('on svc.results.*', TIMEOUT, async (context) => {
+  test('on svc.results.*', async (context) => {
     const started = await start(openedIn(context));
     const { service, bus } = started;
     const messages = [
@@ -167,7 +166,7 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
     await expectUnimpressed(started);
   });
 
-  test('on svc.agents.*', TIMEOUT, async (context) => {
+  test('on svc.agents.*', async (context) => {
     const started = await start(openedIn(context));
     const { service, bus } = started;
     const messages = [
@@ -193,7 +192,7 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
     await expectUnimpressed(started);
   });
 
-  test('on svc.jobs.*', TIMEOUT, async (context) => {
+  test('on svc.jobs.*', async (context) => {
     const started = await start(openedIn(context));
     const { service, bus } = started;
     const messages = [
@@ -227,7 +226,7 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
 });
 
 describe.concurrent('what is not true changes nothing', () => {
-  test('results for jobs that the region was not given', TIMEOUT, async (context) => {
+  test('results for jobs that the region was not given', async (context) => {
     const started = await start(openedIn(context));
     const { service, bus, id } = started;
     // A true result, to be told again as another region's, another slot's and another monitor's.
@@ -253,7 +252,7 @@ describe.concurrent('what is not true changes nothing', () => {
     await expectUnimpressed(started);
   });
 
-  test('agents that hold or accept what they were not given', TIMEOUT, async (context) => {
+  test('agents that hold or accept what they were not given', async (context) => {
     const started = await start(openedIn(context));
     const { service, bus, id } = started;
     const slot = service.clock.wall() + 3_600_000;
@@ -289,7 +288,7 @@ describe.concurrent('what is not true changes nothing', () => {
   });
 });
 
-test('memory stays where it is under a flood of it', TIMEOUT, async (context) => {
+test('memory stays where it is under a flood of it', async (context) => {
   const started = await start(openedIn(context));
   const { service, bus } = started;
   const flood = async () => {

@@ -3,9 +3,7 @@ import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts'
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 
-test('while no commit gets through, checks and reads go on and nothing is announced; what is announced is durable', {
-  timeout: 45_000,
-}, async (context) => {
+test('while no commit gets through, checks and reads go on and nothing is announced; what is announced is durable', async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);
   const hook = await receiverIn(opened);

@@ -77,7 +77,7 @@ async function stoppedFor(agent: Program, ms: number): Promise<void> {
   process.kill(agent.pid, 'SIGCONT');
 }
 
-describe.skipIf(process.platform !== 'linux')('an agent that is held up', { timeout: 180_000 }, () => {
+describe.skipIf(process.platform !== 'linux')('an agent that is held up', () => {
   test('for a moment knows that a target was silent', async () => {
     const result = await found(async (agent) => {
       await stoppedFor(agent, 800);

@@ -18,9 +18,7 @@ type TransitionList = {
 };
 
 describe.concurrent('from the declared file to the webhook', () => {
-  test('down, slow and back: one error, one degraded, one recovered, in order, as specified', {
-    timeout: 240_000,
-  }, async (context) => {
+  test('down, slow and back: one error, one degraded, one recovered, in order, as specified', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);
@@ -99,9 +97,7 @@ describe.concurrent('from the declared file to the webhook', () => {
     expect(slots).toEqual(slots.toSorted((first, second) => first - second));
   });
 
-  test('down in one region of three alerts nobody, and the transitions tell why', {
-    timeout: 180_000,
-  }, async (context) => {
+  test('down in one region of three alerts nobody, and the transitions tell why', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);
@@ -134,9 +130,7 @@ describe.concurrent('from the declared file to the webhook', () => {
     ]);
   });
 
-  test('two regions lost while the third has a fault of its own: unknown, and no alert', {
-    timeout: 240_000,
-  }, async (context) => {
+  test('two regions lost while the third has a fault of its own: unknown, and no alert', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);
@@ -169,9 +163,7 @@ describe.concurrent('from the declared file to the webhook', () => {
     expect(hook.requests).toHaveLength(0);
   });
 
-  test('a restarted coordinator goes on: nothing is announced twice, a recovery is announced once', {
-    timeout: 240_000,
-  }, async (context) => {
+  test('a restarted coordinator goes on: nothing is announced twice, a recovery is announced once', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);

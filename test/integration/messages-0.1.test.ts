@@ -180,7 +180,7 @@ describe("today's agent under a coordinator of 0.1", () => {
 });
 
 describe("today's coordinator with an agent of 0.1", () => {
-  test('sends it what 0.1 reads, and records what it reports', { timeout: 180_000 }, async (context) => {
+  test('sends it what 0.1 reads, and records what it reports', async (context) => {
     const opened = openedIn(context);
     const monitors = Array.from({ length: 150 }, (_, index) => [
       `m${index}`,

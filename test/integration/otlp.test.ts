@@ -159,9 +159,7 @@ async function quiet(service: LocalService): Promise<Stored[]> {
   return storedIn(service);
 }
 
-test('a receiver gets exactly what the stored results imply, over restarts', {
-  timeout: 120_000,
-}, async (context) => {
+test('a receiver gets exactly what the stored results imply, over restarts', async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
   const web = await targetIn(opened);
@@ -219,9 +217,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', {
   });
 });
 
-test('monitors without an endpoint go to the default, and a monitor may get and lose its own', {
-  timeout: 180_000,
-}, async (context) => {
+test('monitors without an endpoint go to the default, and a monitor may get and lose its own', async (context) => {
   const opened = openedIn(context);
   const [fallback, own] = [await receiverIn(opened), await receiverIn(opened)];
   const web = await targetIn(opened);
@@ -257,7 +253,7 @@ test('monitors without an endpoint go to the default, and a monitor may get and 
   expect(own.requests.length).toBeLessThanOrEqual(length + 1);
 });
 
-test('endpoints that hang, refuse and redirect delay no other', { timeout: 180_000 }, async (context) => {
+test('endpoints that hang, refuse and redirect delay no other', async (context) => {
   const opened = openedIn(context);
   const receivers = await Promise.all(Array.from({ length: 4 }, () => receiverIn(opened)));
   const [good, hanging, refusing, redirecting] = receivers as [
@@ -328,9 +324,6 @@ if (victoria === null) console.warn('skipped: victoria-metrics is not installed'
 
 test.skipIf(victoria === null)(
   'VictoriaMetrics answers the documented queries with the stored numbers',
-  {
-    timeout: 120_000,
-  },
   async (context) => {
     const opened = openedIn(context);
     const database = await startVictoriaMetrics(victoria ?? '');

@@ -7,7 +7,7 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { freePort } from '../support/free-port.ts';
@@ -46,8 +46,8 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 async function untilListening(port: number): Promise<void> {
-  const answers = async () => expect((await ask({ port, path: '/healthz' })).status).toBe(200);
-  await vi.waitFor(answers, { timeout: 30_000 });
+  const answers = async () => (await ask({ port, path: '/healthz' })).status;
+  await expect.poll(answers).toBe(200);
 }
 
 /** Replaces the operator's values in the file. Each of them must occur. */

@@ -26,9 +26,7 @@ async function expectAllCounted(service: LocalService, id: number, hour: number)
   expect(await counted()).toEqual({ passed: stored[0]?.passed, status: 'active', regions: REGIONS });
 }
 
-test('an hour is rolled up when it is over, and nothing is counted twice', {
-  timeout: 240_000,
-}, async (context) => {
+test('an hour is rolled up when it is over, and nothing is counted twice', async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);
   const service = await serviceIn(opened, {

@@ -90,9 +90,7 @@ const PAGE = {
   password: `${MARK}-page`,
 };
 
-test('what is secret arrives where it is meant to, and comes out nowhere else', {
-  timeout: 120_000,
-}, async (context) => {
+test('what is secret arrives where it is meant to, and comes out nowhere else', async (context) => {
   const opened = openedIn(context);
   const nats = await natsIn(opened);
   const target = await receiverIn(opened);

@@ -98,7 +98,7 @@ describe("the Terraform provider's plan", () => {
     await workspace.configure({ resource: terraformBodies(rows) });
     const { diagnostics } = await workspace.plan();
     found = Map.groupBy(errorsIn(diagnostics), ({ address = '' }) => address);
-  }, 60_000);
+  });
   afterAll(() => workspace.dispose());
 
   test.each(rows)('$kind with $name', (row) => {

@@ -46,7 +46,7 @@ beforeAll(async () => {
     await dist.remove();
     await rm(folder, { recursive: true });
   };
-}, 180_000);
+});
 
 /** A container as both kinds of file describe it, with its mounts already as folders of this machine. */
 type Described = {
@@ -129,7 +129,7 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
     );
     return [...new Set(found)].sort();
   };
-  await expect.poll(outcomes, { timeout: 120_000 }).toEqual(REGIONS.map((region) => `${region} passed`));
+  await expect.poll(outcomes).toEqual(REGIONS.map((region) => `${region} passed`));
   const coordinator = containers.get('coordinator') ?? never('coordinator');
   const command = ['/usr/local/bin/node', '/svc/svc.mjs', 'status'];
   const status = startConfined(await confinementOf({ ...coordinator, command }));
@@ -196,7 +196,7 @@ async function prepared(kind: 'compose' | 'kubernetes'): Promise<string> {
 const settingsIn = async (path: string): Promise<Record<string, string>> =>
   parseEnv(await readFile(path, 'utf8')) as Record<string, string>;
 
-describe.skipIf(isSkipped)('the whole service', { timeout: 300_000 }, () => {
+describe.skipIf(isSkipped)('the whole service', () => {
   test('runs from the compose file', async (context) => {
     const place = await prepared('compose');
     const services = await servicesIn(join(place, 'compose.yaml'));

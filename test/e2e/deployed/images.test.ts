@@ -43,7 +43,7 @@ beforeAll(async () => {
     await dist.remove();
     await rm(folder, { recursive: true });
   };
-}, 180_000);
+});
 
 function imageOf(name: string): Image {
   const image = images.get(name);
@@ -75,7 +75,7 @@ async function outputOf(confinement: Parameters<typeof startConfined>[0]) {
   return { out, errors, code };
 }
 
-describe.skipIf(isSkipped)('an image', { timeout: 120_000 }, () => {
+describe.skipIf(isSkipped)('an image', () => {
   test.each(['coordinator', 'agent'])('of the %s has no shell, and is small', async (name) => {
     const { root } = imageOf(name);
     expect(await readdir(join(root, 'usr'))).toEqual(['local']);
@@ -147,7 +147,7 @@ describe.skipIf(isSkipped)('an image', { timeout: 120_000 }, () => {
       await coordinator.end('SIGKILL');
     });
     await coordinator.start();
-    await expect.poll(check, { timeout: 60_000 }).toEqual({ code: 0, errors: '', out: '' });
+    await expect.poll(check).toEqual({ code: 0, errors: '', out: '' });
   });
 
   test('of the agent has nothing to ask where it listens nowhere', async () => {

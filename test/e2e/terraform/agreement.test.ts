@@ -45,7 +45,7 @@ describeBothWays('svc.yaml and Terraform agree', (way) => {
   });
   afterAll(() => byTerraform.dispose());
 
-  test('on everything that is stored', { timeout: 120_000 }, async () => {
+  test('on everything that is stored', async () => {
     const workspace = await way.workspace({
       provider: { base_url: byTerraform.url, api_token: byTerraform.operator },
     });

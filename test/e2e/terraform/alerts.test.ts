@@ -33,9 +33,7 @@ const declaring = (url: string, hook: string, monitor: object = {}): Configurati
 type Alert = { status: string; cronTimestamp: number; monitor: { id: number; name: string } };
 
 describeBothWays('from an apply to the alert', (way) => {
-  test('alerts within a period of the apply, and changes count without a restart', {
-    timeout: 240_000,
-  }, async (context) => {
+  test('alerts within a period of the apply, and changes count without a restart', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);

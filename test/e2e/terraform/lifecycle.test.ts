@@ -137,14 +137,14 @@ describeBothWays('the life of every resource', (way) => {
   });
   afterAll(() => workspace.dispose());
 
-  test('created, and nothing is left to do', { timeout: 180_000 }, async () => {
+  test('created, and nothing is left to do', async () => {
     await workspace.configure(configurationOf(bodies));
     expect(await workspace.validate()).toEqual([]);
     await applyForGood(workspace, configurationOf(bodies));
     expect(Object.keys(await workspace.state()).toSorted()).toEqual(SAMPLES.map(addressOf).toSorted());
   });
 
-  test('each attribute is changed in place, then taken out', { timeout: 240_000 }, async () => {
+  test('each attribute is changed in place, then taken out', async () => {
     const queues = SAMPLES.map(stepsOf);
     const before = await workspace.state();
     for (let turn = 0; queues.some((queue) => turn < queue.length); turn += 1) {
@@ -160,7 +160,7 @@ describeBothWays('the life of every resource', (way) => {
     expect(replaced).toEqual(['svc_status_page_component_group.all']);
   });
 
-  test('imported by command and by block, and nothing is left to do', { timeout: 120_000 }, async () => {
+  test('imported by command and by block, and nothing is left to do', async () => {
     const first = new Map(SAMPLES.map((sample) => [sample, firstBody(sample)]));
     await apply(workspace, configurationOf(first));
     const state = await workspace.state();
@@ -193,7 +193,7 @@ describeBothWays('the life of every resource', (way) => {
     await byCommand.dispose();
   });
 
-  test('destroyed, and nothing is left in the API', { timeout: 180_000 }, async () => {
+  test('destroyed, and nothing is left in the API', async () => {
     await destroy(workspace);
     for (const path of ['/v1/monitors', '/v1/notifications', '/v1/status-pages']) {
       expect((await api.call('GET', path)).body).toMatchObject({ total: 0 });

@@ -124,7 +124,7 @@ describeBothWays('what is refused', (way) => {
       all.push(...errorsIn(await workspace.validate()));
     }
     found = Map.groupBy(all, ({ address = '' }) => address);
-  }, 60_000);
+  });
   afterAll(() => workspace.dispose());
 
   // The client leaves to Terraform what Terraform itself checks.

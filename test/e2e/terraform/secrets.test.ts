@@ -52,7 +52,7 @@ describeBothWays('write-only secrets', (way) => {
     output: { page: { value: ref('svc_status_page.page.id') } },
   });
 
-  test('reach the service and no state, and change with their version', { timeout: 120_000 }, async () => {
+  test('reach the service and no state, and change with their version', async () => {
     const workspace = await way.workspace(providerFor(api));
     await applyForGood(workspace, configuration('first', 1));
     const state = await workspace.state();
@@ -83,7 +83,7 @@ describeBothWays('write-only secrets', (way) => {
     await workspace.dispose();
   });
 
-  test('take the place of secrets that the state held', { timeout: 120_000 }, async () => {
+  test('take the place of secrets that the state held', async () => {
     const workspace = await way.workspace(providerFor(api));
     const page = { title: 'Page', slug, access_type: 'password' };
     await applyForGood(workspace, {

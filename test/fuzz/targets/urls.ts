@@ -1,6 +1,6 @@
 import { equal, ok } from 'node:assert/strict';
 import { Cookies } from '@svc/agent/probes/http/cookies.ts';
-import { excerptOf, maskSecrets, querySecrets } from '@svc/coordinator/outgoing/mask.ts';
+import { maskedExcerpt, querySecrets } from '@svc/coordinator/outgoing/mask.ts';
 import { parseNatsServers, shownServers } from '@svc/shared/nats-servers.ts';
 import { parseNoProxy } from '@svc/shared/proxy/no-proxy.ts';
 import { parseProxy } from '@svc/shared/proxy/proxy.ts';
@@ -74,19 +74,20 @@ export const MASKING: FuzzTarget = {
     'a"b\\c a\\"b\\\\c',
   ].map(latin1),
   words: [' ', '%20', '+', '&', '=', '"', '\\', '*', '****', 'Bearer '],
-  parse: (input) => maskSecrets(input.toString(), [input.toString('latin1', 0, 40)]),
+  parse: (input) => maskedExcerpt(input.toString(), [input.toString('latin1', 0, 40)], 900),
   isRefusal: never,
   check(input, random) {
     const text = input.toString();
     const start = random.between(0, text.length);
     const secret = text.slice(start, start + random.between(4, 30));
     if (secret.length >= 4 && !secret.includes('*')) {
-      ok(!maskSecrets(text, [secret]).includes(secret), `the secret ${JSON.stringify(secret)} is left`);
+      const shown = maskedExcerpt(text, [secret], 900);
+      ok(!shown.includes(secret), `the secret ${JSON.stringify(secret)} is left`);
     }
     const url = URL.parse(`https://a.example/?${text}`);
     if (url !== null) querySecrets(url);
-    const line = excerptOf(text, 60);
-    ok(line.length <= 60 && line.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(line));
+    const line = maskedExcerpt(text, [], 60);
+    ok(Buffer.byteLength(line) <= 60 && line.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(line));
   },
 };
 

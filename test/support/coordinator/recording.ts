@@ -225,6 +225,11 @@ export class Recording {
     await this.recorder.declare([{ kind: 'unlinked', monitorId, notificationId, link: null }], 0);
   }
 
+  async changeKind(notificationId: number, providerType: string): Promise<void> {
+    await this.write('UPDATE notifications SET provider_type = ? WHERE id = ?', providerType, notificationId);
+    await this.recorder.declare([{ kind: 'channel', notificationId, providerType }], 0);
+  }
+
   async removeChannel(notificationId: number): Promise<void> {
     await this.write('DELETE FROM notifications WHERE id = ?', notificationId);
     await this.recorder.declare([{ kind: 'channel-removed', notificationId }], 0);

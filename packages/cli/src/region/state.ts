@@ -48,3 +48,8 @@ export function withoutRegion(state: NatsState, removed: Region): NatsState {
 export function regionsOf(state: NatsState): Region[] {
   return Object.keys(state.regions).filter(isRegion).sort();
 }
+
+/** Every part that has a key. */
+export function partsOf(state: NatsState): Part[] {
+  return ['coordinator', 'system', ...regionsOf(state)];
+}

@@ -1,4 +1,4 @@
-import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 
 /* Decides when alerts of many monitors are sent as one message, and what that message contains. */
@@ -9,7 +9,7 @@ export const TOLD_ALONE = 20;
 export const GROUP_WINDOW_MS = 30_000;
 /** Time after its change for which an alert waits for others of its group, ms. */
 export const COLLECT_MS = 3_000;
-/** Most monitors that a group lists; the others are counted. */
+/** Most monitors that a group lists, the worst first; the others are counted. */
 const MOST_LISTED = 100;
 
 /** Whether two changes count together. Instants are epoch ms. */
@@ -56,6 +56,8 @@ export class RecentChanges {
   }
 }
 
+const WORST_FIRST = ['error', 'degraded', 'recovered'] as const satisfies AlertStatus[];
+
 /**
  * The one alert that stands for those of many monitors: the newest of the worst status, with the group.
  *
@@ -64,10 +66,11 @@ export class RecentChanges {
 export function groupAlert(alerts: readonly Alert[]): Alert {
   const counts = { error: 0, degraded: 0, recovered: 0 };
   for (const { status } of alerts) counts[status] += 1;
-  const worst = counts.error > 0 ? 'error' : counts.degraded > 0 ? 'degraded' : 'recovered';
+  const worst = WORST_FIRST.find((status) => counts[status] > 0);
   const shown = alerts.findLast(({ status }) => status === worst);
   if (shown === undefined) throw new TypeError('a group of no alert');
-  const monitors = alerts.slice(0, MOST_LISTED).map(({ monitor: { id, name }, status, errorMessage }) => ({
+  const listed = WORST_FIRST.flatMap((each) => alerts.filter(({ status }) => status === each));
+  const monitors = listed.slice(0, MOST_LISTED).map(({ monitor: { id, name }, status, errorMessage }) => ({
     id,
     name,
     status,

@@ -46,7 +46,7 @@ export class ExportedMonitors {
     const { id } = monitor;
     const regions = this.#regions;
     const known = this.#totals.get(id);
-    if (known?.isOf(monitor)) return;
+    if (known?.declared(monitor)) return;
     const restored =
       known === undefined && row !== null ? MonitorTotals.restored(monitor, regions, history, row) : null;
     const begin = { startedAt: this.#clock.wall(), until: row === null ? this.noted : lastNote };
@@ -80,7 +80,8 @@ export class ExportedMonitors {
   /** Notes come in the order of their ids; one that came before is passed over. */
   note(id: number, bytes: Uint8Array): void {
     if (id <= this.noted) return;
-    readNote(bytes, (result) => this.#add(id, result));
+    const at = this.#clock.wall();
+    readNote(bytes, (result) => this.#add(id, result, at));
     // Not before: a note may have several results of a monitor.
     for (const totals of this.#touched) totals.until = id;
     this.#touched.length = 0;
@@ -89,35 +90,51 @@ export class ExportedMonitors {
 
   /**
    * What is to be stored, a part at a time, each when the one before is stored. The last part says which notes
-   * nobody needs any more. What is left of it when a part could not be stored goes to {@link saveFailed} too.
+   * nobody needs any more. Whoever leaves the loop early could not store a part: what is left is stored the next time.
    */
-  *unsaved(): Generator<SavedTotals> {
-    const until = this.noted;
+  *unsaved(): Generator<SavedTotals, void> {
+    const { noted: until, hasNew } = this;
     const ids = [...this.#unsaved];
     const forgotten = [...this.#forgotten];
     this.#unsaved.clear();
     this.#forgotten.clear();
     this.hasNew = false;
-    for (let start = 0; start < ids.length; start += ROWS_PER_SAVE) {
-      const rows = ids.slice(start, start + ROWS_PER_SAVE).flatMap((id) => {
-        const totals = this.#totals.get(id);
-        return totals === undefined ? [] : [{ monitorId: id, until: totals.until, text: totals.stored() }];
-      });
-      yield { rows, forgotten: [], notesUntil: null };
+    let stored = 0;
+    let isStored = false;
+    try {
+      for (; stored < ids.length; stored += ROWS_PER_SAVE)
+        yield {
+          rows: this.#rowsOf(ids.slice(stored, stored + ROWS_PER_SAVE)),
+          forgotten: [],
+          notesUntil: null,
+        };
+      yield { rows: [], forgotten, notesUntil: until };
+      isStored = true;
+    } finally {
+      if (!isStored) {
+        this.#notStored(ids.slice(stored), forgotten);
+        this.hasNew ||= hasNew;
+      }
     }
-    yield { rows: [], forgotten, notesUntil: until };
   }
 
-  /** A part could not be stored: it is stored with the next. */
-  saveFailed({ rows, forgotten }: SavedTotals): void {
-    for (const { monitorId } of rows) if (this.#totals.has(monitorId)) this.#unsaved.add(monitorId);
+  #rowsOf(ids: readonly number[]): SavedTotals['rows'] {
+    return ids.flatMap((id) => {
+      const totals = this.#totals.get(id);
+      return totals === undefined ? [] : [{ monitorId: id, until: totals.until, text: totals.stored() }];
+    });
+  }
+
+  /** Meanwhile some may have gone, or have come back. */
+  #notStored(ids: readonly number[], forgotten: readonly number[]): void {
+    for (const id of ids) if (this.#totals.has(id)) this.#unsaved.add(id);
     for (const id of forgotten) if (!this.#totals.has(id)) this.#forgotten.add(id);
   }
 
-  #add(noteId: number, result: ReadResult): void {
+  #add(noteId: number, result: ReadResult, at: number): void {
     const totals = this.#totals.get(result.monitorId);
     if (totals === undefined || noteId <= totals.until) return;
-    totals.add(result);
+    totals.add(result, at);
     this.#touched.push(totals);
     this.#unsaved.add(result.monitorId);
   }

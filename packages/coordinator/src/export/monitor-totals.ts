@@ -1,4 +1,4 @@
-import { REGIONS } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import type { MonitorStatus } from '../domain/monitor.ts';
 import { addTimes, NO_TIMES, type StatusSince, timesBetween } from '../domain/uptime.ts';
@@ -16,6 +16,11 @@ export type ExportedMonitor = {
   readonly kind: string;
   /** Without what of it is secret. */
   readonly target: string;
+  readonly isActive: boolean;
+  /** Null: every region with an agent. */
+  readonly regions: readonly Region[] | null;
+  /** How long what a region has seen says something about now, ms. */
+  readonly freshForMs: number;
 };
 
 /** What `export_totals.totals` holds. */
@@ -40,10 +45,10 @@ const MOST_CHANGES = 3_000;
  * attributes stay the same: another name or target makes other time series, which begin at nothing.
  */
 export class MonitorTotals {
-  readonly monitor: ExportedMonitor;
   readonly startedAt: number;
   /** Notes up to this one are in it. */
   until: number;
+  #monitor: ExportedMonitor;
   readonly #identity: string;
   readonly #attributes: Attributes;
   readonly #regions: RegionTotals;
@@ -58,7 +63,7 @@ export class MonitorTotals {
     history: readonly StatusSince[],
     begin: { readonly startedAt: number; readonly until: number },
   ) {
-    this.monitor = monitor;
+    this.#monitor = monitor;
     this.startedAt = begin.startedAt;
     this.until = begin.until;
     this.#regions = regions;
@@ -90,18 +95,25 @@ export class MonitorTotals {
     return totals;
   }
 
-  /** Whether the monitor, as it is declared now, has the same time series. */
-  isOf(monitor: ExportedMonitor): boolean {
-    return identityOf(monitor, this.#regions) === this.#identity;
+  /**
+   * The monitor as it is declared now.
+   *
+   * @returns false: it has other time series, and nothing has changed here
+   */
+  declared(monitor: ExportedMonitor): boolean {
+    if (identityOf(monitor, this.#regions) !== this.#identity) return false;
+    this.#monitor = monitor;
+    return true;
   }
 
   get history(): readonly StatusSince[] {
     return this.#changes;
   }
 
-  add(result: ReadResult): void {
+  /** @param at when the result came, epoch ms */
+  add(result: ReadResult, at: number): void {
     const row = this.#rowOf(result.region);
-    if (row !== null) this.#regions.count(row, result);
+    if (row !== null) this.#regions.count(row, result, at);
   }
 
   /** Gives back the place that the counts take. Nothing else may be called after it. */
@@ -132,11 +144,30 @@ export class MonitorTotals {
   /** @param now epoch ms */
   encode(encoder: RequestEncoder, now: number): void {
     encoder.beginMonitor(this.#attributes, this.startedAt);
-    for (const row of this.#rows) encodeRegion(encoder, this.#regions, row, now);
+    for (const row of this.#rows) {
+      encodeCounts(encoder, this.#regions, row);
+      this.#encodeCertificate(encoder, row, now);
+    }
     const status = this.#changes.at(-1)?.status ?? 'unknown';
     for (const { of, own } of STATES) encoder.gauge('status', own, Number(of === status));
     const uptime = this.#uptime(now);
     if (uptime !== null) encoder.gauge('uptime', NO_ATTRIBUTES, uptime);
+  }
+
+  /** Counts of a region stay when it sees the target no more; what it saw last would be taken for the present. */
+  #encodeCertificate(encoder: RequestEncoder, row: number, now: number): void {
+    const expiresAt = this.#regions.certificateExpiresAt(row);
+    if (expiresAt === null || !this.#isSeen(row, now)) return;
+    const region = this.#regions.regions[row] as number;
+    encoder.gauge('certificate', RegionAttributes.of(region).region, (expiresAt - now) / 1_000);
+  }
+
+  /** Whether the region of the row checks the target. */
+  #isSeen(row: number, now: number): boolean {
+    const { isActive, regions, freshForMs } = this.#monitor;
+    const region = REGIONS[this.#regions.regions[row] as number];
+    const isDeclared = regions === null || (region !== undefined && regions.includes(region));
+    return isActive && isDeclared && now - this.#regions.seenAt(row) <= freshForMs;
   }
 
   /** 0 to 1; null: nothing is known. */
@@ -158,7 +189,7 @@ export class MonitorTotals {
   }
 }
 
-function encodeRegion(encoder: RequestEncoder, totals: RegionTotals, row: number, now: number): void {
+function encodeCounts(encoder: RequestEncoder, totals: RegionTotals, row: number): void {
   const { histograms } = totals;
   const own = RegionAttributes.of(totals.regions[row] as number);
   for (let place = 0; place < own.outcomes.length; place += 1)
@@ -170,9 +201,6 @@ function encodeRegion(encoder: RequestEncoder, totals: RegionTotals, row: number
     if (histogram !== null)
       encoder.histogram('phase', own.phases[place] as Attributes, histograms, histogram);
   }
-  const certificateExpiresAt = totals.certificateExpiresAt(row);
-  if (certificateExpiresAt === null) return;
-  encoder.gauge('certificate', own.region, (certificateExpiresAt - now) / 1_000);
 }
 
 /** Undefined: it is no JSON. Nothing else of the export depends on that row. */

@@ -21,7 +21,7 @@ type Kind = keyof typeof SETTINGS;
 
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
-let sent: { kind: string; alert: Alert }[];
+let sent: { kind: string; alert: Alert; messageId: string }[];
 let answer: (alert: Alert) => SendResult | Promise<SendResult>;
 
 beforeEach(async () => {
@@ -38,8 +38,8 @@ afterEach(async () => {
 });
 
 function begin(): Deliverer {
-  return scriptedDeliverer(parts, ({ kind, alert }) => {
-    sent.push({ kind, alert });
+  return scriptedDeliverer(parts, ({ kind, alert, context }) => {
+    sent.push({ kind, alert, messageId: context.deliveryId });
     return answer(alert);
   });
 }
@@ -182,6 +182,22 @@ test('while a receiver is down and when it works again, what waits comes as one 
   expect(
     new Set([...alone(), ...groups().flatMap(({ monitors }) => monitors.map((each) => each.id))]),
   ).toEqual(new Set(ids(50)));
+});
+
+test('a message has the same id when it is repeated, and another one when it tells of more', async () => {
+  const id = await channel('email');
+  // The receiver takes everything, and its answers get lost: it drops what comes with an id that it knows.
+  answer = () => ({ outcome: 'retry', error: 'no answer' });
+  await queue(id, ids(30), 'error');
+  for (let left = 600; left > 0 && groups().length < 2; left -= 1) await parts.clock.advanceSettling(1_000);
+  await queue(id, ids(30, 31), 'error');
+  for (let left = 600; left > 0 && groups().length < 5; left -= 1) await parts.clock.advanceSettling(1_000);
+  const toldOf = ({ alert: { group, monitor } }: (typeof sent)[number]) =>
+    (group?.monitors ?? [monitor]).map((each) => each.id).join();
+  expect(groups().length).toBeGreaterThanOrEqual(5);
+  const tellings = new Set(sent.map((each) => `${each.messageId}: ${toldOf(each)}`));
+  expect(new Set(sent.map((each) => each.messageId)).size).toBe(tellings.size);
+  expect(new Set(sent.map(toldOf)).size).toBe(tellings.size);
 });
 
 test('a group that is refused for its content is sent one by one', async () => {

@@ -15,7 +15,7 @@ import { attemptStep, type FinishedAttempt, reasonOf } from './attempts.ts';
 import type { SendResult } from './channel.ts';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
 import { Gathering } from './gathering.ts';
-import { alertOf, Groups, type Member, ofEach, threadOf } from './groups.ts';
+import { alertOf, Groups, type Member, messageIdOf, ofEach, threadOf } from './groups.ts';
 import { isFailedBefore, type Lane, type NewlyQueued, openingDelivery, ownWait, takeHead } from './lane.ts';
 import { learn, ofFormer } from './learning.ts';
 import { Ledger } from './ledger.ts';
@@ -347,7 +347,7 @@ export class Deliverer {
     const { takenUp } = queue;
     for (const { lane } of members) lane.triedAt = startedAt;
     const sent = await this.#attempting.attempt(found, alertOf(members, at), {
-      deliveryId: members[0]?.delivery.uid ?? '',
+      deliveryId: messageIdOf(members),
       attemptAt: at,
       signal,
       thread: threadOf(members),

@@ -4,6 +4,7 @@ import type { QueuedDelivery } from '../store/delivery-queue.ts';
 import { reasonOf } from './attempts.ts';
 import type { SendResult } from './channel.ts';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
+import { derivedUuid } from './derived-uuid.ts';
 import type { Lane } from './lane.ts';
 
 /** A lane with its head, which is sent now. */
@@ -108,6 +109,16 @@ function alertFor(members: readonly Member[]): Alert | null {
   const alerts = members.map(({ delivery }) => delivery.alert).filter((alert) => alert !== null);
   if (alerts.length <= 1) return alerts[0] ?? null;
   return groupAlert(alerts);
+}
+
+/**
+ * The id of the message for these members: that of the delivery, or one that is the same whenever the same
+ * deliveries go together. Receivers drop what comes with an id that they know, so a message for more
+ * deliveries must not have the id of an earlier one that may have arrived.
+ */
+export function messageIdOf(members: readonly Member[]): string {
+  const [first, ...others] = members.map(({ delivery }) => delivery.uid);
+  return first !== undefined && others.length === 0 ? first : derivedUuid([first, ...others].join(' '));
 }
 
 /** What the kind keeps of the incidents, if it keeps the same of all; null: nothing. */

@@ -233,7 +233,6 @@ describe('a backlog of 64 MiB', () => {
     ['of deep JSON', () => '['.repeat(LARGE)],
   ])(
     '%s neither cuts the coordinator off nor evicts or delays what other regions report',
-    { timeout: 60_000 },
     async (_what, message) => {
       startConsumer(128 * MEBIBYTE);
       await consumer.caughtUp();

@@ -24,7 +24,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
     closeSync(openSync(to, 'wx', 0o600));
     await backup(source, to, { rate: ALL_PAGES });
   } catch (error) {
-    throw new SvcError('bad-backup', `cannot copy ${from}: ${messageOf(error)}`, { cause: error });
+    throw new SvcError('bad-backup', `cannot copy ${from} to ${to}: ${messageOf(error)}`, { cause: error });
   } finally {
     source?.close();
   }

@@ -18,6 +18,7 @@ import {
   type Places,
   SECRET_FILES,
 } from './places.ts';
+import { explainedFull, requireRoom, sizeOfDatabase } from './room.ts';
 
 /** Name of the folder of a backup that is not complete, and of the file in it that its process locks. */
 const DRAFT = /\.[0-9a-f]{12}\.part$/;
@@ -26,7 +27,7 @@ const LOCK_FILE = 'backup.lock';
 const TRIES = 3;
 
 export type BackupOptions = {
-  /** Whether the secret key is left out, to be kept elsewhere. */
+  /** Whether every key is left out, to be kept elsewhere: the secret key, the API token, and the seeds of NATS. */
   readonly isWithoutKeys: boolean;
 };
 
@@ -44,8 +45,10 @@ export async function makeBackup(places: Places, target: string, options: Backup
       { cause: error },
     );
   });
-  await mkdir(dirname(target), { recursive: true });
-  await removeDeadDrafts(dirname(target));
+  const folder = dirname(target);
+  await mkdir(folder, { recursive: true });
+  await removeDeadDrafts(folder);
+  await requireRoom(folder, await sizeOfDatabase(places.database));
   const draft = `${target}.${randomBytes(6).toString('hex')}.part`;
   let unlock: (() => void) | null = null;
   try {
@@ -56,16 +59,17 @@ export async function makeBackup(places: Places, target: string, options: Backup
       v: 1,
       made_at: new Date().toISOString(),
       version: VERSION,
+      without_keys: options.isWithoutKeys,
       files: await sumsOf(draft),
     };
     await replaceFile(join(draft, MANIFEST_FILE), `${JSON.stringify(made, null, 2)}\n`);
     await rm(join(draft, LOCK_FILE));
     await rename(draft, target);
-    await syncFolder(dirname(target));
+    await syncFolder(folder);
     return made;
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    throw error;
+    throw explainedFull(error, folder);
   } finally {
     unlock?.();
   }
@@ -111,10 +115,9 @@ async function copyConsistently(
   }
   const keys = places.keysOfSettings ?? (await keysIn(draft));
   checkDatabase(database, keys);
-  if (isWithoutKeys || places.keysOfSettings !== null) {
-    for (const name of KEY_FILES) await rm(join(draft, name), { force: true });
-  }
-  await copyNatsFolder(places.natsDir, draft);
+  const left = isWithoutKeys ? SECRET_FILES : places.keysOfSettings === null ? [] : KEY_FILES;
+  for (const name of left) await rm(join(draft, name), { force: true });
+  await copyNatsFolder(places.natsDir, draft, isWithoutKeys ? /\.(?:conf|json)$/ : /\.(?:nk|conf|json)$/);
 }
 
 /** The keys of the data folder as one text, to notice a replacement. Copying reports a key that cannot be read. */
@@ -123,9 +126,9 @@ async function keyText(folder: string): Promise<string> {
   return (await Promise.all(texts)).join('\n');
 }
 
-/** Keys and accounts of NATS that "svc region" keeps. */
-async function copyNatsFolder(folder: string, draft: string): Promise<void> {
-  const names = await natsFilesIn(folder);
+/** What "svc region" keeps: keys (`*.nk`), and the accounts, which have the public halves only. */
+async function copyNatsFolder(folder: string, draft: string, isCopied: RegExp): Promise<void> {
+  const names = (await natsFilesIn(folder)).filter((name) => isCopied.test(name));
   if (names.length === 0) return;
   await mkdir(join(draft, NATS_FOLDER), { mode: 0o700 });
   await copyIfThere(folder, join(draft, NATS_FOLDER), names);

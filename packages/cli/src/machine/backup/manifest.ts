@@ -15,6 +15,8 @@ const manifest = z.object({
   made_at: z.string(),
   /** Version of svc that made it. */
   version: z.string(),
+  /** Whether the secret key, the API token and the keys of NATS were left out. */
+  without_keys: z.boolean().default(false),
   /** SHA-256 in hex, by the path in the backup. */
   files: z.record(z.string().regex(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/), z.string()),
 });

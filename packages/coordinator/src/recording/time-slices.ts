@@ -5,11 +5,11 @@ import type { Clock } from '@svc/shared/clock.ts';
 const SLICE_MS = 5;
 
 /**
- * Shares the thread among those who handle messages, and with everything else. After 5 ms of a turn of the
+ * Shares the thread among those who handle messages, and with everything else. After a slice of 5 ms of a turn of the
  * event loop, each handler waits for the next turn. There the handlers continue in order of arrival, with one
  * message each.
  */
-export class Turns {
+export class TimeSlices {
   readonly #clock: Clock;
   /** Begin of this turn's handling, monotonic ms; null: nothing was handled in this turn. */
   #startedAt: number | null = null;

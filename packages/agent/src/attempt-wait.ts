@@ -12,7 +12,7 @@ const SPREAD = 0.2;
  * @param random   0 <= random < 1
  * @returns milliseconds, 200 to 5,000
  */
-export function backoffMs(failures: number, random: number): number {
+export function attemptWaitMs(failures: number, random: number): number {
   const middle = FIRST_MS * GROWTH ** (failures - 1);
   return Math.min(LONGEST_MS, middle * (1 - SPREAD + 2 * SPREAD * random));
 }

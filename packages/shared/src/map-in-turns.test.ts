@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mapInTurns } from './turns.ts';
+import { mapInTurns } from './map-in-turns.ts';
 
 test('others have their turn within long work, whose order stays', async () => {
   let turns = 0;
