@@ -8,7 +8,7 @@ import { ROOT } from './support/process.ts';
 
 type Report = { testResults: { name: string; status: string; message: string }[] };
 
-/** What each of `fixtures/leaks` is told, beside what it leaves. */
+/** The expected failure of each file of `fixtures/leaks`; null: it passes. */
 const TOLD: Readonly<Record<string, RegExp | null>> = {
   'child.leaking.ts': /- a child process\n +made at .*child\.leaking\.ts:/,
   'connection.leaking.ts':
@@ -30,7 +30,7 @@ test('a file that leaves something open fails, is told what and who made it, and
   }
 });
 
-/** By name, what each file failed with; an empty text where it passed. */
+/** The failure of each file by its name; an empty text: it passed. */
 async function outcomesOf(config: string): Promise<Record<string, string>> {
   const report = join(tmpdir(), 'leaks.json');
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');

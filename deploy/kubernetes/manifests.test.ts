@@ -1,6 +1,6 @@
 /**
  * The manifests, by the schemas of Kubernetes and by kustomize as far as kubectl is installed. `test/e2e/deployed/`
- * starts what they describe.
+ * starts the described pods.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

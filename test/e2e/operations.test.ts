@@ -15,7 +15,7 @@ import { TEST_AUTHORITY, TRUSTED } from '../support/tls/certificates.ts';
 
 const PAGE = join(ROOT, 'docs/operations.md');
 
-/** Starts and stops what the units of the page name, with the settings that their files hold at that moment. */
+/** Starts and stops the services of the page's units, with the settings that are in their files at that moment. */
 class Units {
   readonly #folder: string;
   readonly #settings: Record<string, string>;

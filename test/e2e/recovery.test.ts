@@ -1,6 +1,6 @@
 /**
- * Backup, restore and rotation as an operator does them, with processes: a running service is copied, brought back on
- * another machine's folder, and gets new keys, and no check and no alert is lost or made up.
+ * Backup, restore and rotation of keys, as an operator does them, with processes. A running service is copied,
+ * restored into the folder of another machine, and gets new keys. No check and no alert is lost or invented.
  */
 
 import { execFile } from 'node:child_process';
@@ -375,7 +375,7 @@ test('the token, the keys of NATS and the secret key are replaced, and no check 
     "SELECT json_extract(detail, '$.reason') AS reason FROM results WHERE outcome = 'not_run'",
   ).filter(({ reason }) => reason !== 'overloaded' && reason !== 'agent-starved');
   expect(missed).toEqual([]);
-  // What the new secret key sealed is opened: the channel's header goes out with the next alert.
+  // The values that the new secret key sealed can be opened: the next alert has the channel's header.
   target.answerWith((response) => void response.end('ok'));
   const alerts = await receiver.received(2);
   expect(alerts[1]).toMatchObject({ headers: { 'x-secret': 'kept-well' }, json: { status: 'recovered' } });

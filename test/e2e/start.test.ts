@@ -12,7 +12,7 @@ import { startNatsServer } from '../support/nats-server.ts';
 import { NpmStart, processes } from '../support/npm-start.ts';
 import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
 
-/** A data folder, a declared file and a port for as many starts as the test likes. */
+/** A data folder, a declared file and a port for several starts. */
 async function placeFor(context: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-start-'));
   context.onTestFinished(() => rm(folder, { recursive: true, force: true }));

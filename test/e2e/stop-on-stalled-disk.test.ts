@@ -1,4 +1,4 @@
-/** The database takes no writes, as on a disk that stalls, and the coordinator is to end. */
+/** Ends the coordinator while the database accepts no writes, as on a stalled disk. */
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { System } from '../support/system.ts';
@@ -16,7 +16,7 @@ async function stalled(): Promise<System> {
     body: JSON.stringify({ name: 'waits', scope: 'read' }),
   });
   writing.catch(() => {}); // The end of the process cuts the answer off.
-  // Asked later and answered: the other one waits for the lock by now.
+  // This request came later and was answered, so the other one is waiting for the lock.
   await system.get('/v1/monitors');
   return system;
 }

@@ -1,7 +1,7 @@
 /**
- * Agents and coordinators of different versions as processes, under today's accounts of NATS: checks are run, results
- * recorded, statuses judged and alerts sent, also after each part was started again; and a coordinator goes on with
- * the database of the version before it.
+ * Agents and coordinators of different versions as processes, under today's accounts of NATS. They run checks, record
+ * results, judge statuses and send alerts, also after a restart of each part. A coordinator continues with the database
+ * of the former version.
  */
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, type TestContext, test } from 'vitest';
@@ -12,12 +12,15 @@ import type { Program } from '../support/process.ts';
 import type { Receiver } from '../support/receiver.ts';
 
 const REGION: Region = 'hosta-fra';
-/** Of each status in a round. Together they are more than two batches of jobs, and of results, of the first version. */
+/**
+ * Number of monitors of each status in a round. Together they fill more than two batches of jobs, and of results, of
+ * the first version.
+ */
 const MONITORS = 75;
 
 type Row = Record<string, string | number>;
 
-/** A system, and monitors that are declared a round at a time: a new monitor is checked at once, whatever the version. */
+/** A system whose monitors are declared in rounds. Every version checks a new monitor at once. */
 async function systemIn(context: TestContext) {
   const opened = openedIn(context);
   const target = await targetIn(opened);
@@ -34,7 +37,7 @@ async function systemIn(context: TestContext) {
     system,
     receiver,
     target,
-    /** The target answers nobody until the returned function is called. */
+    /** Makes the target answer no request until the returned function is called. */
     hold(): () => void {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;
@@ -93,7 +96,7 @@ async function alertsOf(receiver: Receiver, count: number): Promise<string[]> {
   }
 }
 
-/** How the tests start the processes, and that they stop agents. */
+/** Log lines about how the tests start processes, and about agents that they stop. */
 const EXPECTED = /^started without --use-system-ca|^a region that monitors declare has lost its last agent$/;
 
 const complaintsOf = (programs: readonly Program[]): unknown[] =>

@@ -55,7 +55,7 @@ describe('an agent', () => {
   let own: RegionStream;
   let other: RegionStream;
   let cheat: NatsConnection;
-  /** What the server refused the cheat: `publish svc.results.hostb-par`. */
+  /** The operations that the server refused: `publish svc.results.hostb-par`. */
   let refused: string[];
 
   beforeAll(async () => {
@@ -90,7 +90,7 @@ describe('an agent', () => {
       authenticator: nkeyAuthenticator(new TextEncoder().encode(accounts.seedOf(region))),
     });
 
-  /** Resolves when the server has handled all that the cheat published. */
+  /** Resolves when the server has handled all messages of the cheat. */
   async function allHandled(): Promise<void> {
     const inbox = `_INBOX_${OWN}.fence`;
     const acknowledged = new Promise<void>((resolve) => {
@@ -242,7 +242,7 @@ describe('an agent', () => {
     const told = await answerTo('mine', { 'Nats-Expected-Last-Msg-Id': 'no such id' });
     expect(told).toContain('wrong last msg ID');
     expect(told).not.toContain(lastId);
-    // Counted on, as ids of version 0.1 could be, and the very id.
+    // Ids that are counted up, as ids of version 0.1 were, and the id itself.
     const [, start = '', number = '0'] = /^(.*?)(\d*)$/.exec(lastId) ?? [];
     for (let next = 0; next < 50; next += 1) {
       await answerTo('mine', { 'Nats-Msg-Id': next === 0 ? lastId : `${start}${Number(number) + next}` });

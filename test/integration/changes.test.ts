@@ -1,6 +1,4 @@
-/**
- * What is declared changes while checks run and incidents are open, by both ways of declaring.
- */
+/** Changes of the declaration while checks run and incidents are open, by both ways of declaring. */
 import type { ServerResponse } from 'node:http';
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
@@ -33,7 +31,7 @@ const monitorOf = (url: string, attributes: object = {}) => ({
   periodicity: '30s',
   active: true,
   retry: 0,
-  // Twelve seconds on the service's clock: what a target holds is not given up before it is released.
+  // Twelve seconds on the service's clock, so that a held request does not time out before its release.
   timeout: 120_000,
   regions: REGIONS,
   ...attributes,
@@ -341,7 +339,7 @@ test('the API changes nothing that the file declares, and answers 409', async (c
     expect(JSON.stringify(answer.body)).toContain('declared in svc.json');
   }
   expect(rows()).toBe(before);
-  // What the file does not declare is the API's, and the file leaves it alone.
+  // The file does not change resources that it does not declare.
   const made = await service.request('POST', '/v1/monitors', { ...monitor, type: 'http', name: 'Mine' });
   expect(made.status).toBe(201);
   await declare(declaration(monitorOf(web.url, { name: 'Renamed' }), {}));

@@ -116,7 +116,10 @@ test('CI asks the queries', () => {
   expect(process.env.CI === 'true' && PROGRAMS === null).toBe(false);
 });
 
-/** What Grafana (10.2 and newer) reads of a dashboard, and refuses or shows as empty where it is missing. */
+/**
+ * The members of a dashboard that Grafana (10.2 and newer) reads. Without them it refuses the dashboard or
+ * shows it empty.
+ */
 const grid = z.strictObject({
   x: z.number().int().min(0).max(23),
   y: z.number().int().min(0),

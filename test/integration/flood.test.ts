@@ -1,4 +1,4 @@
-/** Somebody with one region's key says all that the server lets him; what is done in other regions goes on. */
+/** An attacker with one region's key sends everything that the server allows. The work of other regions continues. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
@@ -12,7 +12,10 @@ import { type Opened, openedIn, serviceIn, targetIn } from '../support/opened.ts
 const FLOODED: Region = 'hosta-fra';
 const OTHERS: readonly Region[] = ['hostb-par', 'hostc-us-east4'];
 const REGIONS = [FLOODED, ...OTHERS];
-/** What may be allocated outside of the heap, bytes, with what was read and is not collected yet; gigabytes are sent. */
+/**
+ * Bound of the memory outside of the heap, bytes. It includes messages that were read and are not collected yet.
+ * Gigabytes are sent.
+ */
 const MOST_MEMORY = 256 * 1_024 ** 2;
 const MUTED = 'svc_region_mutings_total';
 
@@ -51,7 +54,7 @@ function startFlood(opened: Opened, { nats }: LocalService, seed: string, bytes:
   return stop;
 }
 
-/** Watches what this process keeps outside of the heap, where messages are. */
+/** Watches the memory of this process outside of the heap, where messages lie. */
 function watchMemory(opened: Opened): () => number {
   const before = process.memoryUsage().arrayBuffers;
   let most = before;
@@ -72,7 +75,7 @@ describe.each([LONG, SHORT])('a flood of $what over 20 connections of one region
     const memory = watchMemory(opened);
 
     const stop = startFlood(opened, service, seed, bytes);
-    // A busy machine lets nobody flood much, and so this takes longer.
+    // On a busy machine the flood is slower, so this takes longer.
     await service.until(async () => (await service.metric(MUTED)) >= 1);
     await service.decided(others, 2);
     await stop();

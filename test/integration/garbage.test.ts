@@ -1,6 +1,6 @@
 /**
- * Whatever arrives on the service's subjects: what cannot be read is dropped and counted by who reads
- * it, what can be read but is not true changes nothing, checks go on and memory stays.
+ * Garbage on the service's subjects. The reader drops and counts messages that it cannot read. Readable
+ * messages that are not true change nothing. Checks continue, and memory does not grow.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -18,7 +18,7 @@ const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const [HERE, THERE] = ['hosta-fra', 'hostb-par'] as const;
 
 const MALFORMED = 'svc_result_messages_dropped_total{reason="malformed"}';
-/** What a stream of results takes: a batch of the largest size with its headers. */
+/** Largest message that a stream of results takes: a batch of the largest size with its headers. */
 const isTaken = ({ data }: { data: Uint8Array }) => data.length <= 257 * 1_024;
 const MALFORMED_RESULT = 'svc_results_dropped_total{reason="malformed"}';
 const BAD_TOKEN = 'svc_results_dropped_total{reason="bad-token"}';
@@ -75,7 +75,7 @@ async function start(opened: Opened) {
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-/** Nothing was believed, checks went on, and an outage is announced as ever. */
+/** No garbage was believed, checks continued, and an outage is announced as usual. */
 async function expectUnimpressed({ web, hook, service, id }: Started): Promise<void> {
   await service.decided(id, 1);
   expect(service.transitions.map(({ to }) => to)).toEqual(['active']);
@@ -108,7 +108,7 @@ function memoryInUse(): number {
 
 const MEGABYTE = 1_024 ** 2;
 
-/** What is left when nothing is being read any more: five looks in a row that find it no lower. */
+/** The memory when nothing is read any more: five measurements in a row find no lower value. */
 async function memoryAtRest(service: LocalService): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   let unchanged = 0;
@@ -160,7 +160,7 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
     ];
     bus.publish(`svc.results.${HERE}`, JSON.stringify({ ...BATCH, results: entries }));
     await bus.flush();
-    // What names no region, or is too large, no stream has taken.
+    // No stream has taken a message without a region, or one that is too large.
     await untilMetric(service, MALFORMED, REGIONS.length * messages.filter(isTaken).length);
     await untilMetric(service, MALFORMED_RESULT, entries.length);
     await expectUnimpressed(started);
@@ -306,7 +306,7 @@ test('memory stays where it is under a flood of it', async (context) => {
     }
     return { sent, taken };
   };
-  // What is allocated once (compiled code, buffers of sockets) is not what this is about.
+  // Memory that is allocated once (compiled code, buffers of sockets) does not count.
   let { sent, taken } = await flood();
   await untilMetric(service, MALFORMED, taken);
   const before = await memoryAtRest(service);

@@ -33,7 +33,10 @@ const hookOf = (url: string, monitorIds: readonly number[]) => ({
   monitor_ids: monitorIds.map(String),
 });
 
-/** The channel as a kind that keeps incidents open. It has no sender yet, so what is queued stays queued. */
+/**
+ * The channel as a kind that keeps incidents open. Its vendor does not answer in this test, so queued alerts stay
+ * queued.
+ */
 const incidentsOf = (monitorIds: readonly number[]) => ({
   name: 'Hook',
   provider_type: 'incident_a',
@@ -86,7 +89,10 @@ const queued = (service: LocalService): Queued[] =>
 const logged = (service: LocalService) => service.query('SELECT * FROM changes');
 
 const NOTHING = { timers: 0, intervals: 0, subscriptions: 0, connectionListeners: 0 };
-/** What is held while nobody leads: uses of tokens are saved, the database is measured, lost connections are counted. */
+/**
+ * The timers and listeners that stay while nobody leads: they save uses of tokens, measure the database, and count lost
+ * connections.
+ */
 const SERVING = { ...NOTHING, intervals: 2, connectionListeners: 1 };
 
 describe.concurrent('leading ends and begins again', () => {
@@ -151,7 +157,7 @@ describe.concurrent('leading ends and begins again', () => {
     ] as const;
     const answers = new Set<string>();
     const ask = async (method: string, path: string): Promise<void> => {
-      // A connection that is kept may be closed by the server's time-out while the request is on its way.
+      // The server's time-out may close a kept connection while the request is on its way.
       const headers = { authorization: `Bearer ${service.token}`, connection: 'close' };
       const response = await fetch(`${service.url}${path}`, { method, headers });
       await response.arrayBuffer();
@@ -377,7 +383,7 @@ test('fifty writers at once: each is answered after its effects', async (context
   expect(hook.requests).toEqual([]);
 });
 
-/** What repeats or stays while it leads; single timers come and go. */
+/** The intervals, subscriptions and listeners of a term. Single timers come and go. */
 function leadingHolds(observed: Pick<HeldResources, 'now'>) {
   const { intervals, subscriptions, connectionListeners } = observed.now;
   return { intervals, subscriptions, connectionListeners };

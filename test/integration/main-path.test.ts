@@ -88,7 +88,7 @@ describe.concurrent('from the declared file to the webhook', () => {
       statusCode: 200,
       latency: expect.any(Number),
     });
-    // Nothing more comes for two further slots, nor ever came for the monitors that were well.
+    // No further alert comes for two slots, and none came for the healthy monitors.
     await service.decided(id, 2);
     expect(hook.requests).toHaveLength(3);
     const ids = hook.requests.map((request) => request.headers['webhook-id']);
@@ -156,7 +156,7 @@ describe.concurrent('from the declared file to the webhook', () => {
     const lost = data.filter(({ region }) => region === 'hosta-fra' || region === 'hostb-par');
     expect(lost.map(({ agents }) => agents)).toEqual([[], []]);
 
-    // With the regions back it is judged again, and still nobody was told anything.
+    // When the regions are back the monitor is judged again, and still nothing was announced.
     await service.startAgent('hosta-fra');
     await service.startAgent('hostb-par');
     await service.changed('Web', 'active', service.transitions.length);

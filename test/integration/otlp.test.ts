@@ -1,4 +1,6 @@
-/** What a receiver of OTLP gets is what the stored results imply, over restarts of coordinator and receiver. */
+/**
+ * A receiver of OTLP gets the points that the stored results imply, over restarts of coordinator and receiver.
+ */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { runCommandLine } from '@svc/cli/command-line.ts';
@@ -21,7 +23,7 @@ type Stored = {
   latency: number;
 };
 
-/** What the stored results come to, by what a series of durations has as attributes. */
+/** The sums of the stored results, by the attributes of a series of durations. */
 function storedIn(service: LocalService): Stored[] {
   return service.query<Stored>(`
     SELECT monitor_id, region, outcome, status_code, count(*) AS results, sum(latency) / 1000 AS latency
@@ -144,7 +146,7 @@ function monitorsTo(endpoint: string, targets: { url: string; port: number }) {
   };
 }
 
-/** Ends the checks: what is stored then does not grow any more. */
+/** Ends the checks, so that the stored results do not grow any more. */
 async function quiet(service: LocalService): Promise<Stored[]> {
   await Promise.all(REGIONS.map((region) => service.stopAgent(region)));
   let before = -1;
@@ -198,7 +200,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', asy
   );
   expect(states).toHaveLength(100);
 
-  // One pipeline for all; nothing of it is secret but what it sends.
+  // One pipeline for all monitors. Only its headers are secret.
   const { export: exported } = await service.get<{ export: { endpoints: object[] } }>('/v1/system');
   expect(exported.endpoints).toEqual([
     expect.objectContaining({ endpoint: `${receiver.url}/v1/metrics`, monitors: 100, default: false }),

@@ -1,7 +1,6 @@
 /**
- * Our own network is never a verdict: three agents on one machine, in a network of the test's own, whose
- * link, routes, resolver, IPv6 and gateway go away and come back. What is really down is announced, and
- * nothing else is.
+ * A failure of our own network is never a verdict. Three agents run on one machine, in a network of the test's own,
+ * whose link, routes, resolver, IPv6 and gateway fail and recover. Only real outages are announced.
  */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -34,7 +33,7 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
   }
 
   function expectPassed(step: string, names: readonly string[]): void {
-    // An attempt that began before the network was back is told in this step, and says nothing about its target.
+    // An attempt that began before the network was back is reported in this step, and says nothing about its target.
     const untold = ['agent-starved', ...(/back/.test(step) ? ['network-down'] : [])];
     for (const name of names) {
       const found = (told(step).outcomes[name] ?? []).filter((outcome) => !untold.includes(outcome));
@@ -42,7 +41,7 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
     }
   }
 
-  /** What was told to people, and what is wrong with the network; whether the machine is short of CPU is its own affair. */
+  /** The alerts and the sicknesses about the network. A lack of CPU of the machine is left out. */
   function expectTold(step: string, alerts: readonly string[], sick: readonly string[] = []): void {
     const found = told(step);
     expect(found.alerts).toEqual(alerts);

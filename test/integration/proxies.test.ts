@@ -51,7 +51,7 @@ async function untilListening(port: number): Promise<void> {
   while ((await ask({ port, path: '/healthz' }).catch(() => null))?.status !== 200) await pause(50);
 }
 
-/** Replaces what the file names on the machine of an operator; each of it must be there. */
+/** Replaces the operator's values in the file. Each of them must occur. */
 function adapted(file: string, places: Record<string, string>): string {
   let adapted = file;
   for (const [from, to] of Object.entries(places)) {
@@ -93,7 +93,8 @@ async function startNginx(program: string, folder: string, upstream: string): Pr
 
 async function startCaddy(program: string, folder: string, upstream: string): Promise<Proxy> {
   const port = await freePort();
-  // The site as it is; the options keep it from the ports, the interface and the store of authorities of this machine.
+  // The site unchanged. The options keep Caddy away from the ports, the admin interface and the certificate store of
+  // this machine.
   const site = new URL('Caddyfile', FILES).pathname;
   await writeFile(
     join(folder, 'main'),

@@ -76,7 +76,7 @@ test('as a program of its own, it writes the settings and what the server, anoth
       '--nats-dir',
       folder,
     ]);
-  // Node takes some options for its own wherever they stand, among them --env-file.
+  // Node takes some options for its own wherever they stand, such as --env-file.
   await program('init', '--listen', listen, '--env-file', file('coordinator.env'));
   await program('add', 'hosta-ams', '--env-file', file('agent.env'));
   const modeOf = async (name: string) => ((await stat(file(name))).mode & 0o777).toString(8);

@@ -1,4 +1,4 @@
-/** Regions without an agent: they abstain, and what they said last ages out. */
+/** Regions without an agent abstain, and their last votes age out. */
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
 import type { LocalService } from '../support/local-service.ts';

@@ -1,4 +1,4 @@
-/** A summary tells the same before its results are rolled up, after, and after a restart. */
+/** A summary is the same before its results are rolled up, afterwards, and after a restart. */
 import type { SummaryView } from '@svc/coordinator/api/summary-answer.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';

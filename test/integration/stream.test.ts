@@ -1,6 +1,6 @@
 /**
- * The store of JetStream is not what the coordinator has read: restored from an earlier copy, deleted,
- * emptied. The database is the truth, reading goes on, and nobody is told of an outage that was ours.
+ * The store of JetStream differs from what the coordinator has read: it is restored from an earlier copy,
+ * deleted or emptied. The database is the truth, reading continues, and no outage of our own is announced.
  */
 import { cp, rm } from 'node:fs/promises';
 import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
@@ -61,7 +61,7 @@ const storedKeys = (service: LocalService) =>
       .map(({ key }) => key),
   );
 
-/** Everything that was recorded before is there still, and what was reported since is recorded. */
+/** Earlier results are still there, and later reports are recorded. */
 async function expectAllStored(
   service: LocalService,
   reported: ReadonlySet<string>,

@@ -75,7 +75,7 @@ export async function startNatsServer(configuration = ''): Promise<NatsServer> {
   };
 }
 
-/** The server says on stderr when it takes connections; what it said before is the error when it ends instead. */
+/** The server writes to stderr when it takes connections. If it ends instead, the text before is the error. */
 function untilReady(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = '';

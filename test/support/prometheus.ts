@@ -14,7 +14,7 @@ const ASK_EVERY_MS = 100;
 export type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number };
 
 export type Prometheus = {
-  /** Scrapes `/metrics` at these base URLs from now on, in place of those before. */
+  /** Scrapes `/metrics` at these base URLs from now on, and no others. */
   scrape(urls: readonly string[]): Promise<void>;
   /** The answer to a query of PromQL at this moment, or at another one, epoch s. */
   query(text: string, at?: number): Promise<Sample[]>;
@@ -25,7 +25,7 @@ export type Prometheus = {
   stop(): Promise<void>;
 };
 
-/** Programs of Debian's package, or null with a line that says what is not tested then. */
+/** The programs of Debian's package; null: there are none, and a line says which tests are skipped. */
 export function prometheusPrograms(what: string): { prometheus: string; promtool: string } | null {
   const [prometheus, promtool] = [findProgram('prometheus'), findProgram('promtool')];
   if (prometheus !== null && promtool !== null) return { prometheus, promtool };
@@ -87,7 +87,7 @@ export async function startPrometheus(program: string, rules = ''): Promise<Prom
     query,
     async scrape(urls) {
       const hosts = urls.map((each) => new URL(each).host);
-      // Prometheus reads the file when it changes, and must not find a half of it.
+      // Prometheus reads the file when it changes, and must not find a part of it.
       await writeFile(`${targets}.new`, JSON.stringify([{ targets: hosts }]));
       await rename(`${targets}.new`, targets);
     },

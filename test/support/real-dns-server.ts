@@ -33,7 +33,7 @@ export async function startNamed(program: string, origin: string, zone: string):
   });
 }
 
-/** dnsmasq on loopback with nothing but what the options say, among them something about the name. */
+/** dnsmasq on loopback with only these options, one of which must be about the name. */
 export function startDnsmasq(
   program: string,
   origin: string,

@@ -1,6 +1,6 @@
 /**
- * `docs/deployment.md` as a new user follows it: its lines are run on machines of the test's own, and in place of
- * `systemctl` the units are started by their command, user, variables, file modes and read-only root.
+ * Follows `docs/deployment.md` as a new user does. The test runs its lines on machines of its own. Instead of
+ * `systemctl` it starts the units by their command, user, variables, file modes and read-only root.
  */
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,10 @@ class Company {
     return machine;
   }
 
-  /** Runs the lines of a page. What they have systemd start is started; svc's own services are returned once they are ready. */
+  /**
+   * Runs the lines of a page, and starts the units that they tell systemd to start. Returns svc's own services when
+   * they are ready.
+   */
   async follow(machine: Machine, lines: readonly string[]): Promise<LoggedProcess[]> {
     const services: LoggedProcess[] = [];
     for (const line of lines) {
@@ -183,7 +186,7 @@ test.skipIf(isSkipped)('a company runs svc as the page says', async (context) =>
   }
 });
 
-/** The lines before the first that equals `line`, and those from it on. */
+/** The lines before the first one that equals `line`, and the lines from it on. */
 function split(lines: readonly string[], line: string): [string[], string[]] {
   const at = lines.indexOf(line);
   if (at === -1) throw new Error(`there is no line "${line}"`);

@@ -1,6 +1,6 @@
 /**
- * The containers of `deploy/compose` and of `deploy/kubernetes`, from the images of `deploy/container`, started by what
- * the files say: command, variables, user, mounts and a read-only root. A container engine is not needed.
+ * The containers of `deploy/compose` and of `deploy/kubernetes`, from the images of `deploy/container`, started as the
+ * files describe: command, variables, user, mounts and a read-only root. The test needs no container engine.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -200,7 +200,7 @@ describe.skipIf(isSkipped)('the whole service', () => {
   test('runs from the compose file', async (context) => {
     const place = await prepared('compose');
     const services = await servicesIn(join(place, 'compose.yaml'));
-    // On a machine of its own: what is copied beside the file for one agent, as its page says.
+    // One agent on a machine of its own, with the files that its page tells users to copy.
     await run('cp', [join(place, 'agent-hosta-fra.env'), join(place, 'agent.env')]);
     await run('cp', [join(place, 'nats/ca.pem'), join(place, 'ca.pem')]);
     const { agent } = await servicesIn(join(place, 'agent.yaml'));

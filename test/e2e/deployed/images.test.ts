@@ -1,6 +1,6 @@
 /**
- * The images of `deploy/container`, built as folders by their own instructions, and started by what they say of
- * themselves: command, user, variables, a read-only root. A container engine is not needed.
+ * The images of `deploy/container`, built as folders by their own instructions, and started as they describe
+ * themselves: command, user, variables, a read-only root. The test needs no container engine.
  */
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
@@ -118,7 +118,7 @@ describe.skipIf(isSkipped)('an image', () => {
   });
 
   test.for<Record<string, string>>([
-    // As the image has it, where both processes share a file of settings.
+    // The setting of the image, where both processes share a file of settings.
     { SVC_AGENT_LISTEN: '127.0.0.1:8081' },
     { SVC_LISTEN: '[::]:8080' },
     { SVC_LISTEN: '' },

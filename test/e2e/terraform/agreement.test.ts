@@ -52,7 +52,7 @@ describeBothWays('svc.yaml and Terraform agree', (way) => {
     try {
       await workspace.configure({ resource: asTerraformJson(WHOLE_CONFIGURATION) });
       const { diagnostics } = await workspace.apply();
-      // Channels of kinds that cannot be delivered to are made with a warning.
+      // Resources that have no effect yet are created with a warning.
       expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
       const stored = await storedByName(byTerraform, namesIn(await workspace.state()));
       expect(stored).toEqual(declared);

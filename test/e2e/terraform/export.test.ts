@@ -34,7 +34,7 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
     return workspace;
   }
 
-  /** Writes the export into the folder of a new workspace; answers what was said to people. */
+  /** Writes the export into the folder of a new workspace. Answers the messages for people. */
   async function exported(...options: string[]): Promise<{ in: TerraformWorkspace; said: string }> {
     const opened = await open();
     let said = '';

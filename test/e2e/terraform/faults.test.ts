@@ -1,4 +1,4 @@
-/** What changes behind Terraform's back, and an API that does not answer as it should. */
+/** Changes outside of Terraform, and an API with faulty answers. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';

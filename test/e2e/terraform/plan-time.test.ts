@@ -45,7 +45,7 @@ describeBothWays('at plan time', (way) => {
       /belongs to workspace \d+, and the token, which comes from .*, to workspace \d+/,
     );
     expect(await workspace.state()).toHaveProperty(['svc_http_monitor.web']);
-    // What is gone in the workspace of the state is made anew, as ever.
+    // An object that is gone in the workspace of the state is created again, as usual.
     await workspace.configure(web);
     const id = String((await workspace.state())['svc_http_monitor.web']?.id);
     await api.call('DELETE', `/v1/monitors/${id}`);

@@ -14,7 +14,7 @@ import { type Body, type Configuration, ref } from '../../support/terraform/runn
 import { describeBothWays } from '../../support/terraform/ways.ts';
 
 const WEB = { name: 'Web', url: 'https://example.com', periodicity: '1m' };
-/** A slug for each use, so that a test that fails leaves the others alone. */
+/** A slug for each use, so that a failed test does not disturb the others. */
 let page: Body = {};
 let pages = 0;
 beforeEach(() => {

@@ -76,7 +76,7 @@ describeBothWays('write-only secrets', (way) => {
     await applyForGood(workspace, configuration('second', 2));
     expect(await kept()).toMatchObject(holding('second'));
 
-    // Another change sends what the configuration holds: nothing is lost by an update.
+    // An update of another attribute sends the configured secret, so that it is not lost.
     await applyForGood(workspace, configuration('second', 2, { title: 'Renamed' }));
     expect(await kept()).toMatchObject(holding('second'));
     await destroy(workspace);

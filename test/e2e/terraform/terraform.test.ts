@@ -1,4 +1,4 @@
-/** What only the real Terraform does: installation, generated configuration, HCL, tests, Ctrl-C. */
+/** Functions of the real Terraform alone: installation, generated configuration, HCL, tests, Ctrl-C. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';

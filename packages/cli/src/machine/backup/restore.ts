@@ -78,7 +78,7 @@ async function bring(
       await syncFolder(dirname(path));
     }
   } finally {
-    // Where it failed: they have secrets, or fill the disk.
+    // After a failure the drafts must go, because they have secrets and fill the disk.
     for (const draft of drafts) await rm(draft, { force: true });
   }
 }
