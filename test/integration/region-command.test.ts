@@ -6,6 +6,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
+import { lockFile } from '@svc/shared/file-lock.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { NatsTrial } from '@svc/shared/nats-trial.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
@@ -189,6 +190,18 @@ test('one reload of the unit puts a region into use that the command could not t
     return await trial.streamAnswer(resultsSubject('hosta-ams')).finally(() => trial.close());
   };
   await expect.poll(answer, { timeout: 10_000 }).toBe('reached');
+});
+
+test('two calls at once do not mix: the second is told to come again', async () => {
+  await region('init', '--listen', listen);
+  const unlock = lockFile(file('regions.lock'));
+  expect(await region('add', 'hosta-ams')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('try again when it has ended'),
+  });
+  unlock?.();
+  const { code, out } = await region('add', 'hosta-ams', 'hosta-ams');
+  expect([code, out.match(/^SVC_NATS_NKEY=/gm)?.length]).toEqual([0, 1]);
 });
 
 test('without an init the first region begins with a server on loopback', async () => {
