@@ -342,6 +342,16 @@ describe('nothing is lost', () => {
     expect(err).not.toContain('reloaded the server');
   });
 
+  test('when the certificate is on another machine: it is told how to go on', async () => {
+    const tls = ['--cert', '/nowhere/server.pem', '--key', '/nowhere/key.pem'];
+    expect(await region('init', '--listen', listen, ...tls)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/no such file.*SVC_NATS_SERVER=none leaves the check out/),
+    });
+    const args = ['region', 'init', '--listen', listen, ...tls, '--nats-dir', folder];
+    expect(await svc(args, { SVC_NATS_SERVER: 'none' })).toMatchObject({ code: 0 });
+  });
+
   test('when the server would refuse the configuration', async () => {
     await region('init', '--listen', listen);
     await writeFile(file('nats.conf'), `${await readFile(file('nats.conf'), 'utf8')}\nno_such_option: 1\n`);
