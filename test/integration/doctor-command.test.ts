@@ -1,4 +1,4 @@
-/** `svc doctor` beside real servers: what is right, and each thing that can be wrong. */
+/** `svc doctor` with real servers: a healthy machine, and each fault. */
 
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -198,6 +198,11 @@ test('settings, modes of files, the disk, names and the clock are looked at', as
   expect(found.of('clock')).toEqual([
     expect.objectContaining({ level: 'failed', what: expect.stringMatching(/is (?:59|60) s off/) }),
   ]);
+  // As the unit reads them: two files, of which the later counts.
+  const second = join(folder, 'more.env');
+  await writeFile(second, 'SVC_LISTEN=nowhere\n', { mode: 0o600 });
+  const both = await doctor('coordinator', {}, '--env-file', env, '--env-file', second);
+  expect(both.failed).toEqual([expect.stringContaining('SVC_LISTEN')]);
   const names = await doctor('agent', {
     ...AGENT,
     SVC_NATS_URL: 'tls://nats.invalid:4222',

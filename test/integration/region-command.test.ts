@@ -77,7 +77,7 @@ test('as a program of its own, it writes the settings and what the server, anoth
       '--nats-dir',
       folder,
     ]);
-  // Node takes some options for its own wherever they stand, among them --env-file.
+  // Node takes some options for its own wherever they stand, such as --env-file.
   await program('init', '--listen', listen, '--env-file', file('coordinator.env'));
   await program('add', 'hosta-ams', '--env-file', file('agent.env'));
   const modeOf = async (name: string) => ((await stat(file(name))).mode & 0o777).toString(8);
@@ -189,7 +189,7 @@ test('one reload of the unit puts a region into use that the command could not t
     const trial = await NatsTrial.open({ ...parts, nkeySeed: new Secret(seedIn(added.out)) });
     return await trial.streamAnswer(resultsSubject('hosta-ams')).finally(() => trial.close());
   };
-  await expect.poll(answer, { timeout: 10_000 }).toBe('reached');
+  await expect.poll(answer).toBe('reached');
 });
 
 test('two calls at once do not mix: the second is told to come again', async () => {
@@ -334,7 +334,7 @@ describe('nothing is lost', () => {
     expect(await stateOf(seedIn(out))).toBe('nats-refused');
   });
 
-  test('when a change needs a restart of the server: it is told', { timeout: 60_000 }, async () => {
+  test('when a change needs a restart of the server: it is told', async () => {
     await region('init', '--listen', listen);
     await serverIn();
     const { err } = await region('init', '--listen', `127.0.0.1:${await freePort()}`);

@@ -17,7 +17,7 @@ export async function replaceFile(path: string, text: string, mode = 0o600): Pro
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = await open(draft, 'wx', mode);
   try {
-    // Whatever the umask is, and where root replaces a file of the service's user.
+    // The mode does not depend on the umask. A file that root replaces stays with the service's user.
     await file.chmod(mode);
     const former = await stat(path).catch(() => null);
     if (former !== null && process.getuid?.() === 0) await file.chown(former.uid, former.gid);

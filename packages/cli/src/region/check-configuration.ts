@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 /** Folders of Debian's package and of others, often missing from a user's PATH. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/bin'];
-/** Where `npm start` keeps the one that it has installed, from the root of the project. */
+/** Folder of the server that `npm start` has installed, from the root of the project. */
 const OF_THE_PROJECT = '.cache/nats-server';
 /** Begins the names of the folders with drafts. */
 const DRAFT = '.check-';
@@ -20,7 +20,7 @@ const DRAFT = '.check-';
  *
  * @param configurations texts by the names of their files in the folder
  * @param accounts the new text of the file that they include
- * @throws SvcError `nats-configuration` with what the server says
+ * @throws SvcError `nats-configuration` with the words of the server
  */
 export async function checkConfiguration(
   folder: string,

@@ -28,7 +28,7 @@ const NEXT = '.next';
 const OF_THE_SERVER = 0o644;
 const ACCOUNTS_HEADER = '# Written by "svc region". Do not change it here: the next call would replace it.';
 
-/** What `region init` decides, beside the accounts. */
+/** The settings that `region init` chooses, in addition to the accounts. */
 export type Initial = {
   readonly server: ServerOptions;
   readonly url: string;
@@ -36,11 +36,11 @@ export type Initial = {
 };
 
 /**
- * The folder with the configuration of the NATS server: keys, accounts and what they are made of.
+ * The folder with the configuration of the NATS server: keys, accounts, and the state from which they are made.
  *
  * Every file is replaced as a whole, in an order in which a crash or a full disk loses no key and brings none back: a
- * new key is written before what names it, beside the former one, whose place it takes afterwards; a removed key is
- * deleted first. The next call completes what is missing. The server itself learns of a change only by a reload.
+ * new key is written before the files that name it, beside the former key, which it replaces afterwards. A removed key
+ * is deleted first. The next call completes what is missing. The server itself learns of a change only by a reload.
  */
 export class NatsFolder {
   readonly path: string;
@@ -221,7 +221,7 @@ export class NatsFolder {
     return made;
   }
 
-  /** Checks what the state means, and writes it. Nothing is written where the server would refuse it. */
+  /** Checks the configuration of the state, and writes it. Nothing is written when the server would refuse it. */
   async #apply(state: NatsState, server: { file: string; text: string } | null = null): Promise<void> {
     const accounts = `${ACCOUNTS_HEADER}\n${accountsOf(state)}`;
     const configurations = new Map<string, string>();

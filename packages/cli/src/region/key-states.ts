@@ -14,7 +14,7 @@ export type KeyState = {
   readonly former_connections: number | null;
 };
 
-/** What the folder has, with what its server says about connections. */
+/** The keys of the folder, with the connections that its server reports. */
 export async function keyStates(folder: NatsFolder): Promise<KeyState[]> {
   const { state } = folder;
   const counts = await connectionsByKey({

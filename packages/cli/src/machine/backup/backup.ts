@@ -9,7 +9,15 @@ import { replaceFile, syncFolder } from '../../replace-file.ts';
 import { UsageError } from '../../usage-error.ts';
 import { requireAbsent } from '../../write-file.ts';
 import { MANIFEST_FILE, type Manifest, sha256Of } from './manifest.ts';
-import { DATABASE_FILE, KEY_FILES, keysIn, NATS_FOLDER, type Places, SECRET_FILES } from './places.ts';
+import {
+  DATABASE_FILE,
+  KEY_FILES,
+  keysIn,
+  NATS_FOLDER,
+  natsFilesIn,
+  type Places,
+  SECRET_FILES,
+} from './places.ts';
 import { explainedFull, requireRoom, sizeOfDatabase } from './room.ts';
 
 /** Name of the folder of a backup that is not complete, and of the file in it that its process locks. */
@@ -112,7 +120,7 @@ async function copyConsistently(
   await copyNatsFolder(places.natsDir, draft, isWithoutKeys ? /\.(?:conf|json)$/ : /\.(?:nk|conf|json)$/);
 }
 
-/** The keys of the data folder as one text. */
+/** The keys of the data folder as one text, to notice a replacement. Copying reports a key that cannot be read. */
 async function keyText(folder: string): Promise<string> {
   const texts = KEY_FILES.map((name) => readFile(join(folder, name), 'utf8').catch(() => ''));
   return (await Promise.all(texts)).join('\n');
@@ -120,18 +128,10 @@ async function keyText(folder: string): Promise<string> {
 
 /** What "svc region" keeps: keys (`*.nk`), and the accounts, which have the public halves only. */
 async function copyNatsFolder(folder: string, draft: string, isCopied: RegExp): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw unreadable(folder, error);
-  });
-  const names = entries.filter((entry) => entry.isFile() && isCopied.test(entry.name));
+  const names = (await natsFilesIn(folder)).filter((name) => isCopied.test(name));
   if (names.length === 0) return;
   await mkdir(join(draft, NATS_FOLDER), { mode: 0o700 });
-  await copyIfThere(
-    folder,
-    join(draft, NATS_FOLDER),
-    names.map(({ name }) => name),
-  );
+  await copyIfThere(folder, join(draft, NATS_FOLDER), names);
 }
 
 async function copyIfThere(from: string, to: string, names: readonly string[]): Promise<void> {

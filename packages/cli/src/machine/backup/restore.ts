@@ -6,7 +6,7 @@ import type { SecretKeys } from '@svc/coordinator/store/key-files.ts';
 import { syncFolder } from '../../replace-file.ts';
 import { UsageError } from '../../usage-error.ts';
 import { checkedManifest, type Manifest, sha256Of } from './manifest.ts';
-import { DATABASE_FILE, keysIn, NATS_FOLDER, type Places } from './places.ts';
+import { DATABASE_FILE, keysIn, NATS_FOLDER, natsFilesIn, type Places } from './places.ts';
 import { explainedFull, requireRoom, sizeOfDatabase } from './room.ts';
 
 /** Ends the names of files of a restore that is not complete. */
@@ -78,7 +78,7 @@ async function bring(
       await syncFolder(dirname(path));
     }
   } finally {
-    // Where it failed: they have secrets, or fill the disk.
+    // After a failure the drafts must go, because they have secrets and fill the disk.
     for (const draft of drafts) await rm(draft, { force: true });
   }
 }
@@ -97,8 +97,7 @@ function placeOf(name: string, { dataDir, database, natsDir }: Places): string {
 
 /** Whether the folder holds keys or accounts of NATS that an unfinished restore of this backup has not brought. */
 async function isUsed(natsDir: string, { files }: Manifest): Promise<boolean> {
-  for (const name of await readdir(natsDir).catch(() => [])) {
-    if (!/\.(?:nk|json|conf)$/.test(name)) continue;
+  for (const name of await natsFilesIn(natsDir)) {
     if (files[`${NATS_FOLDER}/${name}`] !== (await sumOf(join(natsDir, name)))) return true;
   }
   return false;
