@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { processStarters } from './test/support/process-starters.ts';
 
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
@@ -18,8 +19,22 @@ const BESIDE_THE_CODE = [
 ];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
 
+/** What takes seconds of a processor or of waiting by its nature: `npm run check` leaves it out (decision 0293). */
+const LONG = [
+  // Minutes of a service with thousands of monitors, a turn of dispatch after the other.
+  'packages/coordinator/src/dispatch/overload.test.ts',
+  // Journals of 72 MB, and the seconds until the thread of a store moves one.
+  'packages/coordinator/src/store/checkpoints.test.ts',
+  // It holds the event loop until times are over.
+  'packages/agent/src/after-reading.test.ts',
+];
+
 /** What loads the machine so that whatever runs beside it would be late. */
 const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts'];
+
+/** `npm run check` sets how many worlds it simulates. */
+const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
+const SIMULATION = IS_QUICK ? { groupOrder: 1, maxWorkers: 3 } : { groupOrder: 4, maxWorkers: 1 };
 
 /** One group of tests after the other; none is numbered 0, which would run last. */
 const project = (
@@ -30,7 +45,8 @@ const project = (
 /**
  * Tests beside the code work the processors, and share their workers, which saves a third of their time. What
  * stands under `test/` mostly waits for periods to pass, so more of it runs at once. The simulation takes all
- * processors by itself; fuzzing measures time, and has its worker alone. Killing processes at 1,000 checks a second wants the machine for itself and comes last.
+ * processors by itself: it has its turn alone, but in the quick check, where few worlds fill what the others leave.
+ * Fuzzing measures time, and has its worker alone. Killing processes at 1,000 checks a second wants the machine for itself and comes last.
  */
 export default defineConfig({
   test: {
@@ -45,18 +61,24 @@ export default defineConfig({
       'test/support/compared-secrets.ts',
       'test/support/secrets-in-texts.ts',
     ],
+    sequence: { sequencer: LongestFirst },
     projects: [
       project(1, {
         name: 'unit',
         include: BESIDE_THE_CODE,
-        exclude: STARTING_PROCESSES,
+        exclude: [...STARTING_PROCESSES, ...LONG],
         // A third works while two wait.
         maxWorkers: 3,
         isolate: false,
       }),
       project(2, { name: 'processes', include: STARTING_PROCESSES, maxWorkers: 2 }),
+      project(2, { name: 'long', include: LONG, maxWorkers: 2 }),
       project(3, { name: 'integration', include: ['test/integration/**/*.test.ts'], maxWorkers: 4 }),
-      project(4, { name: 'simulation', include: ['test/simulation/*.test.ts'], maxWorkers: 1 }),
+      project(SIMULATION.groupOrder, {
+        name: 'simulation',
+        include: ['test/simulation/*.test.ts'],
+        maxWorkers: SIMULATION.maxWorkers,
+      }),
       project(5, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1 }),
       project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 2 }),
       project(7, { name: 'alone', include: ALONE, maxWorkers: 1 }),
