@@ -177,6 +177,53 @@ test('the first monitor that is exported starts the thread; another joins it', a
   expect(one.points.dropped).toBe(0);
 });
 
+test('the thread ends with the last monitor that is exported; a later one begins anew', async () => {
+  const logged: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line).msg) });
+  const ends = () => logged.filter((text) => text.endsWith('has ended: no monitor is exported'));
+  monitors.set(exported(1));
+  monitors.set(exported(2));
+  const one = await started({ log });
+  await record(one, 1);
+  await counted(1, 1);
+  const taken = () => one.points.taken;
+  await expect.poll(taken).toBeGreaterThan(0);
+  monitors.set(liveMonitor(1));
+  await record(one, 2);
+  await counted(2, 1);
+  expect(ends()).toEqual([]);
+  monitors.set(liveMonitor(2));
+  await expect.poll(ends).toHaveLength(1);
+  await expect.poll(() => rows('export_totals')).toBe(0);
+  await expect.poll(() => rows('export_notes')).toBe(0);
+  expect(one.endpoints).toEqual([]);
+  const before = taken();
+  await expect(one.test(1)).rejects.toMatchObject({ code: 'not-exported' });
+
+  const first = receiver.requests.length;
+  monitors.set(exported(1));
+  await record(one, 1);
+  await receiver.until(() => receiver.requests.length > first && Number(checksOf(1)?.asInt) === 1);
+  await expect.poll(taken).toBeGreaterThan(before);
+  expect(logged.filter((text) => text !== ends()[0])).toEqual([]);
+});
+
+test('a monitor that comes back while the thread ends is exported by the next', async () => {
+  const logged: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line).msg) });
+  monitors.set(exported(1));
+  const one = await started({ log });
+  await record(one, 1);
+  await counted(1, 1);
+  const first = Number(checksOf(1)?.startTimeUnixNano);
+  monitors.set(liveMonitor(1));
+  monitors.set(exported(1));
+  await record(one, 1);
+  await receiver.until(() => Number(checksOf(1)?.startTimeUnixNano) > first);
+  await counted(1, 1);
+  expect(logged).toEqual(['the thread of the export has ended: no monitor is exported']);
+});
+
 test('a thread that fails again and again is started with growing waits, and a test does not wait for it', async () => {
   const clock = new FakeClock();
   const waits: unknown[] = [];

@@ -50,7 +50,7 @@ export function sealSettings(secrets: Secrets, settings: object): Uint8Array {
 }
 
 /**
- * What a channel's settings are in clear, as {@link sealSettings} sealed them; to be parsed by whoever takes them.
+ * A channel's settings in clear, as {@link sealSettings} sealed them. The caller parses them.
  *
  * @throws StoreError `store-key`
  */

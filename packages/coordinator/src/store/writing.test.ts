@@ -127,7 +127,7 @@ describe('a whole transaction at once', () => {
       { sql: 'DELETE FROM facts WHERE key < ?', rows: [['b'], ['z']] },
       { sql: 'DELETE FROM facts', rows: [] },
     ]);
-    expect(written.map((step) => step.map(({ changes }) => changes))).toEqual([[1, 1], [1, 1], []]);
+    expect(written.map((step) => Array.from(step, ({ changes }) => changes))).toEqual([[1, 1], [1, 1], []]);
     expect(await keys()).toEqual([]);
   });
 

@@ -46,7 +46,7 @@ export function notOneOf(options: readonly unknown[]): string {
 /** A large body may hold a hundred thousand wrong choices from the same options. */
 const saidOf = new WeakMap<readonly unknown[], string>();
 
-/** For a text that is none of these: what was given, what is allowed, and what was probably meant. */
+/** The message for a text that is none of these: the text, the allowed ones, and the nearest of them. */
 export function wrongChoice(given: string, options: readonly string[]): string {
   const meant = nearest(given, options);
   return `${quoted(given)} ${notOneOf(options)}${meant === null ? '' : `: did you mean "${meant}"?`}`;
