@@ -11,7 +11,7 @@ import { TEST_AUTHORITY } from '../support/tls/certificates.ts';
 import { MailServer, type MailStep } from '../support/vendors/smtp.ts';
 import { SHOWN_ALERT } from './channels/shown-alert.ts';
 
-/* What all kinds promise, for the one that does not send over HTTP. */
+/* The promises of all kinds, for the one kind that does not send over HTTP. */
 
 const ACCOUNT = { user: 'ops', password: 'smtp-s3cret-password' };
 const CHANNEL = { kind: 'email', settings: new Secret({ email: 'ops@example.com' }) } as const;

@@ -37,7 +37,7 @@ export type Collection<T extends ResourceTable> = {
   readonly named: string;
   /** The list's filter by type, where there are several types. */
   readonly type?: ReturnType<typeof typeFilter>;
-  /** What is removed together with a member, or prevents its removal. */
+  /** The objects that are removed together with a member, or that prevent its removal. */
   readonly removal?: string;
   /**
    * Whether components of status pages show members. The parameters of a removal then say what happens to

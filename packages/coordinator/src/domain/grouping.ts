@@ -1,9 +1,7 @@
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 
-/*
- * When alerts of many monitors come as one message, and what that message says.
- */
+/* Decides when alerts of many monitors are sent as one message, and what that message contains. */
 
 /** Changes of different monitors of a workspace that are told one by one within {@link GROUP_WINDOW_MS}. */
 export const TOLD_ALONE = 20;
@@ -83,7 +81,7 @@ export function groupAlert(alerts: readonly Alert[]): Alert {
 
 type Shared = NonNullable<Alert['group']>['shared'];
 
-/** What all alerts have in common. The same address implies the same host, which is left out then. */
+/** The facts that all alerts share. The same address implies the same host, which is then left out. */
 export function sharedFacts(alerts: readonly Alert[]): Shared {
   const address = same(alerts, ({ monitor }) => urlSecrets.replaced(monitor.url, '…'));
   const host = address === undefined ? same(alerts, ({ monitor }) => hostOf(monitor.url)) : undefined;

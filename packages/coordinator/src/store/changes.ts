@@ -35,7 +35,7 @@ const monitorDetail = z.object({
 /** The content of a monitor's rows before they were removed: enough to end its incident. */
 export type RemovedRows = z.infer<typeof monitorDetail>;
 
-/** What is appended. */
+/** An entry to append. */
 export type NewChange =
   /** `removed` null: created or updated. */
   | { readonly kind: 'monitor'; readonly monitorId: number; readonly removed: RemovedRows | null }

@@ -30,7 +30,7 @@ export const chatC: Channel<'chat_c'> = {
       secrets: addressSecrets(address),
       signal,
     });
-    const answer = judged(result, own);
+    const answer = judged(result, own, 'users');
     return answer.outcome === 'delivered' ? { ...answer, thread: threadKey } : answer;
   },
 };
