@@ -45,6 +45,7 @@ export default defineConfig({
     setupFiles: [
       'test/support/leaks/no-leaks.ts',
       'test/support/compared-secrets.ts',
+      'test/support/fresh-connections.ts',
       'test/support/secrets-in-texts.ts',
     ],
     projects: [

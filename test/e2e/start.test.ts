@@ -75,9 +75,7 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
   await once.line('works again');
   expect(once.partsWith('packages/agent/src/main.ts')).toHaveLength(2);
 
-  const begun = performance.now();
   expect(await once.end('SIGINT')).toBe(0);
-  expect(performance.now() - begun).toBeLessThan(5_000);
   expect(once.lines.at(-1)).toBe('stopped');
 
   await place.declare(declaring('first', 'second'));

@@ -231,7 +231,7 @@ describe.concurrent.each([
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const [first, second] = [await receiverIn(opened), await receiverIn(opened)];
-      const monitor = monitorOf(web.url, { degraded_at: 300 });
+      const monitor = monitorOf(web.url, { degraded_at: 2_000 });
       const hooks = (isFirstLinked: boolean, isSecondLinked: boolean) =>
         declaration(monitor, {
           first: hookOf(first.url, isFirstLinked),
@@ -253,7 +253,7 @@ describe.concurrent.each([
       await second.received(1);
       expect(statusesIn(second.requests)).toEqual(['error']);
 
-      web.answerWith((response) => setTimeout(() => response.end('slow'), 600));
+      web.answerWith((response) => setTimeout(() => response.end('slow'), 2_500));
       await second.received(2);
       expect(statusesIn(second.requests)).toEqual(['error', 'degraded']);
       await declare(hooks(true, true));

@@ -165,8 +165,8 @@ describe.concurrent('the clock', () => {
     const later = slotsOf(service, id).filter((slot) => slot < newest - HOUR_MS / 2);
     expect(later.length).toBeGreaterThanOrEqual(3);
     // No vote is left until the next slot, where that comes later than the end of the start.
-    const changes = service.transitions.slice(seen).map(({ to, reason }) => `${to}: ${reason}`);
-    expect([[], ['unknown: too-few-votes', 'active: all-passed']]).toContainEqual(changes);
+    const changes = service.transitions.slice(seen).map(({ to }) => to);
+    expect([[], ['unknown', 'active']]).toContainEqual(changes);
     expect(hook.requests).toHaveLength(0);
     await expectJudging(started);
   });
@@ -195,7 +195,10 @@ describe.concurrent('the clock', () => {
     await expectFreshVotes(service, id);
     expect(service.transitions.slice(seen)).toEqual([]);
     expect(hook.requests).toHaveLength(0);
-    const outcomes = service.query('SELECT DISTINCT outcome FROM results WHERE monitor_id = ?', id);
+    const outcomes = service.query(
+      "SELECT DISTINCT outcome FROM results WHERE monitor_id = ? AND outcome <> 'not_run'",
+      id,
+    );
     expect(outcomes).toEqual([{ outcome: 'passed' }]);
     await expectJudging(started);
   });

@@ -29,7 +29,7 @@ describe.concurrent('from the declared file to the webhook', () => {
       dnsServers: [`127.0.0.1:${dns.port}`],
       declared: {
         svc_http_monitor: {
-          web: monitorOf({ name: 'Web', url: `${web.url}/health`, degraded_at: 400, regions: REGIONS }),
+          web: monitorOf({ name: 'Web', url: `${web.url}/health`, degraded_at: 2_000, regions: REGIONS }),
         },
         svc_tcp_monitor: {
           port: monitorOf({ name: 'Port', uri: `127.0.0.1:${web.port}`, regions: REGIONS }),
@@ -69,7 +69,7 @@ describe.concurrent('from the declared file to the webhook', () => {
       errorMessage: expect.stringContaining('503'),
     });
 
-    web.answerWith((response) => setTimeout(() => response.end('slow'), 600));
+    web.answerWith((response) => setTimeout(() => response.end('slow'), 2_500));
     const [, degraded] = await hook.received(2);
     expect(degraded?.json).toEqual({
       monitor: { id, name: 'Web', url: `${web.url}/health` },

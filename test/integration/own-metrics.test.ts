@@ -24,7 +24,7 @@ function settingsFor(url: string, more: Partial<OwnExportSettings> = {}): OwnExp
     encoding: 'protobuf',
     isCompressed: true,
     intervalMs: 1_000,
-    timeoutMs: 500,
+    timeoutMs: 1_000,
     tls: { ca: [], identity: null },
     resource: [['deployment.environment.name', 'test']],
     ...more,
@@ -128,7 +128,7 @@ test('counts begin anew with a restart, and say so', async (context) => {
   const service = await serviceIn(opened, {
     regions: ['hosta-fra'],
     declared: { svc_http_monitor: { web: { ...MONITOR, url: web.url } } },
-    ownExport: settingsFor(`${receiver.url}/v1/metrics`),
+    ownExport: settingsFor(`${receiver.url}/v1/metrics`, { intervalMs: 2_000, timeoutMs: 2_000 }),
   });
   const results = () => pointsOf(receiver, 'svc-coordinator', 'svc_results')[0];
   await receiver.until(() => numberOf(results()) >= 2);

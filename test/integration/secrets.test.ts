@@ -165,9 +165,8 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
     },
     headers: { authorization: basic('alerts', `${MARK}-alerts`), 'x-key': `${MARK}-hook-header` },
   });
-  expect([...probeProxy.authorizations, ...channelProxy.authorizations]).toEqual(
-    Array(2).fill(basic('proxy', `${MARK}-proxy`)),
-  );
+  for (const { authorizations } of [probeProxy, channelProxy])
+    expect(new Set(authorizations)).toEqual(new Set([basic('proxy', `${MARK}-proxy`)]));
   await failed;
 
   // Mistakes of users are reported to them, and their values are kept nowhere.

@@ -4,7 +4,7 @@
  */
 export const TIME_LIMITS = {
   /** Of a test, and of a hook. */
-  testMs: 300_000,
+  testMs: 600_000,
   /** Of `expect.poll`, shorter than a test so that what is missing is named. */
-  pollMs: 240_000,
+  pollMs: 300_000,
 };

@@ -599,9 +599,9 @@ describe('versions and owners', () => {
 });
 
 describe('long changes', () => {
-  const COUNT = 15_000;
+  const COUNT = 5_000;
 
-  test('the event loop turns while 15,000 monitors are applied', async () => {
+  test('the event loop turns while 5,000 monitors are applied', async () => {
     let turns = 0;
     let isDone = false;
     const turn = () => {
@@ -622,8 +622,8 @@ describe('long changes', () => {
     turn();
     await applying;
     isDone = true;
-    // Every turn is at most 10 ms of work; at 20 µs per monitor this would be 30 of them.
-    expect(turns).toBeGreaterThan(30);
+    // Every turn is at most 10 ms of work; at 20 µs per monitor this would be 10 of them.
+    expect(turns).toBeGreaterThan(10);
     expect(parts.monitors.size).toBe(COUNT);
 
     const owned = await ownedByFile(parts.store, parts.secrets, parts.workspaceId);

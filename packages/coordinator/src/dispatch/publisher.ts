@@ -4,12 +4,12 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { jobsSubject, MESSAGE_VERSION, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { TextBytes } from '@svc/shared/text-bytes.ts';
 import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { InFlight } from './in-flight.ts';
 import { type Job, regionIndex } from './job.ts';
 import type { JobTokens } from './job-tokens.ts';
-import { MessageBytes } from './message-bytes.ts';
 import type { SlowChecks } from './slow-checks.ts';
 
 /** End of a message of jobs. */
@@ -44,7 +44,7 @@ export class Publisher {
   readonly #parts: PublisherParts;
   readonly #subjects = REGIONS.map(jobsSubject);
   /** The message that is put together. */
-  readonly #message = new MessageBytes(2 * LIMITS.messageBytes);
+  readonly #message = new TextBytes(2 * LIMITS.messageBytes);
   #replies: readonly string[] = [];
   #nextBatch = 1;
   #stopListening: () => void = () => {};

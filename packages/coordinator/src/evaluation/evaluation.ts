@@ -72,7 +72,7 @@ export class Evaluation {
       writes: noWrites(instants.wall),
       changes: [],
       unwritten: new Set(),
-      decided: [],
+      decided: new Map(),
     };
     this.#results = new KeptResults(this.frame);
   }

@@ -134,8 +134,9 @@ export class ExportThread {
     this.#monitors.put(entry, lastNote);
     if (this.#targets.get(id)?.key === target.key) return;
     this.#leave(id);
-    this.#targets.set(id, target);
     const destination = this.#destinations.get(target.key) ?? this.#open(target);
+    // That of its first monitor: what comes from another thread is a copy for each.
+    this.#targets.set(id, destination.pipeline.target);
     destination.monitors.add(id);
     this.#changes += 1;
   }

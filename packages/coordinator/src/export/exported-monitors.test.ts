@@ -2,6 +2,7 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { attributesOf, decodeOtlp, metricsOf } from '../../../../test/support/otlp-receiver.ts';
+import { regionSet } from '../domain/region-set.ts';
 import { Attributes } from './attributes.ts';
 import { ExportedMonitors } from './exported-monitors.ts';
 import { JsonEncoder } from './json-encoder.ts';
@@ -16,7 +17,7 @@ const MONITOR: ExportEntry['monitor'] = {
   kind: 'http',
   target: 'https://example.com/',
   isActive: true,
-  regions: ['hosta-fra'],
+  regions: regionSet(['hosta-fra']),
   freshForMs: 90_000,
 };
 const TARGET: ExportEntry['target'] = {
@@ -188,7 +189,7 @@ describe('what a region saw of the certificate is exported', () => {
 
   test.each([
     ['the monitor is paused', { isActive: false }],
-    ['the region is not declared any more', { regions: ['hostb-par'] }],
+    ['the region is not declared any more', { regions: regionSet(['hostb-par']) }],
   ] as const)('not when %s, and its counts stay', (_, change) => {
     const monitors = sawOnce();
     monitors.put(entry({ monitor: { ...MONITOR, ...change } }), 1);

@@ -19,7 +19,6 @@ export class ExportedMonitors {
   readonly #clock: Parts['clock'];
   readonly #regions: RegionTotals;
   readonly #totals = new Map<number, MonitorTotals>();
-  readonly #unsaved = new Set<number>();
   readonly #forgotten = new Set<number>();
   /** By the note that is read. */
   readonly #touched: MonitorTotals[] = [];
@@ -52,10 +51,11 @@ export class ExportedMonitors {
     const begin = { startedAt: this.#clock.wall(), until: row === null ? this.noted : lastNote };
     const kept = known?.history ?? history;
     known?.release();
-    this.#totals.set(id, restored ?? new MonitorTotals(monitor, regions, kept, begin));
+    const totals = restored ?? new MonitorTotals(monitor, regions, kept, begin);
+    this.#totals.set(id, totals);
     this.#forgotten.delete(id);
     if (restored !== null) return;
-    this.#unsaved.add(id);
+    totals.isUnsaved = true;
     this.hasNew = true;
   }
 
@@ -64,7 +64,6 @@ export class ExportedMonitors {
     if (known === undefined) return;
     known.release();
     this.#totals.delete(id);
-    this.#unsaved.delete(id);
     this.#forgotten.add(id);
     this.hasNew = true;
   }
@@ -94,25 +93,22 @@ export class ExportedMonitors {
    */
   *unsaved(): Generator<SavedTotals, void> {
     const { noted: until, hasNew } = this;
-    const ids = [...this.#unsaved];
+    const ids = [...this.#totals].flatMap(([id, { isUnsaved }]) => (isUnsaved ? [id] : []));
     const forgotten = [...this.#forgotten];
-    this.#unsaved.clear();
     this.#forgotten.clear();
     this.hasNew = false;
-    let stored = 0;
+    let part: number[] = [];
     let isStored = false;
     try {
-      for (; stored < ids.length; stored += ROWS_PER_SAVE)
-        yield {
-          rows: this.#rowsOf(ids.slice(stored, stored + ROWS_PER_SAVE)),
-          forgotten: [],
-          notesUntil: null,
-        };
+      for (let start = 0; start < ids.length; start += ROWS_PER_SAVE) {
+        part = ids.slice(start, start + ROWS_PER_SAVE);
+        yield { rows: this.#rowsOf(part), forgotten: [], notesUntil: null };
+      }
       yield { rows: [], forgotten, notesUntil: until };
       isStored = true;
     } finally {
       if (!isStored) {
-        this.#notStored(ids.slice(stored), forgotten);
+        this.#notStored(part, forgotten);
         this.hasNew ||= hasNew;
       }
     }
@@ -121,13 +117,18 @@ export class ExportedMonitors {
   #rowsOf(ids: readonly number[]): SavedTotals['rows'] {
     return ids.flatMap((id) => {
       const totals = this.#totals.get(id);
-      return totals === undefined ? [] : [{ monitorId: id, until: totals.until, text: totals.stored() }];
+      if (totals === undefined) return [];
+      totals.isUnsaved = false;
+      return [{ monitorId: id, until: totals.until, text: totals.stored() }];
     });
   }
 
   /** Meanwhile some may have gone, or have come back. */
   #notStored(ids: readonly number[], forgotten: readonly number[]): void {
-    for (const id of ids) if (this.#totals.has(id)) this.#unsaved.add(id);
+    for (const id of ids) {
+      const totals = this.#totals.get(id);
+      if (totals !== undefined) totals.isUnsaved = true;
+    }
     for (const id of forgotten) if (!this.#totals.has(id)) this.#forgotten.add(id);
   }
 
@@ -136,6 +137,6 @@ export class ExportedMonitors {
     if (totals === undefined || noteId <= totals.until) return;
     totals.add(result, at);
     this.#touched.push(totals);
-    this.#unsaved.add(result.monitorId);
+    totals.isUnsaved = true;
   }
 }

@@ -1,8 +1,9 @@
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import type { MonitorStatus } from '../domain/monitor.ts';
+import { hasRegion, type RegionSet } from '../domain/region-set.ts';
 import { addTimes, NO_TIMES, type StatusSince, timesBetween } from '../domain/uptime.ts';
-import { Attributes, NO_ATTRIBUTES } from './attributes.ts';
+import { type AttributeList, Attributes, NO_ATTRIBUTES } from './attributes.ts';
 import { ATTRIBUTE } from './metrics.ts';
 import type { ReadResult } from './note.ts';
 import { RegionAttributes } from './region-attributes.ts';
@@ -18,7 +19,7 @@ export type ExportedMonitor = {
   readonly target: string;
   readonly isActive: boolean;
   /** Null: every region with an agent. */
-  readonly regions: readonly Region[] | null;
+  readonly regions: RegionSet | null;
   /** How long what a region has seen says something about now, ms. */
   readonly freshForMs: number;
 };
@@ -40,6 +41,28 @@ const UPTIME_MS = 24 * 3_600_000;
 /** Changes of status that are remembered: more than a monitor that flaps every 30 s has in 24 h. */
 const MOST_CHANGES = 3_000;
 
+const NO_LIST: AttributeList = [];
+
+/** Encoders ask for the list once. Kept as one, it would be a third of what a monitor takes. */
+class MonitorAttributes extends Attributes {
+  readonly #monitor: ExportedMonitor;
+
+  constructor(monitor: ExportedMonitor) {
+    super(NO_LIST);
+    this.#monitor = monitor;
+  }
+
+  override get list(): AttributeList {
+    const { id, name, kind, target } = this.#monitor;
+    return [
+      [ATTRIBUTE.monitorId, String(id)],
+      [ATTRIBUTE.monitorName, name],
+      [ATTRIBUTE.monitorKind, kind],
+      [ATTRIBUTE.target, target],
+    ];
+  }
+}
+
 /**
  * What is exported of a monitor. The counts begin at `startedAt` and go on over restarts, as long as the
  * attributes stay the same: another name or target makes other time series, which begin at nothing.
@@ -48,12 +71,13 @@ export class MonitorTotals {
   readonly startedAt: number;
   /** Notes up to this one are in it. */
   until: number;
+  /** Not all of it is stored. */
+  isUnsaved = false;
   #monitor: ExportedMonitor;
-  readonly #identity: string;
   readonly #attributes: Attributes;
   readonly #regions: RegionTotals;
   /** In `#regions`, of the monitor. */
-  readonly #rows: number[] = [];
+  #rows: readonly number[] = [];
   /** Oldest first. */
   #changes: StatusSince[];
 
@@ -67,13 +91,7 @@ export class MonitorTotals {
     this.startedAt = begin.startedAt;
     this.until = begin.until;
     this.#regions = regions;
-    this.#identity = identityOf(monitor, regions);
-    this.#attributes = new Attributes([
-      [ATTRIBUTE.monitorId, String(monitor.id)],
-      [ATTRIBUTE.monitorName, monitor.name],
-      [ATTRIBUTE.monitorKind, monitor.kind],
-      [ATTRIBUTE.target, monitor.target],
-    ]);
+    this.#attributes = new MonitorAttributes(monitor);
     this.#changes = [...history];
   }
 
@@ -88,10 +106,7 @@ export class MonitorTotals {
     if (stored?.identity !== identityOf(monitor, regions)) return null;
     const { startedAt } = stored;
     const totals = new MonitorTotals(monitor, regions, history, { startedAt, until: row.until });
-    for (const region of stored.regions) {
-      const restored = regions.restore(region);
-      if (restored !== null) totals.#rows.push(restored);
-    }
+    totals.#rows = stored.regions.map((region) => regions.restore(region)).filter((row) => row !== null);
     return totals;
   }
 
@@ -101,7 +116,8 @@ export class MonitorTotals {
    * @returns false: it has other time series, and nothing has changed here
    */
   declared(monitor: ExportedMonitor): boolean {
-    if (identityOf(monitor, this.#regions) !== this.#identity) return false;
+    const { name, kind, target } = this.#monitor;
+    if (monitor.name !== name || monitor.kind !== kind || monitor.target !== target) return false;
     this.#monitor = monitor;
     return true;
   }
@@ -119,7 +135,7 @@ export class MonitorTotals {
   /** Gives back the place that the counts take. Nothing else may be called after it. */
   release(): void {
     for (const row of this.#rows) this.#regions.remove(row);
-    this.#rows.length = 0;
+    this.#rows = [];
   }
 
   /** What was before the changes that it was told of. */
@@ -138,7 +154,8 @@ export class MonitorTotals {
   stored(): string {
     const regions = this.#rows.map((row) => this.#regions.stored(row));
     const { startedAt } = this;
-    return JSON.stringify({ v: 1, identity: this.#identity, startedAt, regions } satisfies StoredTotals);
+    const identity = identityOf(this.#monitor, this.#regions);
+    return JSON.stringify({ v: 1, identity, startedAt, regions } satisfies StoredTotals);
   }
 
   /** @param now epoch ms */
@@ -166,7 +183,7 @@ export class MonitorTotals {
   #isSeen(row: number, now: number): boolean {
     const { isActive, regions, freshForMs } = this.#monitor;
     const region = REGIONS[this.#regions.regions[row] as number];
-    const isDeclared = regions === null || (region !== undefined && regions.includes(region));
+    const isDeclared = regions === null || (region !== undefined && hasRegion(regions, region));
     return isActive && isDeclared && now - this.#regions.seenAt(row) <= freshForMs;
   }
 
@@ -184,7 +201,8 @@ export class MonitorTotals {
     for (const row of this.#rows) if (this.#regions.regions[row] === region) return row;
     if (REGIONS[region] === undefined) return null;
     const made = this.#regions.add(region);
-    this.#rows.push(made);
+    // An array that grows would have room for some more, in each of many monitors.
+    this.#rows = [...this.#rows, made];
     return made;
   }
 }

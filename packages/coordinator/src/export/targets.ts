@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { metricsUrlOf } from '@svc/shared/otlp/endpoint.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
+import { regionSet } from '../domain/region-set.ts';
 import { freshForMs } from '../domain/status.ts';
 import type { ExportSettings } from './export-settings.ts';
 import type { ExportedMonitor } from './monitor-totals.ts';
@@ -26,7 +27,7 @@ export function exportedMonitor(monitor: LiveMonitor): ExportedMonitor {
     kind,
     target: urlSecrets.left(target),
     isActive,
-    regions,
+    regions: regions === null ? null : regionSet(regions),
     freshForMs: freshForMs(periodMs, longestCheckMs),
   };
 }

@@ -4,7 +4,6 @@ import type { QueuedDelivery } from '../store/delivery-queue.ts';
 import { reasonOf } from './attempts.ts';
 import type { SendResult } from './channel.ts';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
-import { derivedUuid } from './derived-uuid.ts';
 import type { Lane } from './lane.ts';
 
 /** A lane with its head, which is sent now. */
@@ -28,10 +27,12 @@ export type Turn =
   | { readonly as: 'collected'; readonly waitMs: number };
 
 const ALONE: Turn = { as: 'alone' };
+const LATER: Turn = { as: 'collected', waitMs: COLLECT_MS };
 
 /**
- * Decides which alerts come as one message. Nothing of it is stored: after a restart it is found again from
- * when the deliveries were queued.
+ * Decides which alerts come as one message. Only what goes together is stored, right before it is sent: what
+ * may have arrived is sent as the same message again. The rest is found again after a restart from when the
+ * deliveries were queued.
  */
 export class Groups {
   /** By workspace, that of the latest change last. */
@@ -42,13 +43,14 @@ export class Groups {
    */
   turnOf(queue: ChannelQueue, found: FoundChannel, { lane, delivery }: Member, wall: number): Turn {
     if (!isGroupable(queue, found, lane, delivery)) return ALONE;
-    const { createdAt, monitorId, tries, id } = delivery;
+    const { createdAt, monitorId, tries, id, groupUid } = delivery;
+    if (groupUid !== null) return queue.isGrouping ? LATER : { as: 'leading' };
     const rank = this.#changesOf(found.workspaceId, createdAt).note(monitorId, createdAt);
     const leftMs = createdAt + COLLECT_MS - wall;
     // What could not be sent at once may as well come with the others.
     const isFresh = tries === 0 && leftMs > 0;
     if (rank <= TOLD_ALONE && (isFresh || !this.#isOfMany(queue, found, createdAt))) return ALONE;
-    if (queue.isGrouping) return { as: 'collected', waitMs: COLLECT_MS };
+    if (queue.isGrouping) return LATER;
     // Once only: the clock may have been set back.
     if (leftMs > 0 && lane.collectedId !== id) {
       return { as: 'collected', waitMs: Math.min(leftMs, COLLECT_MS) };
@@ -111,31 +113,25 @@ function alertFor(members: readonly Member[]): Alert | null {
   return groupAlert(alerts);
 }
 
-/**
- * The id of the message for these members: that of the delivery, or one that is the same whenever the same
- * deliveries go together. Receivers drop what comes with an id that they know, so a message for more
- * deliveries must not have the id of an earlier one that may have arrived.
- */
-export function messageIdOf(members: readonly Member[]): string {
-  const [first, ...others] = members.map(({ delivery }) => delivery.uid);
-  return first !== undefined && others.length === 0 ? first : derivedUuid([first, ...others].join(' '));
-}
-
 /** What the kind keeps of the incidents, if it keeps the same of all; null: nothing. */
 export function threadOf(members: readonly Member[]): string | null {
   const thread = members[0]?.delivery.thread ?? null;
   return members.every(({ delivery }) => delivery.thread === thread) ? thread : null;
 }
 
+/** When the oldest of these members was queued, epoch ms. */
+export function oldestOf(members: readonly Member[]): number {
+  return Math.min(...members.map(({ delivery }) => delivery.createdAt));
+}
+
 /**
- * The message for these members, with how late the oldest of its alerts is when that matters to people.
+ * The message for these members, with how late it is when that matters to people.
  *
- * @param now epoch ms
+ * @param delayedMs age of the oldest of its alerts
  * @returns null: this version cannot read the stored alert
  */
-export function alertOf(members: readonly Member[], now: number): Alert | null {
+export function alertOf(members: readonly Member[], delayedMs: number): Alert | null {
   const alert = alertFor(members);
-  const delayedMs = now - Math.min(...members.map(({ delivery }) => delivery.createdAt));
   return alert === null || delayedMs < LATE_MS ? alert : { ...alert, delayedMs };
 }
 

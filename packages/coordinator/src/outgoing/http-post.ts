@@ -49,6 +49,7 @@ const POST_FAILURES = [
   'unresolved',
   'unreachable',
   'certificate',
+  'certificate-expired',
   'timeout',
   'aborted',
   'broken',
@@ -260,6 +261,11 @@ function failureOf(error: unknown): { failure: PostFailure; error: string } {
   if (RESOLVING.has(code)) return { failure: 'unresolved', error: `cannot resolve the host name (${code})` };
   if (CONNECTING.has(code))
     return { failure: 'unreachable', error: `cannot connect to the receiver (${code})` };
+  if (EXPIRED.has(code))
+    return {
+      failure: 'certificate-expired',
+      error: `the receiver's TLS certificate is out of date (${code})`,
+    };
   if (/CERT|SIGNATURE|ERR_TLS_CERT|ISSUER|UNABLE_TO_/.test(code)) {
     return { failure: 'certificate', error: `the receiver's TLS certificate is not trusted (${code})` };
   }
@@ -270,6 +276,7 @@ function failureOf(error: unknown): { failure: PostFailure; error: string } {
 }
 
 const RESOLVING = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'EAI_NONAME', 'ESERVFAIL']);
+const EXPIRED = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']);
 const CONNECTING = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',

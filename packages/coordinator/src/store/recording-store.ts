@@ -74,7 +74,7 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
       const deliveries = batch.writes.deliveries.map((delivery) => rowOf(secrets, delivery));
       try {
         const outcomes = await store.commit([insertDeliveries(deliveries), ...stepsOf(batch)]);
-        return (outcomes[0] ?? []).map(({ changes, lastInsertRowid }) =>
+        return Array.from(outcomes[0] ?? [], ({ changes, lastInsertRowid }) =>
           changes === 0 ? null : lastInsertRowid,
         );
       } catch (error) {

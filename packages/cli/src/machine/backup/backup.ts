@@ -141,11 +141,19 @@ async function copyIfThere(from: string, to: string, names: readonly string[]): 
       () => true,
       (error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return false;
-        throw error;
+        throw unreadable(join(from, name), error);
       },
     );
     if (isThere) await chmod(join(to, name), 0o600);
   }
+}
+
+/** What to do where a file belongs to another user; another error stays as it is. */
+function unreadable(path: string, error: NodeJS.ErrnoException): Error {
+  if (error.code !== 'EACCES') return error;
+  return new UsageError(`this user may not read ${path}, which belongs into the backup: call it as root`, {
+    cause: error,
+  });
 }
 
 /** The sums of all files in the folder and the folders in it; makes each of them durable. */

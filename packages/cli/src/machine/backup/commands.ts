@@ -24,7 +24,7 @@ export const backupCommand: CommandBody = {
 
 Copies the database as it is at one moment, the secret key, the generated API token, and the keys and accounts of NATS that "svc
 region" keeps, to a new folder. The copy is checked. The coordinator may run, and is not delayed. Call it on the
-coordinator's machine, as its user.
+coordinator's machine, as root or as a user who may read all of this.
 
 The backup opens every stored secret and has the keys of the running service: guard it like the data folder, or keep the keys apart
 with --without-keys. A key that SVC_SECRET_KEY sets is never in the backup: keep it elsewhere. Results that NATS holds and the declared
@@ -57,8 +57,8 @@ ${SETTINGS}`,
 export const restoreCommand: CommandBody = {
   help: `Usage: npm run svc -- restore FOLDER
 
-Brings a backup into the data folder, which must be empty or absent, and which no coordinator may use. The next start of the
-coordinator goes on from there. What happened since the backup is not known to it: results that NATS still holds are read, and an
+Brings a backup into the data folder, which must be empty or absent, and which no coordinator may use. Called by root, it gives the
+files to the owner of the folder. The next start of the coordinator goes on from there. What happened since the backup is not known to it: results that NATS still holds are read, and an
 alert of that time may be sent again, under the same id where it waited to be sent.
 
 ${SETTINGS}`,

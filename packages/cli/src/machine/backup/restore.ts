@@ -1,4 +1,4 @@
-import { chmod, copyFile, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, chown, copyFile, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkDatabase } from '@svc/coordinator/store/backup.ts';
 import { lockDatabaseFile } from '@svc/coordinator/store/file-lock.ts';
@@ -37,6 +37,7 @@ export async function restoreBackup(backup: string, places: Places): Promise<Res
     await requireRoom(folder, await sizeOfDatabase(join(backup, DATABASE_FILE)));
     // A coordinator that is started meanwhile finds the database locked, and ends.
     unlock = lockDatabaseFile(places.database);
+    await giveToOwner(`${places.database}.lock`);
     await requireEmpty(places, manifest);
     const keepsNats = await isUsed(places.natsDir, manifest);
     const names = Object.keys(manifest.files).filter((name) => !(keepsNats && name.startsWith(NATS_FOLDER)));
@@ -60,9 +61,11 @@ async function bring(
   const drafts: string[] = [];
   try {
     for (const { name, path } of parts) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      if (made !== undefined) await giveToOwner(made);
       drafts.push(`${path}${PART}`);
       await copyFile(join(backup, name), `${path}${PART}`);
+      await giveToOwner(`${path}${PART}`);
       const isOfServer = name.startsWith(NATS_FOLDER) && name.endsWith('.conf');
       await chmod(`${path}${PART}`, isOfServer ? 0o644 : 0o600);
     }
@@ -78,6 +81,13 @@ async function bring(
     // After a failure the drafts must go, because they have secrets and fill the disk.
     for (const draft of drafts) await rm(draft, { force: true });
   }
+}
+
+/** Root restores for the user of the folder: a coordinator that may not read its files does not start. */
+async function giveToOwner(path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(dirname(path));
+  await chown(path, uid, gid);
 }
 
 function placeOf(name: string, { dataDir, database, natsDir }: Places): string {

@@ -38,7 +38,9 @@ export const pushA: Channel<'push_a', typeof SETTINGS> = {
       secrets: [...(token === null ? [] : [token]), ...(server === null ? [] : addressSecrets(server))],
       signal,
     });
-    return judged(result, (reply) => (server === null ? ofTheDefault(reply) : null) ?? own(reply));
+    return server === null
+      ? judged(result, (reply) => ofTheDefault(reply) ?? own(reply))
+      : judged(result, own, 'users');
   },
 };
 

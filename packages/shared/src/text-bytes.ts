@@ -1,18 +1,22 @@
 /** Numbers are written in two halves, because integers of 31 bits are divided several times as fast as larger ones. */
 const HALF = 1_000_000_000;
 const DIGIT_0 = 0x30;
+const POINT = 0x2e;
 /** UTF-8 takes three bytes at most for each unit of a string. */
 const BYTES_PER_UNIT = 3;
 
+/** Longest tenths that {@link TextBytes.decimal} writes by itself; other numbers go through their strings. */
+const MOST_TENTHS = 2 ** 31;
+
 /**
- * The bytes of a message that is put together from many pieces, in memory that the next message uses again. A
- * string of the same text costs an object for every piece, and is copied twice before it is sent.
+ * A text that is put together from many pieces, as bytes in memory that the next text uses again. With strings,
+ * every piece is an object, and the whole is copied once more before it is sent or stored.
  */
-export class MessageBytes {
+export class TextBytes {
   #bytes: Buffer;
   #length = 0;
 
-  /** @param capacity of the memory at first, bytes; it grows when a message is longer */
+  /** @param capacity of the memory at first, bytes; it grows when a text is longer */
   constructor(capacity: number) {
     this.#bytes = Buffer.allocUnsafeSlow(capacity);
   }
@@ -53,9 +57,30 @@ export class MessageBytes {
     this.#digits(low, high > 0 ? 9 : 1);
   }
 
-  /** A copy of the bytes, which later messages leave alone. */
+  /** Appends a number as `String` writes it; one that is at least 0 and has one decimal at most is quick. */
+  decimal(value: number): void {
+    const tenths = Math.round(value * 10);
+    if (!(tenths >= 0 && tenths <= MOST_TENTHS) || tenths / 10 !== value) {
+      this.ascii(String(value));
+      return;
+    }
+    const tenth = tenths % 10;
+    this.#digits((tenths - tenth) / 10, 1);
+    if (tenth === 0) return;
+    this.#reserve(2);
+    this.#bytes[this.#length] = POINT;
+    this.#bytes[this.#length + 1] = DIGIT_0 + tenth;
+    this.#length += 2;
+  }
+
+  /** A copy of the bytes, which later texts leave alone. */
   copy(): Uint8Array {
     return Buffer.from(this.#bytes.subarray(0, this.#length));
+  }
+
+  /** The text, which must be ASCII. */
+  asciiText(): string {
+    return this.#bytes.toString('latin1', 0, this.#length);
   }
 
   /** @param least digits, with zeros in front where the value has fewer */
