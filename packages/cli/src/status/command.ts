@@ -15,11 +15,11 @@ const ANSWER_MS = 8_000;
 const OPTIONS = { json: { description: 'write JSON' } } as const;
 
 export const statusCommand: Command = {
-  summary: 'show how it stands with coordinator, regions, agents, streams, queues, exports and errors',
+  summary: 'show the state of coordinator, regions, agents, streams, queues, exports and errors',
   help: `Usage: npm run svc -- status [--json]
 
-Shows what the coordinator knows about itself and its agents, what is wrong, and what to do. Needs a token; only the operator's one
-is shown the last errors of the log and the default endpoint of the export.
+Shows what the coordinator knows about itself and its agents, what is wrong, and what to do. It needs a token. Only the operator's token
+sees the last errors of the log and the default endpoint of the export.
 
 Exit code: 0 the service is healthy; 1 something does not work, or the coordinator does not answer; 2 the command or its settings are
 wrong.
@@ -63,7 +63,7 @@ ${describeSettings(CLI_SETTINGS)}
 function toldNothing(baseUrl: string, cause: unknown): SvcError {
   return new SvcError(
     'not-healthy',
-    `${baseUrl} does not tell how it stands: it is no coordinator, or an older one; update it`,
+    `${baseUrl} does not report its state: it is not a coordinator, or an older one, which needs an update`,
     { cause },
   );
 }
