@@ -119,7 +119,7 @@ function declared(): object {
 }
 
 function rows<Row>(sql: string, dataDir = 'data'): Row[] {
-  const database = new DatabaseSync(join(place(dataDir), 'svc.db'), { readOnly: true, timeout: 5_000 });
+  const database = new DatabaseSync(join(place(dataDir), 'svc.db'), { readOnly: true, timeout: 60_000 });
   try {
     return database.prepare(sql).all() as Row[];
   } finally {
