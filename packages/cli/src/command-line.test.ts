@@ -48,6 +48,7 @@ describe('what is not known is refused, with what was probably meant', () => {
     [['export'], 'there is no API token: set SVC_API_TOKEN'],
     [['otlp-test'], 'say which monitor by its id'],
     [['otlp-test', 'web'], 'say which monitor by its id'],
+    [['retry', 'ops'], 'say which channel by its id'],
     [['otlp-test', '1'], 'there is no API token: set SVC_API_TOKEN'],
   ] as const)('%j', async (args, message) => {
     const { code, out, err } = await svc(...args);
