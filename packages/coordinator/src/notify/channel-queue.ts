@@ -48,6 +48,8 @@ export class ChannelQueue {
   sending = 0;
   /** Whether one message for many lanes is made or sent: there is one at a time. */
   isGrouping = false;
+  /** Whether its last send was slow: see `Places`. */
+  isSlow = false;
   /** Whether the last attempt was a success. */
   isProven = false;
   /** How often the channel was changed or taken up: an answer to an earlier send says nothing of it as it is. */
@@ -86,6 +88,15 @@ export class ChannelQueue {
   reopen(): void {
     this.found = undefined;
     this.opening = null;
+  }
+
+  /** What was found and learned counts no more, and neither do answers to what is being sent. */
+  takeUp(): void {
+    this.reopen();
+    this.takenUp += 1;
+    this.pace.reset();
+    this.doubtedAt = null;
+    this.isProven = false;
   }
 
   /** A lane's turn came, and its head is read. Returns a function that says that this is over. */
