@@ -55,6 +55,7 @@ const deliverer = new Deliverer({
       kind: 'webhook',
       stoppedFor: null,
       groupsAlerts: false,
+      kept: null,
       open: () => ({
         kind: 'webhook',
         settings: new Secret({ endpoint: 'http://a.example/', headers: null }),

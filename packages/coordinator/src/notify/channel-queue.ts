@@ -15,6 +15,8 @@ export type FoundChannel = {
   readonly stoppedFor: string | null;
   /** Whether alerts of many monitors that change together come as one message, where people read it. */
   readonly groupsAlerts: boolean;
+  /** What its kind keeps of it: see `SendContext.kept`. */
+  readonly kept: string | null;
   /**
    * The channel with its settings in clear.
    *
@@ -117,6 +119,11 @@ export class ChannelQueue {
   /** Its address is dead: nothing more is sent to it until it is looked up again. */
   stop(reason: string): void {
     if (this.found !== undefined && this.found !== null) this.found = { ...this.found, stoppedFor: reason };
+  }
+
+  /** Its kind keeps this from now on. */
+  keep(kept: string): void {
+    if (this.found !== undefined && this.found !== null) this.found = { ...this.found, kept };
   }
 
   /** When the next send may start by what the receiver takes, on the monotonic clock. */

@@ -101,7 +101,14 @@ class Bench {
       .executeTakeFirst();
     const stoppedFor = (row?.stopped_at ?? null) === null ? null : (row?.state_reason ?? '');
     const workspaceId = this.workspaces.get(id) ?? 1;
-    return { workspaceId, kind: channel.kind, stoppedFor, groupsAlerts: true, open: () => channel };
+    return {
+      workspaceId,
+      kind: channel.kind,
+      stoppedFor,
+      groupsAlerts: true,
+      kept: null,
+      open: () => channel,
+    };
   }
 
   /** Until so many attempts were recorded, all together. */

@@ -250,6 +250,7 @@ export class Deliverer {
       attemptAt: at,
       signal,
       thread,
+      kept: found.kept,
     });
     const durationMs = clock.monotonic() - startedAt;
     const delivery = { uid, notificationId, monitorId: NO_MONITOR, alert, queuedAt: at };

@@ -128,6 +128,7 @@ export class LaneSending {
         attemptAt: at,
         signal,
         thread: threadOf(members),
+        kept: found.kept,
       },
     );
     // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import {
   channelNamed,
@@ -11,6 +10,7 @@ import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import type { NewlyQueued } from './lane.ts';
 import { HUMAN_KINDS } from './registry.ts';
+import { uuidOf } from './stable-uuid.ts';
 
 /** Most channels that are told of another one. */
 const MOST_TOLD = 20;
@@ -45,6 +45,7 @@ export async function queueNotice(
   if (told.length === 0) return;
   const alert = noticeAlert(notice.text(channel), `notice-${event}`, at, publicUrl);
   const queued = told.map((id) => ({
+    // The same event is queued once, also over restarts.
     uid: uuidOf(`${event} ${id}`),
     notificationId: id,
     monitorId: NO_MONITOR,
@@ -85,10 +86,4 @@ function noticeAlert(
     regions: [],
     notice,
   };
-}
-
-/** The same UUID for the same event, so that it is queued once, also over restarts. */
-function uuidOf(event: string): string {
-  const hex = createHash('sha256').update(event).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

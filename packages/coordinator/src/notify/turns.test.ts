@@ -12,6 +12,7 @@ const CHANNEL: FoundChannel = {
   kind: 'webhook',
   stoppedFor: null,
   groupsAlerts: false,
+  kept: null,
   open: () => {
     throw new TypeError('nothing is sent here');
   },
