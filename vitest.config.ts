@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { processStarters } from './test/support/process-starters.ts';
+import { TIME_LIMITS } from './test/support/time-limits.ts';
 
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
 
@@ -18,31 +19,33 @@ const BESIDE_THE_CODE = [
 ];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
 
-/** What loads the machine so that whatever runs beside it would be late. */
+/** Tests that load the machine so much that others beside them would be late. */
 const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts'];
 
-/** One group of tests after the other; none is numbered 0, which would run last. */
+/** Groups of tests run one after the other. None has the number 0, which would run last. */
 const project = (
   groupOrder: number,
   test: { name: string; include: string[]; exclude?: string[]; maxWorkers?: number; isolate?: boolean },
 ) => ({ extends: true as const, test: { ...test, sequence: { groupOrder } } });
 
 /**
- * Tests beside the code work the processors, and share their workers, which saves a third of their time. What
- * stands under `test/` mostly waits for periods to pass, so more of it runs at once. The simulation takes all
- * processors by itself; fuzzing measures time, and has its worker alone. Killing processes at 1,000 checks a second wants the machine for itself and comes last.
+ * Tests beside the code keep the processors busy, and share their workers, which saves a third of their time. Tests
+ * under `test/` mostly wait for periods to pass, so more of them run at once. The simulation uses all processors
+ * itself. Fuzzing measures time, and has its worker alone. The test that kills processes at 1,000 checks a second needs
+ * the machine for itself and comes last.
  */
 export default defineConfig({
   test: {
     pool: 'forks',
     // Time-outs end what hangs. On a busy machine everything else takes many times longer than on a quiet one.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: TIME_LIMITS.testMs,
+    hookTimeout: TIME_LIMITS.testMs,
+    expect: { poll: { timeout: TIME_LIMITS.pollMs } },
     globalSetup: ['test/support/temporary-folder.ts'],
     setupFiles: [
       'test/support/leaks/no-leaks.ts',
       'test/support/compared-secrets.ts',
+      'test/support/fresh-connections.ts',
       'test/support/secrets-in-texts.ts',
     ],
     projects: [

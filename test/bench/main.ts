@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: every benchmark, one after the other. `npm run bench -- quick` leaves out the long loops,
- * `npm run bench -- api terraform` runs those of these files. The whole loop of two checkouts in pairs is
- * `node test/bench/pair.ts`: it needs the other one.
+ * `npm run bench -- api terraform` runs those of these files. `node test/bench/pair.ts` compares the whole
+ * loop of two checkouts; it needs the path of the other one.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** `svc doctor` beside real servers: what is right, and each thing that can be wrong. */
+/** `svc doctor` with real servers: a healthy machine, and each fault. */
 
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -7,7 +7,8 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { freePort } from '../support/free-port.ts';
@@ -46,11 +47,11 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 async function untilListening(port: number): Promise<void> {
-  const answers = async () => expect((await ask({ port, path: '/healthz' })).status).toBe(200);
-  await vi.waitFor(answers, { timeout: 30_000 });
+  // Nobody listens before it has started. The hook's time-out bounds it.
+  while ((await ask({ port, path: '/healthz' }).catch(() => null))?.status !== 200) await pause(50);
 }
 
-/** Replaces what the file names on the machine of an operator; each of it must be there. */
+/** Replaces the operator's values in the file. Each of them must occur. */
 function adapted(file: string, places: Record<string, string>): string {
   let adapted = file;
   for (const [from, to] of Object.entries(places)) {
@@ -92,7 +93,8 @@ async function startNginx(program: string, folder: string, upstream: string): Pr
 
 async function startCaddy(program: string, folder: string, upstream: string): Promise<Proxy> {
   const port = await freePort();
-  // The site as it is; the options keep it from the ports, the interface and the store of authorities of this machine.
+  // The site unchanged. The options keep Caddy away from the ports, the admin interface and the certificate store of
+  // this machine.
   const site = new URL('Caddyfile', FILES).pathname;
   await writeFile(
     join(folder, 'main'),

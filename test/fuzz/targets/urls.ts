@@ -55,7 +55,8 @@ export const URL_SECRETS: FuzzTarget = {
     equal(urlSecrets.replaced(masked, MASK), masked, 'masked again');
     equal(urlSecrets.isIn(masked), urlSecrets.isIn(text), 'whether something is masked');
     const url = URL.parse(text);
-    // What people write: the URL parser passes over blanks within, and takes other ways to write the slashes.
+    // Addresses as people write them. The URL parser ignores some blanks, and accepts other ways to write the
+    // slashes.
     if (url === null || !/^https?:\/\/[^/\\\s]/i.test(text) || /[\t\n\r]/.test(text)) return;
     equal(userInfo.isIn(text), credentialsIn(url) !== null, 'whether there is user information');
     equal(URL.parse(withoutUserInfo(text))?.host, url.host, 'the host without user information');
@@ -169,7 +170,7 @@ export const PROXIES: FuzzTarget = {
   check: (input) => everywhere(input.toString()),
 };
 
-/** As an address of a proxy, as a list of what goes past it, as NATS servers. */
+/** The text as the address of a proxy, as a list of hosts without a proxy, and as NATS servers. */
 function everywhere(text: string): void {
   const proxy = accepted(() => parseProxy(text));
   if (proxy !== null) ok(proxy.host !== '' && proxy.port >= 0 && proxy.port <= 65_535);

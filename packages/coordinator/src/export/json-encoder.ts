@@ -23,8 +23,6 @@ const TEXT = {
   scale: utf8(',"scale":'),
   zeroCount: utf8(',"zeroCount":"'),
   positive: utf8('","positive":{"offset":'),
-  quote: utf8('"'),
-  between: utf8('","'),
   endOfText: utf8('"}'),
   end: utf8('}'),
   endOfBuckets: utf8(']}}'),
@@ -166,15 +164,9 @@ export class JsonEncoder implements RequestEncoder {
 
 /** With their member, without its end. */
 function writeBuckets(writer: ByteWriter, histograms: Histograms, at: number): void {
-  const { buckets } = histograms.blocks;
   const start = histograms.starts[at] as number;
-  const end = start + (histograms.lengths[at] as number);
   writer.raw(TEXT.bucketCounts);
-  for (let place = start; place < end; place += 1) {
-    writer.raw(place === start ? TEXT.quote : TEXT.between);
-    writer.decimal(buckets[place] as number);
-  }
-  if (end > start) writer.raw(TEXT.quote);
+  writer.quotedDecimals(histograms.blocks.buckets, start, start + (histograms.lengths[at] as number));
 }
 
 function membersOf(attributes: Attributes): Uint8Array {

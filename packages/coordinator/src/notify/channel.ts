@@ -7,7 +7,10 @@ import type { SendMail } from '../outgoing/smtp/mail.ts';
 
 /** What an attempt gets in addition to the alert. */
 export type SendContext = {
-  /** Id of the delivery, the same on every attempt, so that receivers can drop repetitions. */
+  /**
+   * Id of the delivery, the same on every attempt, so that receivers can drop repetitions. A message for many
+   * deliveries has an id of its own.
+   */
   readonly deliveryId: string;
   /** Epoch ms. */
   readonly attemptAt: number;

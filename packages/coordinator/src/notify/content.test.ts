@@ -116,6 +116,28 @@ test('many monitors in one message: what they share, then their names', () => {
   );
 });
 
+test.each([280, 400, 700, 2_000])(
+  'of many monitors those that fit %d bytes are named, and the others are counted',
+  (limit) => {
+    const monitors = Array.from({ length: 100 }, (_, index) => ({
+      id: index + 1,
+      name: `A shop with a rather long name ${index + 1}`,
+      status: 'error' as const,
+    }));
+    const group = {
+      counts: { error: 500, degraded: 0, recovered: 0 },
+      monitors,
+      shared: { host: 'shop.example' },
+    };
+    const { facts } = contentOf({ ...ALERT, group, delayedMs: 120_000 }, PUBLIC_URL);
+    const text = linesWithin(facts, plainLine, bytesUpTo(limit));
+    const named = text.split('\n').filter((line) => line.startsWith('Error: ')).length;
+    expect(named).toBeGreaterThan(0);
+    expect(text).toMatch(/^Same host: shop.example\nError: A shop/);
+    expect(text).toContain(`\nMore: ${500 - named} other monitors\nDelayed: sent 2 min late`);
+  },
+);
+
 test('of many regions five are named', () => {
   const names = [
     'hosta-ams',

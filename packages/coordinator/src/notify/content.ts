@@ -15,6 +15,10 @@ export type Fact = {
   readonly text: string;
   /** Whether the text is the monitor's address. Media that format texts show it as it is. */
   readonly isAddress: boolean;
+  /** Whether it names one monitor of a group. */
+  readonly isMonitor?: boolean;
+  /** How many monitors of a group are not named; only in the fact that tells this, which follows the named ones. */
+  readonly others?: number;
 };
 
 export type Content = {
@@ -110,11 +114,16 @@ function groupContent({
     ...named.map(({ id, name, status, errorMessage }) => {
       const problem =
         shared.errorMessage === undefined && errorMessage !== undefined ? ` (${errorMessage})` : '';
-      return fact(STATUS_WORDS[status], `${onOneLine(name) || `monitor ${id}`}${problem}`);
+      const named = fact(STATUS_WORDS[status], `${onOneLine(name) || `monitor ${id}`}${problem}`);
+      return { ...named, isMonitor: true };
     }),
-    ...(more > 0 ? [fact('More', `${more} other monitors`)] : []),
+    ...(more > 0 ? [othersFact(more)] : []),
   ];
   return { title: `${total} monitors: ${counted.join(', ')}`, facts: facts.filter(isTold) };
+}
+
+function othersFact(others: number): Fact {
+  return { ...fact('More', others === 1 ? '1 other monitor' : `${others} other monitors`), others };
 }
 
 function delayFacts({ delayedMs }: Alert): Fact[] {
@@ -193,7 +202,8 @@ const LENGTHS = [Number.POSITIVE_INFINITY, 1_000, 500, 250, 120, 60, 30];
 
 /**
  * The facts, shortened so far that they fit together. Long texts are shortened before short ones, and facts are
- * left out, the last one first, only when that is not enough.
+ * left out only when that is not enough: first the monitors of a group, which are counted instead, then the last
+ * fact.
  */
 export function factsWithin(
   facts: readonly Fact[],
@@ -204,8 +214,16 @@ export function factsWithin(
     within = facts.map((each) => ({ ...each, text: shortened(each.text, charactersUpTo(length)) }));
     if (fit(within)) return within;
   }
-  while (within.length > 0 && !fit(within)) within.pop();
+  while (within.length > 0 && !fit(within)) within = withOneLess(within);
   return within;
+}
+
+function withOneLess(facts: readonly Fact[]): Fact[] {
+  const last = facts.findLastIndex(({ isMonitor }) => isMonitor === true);
+  if (last < 0) return facts.slice(0, -1);
+  const counted = facts[last + 1]?.others ?? 0;
+  const following = facts.slice(counted === 0 ? last + 1 : last + 2);
+  return [...facts.slice(0, last), othersFact(counted + 1), ...following];
 }
 
 /**

@@ -188,6 +188,22 @@ test('while a receiver is down and when it works again, what waits comes as one 
   ).toEqual(new Set(ids(50)));
 });
 
+test('a message has the same id when it is repeated, and another one when it tells of more', async () => {
+  const id = await channel('email');
+  // The receiver takes everything, and its answers get lost: it drops what comes with an id that it knows.
+  answer = () => ({ outcome: 'retry', error: 'no answer' });
+  await queue(id, ids(30), 'error');
+  for (let left = 600; left > 0 && groups().length < 2; left -= 1) await parts.clock.advanceSettling(1_000);
+  await queue(id, ids(30, 31), 'error');
+  for (let left = 600; left > 0 && groups().length < 5; left -= 1) await parts.clock.advanceSettling(1_000);
+  const toldOf = ({ alert: { group, monitor } }: (typeof sent)[number]) =>
+    (group?.monitors ?? [monitor]).map((each) => each.id).join();
+  expect(groups().length).toBeGreaterThanOrEqual(5);
+  const tellings = new Set(sent.map((each) => `${each.deliveryId}: ${toldOf(each)}`));
+  expect(new Set(sent.map((each) => each.deliveryId)).size).toBe(tellings.size);
+  expect(new Set(sent.map(toldOf)).size).toBe(tellings.size);
+});
+
 test('a group that is refused for its content is sent one by one', async () => {
   const id = await channel('email');
   answer = (alert) =>

@@ -1,8 +1,9 @@
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
+import { derivedUuid } from './derived-uuid.ts';
 import { GROUP_MEMBERS, isGroupable, type Member, mayJoin } from './groups.ts';
 import { type Lane, takeHead } from './lane.ts';
 import type { Ledger } from './ledger.ts';
-import { uuidOf } from './stable-uuid.ts';
+
 import type { Turns } from './turns.ts';
 
 type Parts = {
@@ -88,7 +89,7 @@ export class Gathering {
 
 function idOf(members: readonly Member[]): string {
   const [first, ...others] = members.map(({ delivery }) => delivery.uid);
-  return first === undefined || others.length > 0 ? uuidOf([first, ...others].join(' ')) : first;
+  return first === undefined || others.length > 0 ? derivedUuid([first, ...others].join(' ')) : first;
 }
 
 function idOfDelivery({ delivery }: Member): number {

@@ -8,9 +8,9 @@ import {
 } from '../store/delivery-queue.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
+import { derivedUuid } from './derived-uuid.ts';
 import type { NewlyQueued } from './lane.ts';
 import { HUMAN_KINDS } from './registry.ts';
-import { uuidOf } from './stable-uuid.ts';
 
 /** Most channels that are told of another one. */
 const MOST_TOLD = 20;
@@ -46,7 +46,7 @@ export async function queueNotice(
   const alert = noticeAlert(notice.text(channel), `notice-${event}`, at, publicUrl);
   const queued = told.map((id) => ({
     // The same event is queued once, also over restarts.
-    uid: uuidOf(`${event} ${id}`),
+    uid: derivedUuid(`${event} ${id}`),
     notificationId: id,
     monitorId: NO_MONITOR,
     alert,

@@ -69,7 +69,7 @@ export type HttpPostParts = {
   lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   ca?: readonly string[];
-  /** What receivers that ask for a certificate are shown. */
+  /** The certificate for receivers that ask for one. */
   identity?: ClientIdentity | undefined;
   /** Bound on the whole exchange, ms; on the connection too, where it is shorter than that of connections. */
   timeoutMs?: number;

@@ -6,7 +6,8 @@ import type { Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
 
 /*
- * What becomes of deliveries: attempts, ends, the states of channels, and what channels know of incidents.
+ * Records the fate of deliveries: attempts, ends, the states of channels, and what channels know of
+ * incidents.
  */
 
 /** How an attempt ended, as the ledger keeps it. */

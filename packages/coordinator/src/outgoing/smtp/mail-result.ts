@@ -2,7 +2,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { EXCERPT_BYTES, maskedExcerpt } from '../mask.ts';
 import type { SmtpRelay } from './relay.ts';
 
-/** What the relay refused. */
+/** The part of the dialogue that the relay refused. */
 export type MailStage = 'connection' | 'login' | 'sender' | 'recipient' | 'message';
 
 /** Why the relay gave no answer. */
@@ -43,7 +43,7 @@ export class MailStopped extends SvcError {
   }
 }
 
-/** What nodemailer and sockets say of a failure. */
+/** The members of nodemailer's and sockets' errors. */
 type SmtpError = Error & {
   readonly code?: string;
   readonly originalCode?: string;
