@@ -1,8 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
+import { derivedUuid } from './derived-uuid.ts';
 import { GROUP_MEMBERS, isGroupable, type Member, mayJoin } from './groups.ts';
 import { type Lane, takeHead } from './lane.ts';
 import type { Ledger } from './ledger.ts';
+
 import type { Turns } from './turns.ts';
 
 type Parts = {
@@ -18,7 +19,7 @@ type Parts = {
 export type Group = {
   /** In the order of their alerts. */
   readonly members: readonly Member[];
-  /** Id of the message. */
+  /** Id of the message: another one for other alerts. */
   readonly uid: string;
 };
 
@@ -32,7 +33,7 @@ export class Gathering {
 
   /**
    * The member with all others of its group that are not being sent. A group that may have arrived stays as it
-   * is, under its id: a receiver that drops repetitions by it must not drop further alerts with them.
+   * is, and so does its id: a receiver that drops repetitions by it must not drop further alerts with them.
    *
    * @throws StoreError; the other lanes go on by themselves then
    */
@@ -55,22 +56,14 @@ export class Gathering {
       await queue.allDecided();
       await join();
       members.sort((one, other) => one.delivery.id - other.delivery.id);
-      return { members, uid: groupUid ?? (await this.#newGroup(members)) };
+      const uid = idOf(members);
+      if (groupUid === null && members.length > 1)
+        await this.#parts.ledger.joinGroup(members.map(idOfDelivery), uid);
+      return { members, uid };
     } catch (error) {
       for (const { lane } of members.slice(1)) goOn(queue, lane);
       throw error;
     }
-  }
-
-  async #newGroup(members: readonly Member[]): Promise<string> {
-    const [first] = members;
-    if (first !== undefined && members.length === 1) return first.delivery.uid;
-    const uid = randomUUID();
-    await this.#parts.ledger.joinGroup(
-      members.map(({ delivery }) => delivery.id),
-      uid,
-    );
-    return uid;
   }
 
   /** The heads of lanes that were taken along. Those that are not of a group go on by themselves. */
@@ -92,4 +85,13 @@ export class Gathering {
       return [];
     });
   }
+}
+
+function idOf(members: readonly Member[]): string {
+  const [first, ...others] = members.map(({ delivery }) => delivery.uid);
+  return first === undefined || others.length > 0 ? derivedUuid([first, ...others].join(' ')) : first;
+}
+
+function idOfDelivery({ delivery }: Member): number {
+  return delivery.id;
 }
