@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
-import { GROUP_MEMBERS, isGroupable, type Member, mayJoin } from './groups.ts';
+import { GROUP_MEMBERS, isGroupable, type Member, mayJoin, messageIdOf } from './groups.ts';
 import { type Lane, takeHead } from './lane.ts';
 import type { Ledger } from './ledger.ts';
 import type { Turns } from './turns.ts';
@@ -18,7 +18,7 @@ type Parts = {
 export type Group = {
   /** In the order of their alerts. */
   readonly members: readonly Member[];
-  /** Id of the message. */
+  /** Id of the message: the same whenever the same deliveries go together. */
   readonly uid: string;
 };
 
@@ -31,8 +31,9 @@ export class Gathering {
   }
 
   /**
-   * The member with all others of its group that are not being sent. A group that may have arrived stays as it
-   * is, under its id: a receiver that drops repetitions by it must not drop further alerts with them.
+   * The member with all others of its group that are not being sent. A group that may have arrived takes nobody in.
+   * The id of the message follows from its members: a receiver that drops repetitions must not drop the rest of
+   * a group of which a part was sent before.
    *
    * @throws StoreError; the other lanes go on by themselves then
    */
@@ -40,7 +41,7 @@ export class Gathering {
     const { turns, goOn } = this.#parts;
     const { groupUid } = first.delivery;
     const members = [first];
-    const isJoining = (lane: Lane) => mayJoin(lane, first.delivery.createdAt);
+    const isJoining = (lane: Lane) => mayJoin(lane, first.delivery);
     const join = async () => {
       const lanes = turns.takeAlong(queue, isJoining, GROUP_MEMBERS - members.length);
       const others = await this.#headsOf(queue, found, lanes);
@@ -55,22 +56,19 @@ export class Gathering {
       await queue.allDecided();
       await join();
       members.sort((one, other) => one.delivery.id - other.delivery.id);
-      return { members, uid: groupUid ?? (await this.#newGroup(members)) };
+      if (groupUid === null) await this.#keep(members);
+      return { members, uid: messageIdOf(members) };
     } catch (error) {
       for (const { lane } of members.slice(1)) goOn(queue, lane);
       throw error;
     }
   }
 
-  async #newGroup(members: readonly Member[]): Promise<string> {
-    const [first] = members;
-    if (first !== undefined && members.length === 1) return first.delivery.uid;
-    const uid = randomUUID();
-    await this.#parts.ledger.joinGroup(
-      members.map(({ delivery }) => delivery.id),
-      uid,
-    );
-    return uid;
+  /** Stores who goes together. */
+  async #keep(members: readonly Member[]): Promise<void> {
+    if (members.length === 1) return;
+    const ids = members.map(({ delivery }) => delivery.id);
+    await this.#parts.ledger.joinGroup(ids, randomUUID());
   }
 
   /** The heads of lanes that were taken along. Those that are not of a group go on by themselves. */
