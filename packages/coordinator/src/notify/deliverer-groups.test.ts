@@ -47,13 +47,25 @@ function begin(): Deliverer {
   });
 }
 
+function attributesOf(kind: Kind, group_alerts: boolean) {
+  return { name: kind, provider_type: kind, monitor_ids: [], group_alerts, settings: SETTINGS[kind] };
+}
+
 function channel(kind: Kind, group_alerts = true): Promise<number> {
   const { configuration, workspaceId } = parts;
-  const settings = SETTINGS[kind];
-  const attributes = { name: kind, provider_type: kind, monitor_ids: [], group_alerts, settings };
+  const attributes = attributesOf(kind, group_alerts);
   return configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
     change.create('svc_notification', attributes as never),
   );
+}
+
+async function setGrouping(id: number, group_alerts: boolean): Promise<void> {
+  const { configuration, workspaceId } = parts;
+  const attributes = attributesOf('email', group_alerts);
+  await configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
+    change.update('svc_notification', id, attributes as never),
+  );
+  deliverer.channelChanged(id);
 }
 
 const ids = (count: number, from = 1) => Array.from({ length: count }, (_, index) => from + index);
@@ -202,6 +214,27 @@ test('a message has the same id when it is repeated, and another one when it tel
   const tellings = new Set(sent.map((each) => `${each.deliveryId}: ${toldOf(each)}`));
   expect(new Set(sent.map((each) => each.deliveryId)).size).toBe(tellings.size);
   expect(new Set(sent.map(toldOf)).size).toBe(tellings.size);
+});
+
+test('the rest of a group, of which a part was told alone meanwhile, has an id of its own', async () => {
+  const id = await channel('email');
+  const isLost = (alert: Alert) => alert.group !== undefined || alert.monitor.id > 25;
+  answer = (alert) => (isLost(alert) ? { outcome: 'retry', error: 'no answer' } : OK);
+  await queue(id, ids(30), 'error');
+  await delivered(TOLD_ALONE);
+  await settled();
+  parts.clock.advance(COLLECT_MS);
+  await expect.poll(() => groups().length).toBe(1);
+  await settled();
+  await setGrouping(id, false);
+  await delivered(25);
+  await expect.poll(() => new Set(alone())).toEqual(new Set(ids(30)));
+  await settled();
+  await setGrouping(id, true);
+  await expect.poll(() => groups().length).toBeGreaterThan(1);
+  const [whole, rest] = sent.filter(({ alert }) => alert.group !== undefined);
+  expect(rest?.alert.group?.monitors.map((monitor) => monitor.id)).toEqual(ids(5, 26));
+  expect(rest?.deliveryId).not.toBe(whole?.deliveryId);
 });
 
 test('a group that is refused for its content is sent one by one', async () => {

@@ -1,9 +1,7 @@
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
-import { derivedUuid } from './derived-uuid.ts';
-import { GROUP_MEMBERS, isGroupable, type Member, mayJoin } from './groups.ts';
+import { GROUP_MEMBERS, isGroupable, type Member, mayJoin, messageIdOf } from './groups.ts';
 import { type Lane, takeHead } from './lane.ts';
 import type { Ledger } from './ledger.ts';
-
 import type { Turns } from './turns.ts';
 
 type Parts = {
@@ -41,7 +39,7 @@ export class Gathering {
     const { turns, goOn } = this.#parts;
     const { groupUid } = first.delivery;
     const members = [first];
-    const isJoining = (lane: Lane) => mayJoin(lane, first.delivery.createdAt);
+    const isJoining = (lane: Lane) => mayJoin(lane, first.delivery);
     const join = async () => {
       const lanes = turns.takeAlong(queue, isJoining, GROUP_MEMBERS - members.length);
       const others = await this.#headsOf(queue, found, lanes);
@@ -56,9 +54,10 @@ export class Gathering {
       await queue.allDecided();
       await join();
       members.sort((one, other) => one.delivery.id - other.delivery.id);
-      const uid = idOf(members);
-      if (groupUid === null && members.length > 1)
+      const uid = messageIdOf(members);
+      if (groupUid === null && members.length > 1) {
         await this.#parts.ledger.joinGroup(members.map(idOfDelivery), uid);
+      }
       return { members, uid };
     } catch (error) {
       for (const { lane } of members.slice(1)) goOn(queue, lane);
@@ -85,11 +84,6 @@ export class Gathering {
       return [];
     });
   }
-}
-
-function idOf(members: readonly Member[]): string {
-  const [first, ...others] = members.map(({ delivery }) => delivery.uid);
-  return first === undefined || others.length > 0 ? derivedUuid([first, ...others].join(' ')) : first;
 }
 
 function idOfDelivery({ delivery }: Member): number {

@@ -4,6 +4,7 @@ import type { QueuedDelivery } from '../store/delivery-queue.ts';
 import { reasonOf } from './attempts.ts';
 import type { SendResult } from './channel.ts';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
+import { derivedUuid } from './derived-uuid.ts';
 import type { Lane } from './lane.ts';
 
 /** A lane with its head, which is sent now. */
@@ -94,12 +95,26 @@ export function isGroupable(
 }
 
 /**
- * Whether the head of a lane that is not being sent may be of the group.
+ * Whether the head of a lane that is not being sent may be of the group of this delivery.
  *
- * @param at when the first of the group was queued, epoch ms
+ * @param first the one whose turn it is. Another one may have led the group before: its members are up to twice
+ *   as far apart
  */
-export function mayJoin(lane: Lane, at: number): boolean {
-  return lane.aloneId !== lane.headId && isTogether(lane.queuedAt, at);
+export function mayJoin(
+  lane: Lane,
+  { createdAt, groupUid }: Pick<QueuedDelivery, 'createdAt' | 'groupUid'>,
+): boolean {
+  if (lane.aloneId === lane.headId) return false;
+  return isTogether(lane.queuedAt, createdAt, groupUid === null ? 1 : 2);
+}
+
+/**
+ * The id of the message for these members: that of the delivery, or one that is the same whenever the same
+ * deliveries go together.
+ */
+export function messageIdOf(members: readonly Member[]): string {
+  const [first, ...others] = members.map(({ delivery }) => delivery.uid);
+  return first !== undefined && others.length === 0 ? first : derivedUuid([first, ...others].join(' '));
 }
 
 /**
