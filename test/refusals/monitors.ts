@@ -113,7 +113,7 @@ const EVERY_MONITOR: readonly Row[] = [
     { otlp_endpoint: 'https://user:hunter2@a/' },
     'otlp_endpoint: must not contain a user name or password: send them in a header',
   ],
-  // The operator's rules are the coordinator's: the other doors learn of them when they apply.
+  // The coordinator has the operator's rules. The other ways to declare meet them at the apply.
   [
     MONITORS,
     { otlp_endpoint: 'http://10.0.0.1:4318' },

@@ -47,7 +47,7 @@ export class MixedSystem {
     return new MixedSystem(region, accounts, nats, opened, folder);
   }
 
-  /** Another coordinator finds what the one before it has left in the data folder. */
+  /** Another coordinator starts with the data folder that its predecessor left. */
   async coordinator(version: Version): Promise<Program> {
     const coordinator = await this.#started(await programOf('coordinator', version, this.#folder), {
       SVC_NATS_NKEY: this.#accounts.seedOf('coordinator'),

@@ -125,7 +125,7 @@ export class System {
     await writeFile(join(this.#folder, 'svc.json'), JSON.stringify(declared));
   }
 
-  /** The file of the database, for who keeps a connection to it. */
+  /** The file of the database, for tests that keep a connection to it. */
   get databasePath(): string {
     return join(this.#folder, 'svc.db');
   }
@@ -140,7 +140,7 @@ export class System {
     }
   }
 
-  /** Agents, coordinator, NATS, in the order `npm start` stops them. */
+  /** Stops agents, coordinator and NATS, in the order of `npm start`. */
   async stop(): Promise<void> {
     await Promise.all([...this.agents.values()].map((agent) => agent.end('SIGTERM')));
     await this.coordinator.end('SIGTERM');

@@ -1,4 +1,4 @@
-/** What a {@link Bag} holds says itself where it is. */
+/** A member of a {@link Bag}. It keeps its own place in the bag. */
 export interface Placed {
   /** Its place in the bag; -1 when it is not there. Only the bag changes it. */
   place: number;

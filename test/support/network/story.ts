@@ -34,7 +34,7 @@ const outside = spawn(
   },
 );
 
-/** What is outside has CPUs of its own, so it does not wait for those of this machine. */
+/** The outside has a higher priority for the CPU, because it stands for other machines. */
 function leaveItTheCpus({ pid = 0 }: ChildProcess): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_HIGHEST);
@@ -128,7 +128,9 @@ class Story {
     this.#receiver = receiver;
   }
 
-  /** Lets the network be so until each region has checked each target so often, and prints what became of it. */
+  /**
+   * Keeps this state of the network until each region has checked each target so often, and prints the outcomes.
+   */
   async step(step: string, change: () => void | Promise<void>, checks = 2): Promise<void> {
     await change();
     const from = this.#service.clock.wall();

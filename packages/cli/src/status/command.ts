@@ -1,3 +1,4 @@
+import { ApiError } from '@svc/shared/api/api-error.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { asking, openApi } from '../api.ts';
@@ -34,14 +35,11 @@ ${describeSettings(CLI_SETTINGS)}
     const api = openApi(surroundings, { attemptMs: ANSWER_MS, deadlineMs: ANSWER_MS });
     const [system, regions] = await asking(api, () =>
       Promise.all([api.client.request('GET', '/v1/system'), api.client.request('GET', '/v1/regions')]),
-    );
+    ).catch((error: unknown) => {
+      throw error instanceof ApiError && error.status === 404 ? toldNothing(api.baseUrl, error) : error;
+    });
     const parsed = systemAnswer.safeParse(system.body);
-    if (!parsed.success) {
-      throw new SvcError(
-        'not-healthy',
-        `${api.baseUrl} does not tell how it stands: it is no coordinator, or an older one; update it`,
-      );
-    }
+    if (!parsed.success) throw toldNothing(api.baseUrl, parsed.error);
     const all = regionsAnswer.parse(regions.body).data;
     const status: Status = {
       system: parsed.data,
@@ -61,3 +59,11 @@ ${describeSettings(CLI_SETTINGS)}
     }
   },
 };
+
+function toldNothing(baseUrl: string, cause: unknown): SvcError {
+  return new SvcError(
+    'not-healthy',
+    `${baseUrl} does not tell how it stands: it is no coordinator, or an older one; update it`,
+    { cause },
+  );
+}

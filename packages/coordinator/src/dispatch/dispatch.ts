@@ -191,8 +191,8 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Follows the declaration, and resolves when agents are heard. Where jobs of an earlier life may exist, the
-   * next round of heartbeats (2.5 s) reports them; other parts may start meanwhile.
+   * Follows the declaration, and resolves when agents are heard. If jobs of an earlier life may exist, the next
+   * round of heartbeats (2.5 s) reports them. Other parts may start in this time.
    */
   listen(): Promise<void> {
     this.#listening ??= this.#listen();

@@ -11,7 +11,7 @@ import type { WrittenState } from './writes.ts';
  */
 
 /** Adds the states that must be written to the writes. It is called once, after everything was evaluated. */
-export function writeStates(frame: Frame, drafts: Drafts): void {
+export function addStateWrites(frame: Frame, drafts: Drafts): void {
   dateDecisions(frame, drafts);
   for (const state of frame.unwritten) {
     // Removed meanwhile.

@@ -1,16 +1,20 @@
 export type AttributeValue = string | number | boolean;
 
-type AttributeList = readonly (readonly [name: string, value: AttributeValue])[];
+export type AttributeList = readonly (readonly [name: string, value: AttributeValue])[];
 
 /** Some attributes of points, with what the encoders make of them: it is the same for every export. */
 export class Attributes {
-  readonly list: AttributeList;
+  readonly #list: AttributeList;
   /** Set by the encoder of JSON: the members of the list, with a comma before each. */
   json: Uint8Array | null = null;
   #protobuf: Map<number, Uint8Array> | null = null;
 
   constructor(list: AttributeList) {
-    this.list = list;
+    this.#list = list;
+  }
+
+  get list(): AttributeList {
+    return this.#list;
   }
 
   /** For the encoder of protobuf: its fields, by the number that they have in their message. */

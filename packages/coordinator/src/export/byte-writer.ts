@@ -1,6 +1,8 @@
 const FIRST_SIZE = 1_024;
 const ZERO = 48;
 const POINT = 46;
+const COMMA = 44;
+const QUOTE = 34;
 /** Fewer bytes are copied faster one by one than by a call. */
 const FEW_BYTES = 32;
 const BILLION = 1e9;
@@ -43,9 +45,25 @@ export class ByteWriter {
       this.#text(String(value / BILLION));
       return;
     }
-    const fraction = value % BILLION;
-    this.#digits((value - fraction) / BILLION);
+    const whole = wholeBillions(value);
+    this.#digits(whole);
+    const fraction = value - whole * BILLION;
     if (fraction > 0) this.#fraction(fraction);
+  }
+
+  /** Some whole numbers below 2^32 as JSON has a list of 64-bit integers, without its brackets. */
+  quotedDecimals(values: Uint32Array, start: number, end: number): void {
+    this.room((end - start) * 13);
+    const { buffer } = this;
+    for (let place = start; place < end; place += 1) {
+      if (place > start) buffer[this.length++] = COMMA;
+      buffer[this.length++] = QUOTE;
+      const value = values[place] as number;
+      // Most buckets of most histograms.
+      if (value < 10) buffer[this.length++] = ZERO + value;
+      else this.#digits(value);
+      buffer[this.length++] = QUOTE;
+    }
   }
 
   byte(value: number): void {
@@ -73,9 +91,9 @@ export class ByteWriter {
   }
 
   #longDigits(value: number): void {
-    const low = value % BILLION;
-    this.#digits((value - low) / BILLION);
-    this.#padded(low, 9);
+    const high = wholeBillions(value);
+    this.#digits(high);
+    this.#padded(value - high * BILLION, 9);
   }
 
   /** @param billionths 1 to 999,999,999 */
@@ -99,4 +117,11 @@ export class ByteWriter {
     }
     this.length += places;
   }
+}
+
+/** A remainder by `%` takes four times as long. @param value >= 0, whole */
+function wholeBillions(value: number): number {
+  const whole = Math.floor(value / BILLION);
+  // A quotient just below a whole number may be rounded up to it.
+  return whole * BILLION > value ? whole - 1 : whole;
 }

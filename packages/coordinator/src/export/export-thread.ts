@@ -20,10 +20,13 @@ import type {
   ToExportThread,
 } from './protocol.ts';
 import type { Encoding, RequestEncoder } from './request-encoder.ts';
+import { addPoints, NO_POINTS } from './told-states.ts';
 
 /** What begins anew is stored so soon, ms. */
 const SAVE_NEW_AFTER_MS = 1_000;
 const TELL_EVERY_MS = 1_000;
+/** What could not be stored is stored so late, ms. */
+const SAVE_AGAIN_AFTER_MS = 10_000;
 /** Between two parts of what is stored, ms: recording goes first. */
 const SAVE_PAUSE_MS = 20;
 /** Of one request; receivers take 4 MiB and more. A request costs about as much CPU as a thousand points. */
@@ -57,17 +60,19 @@ export class ExportThread {
   #changes = 0;
   /** The same with those of pipelines, as they were last told of. */
   #toldChanges = -1;
-  #ofClosed: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
+  #ofClosed = NO_POINTS;
   #hasBegun = false;
   #isSaving = false;
-  #lastSavedAt: number;
+  /** On the monotonic clock, ms: when totals are stored, and before which nothing is, because it failed. */
+  #saveAt: number;
+  #saveNotBefore = 0;
   #onSaved: (isSaved: boolean) => void = () => {};
 
   constructor(parts: Parts) {
     this.#parts = parts;
     const { clock, data } = parts;
     this.#monitors = new ExportedMonitors({ histograms: data.histograms, clock });
-    this.#lastSavedAt = clock.monotonic();
+    this.#saveAt = clock.monotonic() + data.saveEveryMs;
   }
 
   take(message: ToExportThread): void {
@@ -97,6 +102,11 @@ export class ExportThread {
       case 'test':
         void this.#test(message.request, message.monitorId);
         return;
+      case 'end':
+        this.stop();
+        this.#tellState();
+        this.#parts.tell({ kind: 'ended' });
+        return;
       default:
         message satisfies never;
     }
@@ -111,16 +121,9 @@ export class ExportThread {
   #begin(): void {
     this.#hasBegun = true;
     for (const { pipeline } of this.#destinations.values()) start(pipeline);
-    const { clock, tell } = this.#parts;
+    const { clock } = this.#parts;
     this.#timers.push(
-      clock.every(TELL_EVERY_MS, () =>
-        tell({
-          kind: 'state',
-          endpoints: this.#changedEndpoints(),
-          points: this.#points(),
-          noted: this.#monitors.noted,
-        }),
-      ),
+      clock.every(TELL_EVERY_MS, () => this.#tellState()),
       clock.every(SAVE_NEW_AFTER_MS, () => void this.#saveWhereDue()),
     );
   }
@@ -131,8 +134,9 @@ export class ExportThread {
     this.#monitors.put(entry, lastNote);
     if (this.#targets.get(id)?.key === target.key) return;
     this.#leave(id);
-    this.#targets.set(id, target);
     const destination = this.#destinations.get(target.key) ?? this.#open(target);
+    // That of its first monitor: what comes from another thread is a copy for each.
+    this.#targets.set(id, destination.pipeline.target);
     destination.monitors.add(id);
     this.#changes += 1;
   }
@@ -170,7 +174,7 @@ export class ExportThread {
     if (destination?.monitors.size !== 0) return;
     // It counts what it drops.
     destination.pipeline.stop();
-    this.#ofClosed = added(this.#ofClosed, destination.pipeline.state);
+    this.#ofClosed = addPoints(this.#ofClosed, destination.pipeline.state);
     this.#changes += destination.pipeline.changes;
     this.#destinations.delete(target.key);
   }
@@ -202,6 +206,15 @@ export class ExportThread {
     return made;
   }
 
+  #tellState(): void {
+    this.#parts.tell({
+      kind: 'state',
+      endpoints: this.#changedEndpoints(),
+      points: this.#points(),
+      noted: this.#monitors.noted,
+    });
+  }
+
   /** Null: they are as they were last told of. Copies for another thread cost more than to compare numbers. */
   #changedEndpoints(): EndpointState[] | null {
     let changes = this.#changes;
@@ -219,7 +232,7 @@ export class ExportThread {
 
   #points(): ExportedPoints {
     const open = [...this.#destinations.values()].map(({ pipeline }) => pipeline.state);
-    return open.reduce<ExportedPoints>(added, this.#ofClosed);
+    return open.reduce<ExportedPoints>(addPoints, this.#ofClosed);
   }
 
   async #test(request: number, monitorId: number): Promise<void> {
@@ -253,18 +266,22 @@ export class ExportThread {
 
   async #saveWhereDue(): Promise<void> {
     const { clock, data } = this.#parts;
-    const isDue = this.#monitors.hasNew || clock.monotonic() - this.#lastSavedAt >= data.saveEveryMs;
+    const now = clock.monotonic();
+    const isDue = now >= this.#saveNotBefore && (this.#monitors.hasNew || now >= this.#saveAt);
     if (this.#isSaving || !isDue) return;
     this.#isSaving = true;
-    this.#lastSavedAt = clock.monotonic();
-    const parts = this.#monitors.unsaved();
-    let isSaved = true;
-    for (const part of parts) {
-      isSaved = isSaved && (await this.#saved(part));
-      if (!isSaved) this.#monitors.saveFailed(part);
-      else await new Promise<void>((resolve) => clock.after(SAVE_PAUSE_MS, resolve));
-    }
+    const isSaved = await this.#saveAll();
     this.#isSaving = false;
+    this.#saveAt = now + (isSaved ? data.saveEveryMs : 0);
+    this.#saveNotBefore = isSaved ? 0 : clock.monotonic() + SAVE_AGAIN_AFTER_MS;
+  }
+
+  async #saveAll(): Promise<boolean> {
+    for (const part of this.#monitors.unsaved()) {
+      if (!(await this.#saved(part))) return false;
+      await new Promise<void>((resolve) => this.#parts.clock.after(SAVE_PAUSE_MS, resolve));
+    }
+    return true;
   }
 
   #saved(totals: SavedTotals): Promise<boolean> {
@@ -273,14 +290,6 @@ export class ExportThread {
       this.#parts.tell({ kind: 'save', totals });
     });
   }
-}
-
-function added(one: ExportedPoints, { taken, rejected, dropped }: ExportedPoints): ExportedPoints {
-  return {
-    taken: one.taken + taken,
-    rejected: one.rejected + rejected,
-    dropped: one.dropped + dropped,
-  };
 }
 
 /** The same place for an endpoint after every start. */

@@ -1,7 +1,8 @@
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { attributesOf, decodeOtlp, metricsOf } from '../../../../test/support/otlp-receiver.ts';
+import { regionSet } from '../domain/region-set.ts';
 import { Attributes } from './attributes.ts';
 import { ExportedMonitors } from './exported-monitors.ts';
 import { JsonEncoder } from './json-encoder.ts';
@@ -10,7 +11,15 @@ import { encodeNote } from './note.ts';
 import type { ExportEntry, SavedTotals } from './protocol.ts';
 
 const HOUR_MS = 3_600_000;
-const MONITOR = { id: 5, name: 'Web', kind: 'http', target: 'https://example.com/' };
+const MONITOR: ExportEntry['monitor'] = {
+  id: 5,
+  name: 'Web',
+  kind: 'http',
+  target: 'https://example.com/',
+  isActive: true,
+  regions: regionSet(['hosta-fra']),
+  freshForMs: 90_000,
+};
 const TARGET: ExportEntry['target'] = {
   key: 'k',
   url: 'https://otlp.example.com/v1/metrics',
@@ -83,7 +92,7 @@ test('results are counted by outcome, status code and error type', () => {
       { status_code: 200, outcome: 'degraded', certificate_expires_at: clock.wall() + HOUR_MS },
       { status_code: 503, outcome: 'failed', error_message: 'expected 200, saw 503' },
       { outcome: 'failed', error_message: 'x', timed_out: true, latency: 30_000 },
-      { status_code: 200 },
+      { status_code: 200, certificate_expires_at: clock.wall() + HOUR_MS },
     ),
   );
   expect(exported(monitors, clock.wall())).toEqual({
@@ -155,6 +164,56 @@ test('a monitor with another name begins anew, with the same history', () => {
   expect(exported(again, clock.wall())['svc.checks{passed}']).toBe(1);
 });
 
+describe('what a region saw of the certificate is exported', () => {
+  const clock = new FakeClock();
+  const expiresAt = clock.wall() + HOUR_MS;
+  const seen = { status_code: 200, certificate_expires_at: expiresAt };
+
+  function sawOnce(monitor: Partial<ExportEntry['monitor']> = {}): ExportedMonitors {
+    const monitors = new ExportedMonitors({ histograms: 'exponential', clock });
+    monitors.put(entry({ monitor: { ...MONITOR, ...monitor } }), 0);
+    monitors.note(1, noteOf(seen));
+    return monitors;
+  }
+
+  const remaining = (monitors: ExportedMonitors, at = clock.wall()) =>
+    exported(monitors, at)['svc.monitor.certificate.remaining{}'];
+
+  test('while it reports, also where it comes to none because the check fails', () => {
+    const monitors = sawOnce({ regions: null });
+    monitors.note(2, noteOf({ outcome: 'failed', error_message: 'timed out', timed_out: true }));
+    expect(remaining(monitors)).toBe(3_600);
+    expect(remaining(monitors, clock.wall() + 90_000)).toBe(3_510);
+    expect(remaining(monitors, clock.wall() + 90_001)).toBeUndefined();
+  });
+
+  test.each([
+    ['the monitor is paused', { isActive: false }],
+    ['the region is not declared any more', { regions: regionSet(['hostb-par']) }],
+  ] as const)('not when %s, and its counts stay', (_, change) => {
+    const monitors = sawOnce();
+    monitors.put(entry({ monitor: { ...MONITOR, ...change } }), 1);
+    expect(exported(monitors, clock.wall())).toMatchObject({ 'svc.checks{passed}': 1 });
+    expect(remaining(monitors)).toBeUndefined();
+    monitors.put(entry(), 1);
+    expect(remaining(monitors)).toBe(3_600);
+  });
+
+  test('not when a check passes without any', () => {
+    const monitors = sawOnce();
+    monitors.note(2, noteOf({ status_code: 200 }));
+    expect(remaining(monitors)).toBeUndefined();
+  });
+
+  test('after a restart as before it', () => {
+    const row = rowIn(saved(sawOnce()));
+    const again = new ExportedMonitors({ histograms: 'exponential', clock });
+    again.put(entry({ totals: row }), 1);
+    expect(remaining(again, clock.wall() + 90_000)).toBe(3_510);
+    expect(remaining(again, clock.wall() + 90_001)).toBeUndefined();
+  });
+});
+
 test('totals that cannot be read begin anew', () => {
   const clock = new FakeClock();
   for (const text of ['', '{"v":1', 'null', '{"v":2}']) {
@@ -169,13 +228,17 @@ test('what is not stored is stored with the next, and notes go only then', () =>
   const monitors = new ExportedMonitors({ histograms: 'exponential', clock: new FakeClock() });
   monitors.put(entry(), 0);
   monitors.note(4, noteOf({}));
-  for (const part of monitors.unsaved()) monitors.saveFailed(part);
+  for (const _notStored of monitors.unsaved()) break;
+  expect(monitors.hasNew).toBe(true);
   const parts = saved(monitors);
+  expect(monitors.hasNew).toBe(false);
   expect(rowIn(parts)).toMatchObject({ monitorId: 5, until: 4 });
   expect(parts.at(-1)).toEqual({ rows: [], forgotten: [], notesUntil: 4 });
   expect(rowIn(saved(monitors))).toBeNull();
 
   monitors.remove(5);
+  for (const _notStored of monitors.unsaved()) break;
+  expect(monitors.hasNew).toBe(true);
   expect(saved(monitors)).toEqual([{ rows: [], forgotten: [5], notesUntil: 4 }]);
 });
 

@@ -19,7 +19,6 @@ export class ExportedMonitors {
   readonly #clock: Parts['clock'];
   readonly #regions: RegionTotals;
   readonly #totals = new Map<number, MonitorTotals>();
-  readonly #unsaved = new Set<number>();
   readonly #forgotten = new Set<number>();
   /** By the note that is read. */
   readonly #touched: MonitorTotals[] = [];
@@ -46,16 +45,17 @@ export class ExportedMonitors {
     const { id } = monitor;
     const regions = this.#regions;
     const known = this.#totals.get(id);
-    if (known?.isOf(monitor)) return;
+    if (known?.declared(monitor)) return;
     const restored =
       known === undefined && row !== null ? MonitorTotals.restored(monitor, regions, history, row) : null;
     const begin = { startedAt: this.#clock.wall(), until: row === null ? this.noted : lastNote };
     const kept = known?.history ?? history;
     known?.release();
-    this.#totals.set(id, restored ?? new MonitorTotals(monitor, regions, kept, begin));
+    const totals = restored ?? new MonitorTotals(monitor, regions, kept, begin);
+    this.#totals.set(id, totals);
     this.#forgotten.delete(id);
     if (restored !== null) return;
-    this.#unsaved.add(id);
+    totals.isUnsaved = true;
     this.hasNew = true;
   }
 
@@ -64,7 +64,6 @@ export class ExportedMonitors {
     if (known === undefined) return;
     known.release();
     this.#totals.delete(id);
-    this.#unsaved.delete(id);
     this.#forgotten.add(id);
     this.hasNew = true;
   }
@@ -80,7 +79,8 @@ export class ExportedMonitors {
   /** Notes come in the order of their ids; one that came before is passed over. */
   note(id: number, bytes: Uint8Array): void {
     if (id <= this.noted) return;
-    readNote(bytes, (result) => this.#add(id, result));
+    const at = this.#clock.wall();
+    readNote(bytes, (result) => this.#add(id, result, at));
     // Not before: a note may have several results of a monitor.
     for (const totals of this.#touched) totals.until = id;
     this.#touched.length = 0;
@@ -89,36 +89,54 @@ export class ExportedMonitors {
 
   /**
    * What is to be stored, a part at a time, each when the one before is stored. The last part says which notes
-   * nobody needs any more. What is left of it when a part could not be stored goes to {@link saveFailed} too.
+   * nobody needs any more. Whoever leaves the loop early could not store a part: what is left is stored the next time.
    */
-  *unsaved(): Generator<SavedTotals> {
-    const until = this.noted;
-    const ids = [...this.#unsaved];
+  *unsaved(): Generator<SavedTotals, void> {
+    const { noted: until, hasNew } = this;
+    const ids = [...this.#totals].flatMap(([id, { isUnsaved }]) => (isUnsaved ? [id] : []));
     const forgotten = [...this.#forgotten];
-    this.#unsaved.clear();
     this.#forgotten.clear();
     this.hasNew = false;
-    for (let start = 0; start < ids.length; start += ROWS_PER_SAVE) {
-      const rows = ids.slice(start, start + ROWS_PER_SAVE).flatMap((id) => {
-        const totals = this.#totals.get(id);
-        return totals === undefined ? [] : [{ monitorId: id, until: totals.until, text: totals.stored() }];
-      });
-      yield { rows, forgotten: [], notesUntil: null };
+    let part: number[] = [];
+    let isStored = false;
+    try {
+      for (let start = 0; start < ids.length; start += ROWS_PER_SAVE) {
+        part = ids.slice(start, start + ROWS_PER_SAVE);
+        yield { rows: this.#rowsOf(part), forgotten: [], notesUntil: null };
+      }
+      yield { rows: [], forgotten, notesUntil: until };
+      isStored = true;
+    } finally {
+      if (!isStored) {
+        this.#notStored(part, forgotten);
+        this.hasNew ||= hasNew;
+      }
     }
-    yield { rows: [], forgotten, notesUntil: until };
   }
 
-  /** A part could not be stored: it is stored with the next. */
-  saveFailed({ rows, forgotten }: SavedTotals): void {
-    for (const { monitorId } of rows) if (this.#totals.has(monitorId)) this.#unsaved.add(monitorId);
+  #rowsOf(ids: readonly number[]): SavedTotals['rows'] {
+    return ids.flatMap((id) => {
+      const totals = this.#totals.get(id);
+      if (totals === undefined) return [];
+      totals.isUnsaved = false;
+      return [{ monitorId: id, until: totals.until, text: totals.stored() }];
+    });
+  }
+
+  /** Meanwhile some may have gone, or have come back. */
+  #notStored(ids: readonly number[], forgotten: readonly number[]): void {
+    for (const id of ids) {
+      const totals = this.#totals.get(id);
+      if (totals !== undefined) totals.isUnsaved = true;
+    }
     for (const id of forgotten) if (!this.#totals.has(id)) this.#forgotten.add(id);
   }
 
-  #add(noteId: number, result: ReadResult): void {
+  #add(noteId: number, result: ReadResult, at: number): void {
     const totals = this.#totals.get(result.monitorId);
     if (totals === undefined || noteId <= totals.until) return;
-    totals.add(result);
+    totals.add(result, at);
     this.#touched.push(totals);
-    this.#unsaved.add(result.monitorId);
+    totals.isUnsaved = true;
   }
 }

@@ -1,32 +1,30 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { silentLog } from '../../../../test/support/configured-store.ts';
+import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { DeclaredMonitors, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { noWrites } from '../evaluation/writes.ts';
-import { openStore } from '../store/open.ts';
 import { createRecordingStore } from '../store/recording-store.ts';
 import { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { MetricsExport } from './metrics-export.ts';
 
-let folder: string;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let store: Store;
 let receiver: OtlpReceiver;
 let monitors: DeclaredMonitors;
 const running = new Set<MetricsExport>();
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'svc-export-'));
-  store = await openStore({ path: join(folder, 'svc.db'), log: silentLog });
+  folder = await temporaryFolder();
+  store = await openStoreInProcess(join(folder.path, 'svc.db'), silentLog);
   await store.commit([
     { sql: "INSERT INTO workspaces (id, name, created_at) VALUES (9, 'test', 0)", rows: [[]] },
     {
@@ -44,7 +42,7 @@ afterEach(async () => {
   running.clear();
   await receiver.close();
   await store.close();
-  await rm(folder, { recursive: true });
+  await folder.remove();
 });
 
 function exported(id: number) {
@@ -177,6 +175,53 @@ test('the first monitor that is exported starts the thread; another joins it', a
   await expect.poll(() => one.endpoints).toMatchObject([{ monitors: 2, isFailing: false }]);
   expect(await one.test(2)).toMatchObject({ answers: [{ encoding: 'json', isTaken: true, error: null }] });
   expect(one.points.dropped).toBe(0);
+});
+
+test('the thread ends with the last monitor that is exported; a later one begins anew', async () => {
+  const logged: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line).msg) });
+  const ends = () => logged.filter((text) => text.endsWith('has ended: no monitor is exported'));
+  monitors.set(exported(1));
+  monitors.set(exported(2));
+  const one = await started({ log });
+  await record(one, 1);
+  await counted(1, 1);
+  const taken = () => one.points.taken;
+  await expect.poll(taken).toBeGreaterThan(0);
+  monitors.set(liveMonitor(1));
+  await record(one, 2);
+  await counted(2, 1);
+  expect(ends()).toEqual([]);
+  monitors.set(liveMonitor(2));
+  await expect.poll(ends).toHaveLength(1);
+  await expect.poll(() => rows('export_totals')).toBe(0);
+  await expect.poll(() => rows('export_notes')).toBe(0);
+  expect(one.endpoints).toEqual([]);
+  const before = taken();
+  await expect(one.test(1)).rejects.toMatchObject({ code: 'not-exported' });
+
+  const first = receiver.requests.length;
+  monitors.set(exported(1));
+  await record(one, 1);
+  await receiver.until(() => receiver.requests.length > first && Number(checksOf(1)?.asInt) === 1);
+  await expect.poll(taken).toBeGreaterThan(before);
+  expect(logged.filter((text) => text !== ends()[0])).toEqual([]);
+});
+
+test('a monitor that comes back while the thread ends is exported by the next', async () => {
+  const logged: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line).msg) });
+  monitors.set(exported(1));
+  const one = await started({ log });
+  await record(one, 1);
+  await counted(1, 1);
+  const first = Number(checksOf(1)?.startTimeUnixNano);
+  monitors.set(liveMonitor(1));
+  monitors.set(exported(1));
+  await record(one, 1);
+  await receiver.until(() => Number(checksOf(1)?.startTimeUnixNano) > first);
+  await counted(1, 1);
+  expect(logged).toEqual(['the thread of the export has ended: no monitor is exported']);
 });
 
 test('a thread that fails again and again is started with growing waits, and a test does not wait for it', async () => {

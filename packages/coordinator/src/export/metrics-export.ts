@@ -7,6 +7,7 @@ import { VERSION } from '@svc/shared/version.ts';
 import type { LiveMonitor, LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import { type ExportNote, lastNote, removeNotes, removeTotals, writeTotals } from '../store/export-totals.ts';
 import type { Store } from '../store/store.ts';
+import { EndpointTests } from './endpoint-tests.ts';
 import { loadEntries, loadHistories, loadNotes, removeOrphans } from './export-loading.ts';
 import type { ExportSettings } from './export-settings.ts';
 import { HistoryReading } from './history-reading.ts';
@@ -23,6 +24,7 @@ import type {
   ToExportThread,
 } from './protocol.ts';
 import { exportedMonitor, targetOf } from './targets.ts';
+import { ToldStates } from './told-states.ts';
 
 type Parts = {
   readonly store: Store;
@@ -32,8 +34,6 @@ type Parts = {
   readonly clock: Clock;
   readonly log: Logger;
 };
-
-const NO_POINTS: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
 
 /** A thread that ran for so long has not failed because of what it begins with, ms. */
 const RAN_WELL_MS = 60_000;
@@ -69,17 +69,18 @@ export class ExportTestError extends SvcError {
  */
 export class MetricsExport {
   readonly #parts: Parts;
-  readonly #tests = new Map<number, (answer: TestAnswer | null) => void>();
+  readonly #tests: EndpointTests;
   #lastNote = 0;
   #worker: Worker | null = null;
   /** What is told while the thread loads; null: it has loaded. */
   #held: ToExportThread[] | null = null;
   /** Of notes since totals were last stored, about. */
   #keptBytes = 0;
-  #endpoints: readonly EndpointState[] = [];
-  #ofThread = NO_POINTS;
-  #ofEarlierThreads = NO_POINTS;
-  #lastTest = 0;
+  readonly #states = new ToldStates();
+  /** Monitors that are exported. */
+  #exported = 0;
+  /** The thread ends because no monitor is exported: the last note then. Null: it goes on. */
+  #endsAfter: number | null = null;
   #isStopped = false;
   #threadStartedAt = 0;
   readonly #restarts: GrowingWaits;
@@ -91,6 +92,7 @@ export class MetricsExport {
   constructor(parts: Parts) {
     this.#parts = parts;
     const { store, clock } = parts;
+    this.#tests = new EndpointTests(clock);
     this.#restarts = new GrowingWaits(clock);
     this.#notes = new NoteQueue({
       clock,
@@ -117,12 +119,9 @@ export class MetricsExport {
   start(): void {
     const { monitors } = this.#parts;
     this.#cancelChanges = monitors.onChange((before, after) => this.#declared(before, after));
-    for (const monitor of monitors.values()) {
-      if (!this.#isExported(monitor)) continue;
-      this.#startThread();
-      return;
-    }
-    this.#running = this.#forgetAll(this.#lastNote).catch((error: unknown) => this.#failed(error));
+    for (const monitor of monitors.values()) if (this.#isExported(monitor)) this.#exported += 1;
+    if (this.#exported > 0) this.#startThread();
+    else this.#forgetAll(this.#lastNote);
   }
 
   async stop(): Promise<void> {
@@ -131,8 +130,7 @@ export class MetricsExport {
     this.#restarts.reset();
     this.#histories.stop();
     this.#notes.clear();
-    for (const resolve of this.#tests.values()) resolve(null);
-    this.#tests.clear();
+    this.#tests.ended();
     if (this.#worker === null) return;
     // What is not stored is in the notes. What is being stored is not waited for: the database may take nothing.
     const ended = this.#worker.terminate();
@@ -165,18 +163,12 @@ export class MetricsExport {
 
   /** How it stands with the endpoints, a second ago at most. */
   get endpoints(): readonly EndpointState[] {
-    return this.#endpoints;
+    return this.#states.endpoints;
   }
 
   /** Points since the start. */
   get points(): ExportedPoints {
-    const { taken, rejected, dropped } = this.#ofThread;
-    const before = this.#ofEarlierThreads;
-    return {
-      taken: before.taken + taken,
-      rejected: before.rejected + rejected,
-      dropped: before.dropped + dropped,
-    };
+    return this.#states.points;
   }
 
   /**
@@ -193,15 +185,10 @@ export class MetricsExport {
       );
     }
     if (this.#worker === null) throw unavailable('is being started again after a failure');
-    this.#lastTest += 1;
-    const request = this.#lastTest;
-    const answered = new Promise<TestAnswer | null>((resolve) => this.#tests.set(request, resolve));
-    const { clock, settings } = this.#parts;
-    const withinMs = 2 * settings.timeoutMs + TEST_BESIDE_MS;
-    const cancel = clock.after(withinMs, () => this.#tested(request, null));
-    this.#tell({ kind: 'test', request, monitorId });
-    const answer = await answered;
-    cancel();
+    const withinMs = 2 * this.#parts.settings.timeoutMs + TEST_BESIDE_MS;
+    const answer = await this.#tests.ask(withinMs, (request) =>
+      this.#tell({ kind: 'test', request, monitorId }),
+    );
     if (answer !== null) return answer;
     throw unavailable('does not run at this moment');
   }
@@ -223,21 +210,38 @@ export class MetricsExport {
   }
 
   #declared(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    const id = (after ?? before)?.id ?? 0;
-    if (after !== null && this.#isExported(after)) {
+    const wasExported = before !== null && this.#isExported(before);
+    const isExported = after !== null && this.#isExported(after);
+    this.#exported += Number(isExported) - Number(wasExported);
+    // A thread that ends, or is about to be started again, is followed by one that loads what is declared then.
+    if (this.#endsAfter !== null) return;
+    if (isExported) {
       if (this.#worker !== null) this.#tellDeclared(after);
-      // Where the thread is about to be started again, it loads what is declared then.
       else if (this.#restarts.tries === 0) this.#startThread();
-    } else if (before !== null && this.#isExported(before)) {
-      this.#tell({ kind: 'monitor', id, entry: null });
+    } else if (wasExported) {
+      this.#tell({ kind: 'monitor', id: before.id, entry: null });
+      if (this.#exported === 0) this.#endThread();
+    }
+  }
+
+  #endThread(): void {
+    if (this.#worker === null) {
+      this.#restarts.reset();
+      this.#forgetAll(this.#lastNote);
+    } else {
+      this.#endsAfter = this.#lastNote;
+      this.#tell({ kind: 'end' });
     }
   }
 
   /** Monitors were exported once: what is left of it must not be counted should they be again. */
-  async #forgetAll(lastNote: number): Promise<void> {
+  #forgetAll(lastNote: number): void {
     const { store } = this.#parts;
-    await removeOrphans(store, () => false);
-    if (lastNote > 0) await removeNotes(store, lastNote);
+    const forget = async () => {
+      await removeOrphans(store, () => false);
+      if (lastNote > 0) await this.#removeNotes(lastNote);
+    };
+    this.#running = this.#running.then(forget).catch((error: unknown) => this.#failed(error));
   }
 
   /** At once, so that it is there before the notes that follow. Its history has to be read, and comes later. */
@@ -325,15 +329,17 @@ export class MetricsExport {
   #take(message: FromExportThread): void {
     switch (message.kind) {
       case 'state':
-        if (message.endpoints !== null) this.#endpoints = message.endpoints;
-        this.#ofThread = message.points;
+        this.#states.told(message.endpoints, message.points);
         this.#notes.read(message.noted);
         return;
       case 'save':
         this.#running = this.#running.then(() => this.#save(message.totals));
         return;
       case 'tested':
-        this.#tested(message.request, message.answer);
+        this.#tests.answered(message.request, message.answer);
+        return;
+      case 'ended':
+        void this.#worker?.terminate();
         return;
       default:
         message satisfies never;
@@ -360,20 +366,22 @@ export class MetricsExport {
     this.#keptBytes -= before;
   }
 
-  #tested(request: number, answer: TestAnswer | null): void {
-    this.#tests.get(request)?.(answer);
-    this.#tests.delete(request);
-  }
-
   #ended(): void {
     this.#worker = null;
     this.#held = null;
-    this.#endpoints = [];
-    this.#ofEarlierThreads = this.points;
-    this.#ofThread = NO_POINTS;
-    for (const request of [...this.#tests.keys()]) this.#tested(request, null);
+    this.#states.ended();
+    this.#tests.ended();
     if (this.#isStopped) return;
     const { clock, log } = this.#parts;
+    const lastNote = this.#endsAfter;
+    if (lastNote !== null) {
+      this.#endsAfter = null;
+      this.#restarts.reset();
+      log.info('the thread of the export has ended: no monitor is exported');
+      this.#forgetAll(lastNote);
+      if (this.#exported > 0) this.#startThread();
+      return;
+    }
     if (clock.monotonic() - this.#threadStartedAt > RAN_WELL_MS) this.#restarts.reset();
     const waitMs = this.#restarts.again(() => this.#startThread());
     log.error({ waitMs }, 'the thread of the export has ended, and is started again');

@@ -1,8 +1,9 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import type { MonitorStatus } from '../domain/monitor.ts';
+import { hasRegion, type RegionSet } from '../domain/region-set.ts';
 import { addTimes, NO_TIMES, type StatusSince, timesBetween } from '../domain/uptime.ts';
-import { Attributes, NO_ATTRIBUTES } from './attributes.ts';
+import { type AttributeList, Attributes, NO_ATTRIBUTES } from './attributes.ts';
 import { ATTRIBUTE } from './metrics.ts';
 import type { ReadResult } from './note.ts';
 import { RegionAttributes } from './region-attributes.ts';
@@ -16,6 +17,11 @@ export type ExportedMonitor = {
   readonly kind: string;
   /** Without what of it is secret. */
   readonly target: string;
+  readonly isActive: boolean;
+  /** Null: every region with an agent. */
+  readonly regions: RegionSet | null;
+  /** How long what a region has seen says something about now, ms. */
+  readonly freshForMs: number;
 };
 
 /** What `export_totals.totals` holds. */
@@ -35,20 +41,43 @@ const UPTIME_MS = 24 * 3_600_000;
 /** Changes of status that are remembered: more than a monitor that flaps every 30 s has in 24 h. */
 const MOST_CHANGES = 3_000;
 
+const NO_LIST: AttributeList = [];
+
+/** Encoders ask for the list once. Kept as one, it would be a third of what a monitor takes. */
+class MonitorAttributes extends Attributes {
+  readonly #monitor: ExportedMonitor;
+
+  constructor(monitor: ExportedMonitor) {
+    super(NO_LIST);
+    this.#monitor = monitor;
+  }
+
+  override get list(): AttributeList {
+    const { id, name, kind, target } = this.#monitor;
+    return [
+      [ATTRIBUTE.monitorId, String(id)],
+      [ATTRIBUTE.monitorName, name],
+      [ATTRIBUTE.monitorKind, kind],
+      [ATTRIBUTE.target, target],
+    ];
+  }
+}
+
 /**
  * What is exported of a monitor. The counts begin at `startedAt` and go on over restarts, as long as the
  * attributes stay the same: another name or target makes other time series, which begin at nothing.
  */
 export class MonitorTotals {
-  readonly monitor: ExportedMonitor;
   readonly startedAt: number;
   /** Notes up to this one are in it. */
   until: number;
-  readonly #identity: string;
+  /** Not all of it is stored. */
+  isUnsaved = false;
+  #monitor: ExportedMonitor;
   readonly #attributes: Attributes;
   readonly #regions: RegionTotals;
   /** In `#regions`, of the monitor. */
-  readonly #rows: number[] = [];
+  #rows: readonly number[] = [];
   /** Oldest first. */
   #changes: StatusSince[];
 
@@ -58,17 +87,11 @@ export class MonitorTotals {
     history: readonly StatusSince[],
     begin: { readonly startedAt: number; readonly until: number },
   ) {
-    this.monitor = monitor;
+    this.#monitor = monitor;
     this.startedAt = begin.startedAt;
     this.until = begin.until;
     this.#regions = regions;
-    this.#identity = identityOf(monitor, regions);
-    this.#attributes = new Attributes([
-      [ATTRIBUTE.monitorId, String(monitor.id)],
-      [ATTRIBUTE.monitorName, monitor.name],
-      [ATTRIBUTE.monitorKind, monitor.kind],
-      [ATTRIBUTE.target, monitor.target],
-    ]);
+    this.#attributes = new MonitorAttributes(monitor);
     this.#changes = [...history];
   }
 
@@ -83,31 +106,36 @@ export class MonitorTotals {
     if (stored?.identity !== identityOf(monitor, regions)) return null;
     const { startedAt } = stored;
     const totals = new MonitorTotals(monitor, regions, history, { startedAt, until: row.until });
-    for (const region of stored.regions) {
-      const restored = regions.restore(region);
-      if (restored !== null) totals.#rows.push(restored);
-    }
+    totals.#rows = stored.regions.map((region) => regions.restore(region)).filter((row) => row !== null);
     return totals;
   }
 
-  /** Whether the monitor, as it is declared now, has the same time series. */
-  isOf(monitor: ExportedMonitor): boolean {
-    return identityOf(monitor, this.#regions) === this.#identity;
+  /**
+   * The monitor as it is declared now.
+   *
+   * @returns false: it has other time series, and nothing has changed here
+   */
+  declared(monitor: ExportedMonitor): boolean {
+    const { name, kind, target } = this.#monitor;
+    if (monitor.name !== name || monitor.kind !== kind || monitor.target !== target) return false;
+    this.#monitor = monitor;
+    return true;
   }
 
   get history(): readonly StatusSince[] {
     return this.#changes;
   }
 
-  add(result: ReadResult): void {
+  /** @param at when the result came, epoch ms */
+  add(result: ReadResult, at: number): void {
     const row = this.#rowOf(result.region);
-    if (row !== null) this.#regions.count(row, result);
+    if (row !== null) this.#regions.count(row, result, at);
   }
 
   /** Gives back the place that the counts take. Nothing else may be called after it. */
   release(): void {
     for (const row of this.#rows) this.#regions.remove(row);
-    this.#rows.length = 0;
+    this.#rows = [];
   }
 
   /** What was before the changes that it was told of. */
@@ -126,17 +154,37 @@ export class MonitorTotals {
   stored(): string {
     const regions = this.#rows.map((row) => this.#regions.stored(row));
     const { startedAt } = this;
-    return JSON.stringify({ v: 1, identity: this.#identity, startedAt, regions } satisfies StoredTotals);
+    const identity = identityOf(this.#monitor, this.#regions);
+    return JSON.stringify({ v: 1, identity, startedAt, regions } satisfies StoredTotals);
   }
 
   /** @param now epoch ms */
   encode(encoder: RequestEncoder, now: number): void {
     encoder.beginMonitor(this.#attributes, this.startedAt);
-    for (const row of this.#rows) encodeRegion(encoder, this.#regions, row, now);
+    for (const row of this.#rows) {
+      encodeCounts(encoder, this.#regions, row);
+      this.#encodeCertificate(encoder, row, now);
+    }
     const status = this.#changes.at(-1)?.status ?? 'unknown';
     for (const { of, own } of STATES) encoder.gauge('status', own, Number(of === status));
     const uptime = this.#uptime(now);
     if (uptime !== null) encoder.gauge('uptime', NO_ATTRIBUTES, uptime);
+  }
+
+  /** Counts of a region stay when it sees the target no more; what it saw last would be taken for the present. */
+  #encodeCertificate(encoder: RequestEncoder, row: number, now: number): void {
+    const expiresAt = this.#regions.certificateExpiresAt(row);
+    if (expiresAt === null || !this.#isSeen(row, now)) return;
+    const region = this.#regions.regions[row] as number;
+    encoder.gauge('certificate', RegionAttributes.of(region).region, (expiresAt - now) / 1_000);
+  }
+
+  /** Whether the region of the row checks the target. */
+  #isSeen(row: number, now: number): boolean {
+    const { isActive, regions, freshForMs } = this.#monitor;
+    const region = REGIONS[this.#regions.regions[row] as number];
+    const isDeclared = regions === null || (region !== undefined && hasRegion(regions, region));
+    return isActive && isDeclared && now - this.#regions.seenAt(row) <= freshForMs;
   }
 
   /** 0 to 1; null: nothing is known. */
@@ -153,12 +201,13 @@ export class MonitorTotals {
     for (const row of this.#rows) if (this.#regions.regions[row] === region) return row;
     if (REGIONS[region] === undefined) return null;
     const made = this.#regions.add(region);
-    this.#rows.push(made);
+    // An array that grows would have room for some more, in each of many monitors.
+    this.#rows = [...this.#rows, made];
     return made;
   }
 }
 
-function encodeRegion(encoder: RequestEncoder, totals: RegionTotals, row: number, now: number): void {
+function encodeCounts(encoder: RequestEncoder, totals: RegionTotals, row: number): void {
   const { histograms } = totals;
   const own = RegionAttributes.of(totals.regions[row] as number);
   for (let place = 0; place < own.outcomes.length; place += 1)
@@ -170,9 +219,6 @@ function encodeRegion(encoder: RequestEncoder, totals: RegionTotals, row: number
     if (histogram !== null)
       encoder.histogram('phase', own.phases[place] as Attributes, histograms, histogram);
   }
-  const certificateExpiresAt = totals.certificateExpiresAt(row);
-  if (certificateExpiresAt === null) return;
-  encoder.gauge('certificate', own.region, (certificateExpiresAt - now) / 1_000);
 }
 
 /** Undefined: it is no JSON. Nothing else of the export depends on that row. */

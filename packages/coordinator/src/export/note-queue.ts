@@ -3,7 +3,7 @@ import type { ExportNote } from '../store/export-totals.ts';
 import { NoteBatch } from './note-batch.ts';
 
 /** Notes are handed over together, so late: a message costs more than what is in it, ms. */
-const SEND_AFTER_MS = 250;
+const SEND_AFTER_MS = 1_000;
 /** Notes that were handed over and not read, in bytes. */
 const MOST_UNREAD = 64 * 1_024 * 1_024;
 

@@ -62,7 +62,9 @@ export type ToExportThread =
   | { readonly kind: 'status'; readonly id: number; readonly change: StatusSince }
   /** Answers `save`. */
   | { readonly kind: 'saved'; readonly isSaved: boolean }
-  | { readonly kind: 'test'; readonly request: number; readonly monitorId: number };
+  | { readonly kind: 'test'; readonly request: number; readonly monitorId: number }
+  /** No monitor is exported any more. */
+  | { readonly kind: 'end' };
 
 /** Totals that are to be stored. */
 export type SavedTotals = {
@@ -114,5 +116,7 @@ export type FromExportThread =
       readonly noted: number;
     }
   | { readonly kind: 'save'; readonly totals: SavedTotals }
+  /** Answers `end`, after the last state: the thread does nothing any more. */
+  | { readonly kind: 'ended' }
   /** Null: the monitor is not exported. */
   | { readonly kind: 'tested'; readonly request: number; readonly answer: TestAnswer | null };

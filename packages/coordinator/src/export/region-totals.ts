@@ -8,6 +8,7 @@ import { durationKey, OVERFLOW } from './region-attributes.ts';
 
 const FIRST_ROOM = 64;
 const OUTCOMES = COUNTED_OUTCOMES.length;
+const FAILED = COUNTED_OUTCOMES.indexOf('failed');
 const PHASES = PHASE_NAMES.length;
 const NS_PER_MS = 1e6;
 /** In a column of places: there is none. */
@@ -22,6 +23,8 @@ export const storedRegion = z.object({
   /** By phase, as {@link PHASE_NAMES} has them. */
   phases: z.array(histogramData.nullable()),
   certificateExpiresAt: z.number().nullable(),
+  /** Of the last result, epoch ms; earlier versions stored none. */
+  seenAt: z.number().default(0),
 });
 export type StoredRegion = z.infer<typeof storedRegion>;
 
@@ -39,6 +42,8 @@ export class RegionTotals {
   #phases = new Int32Array(FIRST_ROOM * PHASES);
   /** By row, epoch ms; NaN: none was seen. */
   #certificates = new Float64Array(FIRST_ROOM);
+  /** By row: when the last result came, epoch ms. */
+  #seen = new Float64Array(FIRST_ROOM);
   /** By row: the first histogram of durations. */
   #durations = new Int32Array(FIRST_ROOM);
   /** By histogram of durations: how the checks ended, and the next one of the row. */
@@ -61,6 +66,7 @@ export class RegionTotals {
     this.#checks.fill(0, row * OUTCOMES, (row + 1) * OUTCOMES);
     this.#phases.fill(NONE, row * PHASES, (row + 1) * PHASES);
     this.#certificates[row] = Number.NaN;
+    this.#seen[row] = 0;
     this.#durations[row] = NONE;
     return row;
   }
@@ -78,6 +84,7 @@ export class RegionTotals {
       if (data !== null) this.#phases[row * PHASES + phase] = histograms.restore(data);
     });
     this.#certificates[row] = stored.certificateExpiresAt ?? Number.NaN;
+    this.#seen[row] = stored.seenAt;
     return row;
   }
 
@@ -91,12 +98,16 @@ export class RegionTotals {
     this.#unused.push(row);
   }
 
-  count(row: number, result: ReadResult): void {
+  /** @param at when the result came, epoch ms */
+  count(row: number, result: ReadResult, at: number): void {
     const { outcome, latencyMs, certificateExpiresAt, phases } = result;
     const place = row * OUTCOMES + outcome;
     this.#checks[place] = (this.#checks[place] as number) + 1;
     if (latencyMs >= 0) this.#record(this.#histogramOf(row, durationKey(result)), latencyMs);
-    if (!Number.isNaN(certificateExpiresAt)) this.#certificates[row] = certificateExpiresAt;
+    this.#seen[row] = at;
+    // A check that failed may have come to no certificate; any other one had none.
+    if (outcome !== FAILED || !Number.isNaN(certificateExpiresAt))
+      this.#certificates[row] = certificateExpiresAt;
     for (let phase = 0; phase < PHASES; phase += 1) {
       const ms = phases[phase] as number;
       if (ms >= 0) this.#record(this.#phaseOf(row, phase), ms);
@@ -106,6 +117,11 @@ export class RegionTotals {
   /** @param outcome place in {@link COUNTED_OUTCOMES} */
   checks(row: number, outcome: number): number {
     return this.#checks[row * OUTCOMES + outcome] as number;
+  }
+
+  /** When the last result came, epoch ms; 0: not known. */
+  seenAt(row: number): number {
+    return this.#seen[row] as number;
   }
 
   /** Epoch ms; null: none was seen. */
@@ -145,6 +161,7 @@ export class RegionTotals {
         return histogram === null ? null : histograms.data(histogram);
       }),
       certificateExpiresAt: this.certificateExpiresAt(row),
+      seenAt: this.seenAt(row),
     };
   }
 
@@ -197,6 +214,7 @@ export class RegionTotals {
     this.#checks = withRoom(this.#checks, this.#size * OUTCOMES);
     this.#phases = withRoom(this.#phases, this.#size * PHASES);
     this.#certificates = withRoom(this.#certificates, this.#size);
+    this.#seen = withRoom(this.#seen, this.#size);
     this.#durations = withRoom(this.#durations, this.#size);
     return row;
   }

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { metricsUrlOf } from '@svc/shared/otlp/endpoint.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
+import { regionSet } from '../domain/region-set.ts';
+import { freshForMs } from '../domain/status.ts';
 import type { ExportSettings } from './export-settings.ts';
 import type { ExportedMonitor } from './monitor-totals.ts';
 import type { ExportTarget } from './pipeline.ts';
@@ -17,8 +19,17 @@ export function targetOf(monitor: LiveMonitor, settings: ExportSettings): Export
 }
 
 /** What its time series are known by. A query of the target may hold a key: it is left out. */
-export function exportedMonitor({ id, name, type: kind, target }: LiveMonitor): ExportedMonitor {
-  return { id, name, kind, target: urlSecrets.left(target) };
+export function exportedMonitor(monitor: LiveMonitor): ExportedMonitor {
+  const { id, name, type: kind, target, active: isActive, regions, periodMs, longestCheckMs } = monitor;
+  return {
+    id,
+    name,
+    kind,
+    target: urlSecrets.left(target),
+    isActive,
+    regions: regions === null ? null : regionSet(regions),
+    freshForMs: freshForMs(periodMs, longestCheckMs),
+  };
 }
 
 /** The order of headers means nothing, and neither does the case of their names. */

@@ -37,7 +37,7 @@ export type RecordedBatch = {
   readonly positions: readonly StreamPosition[];
   /** This batch applies the changes of the declaration up to this one; null: none. */
   readonly changesUntil: number | null;
-  /** What the export is told of the batch; null: nothing of it is exported. */
+  /** The note of the batch for the export; null: nothing of the batch is exported. */
   readonly exportNote: ExportNote | null;
 };
 

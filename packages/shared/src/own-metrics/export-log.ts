@@ -4,6 +4,8 @@ import { MASK } from '../secret.ts';
 import type { OwnExportSettings } from './settings.ts';
 
 const MOST_CHARACTERS = 300;
+/** Shorter segments of a path are words like `metrics`, and no keys. */
+const SHORTEST_KEY = 8;
 
 /** Says once that exports are taken, and then each time that this changes. */
 export class ExportLog {
@@ -14,11 +16,10 @@ export class ExportLog {
 
   constructor({ url, headers }: OwnExportSettings, log: Logger) {
     this.#log = log;
-    const { origin, pathname, searchParams } = new URL(url.reveal());
-    this.#endpoint = `${origin}${pathname}`;
-    this.#secrets = [...Object.values(headers.reveal()), ...searchParams.values()].filter(
-      (text) => text !== '',
-    );
+    const address = new URL(url.reveal());
+    // Paths of some receivers hold a key.
+    this.#endpoint = address.origin;
+    this.#secrets = [...Object.values(headers.reveal()), ...secretsOf(address)].filter((text) => text !== '');
   }
 
   /** @param error null: the export was taken */
@@ -44,6 +45,12 @@ export class ExportLog {
     const hidden = this.#secrets.reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
     return hidden.length > MOST_CHARACTERS ? `${hidden.slice(0, MOST_CHARACTERS)}…` : hidden;
   }
+}
+
+/** What of an address may be a key. */
+function secretsOf({ username, password, pathname, searchParams }: URL): string[] {
+  const segments = pathname.split('/').filter(({ length }) => length >= SHORTEST_KEY);
+  return [username, password, ...segments, ...searchParams.values()];
 }
 
 /** An answer of the endpoint is an error with its status as `code`. */

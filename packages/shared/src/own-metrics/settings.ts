@@ -86,8 +86,8 @@ export function isExportOff({
 }
 
 /**
- * What the variables say; null: own metrics are not exported. What is set for metrics goes before what is set for
- * all signals, as OpenTelemetry's specification says.
+ * The export that the variables ask for; null: own metrics are not exported. A variable for metrics wins over the
+ * one for all signals, as OpenTelemetry's specification says.
  *
  * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */

@@ -3,9 +3,9 @@ import { domainToASCII } from 'node:url';
 import { userInfo } from '../user-info.ts';
 
 /**
- * Forms of text values. Each function answers what is wrong with the text and what to do, or null when
- * nothing is. The answer never repeats the text or a part of it, which may be a secret. Texts are kept as
- * they were written: nothing here trims or changes case.
+ * Forms of text values. Each function answers the fault of the text and what to do, or null when there is none.
+ * The answer never repeats the text or a part of it, which may be a secret. Texts are kept as they were
+ * written: nothing here trims or changes case.
  */
 export type TextCheck = (text: string) => string | null;
 

@@ -18,7 +18,7 @@ import { serviceState } from '../service-state.ts';
 /** At once; one may take two minutes where the endpoint hangs. */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
-/** What callers other than the operator are told of the endpoint of the settings. */
+/** The text that other callers than the operator get for the endpoint of the settings. */
 const HIDDEN_ENDPOINT = 'the default of the coordinator';
 const HIDDEN_ERROR = "a request to it with the operator's token says why";
 

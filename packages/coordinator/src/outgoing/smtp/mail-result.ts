@@ -1,8 +1,8 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import { excerptOf, maskSecrets } from '../mask.ts';
+import { EXCERPT_BYTES, maskedExcerpt } from '../mask.ts';
 import type { SmtpRelay } from './relay.ts';
 
-/** What the relay refused. */
+/** The part of the dialogue that the relay refused. */
 export type MailStage = 'connection' | 'login' | 'sender' | 'recipient' | 'message';
 
 /** Why the relay gave no answer. */
@@ -43,10 +43,7 @@ export class MailStopped extends SvcError {
   }
 }
 
-/** Length of an excerpt of the relay's answer in UTF-16 code units. */
-const EXCERPT_LENGTH = 500;
-
-/** What nodemailer and sockets say of a failure. */
+/** The members of nodemailer's and sockets' errors. */
 type SmtpError = Error & {
   readonly code?: string;
   readonly originalCode?: string;
@@ -72,7 +69,7 @@ function refused(error: SmtpError, code: number, credentials: SmtpRelay['credent
   const response = error.response ?? '';
   const stage = stageOf(error);
   const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1] ?? null;
-  const excerpt = excerptOf(maskSecrets(response, secretsOf(credentials)), EXCERPT_LENGTH);
+  const excerpt = maskedExcerpt(response, secretsOf(credentials), EXCERPT_BYTES);
   return { kind: 'refused', stage, code, enhanced, error: `the relay refused ${WHAT[stage]}: ${excerpt}` };
 }
 

@@ -1,0 +1,69 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { ExportThread } from './export-thread.ts';
+import type { ExportEntry, FromExportThread, SavedTotals } from './protocol.ts';
+
+const HOUR_MS = 3_600_000;
+
+function entryOf(id: number): ExportEntry {
+  return {
+    monitor: {
+      id,
+      name: `Web ${id}`,
+      kind: 'http',
+      target: 'https://example.com/',
+      isActive: true,
+      regions: null,
+      freshForMs: 90_000,
+    },
+    target: {
+      key: 'one',
+      url: 'https://otlp.example.com/v1/metrics',
+      headers: [],
+      workspaceId: 1,
+      encoding: 'json',
+      isCompressed: true,
+    },
+    history: [],
+    totals: null,
+  };
+}
+
+/** A thread that has begun, whose endpoints never answer. */
+function begun(...ids: number[]) {
+  const clock = new FakeClock();
+  const told: FromExportThread[] = [];
+  const never = () => new Promise<never>(() => {});
+  const thread = new ExportThread({
+    data: {
+      intervalMs: HOUR_MS,
+      saveEveryMs: HOUR_MS,
+      histograms: 'exponential',
+      resource: [],
+      version: '1',
+    },
+    clock,
+    post: { guarded: never, free: never },
+    tell: (message) => told.push(message),
+  });
+  onTestFinished(() => thread.stop());
+  thread.take({ kind: 'entries', entries: ids.map(entryOf), lastNote: 0 });
+  thread.take({ kind: 'begin' });
+  const saves = (): SavedTotals[] =>
+    told.flatMap((message) => (message.kind === 'save' ? [message.totals] : []));
+  return { thread, clock, told, saves };
+}
+
+test('what begins anew and could not be stored is stored ten seconds later', async () => {
+  const { thread, clock, saves } = begun(1);
+  await clock.advanceSettling(1_000);
+  expect(saves()).toMatchObject([{ rows: [{ monitorId: 1 }] }]);
+  thread.take({ kind: 'saved', isSaved: false });
+  await clock.advanceSettling(9_000);
+  expect(saves()).toHaveLength(1);
+  await clock.advanceSettling(2_000);
+  expect(saves().slice(1)).toMatchObject([{ rows: [{ monitorId: 1 }] }]);
+  thread.take({ kind: 'saved', isSaved: true });
+  await clock.advanceSettling(1_000);
+  expect(saves().at(-1)).toMatchObject({ rows: [], notesUntil: 0 });
+});

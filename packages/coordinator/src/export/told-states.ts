@@ -1,0 +1,44 @@
+import type { EndpointState, ExportedPoints } from './protocol.ts';
+
+export const NO_POINTS: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
+
+export function addPoints(
+  { taken, rejected, dropped }: ExportedPoints,
+  more: ExportedPoints,
+): ExportedPoints {
+  return {
+    taken: taken + more.taken,
+    rejected: rejected + more.rejected,
+    dropped: dropped + more.dropped,
+  };
+}
+
+/** What the thread of the export has told of its endpoints, a second ago at most, and what threads before it had. */
+export class ToldStates {
+  #endpoints: readonly EndpointState[] = [];
+  #ofThread = NO_POINTS;
+  #before = NO_POINTS;
+
+  get endpoints(): readonly EndpointState[] {
+    return this.#endpoints;
+  }
+
+  /** Points since the start of the process. */
+  get points(): ExportedPoints {
+    return addPoints(this.#before, this.#ofThread);
+  }
+
+  /** @param endpoints null: as they were told before */
+  told(endpoints: readonly EndpointState[] | null, points: ExportedPoints): void {
+    if (endpoints !== null) this.#endpoints = endpoints;
+    this.#ofThread = points;
+  }
+
+  /** The thread is gone, and what waited in it with it. */
+  ended(): void {
+    const dropped = this.#endpoints.reduce((sum, { bufferedPoints }) => sum + bufferedPoints, 0);
+    this.#before = addPoints(this.points, { ...NO_POINTS, dropped });
+    this.#ofThread = NO_POINTS;
+    this.#endpoints = [];
+  }
+}

@@ -1,0 +1,33 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { Secret } from '../secret.ts';
+import { ExportLog } from './export-log.ts';
+import type { OwnExportSettings } from './settings.ts';
+
+const SETTINGS: OwnExportSettings = {
+  url: new Secret(
+    'https://user:password-of-url@otlp.example.com:4318/ingest/key-in-the-path/v1/metrics?t=key-in-query',
+  ),
+  headers: new Secret({ authorization: 'Bearer key-in-header' }),
+  encoding: 'protobuf',
+  isCompressed: true,
+  intervalMs: 60_000,
+  timeoutMs: 10_000,
+  tls: { ca: [], identity: null },
+  resource: [],
+};
+
+test('the log names the host of the endpoint, and nothing that may be a key', () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = new ExportLog(
+    SETTINGS,
+    pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) }),
+  );
+  log.ended(null);
+  log.ended(new Error(`POST ${SETTINGS.url.reveal()} with Bearer key-in-header failed`));
+  log.ended(null);
+  expect(lines.map(({ endpoint }) => endpoint)).toEqual(Array(3).fill('https://otlp.example.com:4318'));
+  expect(lines[1]?.error).toBe(
+    'POST https://********:********@otlp.example.com:4318/ingest/********/v1/metrics?t=******** with ******** failed',
+  );
+});
