@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { processStarters } from './test/support/process-starters.ts';
 import { TIME_LIMITS } from './test/support/time-limits.ts';
 
@@ -19,8 +20,22 @@ const BESIDE_THE_CODE = [
 ];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
 
+/** Files that need seconds of CPU or of waiting by their nature. `npm run check` leaves them out (decision 0293). */
+const LONG = [
+  // Dispatch for thousands of monitors, over minutes of its clock.
+  'packages/coordinator/src/dispatch/overload.test.ts',
+  // Journals of 72 MB, and the seconds until the thread of a store moves one.
+  'packages/coordinator/src/store/checkpoints.test.ts',
+  // It holds the event loop until times are over.
+  'packages/agent/src/after-reading.test.ts',
+];
+
 /** Tests that load the machine so much that others beside them would be late. */
 const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts'];
+
+/** `npm run check` sets how many worlds it simulates. They are few, and run beside the tests of its group. */
+const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
+const SIMULATION = IS_QUICK ? { groupOrder: 1, maxWorkers: 3 } : { groupOrder: 4, maxWorkers: 1 };
 
 /** Groups of tests run one after the other. None has the number 0, which would run last. */
 const project = (
@@ -48,18 +63,24 @@ export default defineConfig({
       'test/support/fresh-connections.ts',
       'test/support/secrets-in-texts.ts',
     ],
+    sequence: { sequencer: LongestFirst },
     projects: [
       project(1, {
         name: 'unit',
         include: BESIDE_THE_CODE,
-        exclude: STARTING_PROCESSES,
+        exclude: [...STARTING_PROCESSES, ...LONG],
         // A third works while two wait.
         maxWorkers: 3,
         isolate: false,
       }),
       project(2, { name: 'processes', include: STARTING_PROCESSES, maxWorkers: 2 }),
+      project(2, { name: 'long', include: LONG, maxWorkers: 2 }),
       project(3, { name: 'integration', include: ['test/integration/**/*.test.ts'], maxWorkers: 4 }),
-      project(4, { name: 'simulation', include: ['test/simulation/*.test.ts'], maxWorkers: 1 }),
+      project(SIMULATION.groupOrder, {
+        name: 'simulation',
+        include: ['test/simulation/*.test.ts'],
+        maxWorkers: SIMULATION.maxWorkers,
+      }),
       project(5, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1 }),
       project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 2 }),
       project(7, { name: 'alone', include: ALONE, maxWorkers: 1 }),

@@ -1,8 +1,8 @@
 import { type Part, runAtOnce } from './support/at-once.ts';
 
 /**
- * `npm run check`: format and lint, types, and every test that starts no process, at once. Tests wait now and then,
- * and the other parts use the processors meanwhile.
+ * `npm run check`: format and lint, types, and every test that starts no process and is not long, at once. Tests wait
+ * now and then, and the other parts use the processors meanwhile.
  */
 const PARTS: readonly Part[] = [
   { name: 'format and lint', command: 'npm run --silent lint' },
@@ -10,7 +10,7 @@ const PARTS: readonly Part[] = [
   { name: 'tests', command: 'vitest run --project unit --project simulation' },
 ];
 
-process.env.SIMULATED_WORLDS ??= '1000';
+process.env.SIMULATED_WORLDS ??= '500';
 // The parts write to pipes, to which programs write no colours unless they are told to.
 if (process.stdout.isTTY) process.env.FORCE_COLOR ??= '1';
 

@@ -1,5 +1,8 @@
+import { createWriteStream } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { SvcError } from '@svc/shared/errors.ts';
 import { AGENT_FLAGS } from '../local/node-flags.ts';
 import { builtinsWhenNeeded, bundle, LINE_LIMIT } from './bundle.ts';
@@ -7,6 +10,8 @@ import { standaloneExecutable } from './standalone.ts';
 import { threadsInOneFile } from './threads.ts';
 
 export const AGENT_EXECUTABLE = 'svc-agent';
+
+const PIECE = 64 * 1_024;
 
 /**
  * Writes `svc-agent`, the agent and Node as one executable for machines without Node, and the licence of that Node
@@ -20,10 +25,21 @@ export async function buildAgentExecutable(root: string, outDir: string): Promis
   const made = await standaloneExecutable({ script, name: 'agent.cjs', flags: AGENT_FLAGS }, root);
   if ('skipped' in made) return made.skipped;
   const file = join(outDir, AGENT_EXECUTABLE);
-  await writeFile(file, made.content);
+  await writeInPieces(file, made.content);
   await chmod(file, 0o755);
   await writeFile(join(outDir, 'LICENSE-Node.js.txt'), made.licenceOfNode);
   return null;
+}
+
+/**
+ * Linux keeps what is written at once as large pieces of its page cache, and maps whole pieces into a process that
+ * touches a part: run from there, an executable has 13 MiB more resident than after a copy or a restart of the machine.
+ */
+async function writeInPieces(file: string, content: Buffer): Promise<void> {
+  const pieces = Array.from({ length: Math.ceil(content.length / PIECE) }, (_, index) =>
+    content.subarray(index * PIECE, (index + 1) * PIECE),
+  );
+  await pipeline(Readable.from(pieces), createWriteStream(file));
 }
 
 /** The agent as one CommonJS file: an executable of Node 24 cannot contain an ES module. */

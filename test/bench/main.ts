@@ -21,6 +21,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'First result of npm start', file: 'quick-start.ts', args: [], isLong: false },
   { title: 'Memory of little to do', file: 'memory.ts', args: [], isLong: true },
   { title: 'The agent at rest', file: 'idle-agent.ts', args: [], isLong: true },
+  { title: 'The coordinator at rest', file: 'idle-coordinator.ts', args: [], isLong: true },
   { title: 'Starts with 100,000 monitors', file: 'large-start.ts', args: [], isLong: true },
   { title: 'Terraform', file: 'terraform.ts', args: [], isLong: true },
   { title: 'Deliveries to many channels', file: 'deliveries.ts', args: [], isLong: true },

@@ -76,6 +76,8 @@ async function machineIn(context: TestContext) {
   await writeFile(join(folder, 'etc/tls/server.pem'), TRUSTED.cert);
   await writeFile(join(folder, 'etc/tls/server-key.pem'), TRUSTED.key, { mode: 0o600 });
   await writeFile(join(folder, 'etc/ca.pem'), TEST_AUTHORITY);
+  // As "install.sh coordinator" makes it.
+  await writeFile(join(folder, 'etc/coordinator.env'), '# no settings yet\n', { mode: 0o600 });
   const declared = join(folder, 'svc.json');
   await writeFile(declared, JSON.stringify(declaration(target.url)));
   const units = new Units(folder, {

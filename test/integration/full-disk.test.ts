@@ -42,7 +42,6 @@ describe('svc region on a full disk', () => {
   // Each file takes a page of 4 KiB: every place where a rotation can be cut short.
   test.skipIf(isSkipped).each([0, 4, 8, 12, 16, 20, 24])(
     'with %d KiB left, a rotation loses no key that somebody has, and the next call completes it',
-    { timeout: 180_000 },
     async (freeKib) => {
       const disk = await diskOf('size=256k');
       const region = (...args: string[]) => svc(disk, ['region', ...args, '--nats-dir', disk.path]);
@@ -53,7 +52,7 @@ describe('svc region on a full disk', () => {
 
       await disk.fill(freeKib);
       const rotated = await region('rotate', 'hosta-ams', '--env-file', settings, '--force');
-      if (rotated.code !== 0) expect(rotated.err).toContain('ENOSPC');
+      if (rotated.code !== 0) expect(rotated.err).toMatch(/cannot write .*ENOSPC.*call (?:it|this) again/);
       expect(await valid()).toContain(first);
       // What the file of settings has is valid, whether it is the former or the new one.
       const held = publicKeyIn(await readFile(disk.outside('agent.env'), 'utf8'));
@@ -89,7 +88,7 @@ describe('svc backup to a full disk', () => {
     return join(folder, 'data');
   }
 
-  test.skipIf(isSkipped)('says what to do, and leaves nothing', { timeout: 60_000 }, async () => {
+  test.skipIf(isSkipped)('says what to do, and leaves nothing', async () => {
     const data = await database();
     const disk = await diskOf('size=128k');
     const { code, err } = await svc(disk, ['backup', join(disk.path, 'backup')], { SVC_DATA_DIR: data });
@@ -101,7 +100,7 @@ describe('svc backup to a full disk', () => {
     expect(await readdir(disk.outside(''))).toEqual([]);
   });
 
-  test.skipIf(isSkipped)('leaves nothing where a bound ends it half-way', { timeout: 60_000 }, async () => {
+  test.skipIf(isSkipped)('leaves nothing where a bound ends it half-way', async () => {
     const data = await database();
     const disk = await diskOf('size=32m');
     const main = join(ROOT, 'packages/cli/src/main.ts');
@@ -115,7 +114,7 @@ describe('svc backup to a full disk', () => {
     expect(await readdir(disk.outside(''))).toEqual([]);
   });
 
-  test.skipIf(isSkipped)('a restore to a full disk says the same', { timeout: 60_000 }, async () => {
+  test.skipIf(isSkipped)('a restore to a full disk says the same', async () => {
     const data = await database();
     const disk = await diskOf('size=128k');
     const backup = join(folder, 'backup');

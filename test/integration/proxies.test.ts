@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createGunzip } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { type RunningApi, startApi } from '../support/api.ts';
@@ -139,7 +140,9 @@ async function ask({ port, path, method = 'GET', headers = {}, body, from = '127
   });
   sent.end(body);
   const [answer] = await once(sent, 'response');
-  return { status: answer.statusCode as number, headers: answer.headers, text: await text(answer) };
+  const isPacked = answer.headers['content-encoding'] === 'gzip';
+  const plain = isPacked ? answer.pipe(createGunzip()) : answer;
+  return { status: answer.statusCode as number, headers: answer.headers, text: await text(plain) };
 }
 
 describe.each([
@@ -215,6 +218,32 @@ describe.each([
     });
     expect(status).toBe(413);
     expect(headers['content-type']).not.toContain('problem');
+  });
+
+  test.skipIf(isSkipped)('a list of more than 10 MB comes whole, compressed or not', async () => {
+    const body = 'a'.repeat(250_000);
+    for (let monitor = 0; monitor < 45; monitor += 1) {
+      const { status, text } = await call({
+        path: '/v1/monitors',
+        method: 'POST',
+        body: JSON.stringify({
+          type: 'http',
+          name: String(monitor),
+          url: 'https://svc.example.com/',
+          method: 'POST',
+          periodicity: '10m',
+          body,
+        }),
+      });
+      expect(status, text).toBe(201);
+    }
+    for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
+      const { data } = JSON.parse((await call({ path: '/v1/monitors?limit=100', headers })).text) as {
+        data: { name: string; body: string }[];
+      };
+      expect(data.map(({ name }) => Number(name))).toEqual(data.map((_, index) => index));
+      expect(data.reduce((sum, each) => sum + each.body.length, 0)).toBe(45 * 250_000);
+    }
   });
 
   test.skipIf(isSkipped)('answers are compressed for who asks for it', async () => {

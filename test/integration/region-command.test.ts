@@ -6,6 +6,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
+import { lockFile } from '@svc/shared/file-lock.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { NatsTrial } from '@svc/shared/nats-trial.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
@@ -191,6 +192,18 @@ test('one reload of the unit puts a region into use that the command could not t
   await expect.poll(answer).toBe('reached');
 });
 
+test('two calls at once do not mix: the second is told to come again', async () => {
+  await region('init', '--listen', listen);
+  const unlock = lockFile(file('regions.lock'));
+  expect(await region('add', 'hosta-ams')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('try again when it has ended'),
+  });
+  unlock?.();
+  const { code, out } = await region('add', 'hosta-ams', 'hosta-ams');
+  expect([code, out.match(/^SVC_NATS_NKEY=/gm)?.length]).toEqual([0, 1]);
+});
+
 test('without an init the first region begins with a server on loopback', async () => {
   const { code, out, err } = await region('add', 'hosta-ams', 'hosta-fra');
   expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('a server on loopback') });
@@ -327,6 +340,16 @@ describe('nothing is lost', () => {
     const { err } = await region('init', '--listen', `127.0.0.1:${await freePort()}`);
     expect(err).toContain('it does not say that it did');
     expect(err).not.toContain('reloaded the server');
+  });
+
+  test('when the certificate is on another machine: it is told how to go on', async () => {
+    const tls = ['--cert', '/nowhere/server.pem', '--key', '/nowhere/key.pem'];
+    expect(await region('init', '--listen', listen, ...tls)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/no such file.*SVC_NATS_SERVER=none leaves the check out/),
+    });
+    const args = ['region', 'init', '--listen', listen, ...tls, '--nats-dir', folder];
+    expect(await svc(args, { SVC_NATS_SERVER: 'none' })).toMatchObject({ code: 0 });
   });
 
   test('when the server would refuse the configuration', async () => {

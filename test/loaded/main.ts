@@ -15,7 +15,7 @@ import { BusyLoops } from './busy-loops.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const VITEST = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
-const PROJECTS = ['unit', 'processes', 'integration', 'e2e', 'alone'];
+const PROJECTS = ['unit', 'long', 'processes', 'integration', 'e2e', 'alone'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

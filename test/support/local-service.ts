@@ -291,7 +291,7 @@ export class LocalService {
   }
 
   query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const database = new DatabaseSync(this.databasePath, { readOnly: true, timeout: 5_000 });
+    const database = new DatabaseSync(this.databasePath, { readOnly: true, timeout: 60_000 });
     try {
       return database.prepare(sql).all(...parameters) as Row[];
     } finally {

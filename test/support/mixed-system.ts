@@ -98,7 +98,7 @@ export class MixedSystem {
 
   /** Rows of the database as it is on disk now. */
   query<Row>(sql: string): Row[] {
-    const database = new DatabaseSync(join(this.#folder, 'svc.db'), { readOnly: true, timeout: 5_000 });
+    const database = new DatabaseSync(join(this.#folder, 'svc.db'), { readOnly: true, timeout: 60_000 });
     try {
       return database.prepare(sql).all() as Row[];
     } finally {

@@ -26,8 +26,6 @@ export type OtlpPoint = {
   asDouble?: number;
   count?: string;
   sum?: number;
-  min?: number;
-  max?: number;
   scale?: number;
   zeroCount?: string;
   positive?: { offset: number; bucketCounts: string[] };

@@ -25,10 +25,11 @@ function agent(residentMiB: number) {
   return { clock, state, memoryReturn };
 }
 
-/** An agent that has grown from 85 to 215 MiB under 4,000 running attempts. */
+/** An agent that was idle after its start, and has grown from 85 to 215 MiB under 4,000 running attempts. */
 function overloaded() {
   const parts = agent(85);
-  parts.clock.advance(10_000);
+  parts.clock.advance(60_000);
+  parts.state.collections = 0;
   Object.assign(parts.state, { residentMiB: 215, running: 4_000 });
   parts.clock.advance(600_000);
   return parts;
@@ -61,6 +62,18 @@ describe('memory is returned', () => {
   test('not again and again where it is in use', () => {
     const { clock, state } = overloaded();
     Object.assign(state, { running: 50, leftMiB: 210 });
+    clock.advance(3_600_000);
+    expect(state.collections).toBe(1);
+  });
+
+  test('once after the start, when the agent is calm, however little it is', () => {
+    const { clock, state } = agent(73);
+    state.leftMiB = 68;
+    clock.advance(25_000);
+    expect(state.collections).toBe(0);
+    clock.advance(5_000);
+    expect(state).toMatchObject({ collections: 1, residentMiB: 68 });
+    state.residentMiB = 73;
     clock.advance(3_600_000);
     expect(state.collections).toBe(1);
   });

@@ -31,7 +31,10 @@ export const processMemory: ProcessMemory = {
 };
 
 /**
- * Returns memory to the system after an overload.
+ * Returns memory to the system after the start and after an overload.
+ *
+ * A start leaves 5 MiB behind that nothing refers to: what it took to load and link the program. They are
+ * returned once, when the agent is calm for the first time. It has little to collect then, and runs little.
  *
  * V8 keeps the pages that a burst of checks filled, for another burst, as long as the agent allocates at all:
  * the agent held 60 MiB of free pages for ever. Only the last resort of its collector returns them, and that
@@ -45,6 +48,8 @@ export class MemoryReturn {
   /** Most running attempts since the start or the last return. */
   #mostRunning = 0;
   #calmLooks = 0;
+  /** What the start has left behind is still there. */
+  #isAfterStart = true;
   #cancel: (() => void) | null = null;
 
   constructor(parts: MemoryReturnParts) {
@@ -67,7 +72,8 @@ export class MemoryReturn {
     this.#calmLooks = count <= this.#mostRunning * CALM_PART ? this.#calmLooks + 1 : 0;
     const resident = memory.residentBytes();
     this.#least = Math.min(this.#least, resident);
-    if (this.#calmLooks >= CALM_LOOKS && resident >= this.#least + WORTH_BYTES) this.#collect(resident);
+    const isWorthIt = this.#isAfterStart || resident >= this.#least + WORTH_BYTES;
+    if (this.#calmLooks >= CALM_LOOKS && isWorthIt) this.#collect(resident);
   }
 
   #collect(before: number): void {
@@ -79,13 +85,14 @@ export class MemoryReturn {
     this.#least = after;
     this.#mostRunning = 0;
     this.#calmLooks = 0;
+    this.#isAfterStart = false;
     log.info(
       {
         beforeMiB: inMiB(before),
         afterMiB: inMiB(after),
         pausedMs: Math.round(clock.monotonic() - startedAt),
       },
-      'the agent is calm again and has returned memory to the system',
+      'the agent is calm and has returned memory to the system',
     );
   }
 }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { Bag } from '@svc/shared/bag.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { Heap } from '@svc/shared/heap.ts';
@@ -9,7 +10,6 @@ import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-resul
 import type { Secret } from '@svc/shared/secret.ts';
 import { type AttemptVerdict, judgeAttempt } from './attempt-verdict.ts';
 import { attemptWaitMs } from './attempt-wait.ts';
-import { Bag } from './bag.ts';
 import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
 import type { Metrics } from './metrics.ts';
 import type { NetworkWatch } from './network/watch.ts';

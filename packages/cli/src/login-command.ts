@@ -18,7 +18,7 @@ export const loginCommand: Command = {
        npm run svc -- logout
 
 Reads a token from standard input, tries it at the API, and keeps both in ~/.config/svc/login.json, which only its owner may read.
-SVC_BASE_URL and SVC_API_TOKEN go before it. Where SVC_API_TOKEN is set, that token is kept, and nothing is read.
+SVC_BASE_URL and SVC_API_TOKEN win over it. Where SVC_API_TOKEN is set, that token is kept, and nothing is read.
 
 Settings, from the environment:
 ${describeSettings({ apiToken: CLI_SETTINGS.apiToken })}

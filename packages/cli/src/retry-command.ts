@@ -18,7 +18,7 @@ ${describeSettings(CLI_SETTINGS)}
 `,
   async run([id, ...args], surroundings) {
     if (id === undefined || !/^[1-9]\d{0,14}$/.test(id)) {
-      throw new UsageError('say which channel by its id, as "retry 3"');
+      throw new UsageError('the id of the channel is missing: use retry 3');
     }
     parseOptions(args, {});
     const api = openApi(surroundings);

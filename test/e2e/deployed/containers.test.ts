@@ -132,10 +132,13 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
   await expect.poll(outcomes).toEqual(REGIONS.map((region) => `${region} passed`));
   const coordinator = containers.get('coordinator') ?? never('coordinator');
   const command = ['/usr/local/bin/node', '/svc/svc.mjs', 'status'];
-  const status = startConfined(await confinementOf({ ...coordinator, command }));
-  const [told, [code]] = await Promise.all([text(status.stdout!), once(status, 'exit')]);
-  expect(told).toContain('hosta-fra');
-  expect(code).toBe(0);
+  const status = async () => {
+    const child = startConfined(await confinementOf({ ...coordinator, command }));
+    const [told, [code]] = await Promise.all([text(child.stdout!), once(child, 'exit')]);
+    return { told, code };
+  };
+  // On a busy machine an agent may call itself starved for a while.
+  await expect.poll(status).toEqual({ told: expect.stringContaining('hosta-fra'), code: 0 });
   for (const service of services.reverse()) {
     expect(await service.end('SIGTERM')).toBe(0);
     expect(service.noise).toEqual([]);

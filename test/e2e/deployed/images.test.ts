@@ -80,7 +80,9 @@ describe.skipIf(isSkipped)('an image', () => {
     const { root } = imageOf(name);
     expect(await readdir(join(root, 'usr'))).toEqual(['local']);
     await expect(stat(join(root, 'bin'))).rejects.toThrow('ENOENT');
-    expect(sizeOf(root) / 1e6).toBeLessThan(120);
+    const megabytes = sizeOf(root) / 1e6;
+    process.stdout.write(`image of the ${name}: ${megabytes.toFixed(1)} MB\n`);
+    expect(megabytes).toBeLessThan(120);
   });
 
   test.each(['coordinator', 'agent'])('of the %s explains its settings', async (name) => {

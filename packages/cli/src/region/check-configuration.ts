@@ -55,9 +55,13 @@ async function check(draft: string, shown: string, environment: NodeJS.ProcessEn
       if (isMissing(error)) continue;
       const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
       const reason = said.replaceAll(draft, shown).split('\n').at(-1);
+      const isElsewhere = reason?.includes('no such file') === true;
+      const hint = isElsewhere
+        ? '. If its files are on another machine or in a container, SVC_NATS_SERVER=none leaves the check out'
+        : '';
       throw new SvcError(
         'nats-configuration',
-        `nats-server refuses ${shown}: ${reason || 'it says no reason'}; nothing was changed`,
+        `nats-server refuses ${shown}: ${reason || 'it says no reason'}; nothing was changed${hint}`,
         { cause: error },
       );
     }

@@ -240,9 +240,24 @@ async function withFolder(
   const folder = await NatsFolder.open(path, environment);
   try {
     await work(folder);
+  } catch (error) {
+    throw explained(error, path);
   } finally {
     folder.close();
   }
+}
+
+const NOT_WRITABLE = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM']);
+
+/** What to do where the folder could not be written; another error stays as it is. */
+function explained(error: unknown, path: string): unknown {
+  const code = error instanceof Error && !(error instanceof SvcError) && 'code' in error ? error.code : '';
+  if (!NOT_WRITABLE.has(String(code))) return error;
+  return new SvcError(
+    'file-not-written',
+    `cannot write to ${path}: ${messageOf(error)}. Keys that are in use work on: make room or call it as the owner of the folder, and call it again`,
+    { cause: error },
+  );
 }
 
 /** Writes the settings to the file of the options, or else to the output. */
@@ -287,7 +302,7 @@ function partsIn<P extends Part>(
   const firstOption = args.findIndex((arg) => arg.startsWith('-'));
   const names = firstOption === -1 ? args : args.slice(0, firstOption);
   if (names.length === 0) throw new UsageError(`the region is missing: one of ${REGIONS.join(', ')}`);
-  return [names.map(named), args.slice(names.length)];
+  return [[...new Set(names.map(named))], args.slice(names.length)];
 }
 
 function regionNamed(name: string): Region {

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { lockFile } from '@svc/shared/file-lock.ts';
 import { createNatsKey, type NatsKey, natsKeyOf } from '@svc/shared/nats-keys.ts';
 import { isRegion, type Region } from '@svc/shared/regions.ts';
@@ -60,7 +60,7 @@ export class NatsFolder {
     this.#state = state;
   }
 
-  /** Opens the folder for this process alone. @throws UsageError where it cannot be used */
+  /** Opens the folder for this process alone. @throws UsageError, SvcError `data-folder` where it cannot be used */
   static async open(path: string, environment: NodeJS.ProcessEnv): Promise<NatsFolder> {
     const unlock = await locked(path);
     try {
@@ -252,7 +252,7 @@ function accountsOf(state: NatsState): string {
 /**
  * The lock of the folder, which is made where it is missing. What calls have left that were killed is removed.
  *
- * @throws UsageError where it cannot be had
+ * @throws SvcError `data-folder` where it cannot be had
  */
 async function locked(path: string): Promise<() => void> {
   let unlock: (() => void) | null;
@@ -260,13 +260,18 @@ async function locked(path: string): Promise<() => void> {
     await mkdir(path, { recursive: true, mode: 0o755 });
     unlock = lockFile(join(path, 'regions.lock'));
   } catch (error) {
-    throw new UsageError(
+    throw new SvcError(
+      'data-folder',
       `cannot write to ${path}: ${messageOf(error)}; call "svc region" as the user who owns the folder`,
       { cause: error },
     );
   }
-  if (unlock === null)
-    throw new UsageError(`another "svc region" changes ${path} now: try again when it has ended`);
+  if (unlock === null) {
+    throw new SvcError(
+      'data-folder',
+      `another "svc region" changes ${path} now: try again when it has ended`,
+    );
+  }
   await removeDrafts(path, (name) => /\.(?:nk|next|conf|json)$/.test(name), Number.POSITIVE_INFINITY);
   await removeCheckedDrafts(path);
   return unlock;

@@ -1,3 +1,4 @@
+import { Bag } from '@svc/shared/bag.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import {
@@ -73,7 +74,7 @@ export class KnownAgent {
   /** Heartbeats so far. */
   serial = 0;
   /** The jobs it accepted; kept by the in-flight table. */
-  readonly jobs = new Set<Job>();
+  readonly jobs = new Bag<Job>();
 
   constructor(id: string, region: Region, bootId = '') {
     this.id = id;

@@ -2,7 +2,7 @@ import type { PostResult } from '../outgoing/http-post.ts';
 import { maskedExcerpt } from '../outgoing/mask.ts';
 import type { Encoding } from './request-encoder.ts';
 
-/** What an endpoint said to a request, and what follows from it. */
+/** The answer of an endpoint to a request, and its consequence. */
 export type Verdict =
   /** `rejected` points of it were not taken (a partial success). */
   | { readonly is: 'taken'; readonly rejected: number; readonly error: string | null }
@@ -13,7 +13,7 @@ export type Verdict =
 
 /** Statuses after which the same request may be sent again (OTLP 1.10, "Retryable Response Codes"). */
 const RETRYABLE = new Set([429, 502, 503, 504]);
-/** What receivers answer to an encoding that they do not know. */
+/** Statuses with which receivers answer an unknown encoding. */
 const ENCODING_UNKNOWN = new Set([400, 415]);
 /** Failures that another try would meet as well. */
 const PERMANENT = new Set(['invalid-request', 'egress-denied']);

@@ -61,14 +61,12 @@ function theirs(histograms: HistogramKind): ResourceMetrics {
   const twice = <T>(point: T): T[] => [point, point];
   const value = (values: readonly number[]) => {
     const { histograms: all, at } = histogramOf(histograms, values);
-    const { count, sum, min, max, scale, zero, offset, counts } = all.data(at);
-    const range = min === null || max === null ? {} : { min, max };
+    const { count, sum, scale, zero, offset, counts } = all.data(at);
     return scale === null
-      ? { count, sum, ...range, buckets: { boundaries: [...EXPLICIT_BOUNDS], counts } }
+      ? { count, sum, buckets: { boundaries: [...EXPLICIT_BOUNDS], counts } }
       : {
           count,
           sum,
-          ...range,
           scale,
           zeroCount: zero,
           positive: { offset, bucketCounts: counts },

@@ -14,10 +14,8 @@ export const NS_PER_S = 1e9;
 /** What a histogram has of the values recorded since its start, as it is stored. */
 export const histogramData = z.object({
   count: z.number(),
-  /** Seconds, as `min` and `max`, which are null while nothing is recorded. */
+  /** Seconds. */
   sum: z.number(),
-  min: z.number().nullable(),
-  max: z.number().nullable(),
   /** Exponential: see {@link Histograms}. Null: explicit. */
   scale: z.number().nullable(),
   zero: z.number(),
@@ -43,10 +41,8 @@ export class Histograms {
   readonly kind: HistogramKind;
   /** Values recorded. */
   counts = new Float64Array(FIRST_ROOM);
-  /** Of the values, ns; so are `mins` and `maxs`, which mean nothing while nothing is recorded. */
+  /** Of the values, ns. The smallest and the largest of all time say little: nobody exports them. */
   sums = new Float64Array(FIRST_ROOM);
-  mins = new Float64Array(FIRST_ROOM);
-  maxs = new Float64Array(FIRST_ROOM);
   /** Values of 0; exponential histograms only, as scales and offsets. */
   zeros = new Float64Array(FIRST_ROOM);
   scales = new Int8Array(FIRST_ROOM);
@@ -85,8 +81,6 @@ export class Histograms {
     const at = this.add();
     this.counts[at] = data.count;
     this.sums[at] = Math.round(data.sum * NS_PER_S);
-    this.mins[at] = Math.round((data.min ?? 0) * NS_PER_S);
-    this.maxs[at] = Math.round((data.max ?? 0) * NS_PER_S);
     this.zeros[at] = data.zero;
     this.scales[at] = data.scale ?? 0;
     if (this.kind === 'exponential') {
@@ -106,11 +100,8 @@ export class Histograms {
 
   /** @param ns >= 0, whole */
   record(at: number, ns: number): void {
-    const count = this.counts[at] as number;
-    this.counts[at] = count + 1;
+    this.counts[at] = (this.counts[at] as number) + 1;
     this.sums[at] = (this.sums[at] as number) + ns;
-    if (count === 0 || ns < (this.mins[at] as number)) this.mins[at] = ns;
-    if (count === 0 || ns > (this.maxs[at] as number)) this.maxs[at] = ns;
     if (this.kind === 'explicit') this.#count(at, explicitBucket(ns / NS_PER_S));
     else if (ns === 0) this.zeros[at] = (this.zeros[at] as number) + 1;
     else this.#recordExponential(at, ns / NS_PER_S);
@@ -118,14 +109,10 @@ export class Histograms {
 
   /** As it is stored. */
   data(at: number): HistogramData {
-    const count = this.counts[at] as number;
     const start = this.#startOf(at);
-    const inSeconds = (column: Float64Array) => (column[at] as number) / NS_PER_S;
     return {
-      count,
-      sum: inSeconds(this.sums),
-      min: count === 0 ? null : inSeconds(this.mins),
-      max: count === 0 ? null : inSeconds(this.maxs),
+      count: this.counts[at] as number,
+      sum: (this.sums[at] as number) / NS_PER_S,
       scale: this.kind === 'exponential' ? (this.scales[at] as number) : null,
       zero: this.zeros[at] as number,
       offset: this.offsets[at] as number,
@@ -202,8 +189,6 @@ export class Histograms {
     this.#size += 1;
     this.counts = withRoom(this.counts, this.#size);
     this.sums = withRoom(this.sums, this.#size);
-    this.mins = withRoom(this.mins, this.#size);
-    this.maxs = withRoom(this.maxs, this.#size);
     this.zeros = withRoom(this.zeros, this.#size);
     this.scales = withRoom(this.scales, this.#size);
     this.offsets = withRoom(this.offsets, this.#size);

@@ -6,6 +6,7 @@ import type { RequestEncoder, RequestFrame } from './request-encoder.ts';
 
 const CUMULATIVE = 2;
 const COMMA = 44;
+const QUOTE = 34;
 
 const TEXT = {
   begin: utf8('{'),
@@ -16,13 +17,11 @@ const TEXT = {
   asDouble: utf8('],"asDouble":'),
   count: utf8('],"count":"'),
   sum: utf8('","sum":'),
-  min: utf8(',"min":'),
-  max: utf8(',"max":'),
   bucketCounts: utf8(',"bucketCounts":['),
   explicitBounds: utf8(`],"explicitBounds":[${EXPLICIT_BOUNDS.join(',')}]}`),
   scale: utf8(',"scale":'),
   zeroCount: utf8(',"zeroCount":"'),
-  positive: utf8('","positive":{"offset":'),
+  positive: utf8(',"positive":{"offset":'),
   endOfText: utf8('"}'),
   end: utf8('}'),
   endOfBuckets: utf8(']}}'),
@@ -95,25 +94,22 @@ export class JsonEncoder implements RequestEncoder {
 
   histogram(metric: MetricKey, own: Attributes, histograms: Histograms, at: number): void {
     const writer = this.#point(metric, this.#head, own);
-    const count = histograms.counts[at] as number;
     writer.raw(TEXT.count);
-    writer.decimal(count);
+    writer.decimal(histograms.counts[at] as number);
     writer.raw(TEXT.sum);
     writer.billionths(histograms.sums[at] as number);
-    if (count > 0) {
-      writer.raw(TEXT.min);
-      writer.billionths(histograms.mins[at] as number);
-      writer.raw(TEXT.max);
-      writer.billionths(histograms.maxs[at] as number);
-    }
     if (histograms.kind === 'explicit') {
       writeBuckets(writer, histograms, at);
       writer.raw(TEXT.explicitBounds);
     } else {
       writer.raw(TEXT.scale);
       writer.decimal(histograms.scales[at] as number);
-      writer.raw(TEXT.zeroCount);
-      writer.decimal(histograms.zeros[at] as number);
+      const zeros = histograms.zeros[at] as number;
+      if (zeros > 0) {
+        writer.raw(TEXT.zeroCount);
+        writer.decimal(zeros);
+        writer.byte(QUOTE);
+      }
       writer.raw(TEXT.positive);
       writer.decimal(histograms.offsets[at] as number);
       writeBuckets(writer, histograms, at);

@@ -105,17 +105,18 @@ export class ProtobufEncoder implements RequestEncoder {
     const offset = zigzag(histograms.offsets[at] as number);
     const packed = bucketsLength(histograms, at);
     const buckets = 1 + varintLength(offset) + fieldLength(packed);
-    const more = 1 + varintLength(scale) + EIGHT_WITH_TAG + fieldLength(buckets);
+    const zeros = histograms.zeros[at] as number;
+    const zerosLength = zeros === 0 ? 0 : EIGHT_WITH_TAG;
+    const more = 1 + varintLength(scale) + zerosLength + fieldLength(buckets);
     const writer = this.#histogramPoint(metric, own, histograms, { at, more });
     writer.varint(6, scale);
-    writer.fixed64(7, histograms.zeros[at] as number);
+    if (zeros > 0) writer.fixed64(7, zeros);
     writer.begin(8, buckets);
     writer.varint(1, offset);
     writer.begin(2, packed);
     const [start, end] = bucketsOf(histograms, at);
     for (let place = start; place < end; place += 1)
       writer.rawVarint(histograms.blocks.buckets[place] as number);
-    range(writer, 12, histograms, at);
   }
 
   #explicit(metric: MetricKey, own: Attributes, histograms: Histograms, at: number): void {
@@ -129,10 +130,9 @@ export class ProtobufEncoder implements RequestEncoder {
       writer.rawFixed64(histograms.blocks.buckets[place] as number);
     writer.begin(7, bounds);
     for (const bound of EXPLICIT_BOUNDS) writer.rawDouble(bound);
-    range(writer, 11, histograms, at);
   }
 
-  /** @param more bytes of the point that follow, without its range */
+  /** @param more bytes of the point that follow */
   #histogramPoint(
     metric: MetricKey,
     own: Attributes,
@@ -140,12 +140,10 @@ export class ProtobufEncoder implements RequestEncoder {
     { at, more }: { readonly at: number; readonly more: number },
   ): ProtobufWriter {
     const field = histograms.kind === 'exponential' ? ATTRIBUTES.exponentialHistogram : ATTRIBUTES.histogram;
-    const count = histograms.counts[at] as number;
-    const eights = count === 0 ? 3 : 5;
-    const writer = this.#point(metric, own, field, eights * EIGHT_WITH_TAG + more);
+    const writer = this.#point(metric, own, field, 3 * EIGHT_WITH_TAG + more);
     writer.eight(START, this.#startedAt);
-    writer.fixed64(COUNT, count);
-    writer.double(SUM, secondsOf(histograms.sums, at));
+    writer.fixed64(COUNT, histograms.counts[at] as number);
+    writer.double(SUM, (histograms.sums[at] as number) / NS_PER_S);
     return writer;
   }
 
@@ -193,13 +191,6 @@ function sumOf<T>(list: readonly T[], length: (item: T) => number): number {
   return list.reduce((sum, item) => sum + length(item), 0);
 }
 
-/** The smallest and the largest value; @param field of the smallest, before that of the largest */
-function range(writer: ProtobufWriter, field: number, histograms: Histograms, at: number): void {
-  if (histograms.counts[at] === 0) return;
-  writer.double(field, secondsOf(histograms.mins, at));
-  writer.double(field + 1, secondsOf(histograms.maxs, at));
-}
-
 function bucketsOf({ starts, lengths }: Histograms, at: number): [start: number, end: number] {
   const start = starts[at] as number;
   return [start, start + (lengths[at] as number)];
@@ -212,10 +203,6 @@ function bucketsLength(histograms: Histograms, at: number): number {
   for (let place = start; place < end; place += 1)
     length += varintLength(histograms.blocks.buckets[place] as number);
   return length;
-}
-
-function secondsOf(column: Float64Array, at: number): number {
-  return (column[at] as number) / NS_PER_S;
 }
 
 function written(write: (writer: ProtobufWriter) => void): Uint8Array {

@@ -5,7 +5,7 @@ import type { Rate } from '../domain/rate.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import type { SendMail } from '../outgoing/smtp/mail.ts';
 
-/** What an attempt gets in addition to the alert. */
+/** The means that an attempt gets in addition to the alert. */
 export type SendContext = {
   /**
    * Id of the delivery, the same on every attempt, so that receivers can drop repetitions. A message for many
@@ -114,7 +114,10 @@ export type SendOutcome = SendResult['outcome'];
 /** A settings table without a setting. */
 export type NoSettings = Readonly<Record<never, never>>;
 
-/** What a vendor takes. The deliverer keeps to both limits; a refusal slows the channel down further. */
+/**
+ * The rates that a vendor accepts. The deliverer keeps to both limits; a refusal slows the channel down
+ * further.
+ */
 export type Rates = {
   /** For one channel; left out: no limit is known. */
   readonly channel?: Rate;

@@ -138,6 +138,15 @@ test.each([280, 400, 700, 2_000])(
   },
 );
 
+test('the link is called what it leads to', () => {
+  const group = { counts: { error: 2, degraded: 0, recovered: 0 }, monitors: [], shared: {} };
+  const called = (alert: Alert) => contentOf(alert, PUBLIC_URL).linkText;
+  expect(called(ALERT)).toBe('Open the monitor');
+  expect(called({ ...ALERT, group })).toBe('Open svc');
+  expect(called({ ...ALERT, notice: { title: 'A channel fails', lines: [] } })).toBe('Open svc');
+  expect(called(testAlert(AT, PUBLIC_URL))).toBe('Open svc');
+});
+
 test('of many regions five are named', () => {
   const names = [
     'hosta-ams',
@@ -156,6 +165,8 @@ test('of many regions five are named', () => {
 
 test.each([
   ['no name', '', 'Error: monitor 12'],
+  ['only characters that nobody sees', '\u200b\u2060\u00ad \u{e0020}\u3164', 'Error: monitor 12'],
+  ['characters that join others', 'a\u{1f468}\u200d\u{1f469}', 'Error: a\u{1f468}\u200d\u{1f469}'],
   ['line breaks and control characters', 'a\r\nBcc: x\u0000\u0007\u2028b', 'Error: a Bcc: x b'],
   ['characters that turn the text around', 'safe\u202Egnp.exe\u2066', 'Error: safegnp.exe'],
   ['half of a surrogate pair', 'a\uD83D', 'Error: a\uFFFD'],

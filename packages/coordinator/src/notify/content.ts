@@ -27,8 +27,10 @@ export type Content = {
   readonly title: string;
   /** The most important fact comes first. */
   readonly facts: readonly Fact[];
-  /** http(s) URL of the monitor's page. */
+  /** http(s) URL of the monitor's page; of svc, where the alert is not about one monitor. */
   readonly link: string;
+  /** What a button with the link says. */
+  readonly linkText: string;
 };
 
 /** Colours of the statuses, 0xRRGGBB. */
@@ -66,19 +68,21 @@ const CLOSURE_WORDS: Readonly<Record<Closure, string>> = {
 export function contentOf(alert: Alert, publicUrl: string): Content {
   const base = new URL(publicUrl.replace(/\/*$/, '/')).href;
   const { status, monitor } = alert;
-  if (alert.notice !== undefined) return { status, ...noticeContent(alert.notice), link: base };
+  const home = { link: base, linkText: 'Open svc' };
+  if (alert.notice !== undefined) return { status, ...noticeContent(alert.notice), ...home };
   if (alert.group !== undefined) {
     const { title, facts } = groupContent(alert.group);
-    return { status, title, facts: [...facts, ...delayFacts(alert)], link: base };
+    return { status, title, facts: [...facts, ...delayFacts(alert)], ...home };
   }
-  if (alert.test === true) return { status, ...testContent(alert), link: base };
-  const name = onOneLine(monitor.name) || `monitor ${monitor.id}`;
+  if (alert.test === true) return { status, ...testContent(alert), ...home };
+  const name = nameOf(monitor);
   const word = alert.closure === undefined ? STATUS_WORDS[status] : 'Closed';
   return {
     status,
     title: `${word}: ${name}`,
     facts: [...problemFacts(alert), ...placeFacts(alert), ...timeFacts(alert), ...delayFacts(alert)],
     link: `${base}monitors/${monitor.id}`,
+    linkText: 'Open the monitor',
   };
 }
 
@@ -114,7 +118,7 @@ function groupContent({
     ...named.map(({ id, name, status, errorMessage }) => {
       const problem =
         shared.errorMessage === undefined && errorMessage !== undefined ? ` (${errorMessage})` : '';
-      const named = fact(STATUS_WORDS[status], `${onOneLine(name) || `monitor ${id}`}${problem}`);
+      const named = fact(STATUS_WORDS[status], `${nameOf({ id, name })}${problem}`);
       return { ...named, isMonitor: true };
     }),
     ...(more > 0 ? [othersFact(more)] : []),
@@ -178,6 +182,14 @@ const AT_WORDS: Readonly<Record<AlertStatus, string>> = {
   degraded: 'Degraded since',
   recovered: 'Recovered at',
 };
+
+/** Characters that are displayed as nothing, or as a space. */
+const UNSEEN = /^[\p{Default_Ignorable_Code_Point}\s\u2800]*$/u;
+
+function nameOf({ id, name }: Pick<Alert['monitor'], 'id' | 'name'>): string {
+  const text = onOneLine(name);
+  return UNSEEN.test(text) ? `monitor ${id}` : text;
+}
 
 function isTold({ text }: Fact): boolean {
   return text !== '';

@@ -198,7 +198,7 @@ export class Ledger {
           title: `The notification channel ${name} is stopped`,
           lines: [
             `Its address is dead: ${reason ?? 'no reason was given'}.`,
-            'Its alerts wait. Change its settings, or send a test that is delivered, to take it up again.',
+            'Its alerts wait. Change its settings, or send a test that is delivered, to start it again.',
           ],
         }),
       });

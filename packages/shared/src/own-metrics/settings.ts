@@ -32,7 +32,7 @@ const TIMEOUT_MS = 10_000;
 export const AGENT_OTLP_SETTINGS = {
   otlpEndpoint: {
     ...OTLP_SETTINGS.otlpEndpoint,
-    description: "base URL of OTLP over HTTP that the agent's own metrics go to; /v1/metrics is appended",
+    description: "base URL of the OTLP endpoint (HTTP) for the agent's own metrics; /v1/metrics is appended",
   },
   otlpMetricsEndpoint,
   otlpHeaders,
@@ -43,7 +43,7 @@ export const AGENT_OTLP_SETTINGS = {
     defaultShown: 'http/protobuf',
   },
   otlpMetricsProtocol,
-  otlpCompression: { ...OTLP_SETTINGS.otlpCompression, description: 'of exports: gzip or none' },
+  otlpCompression: { ...OTLP_SETTINGS.otlpCompression, description: 'compression of exports: gzip or none' },
   otlpMetricsCompression,
   otlpTimeout: { ...otlpTimeout, description: 'time limit of an export, ms' },
   otlpMetricsTimeout,

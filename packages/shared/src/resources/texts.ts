@@ -96,7 +96,7 @@ export const hostAndPort: TextCheck = (text) => {
       : 'must be host:port, like example.com:443';
   }
   if (!/^\d{1,5}$/.test(parts.port) || Number(parts.port) < 1 || Number(parts.port) > 65_535) {
-    return 'has a port that is none: ports are whole numbers from 1 to 65535';
+    return 'has an invalid port: ports are whole numbers from 1 to 65535';
   }
   if (parts.isBracketed) {
     return isIPv6(parts.host) ? null : 'has brackets around what is not an IPv6 address';

@@ -64,9 +64,9 @@ function renderGoogleChat(alert: Alert, threadKey: string, publicUrl: string) {
   return message(factsWithin(content.facts, (facts) => size(facts) <= MESSAGE_BYTES));
 }
 
-function cardOf({ status, title, facts, link }: Content) {
+function cardOf({ status, title, facts, link, linkText }: Content) {
   const heading = `<font color="${cssColor(status)}"><b>${escapedMarkup(title)}</b></font>`;
-  const button = { text: 'Open the monitor', onClick: { openLink: { url: link } } };
+  const button = { text: linkText, onClick: { openLink: { url: link } } };
   const widgets = [
     { textParagraph: { text: heading } },
     ...facts.map(widgetOf),

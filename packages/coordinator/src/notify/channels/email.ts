@@ -13,7 +13,7 @@ const SETTINGS = {
   smtpUrl: {
     name: 'SVC_SMTP_URL',
     description:
-      'SMTP server for e-mail: smtp[s]://[user:password@]host[:port]. smtp is STARTTLS, which a server on this machine or ?starttls=never does without',
+      'SMTP server for e-mail: smtp[s]://[user:password@]host[:port]. smtp:// requires STARTTLS, except with a server on this machine or with ?starttls=never',
     schema: z
       .string()
       .transform((text, context) => orProblem(context, () => parseSmtpRelay(text)))

@@ -63,14 +63,14 @@ const LOOKS: Readonly<Record<AlertStatus, { priority: number; tags: readonly str
 };
 
 function renderNtfy({ topic }: ChannelSettings['push_a'], alert: Alert, publicUrl: string) {
-  const { status, title, facts, link } = contentOf(alert, publicUrl);
+  const { status, title, facts, link, linkText } = contentOf(alert, publicUrl);
   return {
     topic,
     title: shortened(title, bytesUpTo(TITLE_BYTES, inJson)),
     message: linesWithin(facts, plainLine, bytesUpTo(MESSAGE_BYTES, inJson)),
     ...LOOKS[status],
     click: link,
-    actions: [{ action: 'view', label: 'Open the monitor', url: link }],
+    actions: [{ action: 'view', label: linkText, url: link }],
   };
 }
 

@@ -104,10 +104,10 @@ function unansweredBy(error: SmtpError): MailResult {
     return unanswered('timeout', 'the relay did not answer in time');
   // An answer of another class than the step has says nothing about the mail.
   if ((code === 'EMESSAGE' || code === 'EENVELOPE') && response !== undefined)
-    return unanswered('broken', 'the relay gave an answer that SMTP does not have at this step');
+    return unanswered('broken', 'the relay gave an answer that SMTP does not allow at this step');
   if (code === 'EMESSAGE') return unanswered('too-large', 'the mail is larger than the relay takes');
   if (code === 'EENVELOPE')
-    return unanswered('invalid-envelope', 'the relay takes no address with other than ASCII characters');
+    return unanswered('invalid-envelope', 'the relay accepts only addresses in ASCII');
   if (RESOLVING.test(originalCode))
     return unanswered('unresolved', `cannot resolve the host name of the relay (${originalCode})`);
   if (CONNECTING.test(originalCode))
