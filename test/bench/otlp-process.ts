@@ -3,7 +3,6 @@
  *
  *   otlp-process.ts CHECKS_PER_SECOND SECONDS SPEED none|TAKING_PORT HANGING_PORT
  */
-import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +12,6 @@ import { JobTokens } from '@svc/coordinator/dispatch/job-tokens.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import { MetricsExport } from '@svc/coordinator/export/metrics-export.ts';
-import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { createRecordingStore } from '@svc/coordinator/store/recording-store.ts';
@@ -24,6 +22,7 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { NO_EXPORT_SETTINGS } from '../support/export-settings.ts';
+import { loneParts, storeMonitors } from './lone-recorder.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const ENDPOINTS = 50;
@@ -44,17 +43,7 @@ const log = createLogger('bench', 'warn');
 const store = await openStore({ path: join(directory, 'svc.db'), log });
 const monitors = new Map<number, LiveMonitor>();
 for (let id = 1; id <= monitorCount; id += 1) monitors.set(id, monitorOf(id));
-await store.commit([
-  {
-    sql: "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'bench', 0) ON CONFLICT DO NOTHING",
-    rows: [[]],
-  },
-  {
-    sql: `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
-      updated_at) VALUES (?, 1, 'http', 'bench', 1, '{}', 0, 0, 0)`,
-    rows: [...monitors.keys()].map((id) => [id]),
-  },
-]);
+await storeMonitors(store, monitors.keys());
 
 const live = {
   get size() {
@@ -89,22 +78,10 @@ const recorder = new Recorder({
     },
   },
   states: new States(),
-  monitors,
-  presence: { hadAgentWithin24h: (region) => REGIONS.includes(region) },
-  rollups: { claimedUntil: 0 },
+  ...loneParts(monitors, REGIONS, () => slotNow),
   tokens,
-  slots: { isOfferedAgain: () => false, arrived: () => {}, settled: () => {} },
   exports: metricsExport,
-  clock: systemClock,
-  slotClock: { now: () => slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
   log,
-  newKey: randomUUID,
-  newIncidentKey: () => randomUUID(),
-  closesIncidents,
-  onRead: () => {},
-  isHeld: () => false,
-  onDeclared: () => {},
-  onQueued: () => {},
 });
 await recorder.load();
 recorder.resumed();

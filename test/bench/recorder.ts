@@ -5,7 +5,6 @@
  *   node --expose-gc test/bench/recorder.ts [monitors] [results per second, 0: as fast as it goes] [seconds]
  */
 
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,17 +13,16 @@ import { JobTokens } from '@svc/coordinator/dispatch/job-tokens.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotUntil, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
-import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { parseResults } from '@svc/coordinator/recording/parse-results.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { createRecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import { Secrets } from '@svc/coordinator/store/secrets.ts';
-import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import { loneParts, storeMonitors } from './lone-recorder.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const PERIOD_MS = 30_000;
@@ -35,17 +33,7 @@ const log = createLogger('bench', 'warn');
 const store = await openStore({ path: join(directory, 'svc.db'), log });
 const monitors = new Map<number, LiveMonitor>();
 for (let id = 1; id <= monitorCount; id += 1) monitors.set(id, monitorOf(id));
-await store.commit([
-  {
-    sql: "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'bench', 0) ON CONFLICT DO NOTHING",
-    rows: [[]],
-  },
-  {
-    sql: `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
-      updated_at) VALUES (?, 1, 'http', 'bench', 1, '{}', 0, 0, 0)`,
-    rows: [...monitors.keys()].map((id) => [id]),
-  },
-]);
+await storeMonitors(store, monitors.keys());
 
 const tokens = new JobTokens(new Secret(Buffer.alloc(32, 7)));
 let slotNow = Math.floor(Date.now() / PERIOD_MS) * PERIOD_MS;
@@ -53,21 +41,9 @@ const states = new States();
 const recorder = new Recorder({
   store: createRecordingStore(store, new Secrets(Buffer.alloc(32, 1))),
   states,
-  monitors,
-  presence: { hadAgentWithin24h: (region) => REGIONS.includes(region) },
-  rollups: { claimedUntil: 0 },
+  ...loneParts(monitors, REGIONS, () => slotNow),
   tokens,
-  slots: { isOfferedAgain: () => false, arrived: () => {}, settled: () => {} },
-  clock: systemClock,
-  slotClock: { now: () => slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
   log,
-  newKey: randomUUID,
-  newIncidentKey: () => randomUUID(),
-  closesIncidents,
-  onRead: () => {},
-  isHeld: () => false,
-  onDeclared: () => {},
-  onQueued: () => {},
 });
 await recorder.load();
 recorder.resumed();

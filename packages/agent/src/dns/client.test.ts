@@ -7,7 +7,8 @@ import {
   encodeResponse,
   txt,
 } from '../../../../test/support/dns-server.ts';
-import { type AskPolicy, DnsClient, type DnsReply } from './client.ts';
+import { DnsClient } from './client.ts';
+import type { AskPolicy, DnsReply } from './open-question.ts';
 import type { DnsQuestion } from './packet.ts';
 import { parseServer } from './servers.ts';
 import { SILENT_AFTER_MS } from './silence.ts';

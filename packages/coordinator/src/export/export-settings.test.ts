@@ -1,31 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
 import { readEnvironment, SettingsError } from '@svc/shared/settings.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SELF_SIGNED } from '../../../../test/support/self-signed.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { certificateFiles } from '../../../../test/support/tls/certificate-files.ts';
 import { TEST_AUTHORITY, TRUSTED } from '../../../../test/support/tls/certificates.ts';
 import { exportSettingsOf } from './export-settings.ts';
 
-let folder: string;
-let files: Record<'authority' | 'certificate' | 'key' | 'otherKey', string>;
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'svc-export-settings-'));
-  const written = (name: string, text: string) => {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return path;
-  };
-  files = {
-    authority: written('authority.pem', TEST_AUTHORITY),
-    certificate: written('certificate.pem', TRUSTED.cert),
-    key: written('key.pem', TRUSTED.key),
-    otherKey: written('other-key.pem', SELF_SIGNED.key),
-  };
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const files = certificateFiles();
+afterAll(() => files.remove());
 
 const settings = (environment: NodeJS.ProcessEnv) =>
   exportSettingsOf(readEnvironment(OTLP_SETTINGS, environment).values);

@@ -1,35 +1,18 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TEST_AUTHORITY, TRUSTED } from '../../../../test/support/tls/certificates.ts';
+import { afterAll, expect, test } from 'vitest';
+import { certificateFiles } from '../../../../test/support/tls/certificate-files.ts';
+import { TRUSTED } from '../../../../test/support/tls/certificates.ts';
 import { systemClock } from '../clock.ts';
 import { readEnvironment } from '../settings.ts';
 import { OwnExport } from './own-export.ts';
 import { AGENT_OTLP_SETTINGS, ownExportOf } from './settings.ts';
 
-let folder: string;
-let files: Record<'authority' | 'certificate' | 'key', string>;
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'svc-own-export-'));
-  const written = (name: string, text: string) => {
-    const path = join(folder, name);
-    writeFileSync(path, text);
-    return path;
-  };
-  files = {
-    authority: written('authority.pem', TEST_AUTHORITY),
-    certificate: written('certificate.pem', TRUSTED.cert),
-    key: written('key.pem', TRUSTED.key),
-  };
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const files = certificateFiles();
+afterAll(() => files.remove());
 
 test('an endpoint of a private authority is trusted, and shown the certificate that it asks for', async () => {
   const shown: (string | undefined)[] = [];

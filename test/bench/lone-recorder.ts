@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
+import type { Store } from '@svc/coordinator/store/store.ts';
+import { systemClock } from '@svc/shared/clock.ts';
+import type { Region } from '@svc/shared/regions.ts';
+
+/** Stores these monitors, in a workspace of their own. */
+export async function storeMonitors(store: Store, ids: Iterable<number>): Promise<void> {
+  await store.commit([
+    {
+      sql: "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'bench', 0) ON CONFLICT DO NOTHING",
+      rows: [[]],
+    },
+    {
+      sql: `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+        updated_at) VALUES (?, 1, 'http', 'bench', 1, '{}', 0, 0, 0)`,
+      rows: [...ids].map((id) => [id]),
+    },
+  ]);
+}
+
+/**
+ * Parts of a recorder that works alone: no dispatch, no roll-ups, no held backlog, nobody who sends.
+ *
+ * @param slotNow the clock of slots, epoch ms
+ */
+export function loneParts(
+  monitors: ReadonlyMap<number, LiveMonitor>,
+  regions: readonly Region[],
+  slotNow: () => number,
+) {
+  return {
+    monitors,
+    presence: { hadAgentWithin24h: (region: Region) => regions.includes(region) },
+    rollups: { claimedUntil: 0 },
+    slots: { isOfferedAgain: () => false, arrived: () => {}, settled: () => {} },
+    clock: systemClock,
+    slotClock: { now: slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
+    newKey: randomUUID,
+    newIncidentKey: () => randomUUID(),
+    closesIncidents,
+    onRead: () => {},
+    isHeld: () => false,
+    onDeclared: () => {},
+    onQueued: () => {},
+  };
+}
