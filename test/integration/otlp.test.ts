@@ -158,7 +158,7 @@ async function quiet(service: LocalService): Promise<Stored[]> {
 }
 
 test('a receiver gets exactly what the stored results imply, over restarts', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
@@ -218,7 +218,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', {
 });
 
 test('monitors without an endpoint go to the default, and a monitor may get and lose its own', {
-  timeout: 180_000,
+  timeout: 300_000,
 }, async (context) => {
   const opened = openedIn(context);
   const [fallback, own] = [await receiverIn(opened), await receiverIn(opened)];
@@ -255,7 +255,7 @@ test('monitors without an endpoint go to the default, and a monitor may get and 
   expect(own.requests.length).toBeLessThanOrEqual(length + 1);
 });
 
-test('endpoints that hang, refuse and redirect delay no other', { timeout: 180_000 }, async (context) => {
+test('endpoints that hang, refuse and redirect delay no other', { timeout: 300_000 }, async (context) => {
   const opened = openedIn(context);
   const receivers = await Promise.all(Array.from({ length: 4 }, () => receiverIn(opened)));
   const [good, hanging, refusing, redirecting] = receivers as [
@@ -327,7 +327,7 @@ if (victoria === null) console.warn('skipped: victoria-metrics is not installed'
 test.skipIf(victoria === null)(
   'VictoriaMetrics answers the documented queries with the stored numbers',
   {
-    timeout: 120_000,
+    timeout: 300_000,
   },
   async (context) => {
     const opened = openedIn(context);

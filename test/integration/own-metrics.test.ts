@@ -60,7 +60,7 @@ const numberOf = (point: OtlpPoint | undefined) => Number(point?.asInt ?? point?
 
 test.each(['protobuf', 'json'] as const)(
   'what coordinator and agents show at /metrics goes out as %s, and says whose it is',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async (encoding) => {
     const opened: Opened = [];
     try {
@@ -122,7 +122,7 @@ test.each(['protobuf', 'json'] as const)(
   },
 );
 
-test('counts begin anew with a restart, and say so', { timeout: 60_000 }, async (context) => {
+test('counts begin anew with a restart, and say so', { timeout: 180_000 }, async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
   const web = await targetIn(opened);
@@ -155,7 +155,7 @@ test('counts begin anew with a restart, and say so', { timeout: 60_000 }, async 
 });
 
 test('an endpoint that refuses, hangs or drips delays neither checks nor the stop, and no secret is logged', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
@@ -195,7 +195,7 @@ test('an endpoint that refuses, hangs or drips delays neither checks nor the sto
 });
 
 test('points that an endpoint rejects are logged, and no secret that it repeats', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
