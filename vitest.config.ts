@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { processStarters } from './test/support/process-starters.ts';
+import { TIME_LIMITS } from './test/support/time-limits.ts';
 
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
 
@@ -18,45 +20,67 @@ const BESIDE_THE_CODE = [
 ];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
 
-/** What loads the machine so that whatever runs beside it would be late. */
+/** Files that need seconds of CPU or of waiting by their nature. `npm run check` leaves them out (decision 0293). */
+const LONG = [
+  // Dispatch for thousands of monitors, over minutes of its clock.
+  'packages/coordinator/src/dispatch/overload.test.ts',
+  // Journals of 72 MB, and the seconds until the thread of a store moves one.
+  'packages/coordinator/src/store/checkpoints.test.ts',
+  // It holds the event loop until times are over.
+  'packages/agent/src/after-reading.test.ts',
+];
+
+/** Tests that load the machine so much that others beside them would be late. */
 const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts'];
 
-/** One group of tests after the other; none is numbered 0, which would run last. */
+/** `npm run check` sets how many worlds it simulates. They are few, and run beside the tests of its group. */
+const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
+const SIMULATION = IS_QUICK ? { groupOrder: 1, maxWorkers: 3 } : { groupOrder: 4, maxWorkers: 1 };
+
+/** Groups of tests run one after the other. None has the number 0, which would run last. */
 const project = (
   groupOrder: number,
   test: { name: string; include: string[]; exclude?: string[]; maxWorkers?: number; isolate?: boolean },
 ) => ({ extends: true as const, test: { ...test, sequence: { groupOrder } } });
 
 /**
- * Tests beside the code work the processors, and share their workers, which saves a third of their time. What
- * stands under `test/` mostly waits for periods to pass, so more of it runs at once. The simulation takes all
- * processors by itself; fuzzing measures time, and has its worker alone. Killing processes at 1,000 checks a second wants the machine for itself and comes last.
+ * Tests beside the code keep the processors busy, and share their workers, which saves a third of their time. Tests
+ * under `test/` mostly wait for periods to pass, so more of them run at once. The simulation uses all processors
+ * itself. Fuzzing measures time, and has its worker alone. The test that kills processes at 1,000 checks a second needs
+ * the machine for itself and comes last.
  */
 export default defineConfig({
   test: {
     pool: 'forks',
     // Time-outs end what hangs. On a busy machine everything else takes many times longer than on a quiet one.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: TIME_LIMITS.testMs,
+    hookTimeout: TIME_LIMITS.testMs,
+    expect: { poll: { timeout: TIME_LIMITS.pollMs } },
     globalSetup: ['test/support/temporary-folder.ts'],
     setupFiles: [
       'test/support/leaks/no-leaks.ts',
       'test/support/compared-secrets.ts',
+      'test/support/fresh-connections.ts',
       'test/support/secrets-in-texts.ts',
     ],
+    sequence: { sequencer: LongestFirst },
     projects: [
       project(1, {
         name: 'unit',
         include: BESIDE_THE_CODE,
-        exclude: STARTING_PROCESSES,
+        exclude: [...STARTING_PROCESSES, ...LONG],
         // A third works while two wait.
         maxWorkers: 3,
         isolate: false,
       }),
       project(2, { name: 'processes', include: STARTING_PROCESSES, maxWorkers: 2 }),
+      project(2, { name: 'long', include: LONG, maxWorkers: 2 }),
       project(3, { name: 'integration', include: ['test/integration/**/*.test.ts'], maxWorkers: 4 }),
-      project(4, { name: 'simulation', include: ['test/simulation/*.test.ts'], maxWorkers: 1 }),
+      project(SIMULATION.groupOrder, {
+        name: 'simulation',
+        include: ['test/simulation/*.test.ts'],
+        maxWorkers: SIMULATION.maxWorkers,
+      }),
       project(5, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1 }),
       project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 2 }),
       project(7, { name: 'alone', include: ALONE, maxWorkers: 1 }),

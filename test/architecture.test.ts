@@ -40,7 +40,7 @@ function sourcesWith(pattern: string, text: RegExp): string[] {
     .sort();
 }
 
-/** Each circle that a walk in depth comes upon, as the files on its way. */
+/** The circles that a depth-first walk finds, each as its files in order. */
 function circlesIn(found: readonly Import[]): string[] {
   const targets = Map.groupBy(found, ({ file }) => file);
   const circles: string[] = [];
@@ -234,7 +234,7 @@ describe('imports point the right way', () => {
   });
 });
 
-/** Exports that something else than an import makes use of, or that are kept as they are. */
+/** Exports that are used by something else than an import, or that are kept unchanged. */
 const USED_OTHERWISE = [
   /^deploy\/build\/thread-url\.ts /, // Built into every bundle.
   /^test\/fixtures\//, // As a former version has them.
@@ -255,9 +255,9 @@ test('what a file exports, another one uses', () => {
 });
 
 /**
- * What each folder of the coordinator may import of the others. It runs one way: no folder is reached from
- * what it reaches. Dispatch and recording do not know each other: `domain/slots.ts` is what they share. The
- * files beside the folders wire the parts, and no folder imports them.
+ * The folders that each folder of the coordinator may import. Imports run one way, without circles. Dispatch
+ * and recording do not import each other; they share `domain/slots.ts`. The files beside the folders wire the
+ * parts, and no folder imports them.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   api: ['configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
@@ -308,7 +308,7 @@ describe('the folders of the coordinator', () => {
   });
 });
 
-/** A line per folder with the number of its imports of each other one. */
+/** A line for each folder, with the number of its imports from each other folder. */
 function folderGraph(between: readonly { from: string; to: string }[]): string {
   const lines = [...Map.groupBy(between, ({ from }) => from)].map(([from, found]) => {
     const counts = [...Map.groupBy(found, ({ to }) => to)].map(([to, { length }]) => `${to} ${length}`);

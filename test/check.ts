@@ -1,8 +1,8 @@
 import { type Part, runAtOnce } from './support/at-once.ts';
 
 /**
- * `npm run check`: format and lint, types, and every test that starts no process, at once. Tests wait now and then,
- * and the others take what they leave of the processors.
+ * `npm run check`: format and lint, types, and every test that starts no process and is not long, at once. Tests wait
+ * now and then, and the other parts use the processors meanwhile.
  */
 const PARTS: readonly Part[] = [
   { name: 'format and lint', command: 'npm run --silent lint' },
@@ -10,8 +10,8 @@ const PARTS: readonly Part[] = [
   { name: 'tests', command: 'vitest run --project unit --project simulation' },
 ];
 
-process.env.SIMULATED_WORLDS ??= '1000';
-// What the parts write comes through pipes, which have no colours by themselves.
+process.env.SIMULATED_WORLDS ??= '500';
+// The parts write to pipes, to which programs write no colours unless they are told to.
 if (process.stdout.isTTY) process.env.FORCE_COLOR ??= '1';
 
 const failed = await runAtOnce(PARTS, (text) => process.stdout.write(text));

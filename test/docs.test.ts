@@ -59,7 +59,9 @@ describe('decisions', () => {
       const text = read(path).replaceAll(/\n[ *#/]+/g, ' ');
       const named = [...text.matchAll(/decisions?[ /[]+((?:\d{4}(?:, | and )?)+)/gi)];
       // Decisions cite each other by the number alone, in brackets or at the end of a sentence.
-      const bare = DECISIONS.includes(path) ? [...text.matchAll(/\((\d{4})\)|in (\d{4})\./g)] : [];
+      const bare = DECISIONS.includes(path)
+        ? [...text.matchAll(/\((?:\d{4}(?:, )?)+\)|\b(?:in|of) 0\d{3}\b|\b0\d{3} says\b/g)]
+        : [];
       return [...named, ...bare].flatMap(([all]) =>
         (all.match(/\d{4}/g) ?? []).map((number) => [path, number]),
       );

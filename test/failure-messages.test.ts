@@ -37,7 +37,7 @@ const resolver = fixedResolver({
 const tlsOptions = { ca: [certificates.TEST_AUTHORITY] };
 const probe = createHttpProbe({ resolver, egress, tlsOptions });
 
-/** The messages that real attempts ended with, by what was done to them. */
+/** The messages of real attempts, by what the target did to them. */
 const produced = new Map<string, string>();
 
 function keep(how: string, { outcome, errorMessage }: Pick<ProbeOutcome, 'outcome' | 'errorMessage'>): void {
@@ -230,7 +230,7 @@ beforeAll(async () => {
   await produceTls();
   await produceTcp(blackhole);
   await produceDns();
-}, 60_000);
+});
 afterAll(() => blackhole.close());
 
 describe('the page of failures', () => {
@@ -240,7 +240,7 @@ describe('the page of failures', () => {
     expect(missing).toEqual([]);
   });
 
-  /** What takes a network that a test has not, or a body of many megabytes. */
+  /** Messages whose cause needs a network that tests do not have, or a body of many megabytes. */
   const NOT_PRODUCED = new Set([
     'not permitted (EACCES …)',
     'the certificate of … is not trusted (…)',

@@ -8,7 +8,7 @@ import { ROOT } from './support/process.ts';
 
 type Report = { testResults: { name: string; status: string; message: string }[] };
 
-/** What each of `fixtures/leaks` is told, beside what it leaves. */
+/** The expected failure of each file of `fixtures/leaks`; null: it passes. */
 const TOLD: Readonly<Record<string, RegExp | null>> = {
   'child.leaking.ts': /- a child process\n +made at .*child\.leaking\.ts:/,
   'connection.leaking.ts':
@@ -28,9 +28,9 @@ test('a file that leaves something open fails, is told what and who made it, and
     if (told === null) expect(outcomes[file], file).toBe('');
     else expect(outcomes[file], file).toMatch(told);
   }
-}, 60_000);
+});
 
-/** By name, what each file failed with; an empty text where it passed. */
+/** The failure of each file by its name; an empty text: it passed. */
 async function outcomesOf(config: string): Promise<Record<string, string>> {
   const report = join(tmpdir(), 'leaks.json');
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');

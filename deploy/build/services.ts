@@ -14,7 +14,7 @@ const SERVICES = {
   },
 };
 
-/** What is bundled as one file: the services, and the command line `svc`. */
+/** A program that is bundled as one file: a service, or the command line `svc`. */
 export type Service = keyof typeof SERVICES;
 
 /**

@@ -1,5 +1,6 @@
 /**
- * The compose files, by the schema of the Compose Specification. `test/e2e/deployed/` starts what they describe.
+ * The compose files, by the schema of the Compose Specification. `test/e2e/deployed/` starts the described
+ * containers.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

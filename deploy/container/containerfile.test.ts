@@ -1,4 +1,7 @@
-/** The Containerfile beside the code whose processes it starts. `test/e2e/deployed/` starts what it describes. */
+/**
+ * Compares the Containerfile with the code whose processes it starts. `test/e2e/deployed/` starts the described
+ * images.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';

@@ -10,14 +10,14 @@ export type AgentSettings = {
   readonly ca: string | null;
   /** Name of the container image. */
   readonly image: string;
-  /** Where a machine finds the single executable, and its checksum in hexadecimal digits. */
+  /** The address of the single executable for machines, and its checksum in hexadecimal digits. */
   readonly executable: { readonly url: string; readonly sha256: string };
 };
 
 /** Path of the authority on the machine, or in the container, of the agent. */
 export const CA_PATH = '/etc/svc/ca.pem';
 
-/** What stands in the files of the repository where each operator has values of his own. */
+/** The placeholders in the files of the repository, which each operator replaces. */
 export function exampleSettings(region: Region): AgentSettings {
   return {
     region,
@@ -44,7 +44,7 @@ export function variablesOf({
   ];
 }
 
-/** The lines of a text, each behind so many spaces, for a literal block of YAML. */
+/** The lines of a text, indented by so many spaces, for a literal block of YAML. */
 export function indented(text: string, spaces: number): string {
   return text
     .replace(/\n$/, '')

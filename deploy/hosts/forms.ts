@@ -13,7 +13,7 @@ export const FORMS = {
 
 export type Form = keyof typeof FORMS;
 
-/** What each host is taken for. Another form for a region of it is one call of `main.ts` away. */
+/** The assumed form of each host. A call of `main.ts` makes another form for a region. */
 const HOSTS = { hosta: 'vm', hostb: 'compose', hostc: 'kubernetes' } as const satisfies Record<string, Form>;
 
 type Host = keyof typeof HOSTS;

@@ -5,7 +5,7 @@ import { isRegion } from '@svc/shared/regions.ts';
 import { type AgentSettings, exampleSettings } from './agent-settings.ts';
 import { type Form, formOf } from './forms.ts';
 
-/** What an operator gives beside the settings of the agent. */
+/** The values that an operator gives in addition to the settings of the agent. */
 export type Given = {
   /** PEM text. */
   readonly ca: string | null;
@@ -16,11 +16,14 @@ export type Given = {
   readonly form: Form | null;
 };
 
-/** A value stands in shell, YAML and env files: a key, an address or a name needs no more. */
+/**
+ * The characters of a value. It stands in shell, YAML and env files; keys, addresses and names need no
+ * others.
+ */
 const PLAIN = /^[\w.,:/@[\]+=~%?&-]+$/;
 
 /**
- * The settings of an agent from the text of its env file and from what the operator gives.
+ * The settings of an agent, from the text of its env file and the operator's values.
  *
  * @throws SvcError `usage` that says what is missing or wrong
  */

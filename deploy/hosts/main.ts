@@ -9,7 +9,7 @@ import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { FORMS, type Form, formOf, generatedFiles } from './forms.ts';
 import { givenSettings } from './given-settings.ts';
 
-const USAGE = `node deploy/hosts/main.ts --settings FILE [options]
+const USAGE = `npx node deploy/hosts/main.ts --settings FILE [options]
 
 Prints what a host needs to run an agent of a region, as one file. It holds the key of the region.
 

@@ -1,6 +1,6 @@
 /**
  * The manifests, by the schemas of Kubernetes and by kustomize as far as kubectl is installed. `test/e2e/deployed/`
- * starts what they describe.
+ * starts the described pods.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -82,7 +82,7 @@ test('the schemas refuse a wrong type', async () => {
 });
 
 /** The validators take unknown members, as the API server does with a warning; the types do not. */
-test('no member is misspelt', { timeout: 120_000 }, async () => {
+test('no member is misspelt', async () => {
   const folder = await mkdtemp(join(ROOT, 'node_modules/.cache/svc-manifests-'));
   try {
     const check = (name: string, objects: readonly KubernetesObject[]) =>

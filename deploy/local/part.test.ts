@@ -131,7 +131,7 @@ describe('a part', () => {
     await part.start();
     const child = Number((await happenings.next('line')).line.split(' ')[1]);
     part.kill();
-    await expect.poll(() => isAlive(child), { timeout: 5_000 }).toBe(false);
+    await expect.poll(() => isAlive(child)).toBe(false);
   });
 });
 

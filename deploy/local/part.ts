@@ -13,9 +13,9 @@ export type PartEvents = {
   ready(part: Part, isAgain: boolean): void;
   /** One line of its standard error. */
   line(part: Part, line: string): void;
-  /** It ended by itself; it is started again after `delayMs`. */
+  /** It ended unexpectedly, and is started again after `delayMs`. */
   ended(part: Part, end: End, delayMs: number): void;
-  /** It ended by itself with an exit code before it was ever ready: another start would not help. */
+  /** It ended unexpectedly, with an exit code, before it was ever ready: another start would not help. */
   gaveUp(part: Part, end: End): void;
 };
 
@@ -41,8 +41,8 @@ const LONGEST_RESTART_MS = 10_000;
 const WELL_AFTER_MS = 10_000;
 
 /**
- * One child process that is kept running: it is restarted with growing waits when it dies, and stopped for
- * good by {@link Part.stop}.
+ * One child process that is kept running: it is restarted with growing waits when it dies, and {@link
+ * Part.stop} stops it finally.
  *
  *     idle → running → (died) → waiting → running → … → stopped
  *
@@ -95,7 +95,7 @@ export class Part {
     clearTimeout(deadline);
   }
 
-  /** Kills the present process; it is started again as if it had died by itself. */
+  /** Kills the present process. It is started again as after a crash. */
   restart(): void {
     this.#child?.kill('SIGKILL');
   }

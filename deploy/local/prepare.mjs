@@ -1,5 +1,6 @@
-// Runs before `npm start` and `npm test`: installs missing packages and reports it. It is plain JavaScript
-// with Node's own modules only, because it runs on Node 20 in a fresh clone.
+// Runs before `npm start` and `npm test`: installs missing packages and reports it. Before other scripts (`packages`) it
+// only installs what a fresh clone lacks. It is plain JavaScript with Node's own modules only, because it runs on Node 20
+// in a fresh clone.
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,9 @@ import { obtainNatsServer } from './nats-server.mjs';
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const OLDEST_NODE = 20;
 
-const say = (/** @type {string} */ line) => console.log(`svc: ${line}`);
+const isForPackages = process.argv[2] === 'packages';
+// What another script prints may be read by a program.
+const say = (/** @type {string} */ line) => (isForPackages ? console.error : console.log)(`svc: ${line}`);
 
 function checkNode() {
   const major = Number(process.versions.node.split('.')[0]);
@@ -19,19 +22,22 @@ function checkNode() {
   );
 }
 
+/** Whether packages were installed at any time: Node 24 is one of them. */
+const hasNode = () => existsSync(join(PROJECT, 'node_modules', 'node', 'bin', 'node'));
+
 /**
  * npm rewrites its hidden lock file at the end of every install, so an older one means that packages are
  * missing.
  */
 function isInstalled() {
   const installed = join(PROJECT, 'node_modules', '.package-lock.json');
-  if (!existsSync(installed) || !existsSync(join(PROJECT, 'node_modules', 'node', 'bin', 'node')))
-    return false;
+  if (!existsSync(installed) || !hasNode()) return false;
   return statSync(installed).mtimeMs >= statSync(join(PROJECT, 'package-lock.json')).mtimeMs;
 }
 
 function installPackages() {
-  if (isInstalled()) return;
+  // A running service may use the packages that are there.
+  if (isForPackages ? hasNode() : isInstalled()) return;
   say('installing packages (npm ci), a minute or less …');
   // Engine warnings are expected: the packages want Node 24, which is itself one of the packages.
   const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
@@ -51,6 +57,7 @@ function installPackages() {
 async function prepare() {
   checkNode();
   installPackages();
+  if (isForPackages) return;
   if ((process.env.SVC_NATS_URL || process.env.SVC_NATS_URL_FILE) && process.argv[2] === 'start') return;
   const server = await obtainNatsServer(say);
   if (process.argv[2] !== 'start') say(`nats-server ${server.version} (${server.path})`);

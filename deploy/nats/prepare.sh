@@ -35,9 +35,12 @@ if [ -n "$owner" ] && [ "$(id -u)" != 0 ]; then
 fi
 
 here=$(cd "$(dirname "$0")" && pwd)
+# The machine's own Node may be older than svc needs.
+node=$here/../../node_modules/node/bin/node
+[ -x "$node" ] || node=node
 svc() {
   # The paths are those of the container, so a server of this machine could not check them.
-  SVC_NATS_SERVER=/nonexistent node -- "${SVC_DIST:-$here/../../dist}/svc.mjs" "$@" --nats-dir "$nats"
+  SVC_NATS_SERVER=/nonexistent "$node" -- "${SVC_DIST:-$here/../../dist}/svc.mjs" "$@" --nats-dir "$nats"
 }
 
 mkdir -p "$nats" "$settings" "$agents"

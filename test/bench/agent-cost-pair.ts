@@ -1,6 +1,6 @@
 /**
- * CPU of another checkout's agent per check and of this one's, in turns within one run: medians, and medians of the
- * ratios within a pair. Both run all the time, and take turns round by round, so that what else the machine does meets both.
+ * Compares the CPU per check of another checkout's agent with this one's: medians, and medians of the ratios within a
+ * pair. Both agents run all the time and take turns round by round, so that other work of the machine affects both.
  *
  *     node test/bench/agent-cost-pair.ts OTHER_CHECKOUT [pairs] [http|tcp]
  *
@@ -34,7 +34,7 @@ try {
   const check = checkOf(kind, Number(target.line));
   const figures: { old: number; new: number }[] = [];
   for (let round = 0; round < WARM_UP_ROUNDS + Number(count); round += 1) {
-    // Who begins changes, so that neither always follows the other.
+    // The agent that begins changes from round to round, so that neither always follows the other.
     const first = round % 2 === 0 ? before : now;
     const one = await agentRound(first, check);
     const two = await agentRound(first === before ? now : before, check);

@@ -1,6 +1,6 @@
 /**
- * CPU and memory of the agent per check, beside blackbox_exporter's per probe and beside bare sockets,
- * all on the same target, in turns within one run.
+ * Measures CPU and memory of the agent per check. blackbox_exporter and bare sockets are measured on the same
+ * target, in alternation, within one run.
  */
 import { AGENT_FLAGS } from '../../deploy/local/node-flags.ts';
 import { AgentLoad } from './agent-load.ts';

@@ -15,7 +15,7 @@ import { RegionStream } from '../support/region-stream.ts';
 const REGION = 'hosta-fra';
 const JOBS_PER_MESSAGE = 50;
 
-/** A real agent with a real NATS server, and this process in the coordinator's place. */
+/** A real agent with a real NATS server. This process acts as the coordinator. */
 export class AgentLoad {
   readonly agent: Program;
   readonly #bus: NatsBus;
@@ -65,7 +65,7 @@ export class AgentLoad {
     return this.#outcomes;
   }
 
-  /** Publishes jobs at a steady rate; resolves after the last was published. */
+  /** Publishes jobs at a steady rate. Resolves after the last job was published. */
   async offer(check: Check, rate: number, seconds: number): Promise<void> {
     const intervalMs = (JOBS_PER_MESSAGE / rate) * 1_000;
     const total = Math.ceil((rate * seconds) / JOBS_PER_MESSAGE);

@@ -5,8 +5,8 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 type Alert = { monitor: { id: number }; cronTimestamp: number };
 
 /**
- * A webhook that looks, at the moment when it is told of a change, whether the change is in the file of the
- * database. With a write-ahead log a reader sees a transaction only after its fsync.
+ * A webhook that checks, when an alert arrives, whether the change of status is in the database file. With a
+ * write-ahead log a reader sees a transaction only after its fsync.
  */
 export class Announcements {
   readonly receiver: Receiver;

@@ -3,15 +3,15 @@ import type { System } from '../support/system.ts';
 
 /** Each of the reads is made this often, ms. */
 const EVERY_MS = 50;
-/** So many reads may wait for their answers; beyond it none are begun. */
+/** Most reads that wait for their answers; beyond this number none are begun. */
 const MOST_WAITING = 1_000;
 
 /** How long reads took, ms. */
 export type ReadTimes = { readonly list: readonly number[]; readonly one: readonly number[] };
 
 /**
- * Reads a list of monitors and one monitor over kept connections, again and again. A read is timed from when
- * it is due, so that one which waits for a connection counts in full.
+ * Reads a list of monitors and one monitor over kept connections, again and again. The time of a read begins
+ * when it is due, so that the wait for a connection counts.
  */
 export class ApiReads {
   readonly #list: Reads;
@@ -30,7 +30,7 @@ export class ApiReads {
     }, EVERY_MS);
   }
 
-  /** Of the reads answered since the last call; those that still wait count with the time so far. */
+  /** Times of the reads answered since the last call. Reads that still wait count with their time so far. */
   take(): ReadTimes {
     return { list: this.#list.take(), one: this.#one.take() };
   }

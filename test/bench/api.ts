@@ -1,7 +1,7 @@
 /**
- * How soon the API answers among 10,000 monitors, each with headers and assertions:
- * `node test/bench/api.ts [requests]`. The API runs in a process of its own, over a database on disk;
- * requests go over connections that are kept open, one after the other and ten at once. CPU is the API's.
+ * Measures how soon the API answers with 10,000 monitors, each with headers and assertions: `node
+ * test/bench/api.ts [requests]`. The API runs in a process of its own, over a database on disk. Requests use
+ * connections that stay open, one after the other and ten at once. The CPU time is that of the API.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

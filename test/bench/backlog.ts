@@ -1,8 +1,8 @@
 /**
- * A backlog of one region, with a service that checks from three: how long it takes to be read, and what it
- * costs the others. Arguments: kind (`garbage` or `forged`), MiB, checks per second.
+ * Measures how long it takes to read a backlog of one region while the service checks from three regions, and
+ * how much this delays the other two. Arguments: kind (`garbage` or `forged`), MiB, checks per second.
  *
- * The coordinator is ended, the region's stream is filled, and the coordinator started again.
+ * The benchmark ends the coordinator, fills the region's stream, and starts the coordinator again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
@@ -16,7 +16,10 @@ import { formatTable } from './table.ts';
 
 const MEBIBYTE = 1024 ** 2;
 const MESSAGE_BYTES = 250 * 1024;
-/** As `svc region init` sets a server up: a connection that holds more than this unread is cut off. */
+/**
+ * The limit that `svc region init` gives a server: the server closes a connection with more unread bytes than
+ * this.
+ */
 const NATS = 'max_pending: 8MB\nwrite_deadline: "2s"';
 const LOOK_EVERY_MS = 250;
 
@@ -46,7 +49,7 @@ async function fill(bus: NatsBus, region: string, message: string, bytes: number
   await bus.flush();
 }
 
-/** Milliseconds until everything that the stream held at the beginning is recorded. */
+/** Time until all messages that the stream held at the beginning are recorded, ms. */
 async function untilRead({ system }: RunningService, stream: RegionStream): Promise<number> {
   const from = performance.now();
   const { lastSequence } = await stream.info();
@@ -60,7 +63,7 @@ async function untilRead({ system }: RunningService, stream: RegionStream): Prom
   }
 }
 
-/** End of the check to its row, ms, for the regions without a backlog. */
+/** Time from the end of a check to its row, for the regions without a backlog, ms. */
 function othersSince({ system }: RunningService, flooded: string, from: number) {
   const rows = system.query<{ ms: number }>(
     `SELECT recorded_at - json_extract(detail, '$.started_at') - latency AS ms FROM results

@@ -1,6 +1,7 @@
 /**
- * The floor: as many bare sockets a second as the probes open, with the same request and response, and
- * nothing else. Arguments: port, rate, seconds, `http` or `tcp`. Prints a line when it starts.
+ * Measures the floor: opens as many bare sockets a second as the probes do, with the same request and
+ * response, and does nothing else. Arguments: port, rate, seconds, `http` or `tcp`. Prints a line when it
+ * starts.
  */
 import { connect } from 'node:net';
 import { pace } from './pace.ts';

@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Children } from './children.ts';
 import { cpuMs } from './process-usage.ts';
 
-/** The start of the process and what it compiles first are not measured, s. */
+/** Time after the start of the process that is not measured, because code is compiled in it, s. */
 const WARM_UP_S = 2;
 /** It goes on for a little longer than it is measured, s. */
 const MARGIN_S = 0.5;
 
 /**
- * CPU of a bare socket per check, ms: the floor that budgets are ratios to. A process of its own opens
- * `rate` connections a second to the target.
+ * CPU time of a bare socket per check, ms. Budgets are ratios to it. A process of its own opens `rate`
+ * connections a second to the target.
  */
 export async function bareSocketCpuMs(
   children: Children,

@@ -18,7 +18,9 @@ export function hasBlackbox(): boolean {
   return spawnSync(BINARY, ['--version']).status === 0;
 }
 
-/** Starts the field's prober; `probe` asks it for one probe of the target over a kept connection. */
+/**
+ * Starts blackbox_exporter. `probe` asks it for one probe of the target over a connection that stays open.
+ */
 export async function startBlackbox(children: Children, targetPort: number) {
   const directory = mkdtempSync(join(tmpdir(), 'svc-blackbox-'));
   const configFile = join(directory, 'blackbox.yml');
@@ -33,7 +35,9 @@ export async function startBlackbox(children: Children, targetPort: number) {
   await untilAnswers(port);
   return {
     pid,
-    /** @returns a function that asks for one probe; `onDone` is told whether it succeeded */
+    /**
+     * @returns a function that asks for one probe; it calls `onDone` with whether the probe succeeded
+     */
     prober(kind: 'http' | 'tcp', onDone: (succeeded: boolean) => void) {
       const target = kind === 'http' ? `http://127.0.0.1:${targetPort}/` : `127.0.0.1:${targetPort}`;
       const path = `/probe?module=${kind}&target=${encodeURIComponent(target)}`;

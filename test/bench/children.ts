@@ -5,17 +5,17 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What does not end by itself in this time is killed, ms. */
+/** A process that does not end by itself within this time is killed, ms. */
 const END_WITHIN_MS = 2_000;
 
 /**
- * Child processes of one benchmark; `endAll` leaves none behind. Those that run our code end by themselves when they
- * are let go of: what they have compiled is then kept, and the next run need not load Node's type stripper.
+ * The child processes of one benchmark. `endAll` leaves none behind. Processes that run our code end in order when
+ * their channel closes. They then keep their compile cache, and the next run does not load Node's type stripper.
  */
 export class Children {
   readonly #children: ChildProcess[] = [];
 
-  /** Starts a TypeScript file that prints one line when it is ready; resolves with that line. */
+  /** Starts a TypeScript file that prints one line when it is ready. Resolves with that line. */
   async node(
     file: string,
     args: readonly string[] = [],
@@ -35,7 +35,7 @@ export class Children {
     return { pid: child.pid ?? -1, line, send: (message) => child.send(message) };
   }
 
-  /** Starts a program; its output is thrown away. */
+  /** Starts a program, and discards its output. */
   program(command: string, args: readonly string[]): number {
     const child = spawn(command, args, { stdio: 'ignore' });
     this.#children.push(child);

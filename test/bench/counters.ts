@@ -4,7 +4,7 @@ import type { System } from '../support/system.ts';
 /** Counters of checks that did not run. */
 const NOT_RUN = /^svc_\w+_total.*(skip|miss|abstain|no-agent|not_run|lost|overload|drop)/;
 
-/** The coordinator's counters of what was not checked: `name{labels}` with its value. */
+/** The coordinator's counters of skipped checks: `name{labels}` with its value. */
 export async function notRunCounters({ url }: System): Promise<ReadonlyMap<string, number>> {
   return new Map([...(await scrape(url))].filter(([series]) => NOT_RUN.test(series)));
 }

@@ -4,7 +4,10 @@ const CGROUP_2 = '/sys/fs/cgroup';
 const CGROUP_1 = '/sys/fs/cgroup/cpu';
 const PERIOD_US = 100_000;
 
-/** A cgroup of a benchmark's own with a quota of CPU time; version 2 or 1, whichever the machine has. */
+/**
+ * A cgroup with a quota of CPU time, created for one benchmark. It uses the version of cgroups that the
+ * machine has, 2 or 1.
+ */
 export class CpuQuota {
   readonly #path: string;
   readonly #root: string;

@@ -6,7 +6,10 @@ const EVERY_MS = 2_000;
 
 type Reading = { readonly at: number; readonly waitedMs: number[]; readonly pressedMs: number };
 
-/** Watches for which part of each two seconds processes waited for a CPU, and some task of the machine did. */
+/**
+ * Measures, for every two seconds, the part of the time in which these processes waited for a CPU, and the
+ * part in which any task of the machine waited.
+ */
 export class CpuWaits {
   readonly #pids: () => readonly number[];
   readonly #timer: NodeJS.Timeout;
@@ -14,7 +17,9 @@ export class CpuWaits {
   readonly #pressed: number[] = [];
   #before: Reading;
 
-  /** @param pids asked each time; what a process counted before it was replaced is left out */
+  /**
+   * @param pids called each time; the waiting time of a process that was replaced is left out
+   */
   constructor(pids: () => readonly number[]) {
     this.#pids = pids;
     this.#before = this.#read();

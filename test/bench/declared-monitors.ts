@@ -12,15 +12,15 @@ export function monitorsFor(rate: number): number {
   return Math.round((rate * PERIOD_S) / CHECKED_FROM.length);
 }
 
-/** From the declaration of so many monitors until every one is checked on its grid, ms. */
+/** Time from the declaration of so many monitors until each of them is checked on its grid, ms. */
 export function untilAllAreCheckedMs(monitors: number): number {
   return (monitors / FIRST_SLOTS_PER_SECOND) * 1_000 + (PERIOD_S / 2) * 1_000 + 5_000;
 }
 
 /**
- * So many HTTP monitors of a target on this machine, named `m0`, `m1`, …, as the declared file has them.
+ * HTTP monitors of a target on this machine, named `m0`, `m1`, …, in the form of the declared file.
  *
- * @param more fields of the monitor of this number, beside or in place of the usual ones
+ * @param more attributes of the monitor with this number, which are added to the usual ones or replace them
  */
 export function declaredMonitors(
   count: number,
@@ -39,7 +39,7 @@ export function declaredMonitors(
   return Object.fromEntries(Array.from({ length: count }, (_, number) => [`m${number}`, monitor(number)]));
 }
 
-/** A webhook that is told of every one of these monitors, as the declared file has it. */
+/** A webhook that gets the alerts of all these monitors, in the form of the declared file. */
 export function webhook(endpoint: string, monitors: Readonly<Record<string, object>>): object {
   return {
     name: 'Hook',

@@ -1,6 +1,6 @@
 /**
- * Alerts to many channels at once, through the deliverer and a real database on disk: webhooks, of which one in
- * ten never answers and one in ten takes one alert a second. Receivers are in a process of their own.
+ * Sends alerts to many webhooks at once, through the deliverer and a real database on disk. One webhook in ten
+ * never answers, and one in ten takes one alert a second. The receivers run in a process of their own.
  *
  *   node test/bench/deliveries.ts [alerts] [channels] [alerts per second]
  */
@@ -77,9 +77,9 @@ const deliverer = new Deliverer({
   publicUrl: 'http://svc.example',
 });
 
-/** From the commit's beginning to the start of the attempt that was taken, ms. */
+/** Time from the beginning of the commit to the start of the attempt that succeeded, ms. */
 const waits: Record<Kind, number[]> = { quick: [], slow: [], hanging: [] };
-/** By channel: when the first and the last alert were taken, on the monotonic clock. */
+/** Instants at which each channel took its first and last alert, monotonic ms. */
 const taken = new Map<number, { first: number; last: number; count: number }>();
 const newest = new Map<string, number>();
 const sizes = { overtaken: 0, attempts: 0, peakMiB: 0 };
@@ -103,7 +103,7 @@ const watch = setInterval(() => {
 const beforeMiB = process.memoryUsage().rss / 2 ** 20;
 const cpuBefore = process.cpuUsage();
 const startedAt = performance.now();
-// The alerts of an outage: one monitor of each channel after the other.
+// The alerts of an outage: one monitor of each channel in turn.
 for (let sent = 0; sent < perChannel * channels; sent += PER_BATCH) {
   const next = performance.now() + BATCH_MS;
   await queueAlerts(

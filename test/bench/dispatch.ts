@@ -1,8 +1,8 @@
 /**
- * CPU that the coordinator spends per job on scheduling, publishing and hearing that it was accepted,
- * without recording: `node test/bench/dispatch.ts [monitors] [seconds] [ahead]`. Three regions, 30 s periods;
- * a real nats-server; the agents, which accept everything at once, are a process of their own. With `ahead`
- * they take large batches and jobs ahead of their slots, as those of this version do.
+ * Measures the CPU that the coordinator spends per job on scheduling, publishing and handling the acceptance,
+ * without recording: `node test/bench/dispatch.ts [monitors] [seconds] [ahead]`. There are three regions,
+ * periods of 30 s, and a real nats-server. The agents accept everything at once and run in a process of their
+ * own. With `ahead` they take large batches, and jobs ahead of their slots, as agents of this version do.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -25,7 +25,7 @@ import { startNatsServer } from '../support/nats-server.ts';
 
 const REGIONS = [FRA, PAR, EAST];
 const PERIOD_MS = 30_000;
-/** How long an agent holds a job: a usual probe, and what reporting takes. */
+/** Time for which an agent holds a job: a usual probe and its report, ms. */
 const HELD_MS = 150;
 /** When its result counts as recorded. */
 const RECORDED_MS = 250;
@@ -49,7 +49,7 @@ const CHECK = {
 
 type Key = [monitor: number, slot: number];
 
-/** The process of the agents: accepts everything and holds it for a while. */
+/** The process of the agents. It accepts every job and holds it for a while. */
 async function runAgents(url: string, isAhead: boolean): Promise<void> {
   const bus = await connectBus({ url, name: 'agents', log });
   for (const region of REGIONS) runAgent(bus, region, isAhead);
@@ -111,7 +111,7 @@ async function measure(monitorCount: number, seconds: number, mode: string): Pro
       longestCheckMs: 45_000,
     }),
   );
-  // As after a restart, so that the measurement does not begin with first slots.
+  // The state is that after a restart, so that the measurement does not begin with first slots.
   const newest = Object.fromEntries(
     monitors.map(({ id }) => [id, gridSlotUntil(now, PERIOD_MS, phaseOf(id, PERIOD_MS))]),
   );

@@ -1,7 +1,7 @@
 /**
- * CPU per HTTP request over a fresh connection: our client as the probe uses it, undici's `Client`, and
- * a bare socket as the floor, on the same target. Each is a process of its own; they take turns, because
- * the machine's speed drifts, and medians and ratios of the same turn are printed.
+ * Measures the CPU per HTTP request over a fresh connection: our client as the probe uses it, undici's
+ * `Client`, and a bare socket as the floor, on the same target. Each runs in a process of its own. They take
+ * turns, because the machine's speed drifts. The benchmark prints medians, and ratios within a turn.
  *
  *     node test/bench/http-client.ts [rounds] [seconds]
  */

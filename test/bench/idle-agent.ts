@@ -1,6 +1,6 @@
 /**
- * An agent without jobs, from its bundle and as the single executable, beside an idle blackbox_exporter: size, time from
- * the command to the readiness, memory, and CPU at rest. Argument: seconds of rest (20).
+ * Compares an agent without jobs, from its bundle and as the single executable, with an idle blackbox_exporter: size,
+ * time from the command to readiness, memory, and CPU at rest. Argument: seconds of rest (20).
  */
 
 import { spawn } from 'node:child_process';
@@ -28,7 +28,7 @@ const folder = await mkdtemp(join(tmpdir(), 'svc-idle-agent-'));
 const nats = await startNatsServer();
 const children = new Children();
 
-/** Starts the agent, and resolves with its process and the ms until it takes jobs. */
+/** Starts the agent. Resolves with its process and the time until it takes jobs, ms. */
 async function started(command: string, args: readonly string[]) {
   const startedAt = performance.now();
   const child = spawn(command, args, {

@@ -1,8 +1,8 @@
 /**
- * What a large declaration does to checks that are running: `node test/bench/large-apply.ts [rate] [monitors]`.
- * So many checks a second run. Then so many monitors more are declared. They are active, so that scheduling
- * them costs what it costs, and have a period of an hour, so that few but their first checks run. One row each
- * tells of the time before, the time until the last of them is in the API, and the time after.
+ * Measures how a large declaration affects running checks: `node test/bench/large-apply.ts [rate] [monitors]`.
+ * While `rate` checks a second run, `monitors` further monitors are declared. They are active, so that their
+ * scheduling is measured too. Their period is an hour, so that few checks but their first ones run. One row
+ * each shows the time before, the time until the API has the last of them, and the time after.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { declaredMonitors, monitorsFor, untilAllAreCheckedMs } from './declared-monitors.ts';
@@ -12,7 +12,7 @@ import { formatTable } from './table.ts';
 
 /** Seconds that are looked at before the change. */
 const BEFORE_S = 20;
-/** Seconds that are looked at after the last of the new monitors is known: their first slots among them. */
+/** Time that is measured after the last of the new monitors is known, s. It includes their first slots. */
 const AFTER_S = 20;
 
 type Figures = {

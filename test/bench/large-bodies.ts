@@ -1,7 +1,7 @@
 /**
- * How long requests hold the thread that schedules checks: `node test/bench/large-bodies.ts [runs]`. Bodies of 1 MiB,
- * the worst of their kinds, to an API in a process of its own. A hold is the longest turn of its main thread while the
- * request was served, as CPU time; the bound is 20 ms.
+ * Measures how long requests hold the thread that schedules checks: `node test/bench/large-bodies.ts [runs]`. It sends
+ * bodies of 1 MiB, the worst of their kinds, to an API in a process of its own. A hold is the longest turn of the
+ * API's main thread while the request was served, as CPU time. The bound is 20 ms.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,10 @@ const LIST_OF = { monitors: 40, characters: 250_000 };
 
 type Ready = { url: string; token: string };
 
-/** The longest turns of this thread, as CPU time: what other programs take of the machine holds no thread of ours. */
+/**
+ * The longest turns of this thread. They are measured as CPU time, because time that other programs take from the
+ * machine is no hold.
+ */
 class Turns {
   #worst = 0;
   #before = process.threadCpuUsage();
@@ -40,7 +43,7 @@ class Turns {
   }
 }
 
-/** The process of the API; each message is answered with its longest turn since the one before. */
+/** The process of the API. It answers each message with its longest turn since the former message. */
 async function serve(): Promise<void> {
   const api = await startApi();
   const turns = new Turns();

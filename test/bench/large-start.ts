@@ -1,11 +1,11 @@
 /**
- * How soon a coordinator with many monitors gives out its first job, and the most memory that it takes until
- * then. Arguments: monitors (100,000), starts with the declared file as it was (3), starts with one monitor more in it
- * (1), a folder that keeps the database between runs, the folder of another checkout whose coordinator is started.
+ * Measures how soon a coordinator with many monitors publishes its first job, and its peak of memory until then.
+ * Arguments: monitors (100,000), starts with an unchanged declared file (3), starts with one more monitor in it (1), a
+ * folder that keeps the database between runs, and the folder of another checkout whose coordinator is started.
  *
- * A database is filled once, which takes some minutes: every monitor has had a slot by then. Then the coordinator is
- * started again and again and ended gently: with the declared file as it was, and with one more monitor in it.
- * Nothing but the target, one agent and NATS runs beside it.
+ * The benchmark fills a database once, until every monitor has had a slot; this takes some minutes. Then it starts the
+ * coordinator and ends it with SIGTERM, again and again: with the unchanged declared file, and with one more monitor
+ * in it. Only the target, one agent and NATS run at the same time.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -10,7 +10,7 @@ import {
   withService,
 } from './running-service.ts';
 
-/** What was begun in the measured span is recorded this long after it, ms. */
+/** Checks that began in the measured span are recorded within this time after it, ms. */
 const LAST_RESULTS_MS = 3_000;
 
 /** What one run of the whole loop shows. */
@@ -29,9 +29,10 @@ export type LoopFigures = {
 };
 
 /**
- * The whole loop at `rate` checks a second: measured for `seconds` when all monitors are in full swing.
+ * Runs the whole loop at `rate` checks a second, and measures it for `seconds` when all monitors are checked
+ * on their grids.
  *
- * @param root the checkout whose coordinator and agents are run; without it this one's
+ * @param root the checkout whose coordinator and agents run; undefined: this one
  */
 export function runLoop(rate: number, seconds: number, root?: string): Promise<LoopFigures> {
   const monitors = monitorsFor(rate);

@@ -9,7 +9,7 @@ export function machine(...more: string[]): string {
   );
 }
 
-/** Of the last minute and the last five; what a benchmark itself causes is in it. */
+/** Load averages of the last minute and the last five minutes. They include the load of the benchmark. */
 export function load(): string {
   const [one = 0, five = 0] = loadavg();
   return `load ${one.toFixed(1)} (1 min) ${five.toFixed(1)} (5 min)`;

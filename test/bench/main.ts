@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: every benchmark, one after the other. `npm run bench -- quick` leaves out the long loops,
- * `npm run bench -- api terraform` runs those of these files. The whole loop of two checkouts in pairs is
- * `node test/bench/pair.ts`: it needs the other one.
+ * `npm run bench -- api terraform` runs those of these files. `node test/bench/pair.ts` compares the whole
+ * loop of two checkouts; it needs the path of the other one.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'First result of npm start', file: 'quick-start.ts', args: [], isLong: false },
   { title: 'Memory of little to do', file: 'memory.ts', args: [], isLong: true },
   { title: 'The agent at rest', file: 'idle-agent.ts', args: [], isLong: true },
+  { title: 'The coordinator at rest', file: 'idle-coordinator.ts', args: [], isLong: true },
   { title: 'Starts with 100,000 monitors', file: 'large-start.ts', args: [], isLong: true },
   { title: 'Terraform', file: 'terraform.ts', args: [], isLong: true },
   { title: 'Deliveries to many channels', file: 'deliveries.ts', args: [], isLong: true },

@@ -1,7 +1,8 @@
 /**
- * Memory of processes that have little to do: an agent without jobs, and a coordinator with 1,000 monitors that are
- * checked from three regions every 30 s. From the bundles and from the sources, with a warm compile cache: each is
- * started once before and ended gently. Argument: seconds from the start to the look (90).
+ * Measures the memory of processes that have little to do: an agent without jobs, and a coordinator with 1,000
+ * monitors that are checked from three regions every 30 s. Both run from the bundles and from the sources, with a
+ * warm compile cache: each is started once before, and ended with SIGTERM. Argument: seconds from the start to the
+ * measurement (90).
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * One run of `otlp.ts`: records results at a rate and exports them, or not, and prints figures as JSON.
+ * One run of `otlp.ts`. It records results at a rate, exports them or not, and prints its figures as JSON.
  *
  *   otlp-process.ts CHECKS_PER_SECOND SECONDS SPEED none|TAKING_PORT HANGING_PORT
  */
@@ -28,9 +28,9 @@ import { NO_EXPORT_SETTINGS } from '../support/export-settings.ts';
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const ENDPOINTS = 50;
 const HANGING = 10;
-/** Of the service, in which a monitor is checked, exported, and its totals stored. */
+/** Periods of the service at speed 1, ms: of checks, of exports, and of storing totals. */
 const [CHECKED_MS, EXPORTED_MS, SAVED_MS] = [30_000, 60_000, 600_000];
-/** Results come in messages, which come so often, ms. */
+/** Interval of the messages with results, ms. */
 const TICK_MS = 50;
 
 const [rate = 0, seconds = 0, speed = 1] = process.argv.slice(2, 5).map(Number);
@@ -111,7 +111,7 @@ recorder.resumed();
 recorder.onTransition(({ monitor, at, to }) => metricsExport.statusChanged(monitor.id, at, to));
 metricsExport.start();
 
-/** CPU of each thread of this process since its start, ns, by its id. */
+/** CPU time of each thread of this process since its start, by the id of the thread, ns. */
 function threadTimes(): Map<string, { name: string; ns: number }> {
   const task = '/proc/self/task';
   return new Map(
@@ -182,7 +182,7 @@ function resultOf(monitor: number, region: Region, slot: number): CheckResult {
 
 let sequence = 0;
 let recorded = 0;
-/** Monitors are due one after the other; the round they are in is their slot. */
+/** Monitors are due one after the other. Their slot is that of the round. */
 async function record(durationMs: number): Promise<void> {
   const began = performance.now();
   let due = 0;
@@ -213,7 +213,7 @@ function next(): number {
   return id;
 }
 
-// Two intervals: the engine compiles the code of exports in the first, and once more in the second.
+// Two intervals, because V8 compiles the code of exports in the first one, and again in the second one.
 await record((2 * EXPORTED_MS) / speed + 5_000);
 slowestMs = 0;
 recorded = 0;

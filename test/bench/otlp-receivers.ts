@@ -1,6 +1,6 @@
 /**
- * Endpoints of OTLP for a benchmark, as a process of its own: one port takes every request, the other never
- * answers. Prints both ports.
+ * A process with OTLP endpoints for a benchmark. One port takes every request, and the other never answers.
+ * It prints both ports.
  */
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';

@@ -1,12 +1,13 @@
 /**
- * CPU of the export over OTLP per check: the same results recorded with and without it, by turns, at the rate given,
- * on a real database file. Of 50 endpoints in another process 10 never answer.
+ * Measures the CPU per check of the export over OTLP. The same results are recorded with and without the export, in
+ * alternation, at the given rate, on a real database file. 10 of the 50 endpoints, which run in another process,
+ * never answer.
  *
  *   node test/bench/otlp.ts [checks per second] [seconds] [pairs] [speed]
  *
- * Each monitor is checked every 30 s in 3 regions, exported every 60 s, and its totals are stored every 600 s; with a
- * speed of 4 there are a quarter of the monitors, and all of it happens four times as often. Two intervals of exports
- * go before what is measured.
+ * Each monitor is checked every 30 s in 3 regions, exported every 60 s, and its totals are stored every 600 s. With a
+ * speed of 4 there are a quarter of the monitors, and all of this happens four times as often. The measurement begins
+ * after two intervals of exports.
  */
 import { COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { Children } from './children.ts';

@@ -6,12 +6,15 @@ import type { System } from '../support/system.ts';
 /** Longest silences, ms. */
 export type Silences = { readonly jobs: number; readonly heartbeats: number };
 
-/** Listens to what passes NATS: how long there were no jobs and no heartbeats, and what agents reported. */
+/**
+ * Listens to the messages on NATS. It measures gaps between jobs and between heartbeats, and collects the
+ * reports of agents.
+ */
 export class Overheard {
   readonly #bus: NatsBus;
   readonly #jobs = new Silence();
   readonly #heartbeats = new Silence();
-  /** Reported checks as `monitor/slot`, once per region, with the slot. */
+  /** Reported checks by `monitor/slot`, once per region; the value is the slot. */
   readonly #reported = new Map<string, number>();
 
   private constructor(bus: NatsBus) {
@@ -38,7 +41,9 @@ export class Overheard {
     return { jobs: this.#jobs.take(), heartbeats: this.#heartbeats.take() };
   }
 
-  /** How many checks of slots from `from` until before `until` (epoch ms) were reported and have no row. */
+  /**
+   * Number of checks that were reported and have no row, for slots from `from` to before `until` (epoch ms).
+   */
   lost(system: System, from: number, until: number): number {
     const rows = system.query<{ monitor: number; slot: number; region: string }>(
       'SELECT monitor_id AS monitor, slot, region FROM results WHERE slot >= ? AND slot < ?',

@@ -1,8 +1,8 @@
 /**
- * More checks than the machine can do, and then few again:
- * `node test/bench/overload.ts [offered] [seconds] [sustained] [calm]`, rates in checks per second. One run:
- * little, what the machine sustains, what is too much, and little again until all is as before or 3 minutes
- * are over. What is too many then is declared inactive.
+ * Offers more checks than the machine can do, and then few again: `node test/bench/overload.ts [offered]
+ * [seconds] [sustained] [calm]`, rates in checks per second. One run has four spans: few checks, the sustained
+ * rate, the offered rate, and few checks again, until memory and start times are as before or 3 minutes have
+ * passed. For the last span the surplus monitors are declared inactive.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { grown, notRunCounters } from './counters.ts';
@@ -13,13 +13,15 @@ import { RecordedChecks, spreadText } from './recorded-checks.ts';
 import { memoryOf, type Parts, type RunningService, withService } from './running-service.ts';
 import { formatTable } from './table.ts';
 
-/** After the overload the agents are to be this close to their memory before it, MiB. */
+/**
+ * Largest difference between the agents' memory before and after the overload that counts as recovered, MiB.
+ */
 const MARGIN_MIB = 15;
 /** Start lateness (p99) that counts as in time, ms. */
 const IN_TIME_MS = 150;
 /** The recovery is watched for this long at most, s. */
 const RECOVERY_S = 180;
-/** What was begun at the end of a span is recorded this long after it, ms. */
+/** Checks that began at the end of a span are recorded within this time after it, ms. */
 const LAST_RESULTS_MS = 3_000;
 
 const HEAD = [
@@ -41,7 +43,7 @@ type Stage = {
   notRun: string[];
 };
 
-/** Declares monitors for this rate beside those that are to be switched off. */
+/** Declares monitors for this rate, beside those that are switched off later. */
 async function declareRate({ system, target }: RunningService, rate: number, known: number): Promise<void> {
   const active = monitorsFor(rate);
   const monitors = declaredMonitors(Math.max(active, known), target.port, (number) => ({
@@ -74,7 +76,9 @@ async function measure({ system }: RunningService, rate: number, seconds: number
   return { perSecond: checks.perSecond, row, memory, notRun };
 }
 
-/** Seconds from now until the agents hold as little memory as `before`; null: not within {@link RECOVERY_S}. */
+/**
+ * Time from now until the agents hold no more memory than `before`, s; null: longer than {@link RECOVERY_S}.
+ */
 async function memoryGivenBack(
   { system }: RunningService,
   before: Parts<number>,
@@ -87,7 +91,7 @@ async function memoryGivenBack(
   return { seconds: null, memory: memoryOf(system) };
 }
 
-/** Seconds after `since` from which on the checks of every second started in time; null: they never did. */
+/** Time after `since` from which on the checks of every second started in time, s; null: they never did. */
 function inTimeAfter({ system }: RunningService, since: number, until: number): number | null {
   const starts = new RecordedChecks(system, since, until).starts();
   const bySecond = Map.groupBy(starts, ({ at }) => Math.floor((at - since) / 1_000));
@@ -108,7 +112,7 @@ async function recover(
   await declareRate(service, calmRate, known);
   const since = Date.now();
   const { seconds, memory } = await memoryGivenBack(service, calm.memory);
-  // Also where memory came back at once, starts of checks are watched for some time.
+  // Starts of checks are watched for some time, even when memory was returned at once.
   await delay(Math.max(0, since + 30_000 - Date.now()) + LAST_RESULTS_MS);
   const inTime = inTimeAfter(service, since, Date.now() - LAST_RESULTS_MS);
   const after = (value: number | null) => (value === null ? 'not' : `after ${value} s`);

@@ -1,6 +1,6 @@
 /**
- * Calls `task` `rate` times a second for `seconds`, in steps of a few milliseconds; a late step catches
- * up. Resolves after the last call; what the calls started may still run.
+ * Calls `task` `rate` times a second for `seconds`, in steps of a few milliseconds. A late step catches up.
+ * Resolves after the last call, when work that the calls started may still run.
  */
 export function pace(rate: number, seconds: number, task: () => void): Promise<void> {
   const total = rate * seconds;

@@ -1,7 +1,7 @@
 /**
- * The whole loop of another checkout and of this one, by turns on the same machine within one run: medians,
- * and medians of the ratios within a pair. A bare socket's cost is measured before every run, at the same
- * rate, for the budgets that are ratios to it.
+ * Compares the whole loop of another checkout with that of this one, in alternation, on the same machine and
+ * within one run: medians, and medians of the ratios within a pair. The cost of a bare socket is measured
+ * before every run at the same rate, because budgets are ratios to it.
  *
  *     node test/bench/pair.ts OTHER_CHECKOUT [rates, as 1000,2000] [seconds] [pairs]
  *

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** Linux reports CPU time in ticks of 10 ms (`getconf CLK_TCK` is 100 on every platform Node runs on). */
+/**
+ * Length of the ticks in which Linux reports CPU time, ms. `getconf CLK_TCK` is 100 on every platform of
+ * Node.
+ */
 const TICK_MS = 10;
 const PAGE_KIB = 4;
 
-/** CPU time a process has used so far, all its threads, user and system; ms. */
+/** CPU time that a process has used so far, user and system time of all its threads, ms. */
 export function cpuMs(pid: number): number {
   const fields = statOf(pid);
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
@@ -21,7 +24,7 @@ export function peakMiB(pid: number): number {
   return Number(kib) / 1024;
 }
 
-/** Fields of /proc/<pid>/stat from the third on; the second, the name, may contain spaces. */
+/** Fields of /proc/<pid>/stat from the third on. The second field, the name, may contain spaces. */
 function statOf(pid: number): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -1,6 +1,6 @@
 /**
- * From the command `npm start`, with everything installed and a new data folder, to the first recorded result. Argument:
- * starts (3); one before them warms the compile cache.
+ * Measures the time from the command `npm start`, with everything installed and a new data folder, to the first
+ * recorded result. Argument: number of starts (3). One more start before them warms the compile cache.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ import { median } from './process-usage.ts';
 
 const [starts = 3] = process.argv.slice(2).map(Number);
 
-/** ms from the command to the first result, by the instant that the database has. */
+/** Time from the command to the first result, by the instant in the database, ms. */
 async function startOnce(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-quick-start-'));
   const began = Date.now();

@@ -22,7 +22,7 @@ export class RecordedChecks {
   /**
    * @param from epoch ms
    * @param until epoch ms, exclusive
-   * @param only a condition in SQL that rows have to meet as well
+   * @param only a further condition on the rows, in SQL
    */
   constructor(
     system: System,
@@ -48,7 +48,7 @@ export class RecordedChecks {
     return this.count / this.#seconds;
   }
 
-  /** Share of what so many monitors were to be checked, 1: all of it. */
+  /** Part of the expected checks of so many monitors that were recorded; 1: all. */
   shareOf(monitors: number): number {
     return this.count / (monitors * CHECKED_FROM.length * (this.#seconds / PERIOD_S));
   }

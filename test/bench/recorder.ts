@@ -1,6 +1,6 @@
 /**
- * CPU of recording one result: parsing the message, checking the token, rows, votes, verdict, state and
- * position, on a real database file; and the memory of the evaluation's states.
+ * Measures the CPU of recording one result on a real database file: parsing the message, checking the token, rows,
+ * votes, verdict, state and position. It also measures the memory of the evaluation's states.
  *
  *   node --expose-gc test/bench/recorder.ts [monitors] [results per second, 0: as fast as it goes] [seconds]
  */
@@ -72,11 +72,16 @@ const recorder = new Recorder({
 await recorder.load();
 recorder.resumed();
 
-/** In the order in which they are due: slots are spread by a hash, so neighbours in time are no neighbours by id. */
+/**
+ * The monitors in the order in which they are due. Slots are spread by a hash, so that neighbours in time have distant
+ * ids.
+ */
 const order = [...monitors.keys()].sort((a, b) => phaseOf(a, PERIOD_MS) - phaseOf(b, PERIOD_MS));
 
 let sequence = 0;
-/** What agents would send for the slots of all monitors in the period that ends at `until`, in messages of up to 64. */
+/**
+ * The messages of agents for the slots of all monitors in the period that ends at `until`, with up to 64 results each.
+ */
 function messagesOf(until: number): { subject: string; data: Uint8Array }[] {
   const batchSize = rate === 0 ? 64 : Math.max(1, Math.min(64, Math.round((rate / 3) * 0.05)));
   const messages: { subject: string; data: Uint8Array }[] = [];
@@ -129,9 +134,12 @@ function monitorOf(id: number): LiveMonitor {
   };
 }
 
-/** Within it the reading thread has moved what was committed into the database file, ms. */
+/**
+ * Time in which the threads finish their work after the last commit, ms. A checkpoint may come later: see
+ * `checkpoints.ts`.
+ */
 const SETTLE_MS = 1_500;
-/** At full speed: every monitor gets its first status, and compilers warm up for at least this long, ms. */
+/** Shortest warm-up at full speed, ms. Every monitor gets its first status in it. */
 const WARM_UP_MS = 3_000;
 const warmUpEnds = performance.now() + WARM_UP_MS;
 do {
@@ -159,7 +167,9 @@ async function measurePeriod(): Promise<void> {
   measured += recorder.counts.results - resultsBefore;
 }
 
-/** Records one slot of every monitor, or as many as fit in before `until`. `pace`: results per second, 0: no limit. */
+/**
+ * Records one slot of every monitor, or as many as fit in before `until`. `pace` is results per second; 0: no limit.
+ */
 async function recordPeriod(pace: number, until: number) {
   slotNow += PERIOD_MS;
   const messages = messagesOf(slotNow);

@@ -1,6 +1,6 @@
 /**
- * How soon checks go on after a `kill -9`, at 1,000 checks a second: from the moment the process is started
- * again to the first recorded result of a check that began after that (in the agent's region, for an agent).
+ * Measures how soon checks continue after a `kill -9`, at 1,000 checks a second: from the restart of the process
+ * to the first recorded result of a check that began after it. For an agent, the result must be of its region.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { System } from '../support/system.ts';
@@ -11,7 +11,7 @@ import { formatTable } from './table.ts';
 
 const MONITORS = 10_000;
 const ROUNDS = 5;
-/** A coordinator hears agents for this long before it gives out the first job. */
+/** Time for which a coordinator listens to agents before it publishes the first job, ms. */
 const HEARD_MS = 2_500;
 
 const children = new Children();
@@ -22,7 +22,7 @@ const system = await System.start({
 });
 const [region = 'hosta-fra'] = CHECKED_FROM;
 
-/** ms until a result is recorded whose check began after `since`; slots that were missed are made up for first. */
+/** Time until a result is recorded whose check began after `since`, ms. Missed slots are made up for first. */
 async function resumed(since: number, where: string): Promise<number> {
   for (;;) {
     const [row] = system.query<{ at: number | null }>(

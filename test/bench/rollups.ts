@@ -1,6 +1,7 @@
 /**
- * CPU of rolling up one result, how long it holds the scheduling thread, and how long summaries and the
- * bars of a status page take afterwards, on a real database file. Every monitor is checked from three regions every 30 s.
+ * Measures the CPU of rolling up one result, how long this holds the scheduling thread, and how long summaries and the
+ * bars of a status page take afterwards, on a real database file. Every monitor is checked from three regions every 30
+ * s.
  *
  *   node test/bench/rollups.ts [monitors] [minutes of results]
  */
@@ -52,7 +53,7 @@ await store.transaction(async (tx) => {
 const order = ids.toSorted((a, b) => phaseOf(a, PERIOD_MS) - phaseOf(b, PERIOD_MS));
 const latencyOf = (id: number, turn: number) => 40 + (id % 50) + ((turn * 7 + id) % 30);
 
-/** Half a minute of all monitors: rows as the recorder writes them. */
+/** Rows of half a minute of all monitors, as the recorder writes them. */
 async function addPeriod(at: number): Promise<void> {
   const detail = '{"started_at":12,"phases":[0.5,1,3,5,40.1]}';
   const rows = order.flatMap((id) => {
@@ -74,7 +75,7 @@ for (let at = start; at < start + minutes * 60_000; at += PERIOD_MS) {
 }
 await delay(1_500);
 
-/** ms from the begin of a transaction until its work is done, its COMMIT apart: recording waits for so long. */
+/** Time from the beginning of a transaction to its COMMIT, ms. Recording waits for so long. */
 const held: number[] = [];
 const rollups = await Rollups.load({
   store: {
@@ -166,7 +167,7 @@ await timed('50 components × 90 days, ms', (turn) =>
     now,
   ),
 );
-/** The most that a summary can be of: a change with every slot of a week, and every region for 400 days. */
+/** The largest summaries: a change of status with every slot of a week, and all regions for 400 days. */
 await store.transaction(async (tx) => {
   const slots = Array.from(
     { length: (7 * DAY_MS) / PERIOD_MS },

@@ -12,7 +12,7 @@ export type RunningService = {
 export type Parts<T> = { readonly coordinator: T; readonly agents: T; readonly nats: T };
 
 /**
- * Runs `use` with a target and the whole service that checks it, each part a process of its own, and ends
+ * Starts a target and the whole service that checks it, each part in a process of its own; calls `use`; then ends
  * them.
  *
  * @param declare the declared file for a target at this port of the loopback address
@@ -30,7 +30,8 @@ export async function withService<T>(
     try {
       return await use({ system, target: { pid: target.pid, port, send: target.send } });
     } finally {
-      // Gently: what was compiled is kept, and the next run is not measured with Node's type stripper.
+      // The processes end in order and keep their compile cache, so that the next run is not measured with Node's
+      // type stripper.
       await system.stop();
       await system.dispose();
     }
@@ -51,7 +52,7 @@ export function memoryOf(system: System): Parts<number> {
   return { coordinator: residentMiB(system.coordinator.pid), agents, nats: residentMiB(system.nats.pid) };
 }
 
-/** Looks at the coordinator's memory ten times a second. `end` stops it and answers the most that was seen, MiB. */
+/** Measures the coordinator's memory ten times a second. `end` stops this and answers the largest value, MiB. */
 export function watchCoordinatorMemory(system: System): { end(): number } {
   let peakMiB = 0;
   const timer = setInterval(() => {

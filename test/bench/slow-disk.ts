@@ -1,8 +1,8 @@
 /**
- * What stands still when the coordinator's disk does: `node test/bench/slow-disk.ts [rate] [seconds]`. One
- * run with spans of so many seconds each: undisturbed; traced without a delay (the control); the first
- * fsync, fdatasync and pwrite64 of each thread slowed by 3 s, every 10 s; all of them slowed. In each of the
- * two last a target goes down for some monitors, and a webhook compares what it is told with the file.
+ * Measures which work stops while the coordinator's disk stalls: `node test/bench/slow-disk.ts [rate]
+ * [seconds]`. One run has four spans: undisturbed; traced without a delay (the control); every 10 s the first
+ * fsync, fdatasync and pwrite64 of each thread slowed by 3 s; all of these calls slowed. In each of the last
+ * two a target goes down for some monitors, and a webhook compares the alerts with the database file.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Announcements } from './announcements.ts';
@@ -18,7 +18,7 @@ import { formatTable } from './table.ts';
 const FRAGILE = 30;
 /** A stall that comes now and then comes this often, ms. */
 const STALLS_EVERY_MS = 10_000;
-/** A span's checks are recorded when no more of them came for this long, ms. */
+/** The checks of a span count as recorded when no further one came for this time, ms. */
 const QUIET_MS = 5_000;
 
 type Span = { name: string; disk: Disk | null; seconds: number };
@@ -29,7 +29,7 @@ type SpanFigures = {
   reads: ReadTimes;
   silences: Silences;
   peakMiB: number;
-  /** From the end of the span until the last of its checks was recorded, ms. */
+  /** Time from the end of the span until its last check was recorded, ms. */
   caughtUpMs: number;
   /** Reported by agents and not recorded. */
   lost: number;

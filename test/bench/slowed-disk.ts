@@ -9,8 +9,8 @@ const SYSCALLS = 'fsync,fdatasync,pwrite64';
 const STALL = '3s';
 
 /**
- * How the disk of a process behaves: `traced` is as fast as ever, with the tracer's own cost; `stalls-once`
- * slows the first call of each kind in each thread by 3 s; `stalls` slows every call.
+ * How the disk of a process behaves. `traced` adds only the cost of the tracer. `stalls-once` slows the first
+ * call of each kind in each thread by 3 s. `stalls` slows every call.
  */
 export type Disk = 'traced' | 'stalls-once' | 'stalls';
 
@@ -21,7 +21,7 @@ export function whyNoSlowDisk(): string | null {
   return status === 0 ? null : `strace may not trace here: ${stderr.toString().trim()}`;
 }
 
-/** A tracer that is attached to a running process, all its threads. */
+/** A tracer that is attached to all threads of a running process. */
 export class SlowedDisk {
   readonly #tracer: ChildProcess;
 
@@ -30,9 +30,9 @@ export class SlowedDisk {
   }
 
   /**
-   * Resolves when the process is traced. It is attached to rather than started traced, so that fast and slow
-   * spans follow each other in one run; the price is that every syscall stops the thread for some
-   * microseconds, because a seccomp filter cannot be added later.
+   * Resolves when the process is traced. The tracer is attached later, so that fast and slow spans follow
+   * each other in one run. Every syscall then stops the thread for some microseconds, because a seccomp
+   * filter can be added only at the start.
    */
   static async attach(pid: number, disk: Disk): Promise<SlowedDisk> {
     const tracer = spawn('strace', ['-q', '-o', '/dev/null', ...argumentsFor(disk), '-p', String(pid)], {
@@ -45,7 +45,7 @@ export class SlowedDisk {
     return new SlowedDisk(tracer);
   }
 
-  /** The process goes on untraced; calls that stand still return. */
+  /** Ends the tracing. The process continues, and stalled calls return. */
   async detach(): Promise<void> {
     if (this.#tracer.exitCode !== null || this.#tracer.signalCode !== null) return;
     const exited = once(this.#tracer, 'exit');

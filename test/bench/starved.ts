@@ -1,11 +1,13 @@
 /**
- * What agents that are short of CPU announce: `node test/bench/starved.ts loops|quota|busy [runs]`.
+ * Measures what is announced when agents are short of CPU: `node test/bench/starved.ts loops|quota|busy [runs]`.
  *
- * `loops`: 1,000 checks/s beside seven busy loops, and an agent is killed and started again. `quota`: 8 checks/s
- * and region, each agent with a hundredth of a core. Whatever is announced then is false: the target answers. Then one region stays
- * starved, the two others are not, and some monitors really go down, half of them in silence: those are announced.
+ * `loops`: 1,000 checks/s beside seven busy loops; an agent is killed and started again. `quota`: 8 checks/s per
+ * region; each agent has a hundredth of a core. Every announcement in this time is false, because the target answers.
+ * Then one region stays starved and two recover, and some monitors really go down, half of them in silence. These must
+ * be announced.
  *
- * `busy`: 300 checks/s beside three busy loops, for every agent and to the end: a machine that does something else as well.
+ * `busy`: 300 checks/s beside three busy loops, which disturb all agents until the end, as on a machine with other
+ * work.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,33 +21,33 @@ import { machine } from './machine.ts';
 import { withService } from './running-service.ts';
 import { formatTable } from './table.ts';
 
-/** Monitors that really go down: they answer 503. */
+/** Number of monitors that really go down: their target answers 503. */
 const FRAGILE = 30;
-/** And those that answer nothing; their numbers follow. */
+/** Number of monitors whose target falls silent; their numbers follow those of the fragile ones. */
 const SILENT = 30;
 const LOOPS = 7;
 const STARVED_FOR_MS = 40_000;
-/** From the outage on: a period for each of them, and what a starved region is waited for. */
+/** Time from the outage on: one period for each monitor, and the wait for a starved region. */
 const OUTAGE_MS = PERIOD_S * 1_000 + 20_000;
 
 type Story = {
   readonly monitors: number;
-  /** From the start until agents are starved. */
+  /** Time from the start until agents are starved, ms. */
   readonly calmMs: number;
-  /** Starves the agents, and lets all go but those that stay so. The result ends it for these. */
+  /** Starves the agents, and then releases those that recover. The returned function releases the rest. */
   starve(system: System): Promise<() => Promise<void>>;
-  /** From the outage to the end. */
+  /** Time from the outage to the end, ms. */
   outageMs: number;
 };
 
 const STORIES: Readonly<Record<string, Story>> = {
   loops: { monitors: 10_000, calmMs: 12_000, starve: besideLoops, outageMs: OUTAGE_MS },
   quota: { monitors: 240, calmMs: 8_000, starve: underQuota, outageMs: OUTAGE_MS },
-  // Nobody is well there: what one slot did not tell, the next one may.
+  // All regions are disturbed here, so an outage that one slot does not show may be shown by the next one.
   busy: { monitors: 3_000, calmMs: 12_000, starve: besideSomeLoops, outageMs: OUTAGE_MS + PERIOD_S * 1_000 },
 };
 
-/** The loops leave all processors but the first, and the first agent stays there with them. */
+/** The loops move to the first processor, and the first agent stays there with them. */
 async function besideLoops(system: System): Promise<() => Promise<void>> {
   const { pids, end } = startLoops(LOOPS);
   await delay(STARVED_FOR_MS / 4);
@@ -160,7 +162,7 @@ async function run(story: Story): Promise<Figures> {
 const isFragile = (number: number): boolean => number < FRAGILE;
 const isSilent = (number: number): boolean => number >= FRAGILE && number < FRAGILE + SILENT;
 
-/** Numbers of the monitors that were announced as down or degraded. */
+/** The numbers of the monitors that were announced as down or degraded. */
 function told(receiver: Receiver): number[] {
   const names = receiver.requests.map(({ json }) => (json as { monitor: { name: string } }).monitor.name);
   return [...new Set(names)].map((name) => Number(name.replace('Monitor ', '')));
@@ -174,7 +176,7 @@ function starvedSoFar(system: System): { count: number; sick: number } {
   return { count: row?.count ?? 0, sick: new Set(alarms.map(({ agent }) => agent)).size };
 }
 
-/** What the checks of the silent monitors came to since they have been silent: `failed 80, not_run 10`. */
+/** Outcomes of the checks of the silent monitors since they fell silent: `failed 80, not_run 10`. */
 function silenceIn(system: System): string {
   const rows = system.query<{ outcome: string; count: number }>(
     `SELECT outcome, count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id

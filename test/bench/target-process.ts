@@ -1,7 +1,7 @@
 /**
- * The target that benchmarks probe, as a process of its own: answers every HTTP request with the same
- * few bytes and takes plain connections, on the port of its argument or on a free one. Prints its port. From the message `down` to the message `up` it
- * answers 503 to what asks for `/fragile`, and nothing to what asks for `/silent`.
+ * The target that benchmarks probe, as a process of its own. It answers every HTTP request with the same few bytes and
+ * accepts plain connections, on the port of its argument or on a free one, and prints its port. From the message `down`
+ * to the message `up` it answers requests for `/fragile` with 503, and does not answer requests for `/silent`.
  */
 import { createServer } from 'node:net';
 

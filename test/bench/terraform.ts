@@ -1,8 +1,8 @@
 /**
- * The Terraform provider as users get it, run by the real Terraform against a coordinator with a database on
- * disk: `node test/bench/terraform.ts [pairs]`. How long the plug-in takes to start, and what planning, making,
- * reading and removing monitors takes; beside it a provider with the same resources and plans that only makes
- * up what a service would answer, in turns. Times are those of whole commands.
+ * Measures the Terraform provider as users get it, run by the real Terraform against a coordinator with a
+ * database on disk: `node test/bench/terraform.ts [pairs]`. It measures the start of the plug-in, and planning,
+ * creating, reading and removing monitors. In alternation it measures a provider with the same resources and
+ * plans that invents the answers of the service. Times are those of whole commands.
  */
 import { REGIONS } from '@svc/shared/regions.ts';
 import { System } from '../support/system.ts';

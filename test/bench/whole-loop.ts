@@ -1,6 +1,7 @@
 /**
- * The whole service on this machine: declared monitors of a loopback HTTP target, checked from three
- * regions every 30 s by three real agents, recorded in SQLite. Arguments: checks per second, seconds.
+ * Measures the whole service on this machine: three real agents check declared monitors of a loopback HTTP
+ * target from three regions every 30 s, and SQLite records the results. Arguments: checks per second,
+ * seconds.
  */
 import { type LoopFigures, runLoop } from './loop-figures.ts';
 import { spreadText } from './recorded-checks.ts';

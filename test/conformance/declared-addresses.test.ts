@@ -14,8 +14,9 @@ import { OPERATOR_VALUES } from '../support/operator-values.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 /*
- * Attempts to have svc post to what it must not reach. Each is refused for each kind whose address users declare:
- * when the channel is saved, or when its address is dialled. Chat kinds are widened to every host here.
+ * Attempts to make svc post to addresses that it must not reach. Each is refused for every kind whose address
+ * users declare: when the channel is saved, or when its address is dialled. In this test chat kinds may post to
+ * every host.
  */
 
 const ADDRESSES = [
@@ -129,7 +130,7 @@ const resolve: Resolve = async (hostname) =>
 
 const URLS = urlRules({ channelEgressAllow: [], chatHosts: ['*'] });
 const operator = OPERATOR_VALUES;
-/** As in production, with names that lead where an attacker wants. */
+/** The parts of production, with names that resolve to the addresses that an attacker wants. */
 const send = createSender(
   loopbackParts({
     urls: URLS,

@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** One channel with a real store and deliverer, and the side of its vendor. */
+/** One channel with a real store and deliverer, and the fake of its vendor. */
 class Rig {
   readonly vendor: VendorSide<ChannelKind>;
   readonly #configured: ConfiguredStore;
@@ -63,7 +63,7 @@ class Rig {
     });
   }
 
-  /** Commits alerts; `isKilled`: the coordinator ends before it sends them. */
+  /** Commits alerts. With `isKilled` the coordinator ends before it sends them. */
   async queue(statuses: readonly (AlertStatus | Partial<Alert>)[], isKilled = false): Promise<void> {
     const { store, clock } = this.#configured;
     const alerts = statuses.map((each) => ({
@@ -74,7 +74,7 @@ class Rig {
     await queueAlerts(store, clock, isKilled ? { wake: () => {} } : this.#deliverer, alerts);
   }
 
-  /** Ends the deliverer: what it has not recorded by now it never records. */
+  /** Ends the deliverer. It records nothing after this. */
   async kill(): Promise<void> {
     const stopped = this.#deliverer.stop();
     this.#configured.clock.advance(10_000);

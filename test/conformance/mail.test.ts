@@ -11,7 +11,7 @@ import { TEST_AUTHORITY } from '../support/tls/certificates.ts';
 import { MailServer, type MailStep } from '../support/vendors/smtp.ts';
 import { SHOWN_ALERT } from './channels/shown-alert.ts';
 
-/* What all kinds promise, for the one that does not send over HTTP. */
+/* The promises of all kinds, for the one kind that does not send over HTTP. */
 
 const ACCOUNT = { user: 'ops', password: 'smtp-s3cret-password' };
 const CHANNEL = { kind: 'email', settings: new Secret({ email: 'ops@example.com' }) } as const;
@@ -112,6 +112,16 @@ test.each<[step: MailStep, code: number, text: string, outcome: string, reason: 
   ['recipient', 550, '5.1.8 <svc@a>: Sender address rejected: Domain not found', 'retry', 'operator'],
   ['recipient', 550, '5.1.0 <svc@a>: Sender address rejected: User unknown', 'retry', 'operator'],
   ['recipient', 550, 'Sender verify failed', 'retry', 'operator'],
+  [
+    'recipient',
+    550,
+    'rejected because 192.0.2.1 is in a black list at zen.spamhaus.org',
+    'retry',
+    'operator',
+  ],
+  ['recipient', 550, 'your host 192.0.2.1 is listed at zen.spamhaus.org', 'retry', 'operator'],
+  ['recipient', 550, 'Service unavailable; 192.0.2.1 blocked using bl.example.net', 'retry', 'operator'],
+  ['recipient', 550, 'no such user in our list', 'permanent-channel', 'refused'],
   ['recipient', 521, '5.3.2 this host takes no mail', 'retry', 'operator'],
   ['recipient', 552, '5.3.4 too large', 'permanent-message', 'refused'],
   ['recipient', 556, '5.1.10 the domain takes no mail', 'permanent-channel', 'refused'],

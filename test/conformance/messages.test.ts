@@ -8,8 +8,8 @@ import { serveVendor, type VendorServer } from '../support/vendors/serve.ts';
 import { MESSAGE_VENDORS, type MessageKind, type MessageVendor } from './channels/message-vendors.ts';
 
 /*
- * What people see of an alert: each kind sends, through the function that production calls, to a fake that
- * enforces its vendor's rules.
+ * Tests what people see of an alert. Each kind sends, through the function that production calls, to a fake
+ * that enforces its vendor's rules.
  */
 
 let server: VendorServer | undefined;

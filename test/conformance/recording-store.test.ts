@@ -13,13 +13,13 @@ import { MemoryStore } from '../simulation/memory-store.ts';
 import { SqliteWorldStore } from '../simulation/sqlite-store.ts';
 import type { WorldStore } from '../simulation/store.ts';
 
-/** Every store that the recorder may be given keeps these promises. */
+/** Every store that the recorder may use keeps these promises. */
 
 const A: Region = 'hosta-fra';
 const B: Region = 'hostb-par';
 const NOW = Date.UTC(2026, 0, 1);
 const PERIOD = 30_000;
-/** On the grid of no period: found again because it is remembered. */
+/** A slot on the grid of no period. It is found again because it is remembered. */
 const SLOT = NOW - 12_345;
 const MONITOR: LiveMonitor = {
   id: 7,

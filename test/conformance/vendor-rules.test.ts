@@ -8,7 +8,7 @@ import { MESSAGE_VENDORS, type MessageKind } from './channels/message-vendors.ts
 import type { Life, VendorSide } from './lives/life.ts';
 import { LIVES } from './lives/vendors.ts';
 
-/* Vendors that enforce their rules take every alert, whatever is in it. */
+/* Vendors that enforce their rules accept every alert, whatever its texts are. */
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -43,7 +43,7 @@ const ALERTS: readonly (readonly [name: string, alert: Partial<Alert>])[] = [
   ['no vote', { regions: [], reason: 'x' }],
 ];
 
-/** `messages.test.ts` has the others; a webhook's receiver has no rules. */
+/** `messages.test.ts` tests the other kinds. A webhook's receiver has no rules. */
 type RuledKind = Exclude<ChannelKind, MessageKind | 'webhook'>;
 const KINDS = CHANNEL_KINDS.filter(
   (kind): kind is RuledKind => kind !== 'webhook' && !(kind in MESSAGE_VENDORS),

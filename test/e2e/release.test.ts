@@ -1,4 +1,7 @@
-/** The Terraform provider as `npm run build` releases it: the files, and what it does once installed from them. */
+/**
+ * The Terraform provider as `npm run build` releases it: its files, and its behaviour when it is installed from
+ * them.
+ */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
@@ -36,8 +39,8 @@ const reported: string[] = [];
 beforeAll(async () => {
   dist = await mkdtemp(join(tmpdir(), 'svc dist '));
   await buildAll({ root: ROOT, outDir: dist, withStandalone: true, report: (line) => reported.push(line) });
-}, 120_000);
-// A test builds again, and esbuild works in a process of its own.
+});
+// One test builds again, and esbuild runs in a process of its own.
 afterAll(() => stop());
 afterAll(() => rm(dist, { recursive: true }));
 
@@ -102,7 +105,7 @@ describe('the files', () => {
   });
 });
 
-/** Needs no Node: with an empty PATH, and with what would end Node. */
+/** It needs no Node: it runs with an empty PATH, and with options that would end Node. */
 const WITHOUT_NODE = { PATH: '/nowhere', NODE_OPTIONS: '--no-such-flag' };
 
 const PACKAGES: {
@@ -214,7 +217,7 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
   });
 });
 
-describe.skipIf(TERRAFORM === null)('installed by Terraform', { timeout: 180_000 }, () => {
+describe.skipIf(TERRAFORM === null)('installed by Terraform', () => {
   async function workspaceOf(
     installation: Parameters<typeof TerraformWorkspace.open>[1],
     environment: Record<string, string> = {},

@@ -12,9 +12,7 @@ import { startNatsServer } from '../support/nats-server.ts';
 import { NpmStart, processes } from '../support/npm-start.ts';
 import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
 
-const TIMEOUT = { timeout: 180_000 };
-
-/** A data folder, a declared file and a port for as many starts as the test likes. */
+/** A data folder, a declared file and a port for several starts. */
 async function placeFor(context: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-start-'));
   context.onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -45,61 +43,55 @@ const monitorOf = (name: string, url: string) => ({
   retry: 0,
 });
 
-test(
-  'starts, goes on when a part dies, stops, and starts again without saying anything twice',
-  TIMEOUT,
-  async (context) => {
-    const opened = openedIn(context);
-    const web = await targetIn(opened);
-    web.answerWith((response) => {
-      response.statusCode = 503;
-      response.end('down');
-    });
-    const hook = await receiverIn(opened);
-    const place = await placeFor(context);
-    const declaring = (...names: string[]) => ({
-      svc_http_monitor: Object.fromEntries(names.map((name) => [name, monitorOf(name, web.url)])),
-      svc_notification: {
-        hook: {
-          provider_type: 'webhook',
-          webhook: { endpoint: hook.url },
-          monitor_ids: names.map((name) => `\${svc_http_monitor.${name}.id}`),
-        },
+test('starts, goes on when a part dies, stops, and starts again without saying anything twice', async (context) => {
+  const opened = openedIn(context);
+  const web = await targetIn(opened);
+  web.answerWith((response) => {
+    response.statusCode = 503;
+    response.end('down');
+  });
+  const hook = await receiverIn(opened);
+  const place = await placeFor(context);
+  const declaring = (...names: string[]) => ({
+    svc_http_monitor: Object.fromEntries(names.map((name) => [name, monitorOf(name, web.url)])),
+    svc_notification: {
+      hook: {
+        provider_type: 'webhook',
+        webhook: { endpoint: hook.url },
+        monitor_ids: names.map((name) => `\${svc_http_monitor.${name}.id}`),
       },
-    });
+    },
+  });
 
-    await place.declare(declaring('first'));
-    const once = place.start();
-    await once.line('svc runs.');
-    expect(await once.line('first  unknown → error')).toContain('503');
-    await hook.received(1);
+  await place.declare(declaring('first'));
+  const once = place.start();
+  await once.line('svc runs.');
+  expect(await once.line('first  unknown → error')).toContain('503');
+  await hook.received(1);
 
-    const [agent] = once.partsWith('packages/agent/src/main.ts');
-    process.kill(agent ?? 0, 'SIGKILL');
-    await once.line('ended (signal SIGKILL); starting it again in 0.25 s');
-    await once.line('works again');
-    expect(once.partsWith('packages/agent/src/main.ts')).toHaveLength(2);
+  const [agent] = once.partsWith('packages/agent/src/main.ts');
+  process.kill(agent ?? 0, 'SIGKILL');
+  await once.line('ended (signal SIGKILL); starting it again in 0.25 s');
+  await once.line('works again');
+  expect(once.partsWith('packages/agent/src/main.ts')).toHaveLength(2);
 
-    const begun = performance.now();
-    expect(await once.end('SIGINT')).toBe(0);
-    expect(performance.now() - begun).toBeLessThan(5_000);
-    expect(once.lines.at(-1)).toBe('stopped');
+  expect(await once.end('SIGINT')).toBe(0);
+  expect(once.lines.at(-1)).toBe('stopped');
 
-    await place.declare(declaring('first', 'second'));
-    const again = place.start();
-    await again.line('second  unknown → error');
-    const requests = await hook.received(2);
-    expect(await again.end('SIGINT')).toBe(0);
-    expect(requests.map(({ json }) => json)).toMatchObject([
-      { status: 'error', monitor: { name: 'first' } },
-      { status: 'error', monitor: { name: 'second' } },
-    ]);
-    expect(hook.requests).toHaveLength(2);
-    expect(again.lines.join('\n')).not.toContain('first  ');
-  },
-);
+  await place.declare(declaring('first', 'second'));
+  const again = place.start();
+  await again.line('second  unknown → error');
+  const requests = await hook.received(2);
+  expect(await again.end('SIGINT')).toBe(0);
+  expect(requests.map(({ json }) => json)).toMatchObject([
+    { status: 'error', monitor: { name: 'first' } },
+    { status: 'error', monitor: { name: 'second' } },
+  ]);
+  expect(hook.requests).toHaveLength(2);
+  expect(again.lines.join('\n')).not.toContain('first  ');
+});
 
-test('all parts end when the supervisor is killed', TIMEOUT, async (context) => {
+test('all parts end when the supervisor is killed', async (context) => {
   const place = await placeFor(context);
   await place.declare({});
   const started = place.start();
@@ -107,67 +99,55 @@ test('all parts end when the supervisor is killed', TIMEOUT, async (context) => 
   const parts = [...started.partsWith('main.ts'), ...started.partsWith('nats-server')];
   expect(parts.length).toBeGreaterThanOrEqual(4);
   await started.end('SIGKILL');
-  await expect.poll(() => parts.filter(isAlive), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => parts.filter(isAlive)).toEqual([]);
 });
 
-test(
-  'a start whose log is silent gets ready, and a second one with the same data folder is refused',
-  TIMEOUT,
-  async (context) => {
-    const place = await placeFor(context);
-    await place.declare({});
-    const first = place.start({ SVC_LOG_LEVEL: 'silent' });
-    await first.line('svc runs.');
-    const second = place.start();
-    await second.line('svc is already running with the data folder');
-    expect(await second.ended()).toBe(1);
-    expect(await first.end('SIGTERM')).toBe(0);
-  },
-);
+test('a start whose log is silent gets ready, and a second one with the same data folder is refused', async (context) => {
+  const place = await placeFor(context);
+  await place.declare({});
+  const first = place.start({ SVC_LOG_LEVEL: 'silent' });
+  await first.line('svc runs.');
+  const second = place.start();
+  await second.line('svc is already running with the data folder');
+  expect(await second.ended()).toBe(1);
+  expect(await first.end('SIGTERM')).toBe(0);
+});
 
-test(
-  'a declared file with errors ends the first start with all of them, and nothing stays',
-  TIMEOUT,
-  async (context) => {
-    const place = await placeFor(context);
-    await place.declare({ svc_http_monitor: { web: { url: 'ftp://example.com', periodicity: '7s' } } });
-    const started = place.start();
-    await started.line('svc_http_monitor.web.name: is required');
-    await started.line('svc_http_monitor.web.url: must be a URL');
-    await started.line('coordinator cannot start');
-    expect(await started.ended()).toBe(1);
-    // The NATS server's command line names its folder.
-    expect(processes().filter(({ command }) => command.includes(place.folder))).toEqual([]);
-  },
-);
+test('a declared file with errors ends the first start with all of them, and nothing stays', async (context) => {
+  const place = await placeFor(context);
+  await place.declare({ svc_http_monitor: { web: { url: 'ftp://example.com', periodicity: '7s' } } });
+  const started = place.start();
+  await started.line('svc_http_monitor.web.name: is required');
+  await started.line('svc_http_monitor.web.url: must be a URL');
+  await started.line('coordinator cannot start');
+  expect(await started.ended()).toBe(1);
+  // The NATS server's command line names its folder.
+  expect(processes().filter(({ command }) => command.includes(place.folder))).toEqual([]);
+});
 
-test(
-  'its NATS lets nobody in without the password, which only the owner can read',
-  TIMEOUT,
-  async (context) => {
-    const place = await placeFor(context);
-    await place.declare({});
-    const started = place.start();
-    await started.line('svc runs.');
-    const url = /nats:\/\/\S+/.exec(await started.line('  NATS      '))?.[0] ?? '';
-    expect(url).toMatch(/^nats:\/\/127\.0\.0\.1:\d+$/);
-    await expect(connect({ servers: url, reconnect: false })).rejects.toMatchObject({
-      code: ErrorCode.AuthorizationViolation,
-    });
-    const files = ['nats.conf', 'nats.url'].map((name) => join(place.folder, 'data', name));
-    expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
-    const bus = await connectBus({
-      url: readFileSync(files[1] ?? '', 'utf8').trim(),
-      name: 'owner',
-      log: pino({ level: 'silent' }),
-    });
-    await bus.flush();
-    await bus.close();
-    expect(await started.end('SIGTERM')).toBe(0);
-  },
-);
+test('its NATS lets nobody in without the password, which only the owner can read', async (context) => {
+  const place = await placeFor(context);
+  await place.declare({});
+  const started = place.start();
+  await started.line('svc runs.');
+  const url = /nats:\/\/\S+/.exec(await started.line('  NATS      '))?.[0] ?? '';
+  expect(url).toMatch(/^nats:\/\/127\.0\.0\.1:\d+$/);
+  await expect(connect({ servers: url, reconnect: false })).rejects.toMatchObject({
+    code: ErrorCode.AuthorizationViolation,
+  });
+  const files = ['nats.conf', 'nats.url'].map((name) => join(place.folder, 'data', name));
+  expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+  const bus = await connectBus({
+    url: readFileSync(files[1] ?? '', 'utf8').trim(),
+    name: 'owner',
+    log: pino({ level: 'silent' }),
+  });
+  await bus.flush();
+  await bus.close();
+  expect(await started.end('SIGTERM')).toBe(0);
+});
 
-test('without a declared file, when that is asked for', TIMEOUT, async (context) => {
+test('without a declared file, when that is asked for', async (context) => {
   const place = await placeFor(context);
   const started = place.start({ SVC_CONFIG: 'none' });
   await started.line('svc runs.');
@@ -175,7 +155,7 @@ test('without a declared file, when that is asked for', TIMEOUT, async (context)
   expect(await started.end('SIGTERM')).toBe(0);
 });
 
-test('takes the NATS server that a file names, and shows no password of it', TIMEOUT, async (context) => {
+test('takes the NATS server that a file names, and shows no password of it', async (context) => {
   const opened = openedIn(context);
   const nats = await startNatsServer('authorization { user: "svc", password: "hush-h@sh" }');
   opened.push({ close: () => nats.dispose() });
@@ -198,7 +178,7 @@ test('takes the NATS server that a file names, and shows no password of it', TIM
   expect(await started.end('SIGINT')).toBe(0);
 });
 
-test('says what it waits for when NATS is not there', TIMEOUT, async (context) => {
+test('says what it waits for when NATS is not there', async (context) => {
   const place = await placeFor(context);
   await place.declare({});
   const url = `nats://127.0.0.1:${await freePort()}`;

@@ -1,4 +1,7 @@
-/** A short round over all parsers, from a seed that stays and from one that is new every time; `npm run fuzz` takes longer. */
+/**
+ * A short round over all parsers, from a fixed seed and from one that is new every time. `npm run fuzz` runs for
+ * longer.
+ */
 import { randomInt } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { fuzz } from './fuzz.ts';

@@ -21,10 +21,10 @@ const MOST_MEMORY = 64 * 1_024 * 1_024;
 const GROWTH_EVERY = 40;
 
 /**
- * Feeds a parser with inputs until the time is over or one of them shows something wrong. Case `n` of seed `s` is case
- * 0 of seed `s + n`.
+ * Feeds a parser with inputs until the time is over or an input shows a fault. Case `n` of seed `s` is case 0 of seed
+ * `s + n`.
  *
- * @param milliseconds of wall time; one case is run in any case
+ * @param milliseconds of wall time; at least one case runs
  */
 export async function fuzz(target: FuzzTarget, seed: number, milliseconds: number): Promise<Fuzzed> {
   const end = performance.now() + milliseconds;

@@ -2,17 +2,17 @@ import type { Random } from '../simulation/random.ts';
 import type { FuzzTarget } from './target.ts';
 import { MOST_BYTES } from './target.ts';
 
-/** Below this no growth is looked at, ms: the largest input takes no longer. */
+/** A parser that takes no longer than this for the largest input is not examined further, ms. */
 const NOTICEABLE_MS = 6;
 const MEASURED_MS = 25;
 const MOST_RUNS = 20;
-/** Linear time doubles, quadratic time takes four times as long. */
+/** Twice the length takes a linear parser twice the time, and a quadratic one four times. */
 const TOO_STEEP = 3.2;
 
-/** Of what is stretched, bytes: little beside the shortest length that is measured. */
+/** Longest part of an input that is repeated, bytes. It is short compared with the shortest measured length. */
 const MOST_KEPT = 1_024;
 
-/** An input that goes on and on: a part of it is repeated in its place until it has the length asked for. */
+/** An input with a part that is repeated in its place until the input has this length. */
 export type Stretched = { readonly before: Buffer; readonly unit: Buffer; readonly after: Buffer };
 
 export function stretchable(long: Buffer, random: Random): Stretched {
@@ -28,13 +28,14 @@ export function stretched({ before, unit, after }: Stretched, bytes: number): Bu
   return Buffer.concat([before, Buffer.alloc(times * unit.length, unit), after]);
 }
 
-/** What is wrong with how the parser's time grows with the length, measured at three lengths; null: nothing. */
+/** The fault in the growth of the parser's time with the length, measured at three lengths; null: none. */
 export function steepGrowth(target: FuzzTarget, parts: Stretched): string | null {
   const most = target.mostBytes ?? MOST_BYTES;
   const inputs = [most, most / 2, most / 4].map((bytes) => stretched(parts, bytes));
   // Nearly always the longest is the only one that is measured.
   if (quickMs(target, inputs[0] as Buffer) < NOTICEABLE_MS) return null;
-  // Wall time tells quickly that it is not steep; only CPU time tells that it is, whatever else runs on the machine.
+  // Wall time is quick to measure and shows that the growth is not steep. Only CPU time proves steep growth, because
+  // other programs do not affect it.
   if (!areSteep(inputs.map((input) => quickMs(target, input)))) return null;
   const times = inputs.map((input) => leastCpuMs(target, input));
   if (!areSteep(times)) return null;
@@ -52,7 +53,7 @@ export function leastCpuMs(target: FuzzTarget, input: Buffer): number {
   return Math.min(cpuMs(target, input), cpuMs(target, input), cpuMs(target, input));
 }
 
-/** The kernel counts a thread's time in steps of some milliseconds: the parser runs for many of them. */
+/** The kernel counts a thread's time in steps of some milliseconds, so the parser runs for many of them. */
 function cpuMs(target: FuzzTarget, input: Buffer): number {
   const before = process.threadCpuUsage();
   for (let runs = 1; ; runs += 1) {

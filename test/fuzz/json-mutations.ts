@@ -23,7 +23,9 @@ const ODD_VALUES: readonly unknown[] = [
 ];
 const ODD_KEYS = ['__proto__', 'constructor', 'toString', '', ' ', '<<', 'a.b', 'ü', '0', 'v', 'kind'];
 
-/** A text of JSON with one value of it changed: replaced, removed, renamed, repeated, wrapped. What is no JSON stays. */
+/**
+ * A JSON text with one changed value: replaced, removed, renamed, repeated or wrapped. A text that is not JSON stays.
+ */
 export function mutatedJson(input: Buffer, random: Random): Buffer {
   const value = parsed(input);
   return value === undefined ? input : json(mutatedValue(value, random));

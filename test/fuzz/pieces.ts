@@ -3,7 +3,10 @@ import type { Random } from '../simulation/random.ts';
 /** Shorter inputs are split at every place. */
 const ALL_PLACES = 48;
 
-/** The input in pieces, in several ways: two pieces at every place of a short one, single bytes, and at random places. */
+/**
+ * The input cut into pieces in several ways: into two at every place (of a short input), into single bytes, and at
+ * random places.
+ */
 export function* inPieces(input: Buffer, random: Random): Generator<Buffer[]> {
   if (input.length <= ALL_PLACES) {
     for (let at = 1; at < input.length; at += 1) yield cut(input, [at]);
@@ -20,6 +23,6 @@ export function* inPieces(input: Buffer, random: Random): Generator<Buffer[]> {
 
 function cut(input: Buffer, places: readonly number[]): Buffer[] {
   const bounds = [0, ...places, input.length];
-  // Copies: a parser that keeps a piece must not see its neighbour.
+  // The pieces are copies, so that a parser that keeps one cannot see its neighbour.
   return bounds.slice(1).map((end, index) => Buffer.from(input.subarray(bounds[index] as number, end)));
 }

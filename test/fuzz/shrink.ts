@@ -1,7 +1,7 @@
 const MOST_TRIES = 600;
 const MOST_MS = 2_000;
 
-/** The shortest input found by leaving parts out for which `fails` is still true. */
+/** The shortest input, found by leaving parts out, for which `fails` is still true. */
 export async function shrunk(input: Buffer, fails: (input: Buffer) => Promise<boolean>): Promise<Buffer> {
   let best = input;
   let tries = 0;

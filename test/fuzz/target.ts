@@ -1,6 +1,6 @@
 import type { Random } from '../simulation/random.ts';
 
-/** A parser under fuzz: what it is fed with, and what must hold whatever that is. */
+/** A parser under fuzz: its inputs, and the promises that must hold for all of them. */
 export type FuzzTarget = {
   /** In kebab case; of `--only`. */
   readonly name: string;
@@ -8,13 +8,16 @@ export type FuzzTarget = {
   readonly corpus: readonly Buffer[];
   /** What is put into inputs, one character per byte. */
   readonly words: readonly string[];
-  /** A mutation in the parser's own grammar, beside those of bytes. */
+  /** A mutation in the parser's own grammar, in addition to those of bytes. */
   readonly mutate?: (input: Buffer, random: Random) => Buffer;
   /** The parser alone; its time and its memory are measured. */
   readonly parse: (input: Buffer) => unknown;
-  /** True for the errors with which the parser says that it refuses an input. */
+  /** Whether this is an error with which the parser refuses an input. */
   readonly isRefusal: (error: unknown) => boolean;
-  /** What else must hold of an input; throws when it does not. The same random numbers come for the same case. */
+  /**
+   * Checks further promises for an input, and throws when one does not hold. The random numbers are the same for
+   * the same case.
+   */
   readonly check?: (input: Buffer, random: Random) => void | Promise<void>;
   /** Longest CPU time of `parse`, ms; 50 by default. */
   readonly mostMs?: number;

@@ -1,6 +1,4 @@
-/**
- * What is declared changes while checks run and incidents are open, by both ways of declaring.
- */
+/** Changes of the declaration while checks run and incidents are open, by both ways of declaring. */
 import type { ServerResponse } from 'node:http';
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
@@ -33,7 +31,7 @@ const monitorOf = (url: string, attributes: object = {}) => ({
   periodicity: '30s',
   active: true,
   retry: 0,
-  // Twelve seconds on the service's clock: what a target holds is not given up before it is released.
+  // Twelve seconds on the service's clock, so that a held request does not time out before its release.
   timeout: 120_000,
   regions: REGIONS,
   ...attributes,
@@ -84,14 +82,12 @@ const resultsOf = (service: LocalService, id: number, version: number) =>
 const statusesIn = (requests: readonly { json: unknown }[]) =>
   requests.map(({ json }) => (json as { status: string }).status);
 
-const TIMEOUT = { timeout: 180_000 };
-
 describe.concurrent.each([
   { way: 'svc.yaml', start: byFile },
   { way: 'the HTTP API', start: byApi },
 ])('changed by $way', ({ start }) => {
   describe('in the middle of a check', () => {
-    test('another url: votes end, the old results are recorded and never vote', TIMEOUT, async (context) => {
+    test('another url: votes end, the old results are recorded and never vote', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const hook = await receiverIn(opened);
@@ -122,7 +118,7 @@ describe.concurrent.each([
       expect(hook.requests).toHaveLength(0);
     });
 
-    test('deactivated and activated again: what was on its way never votes', TIMEOUT, async (context) => {
+    test('deactivated and activated again: what was on its way never votes', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const hook = await receiverIn(opened);
@@ -154,7 +150,7 @@ describe.concurrent.each([
       expect(hook.requests).toHaveLength(0);
     });
 
-    test('deleted: what was on its way is dropped and counted', TIMEOUT, async (context) => {
+    test('deleted: what was on its way is dropped and counted', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const hook = await receiverIn(opened);
@@ -179,7 +175,7 @@ describe.concurrent.each([
   });
 
   describe('in the middle of an incident', () => {
-    test('another url: an announced error is not announced again, its end is', TIMEOUT, async (context) => {
+    test('another url: an announced error is not announced again, its end is', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const hook = await receiverIn(opened);
@@ -204,132 +200,120 @@ describe.concurrent.each([
       ]);
     });
 
-    test(
-      'deactivated: the incident ends in silence; activated while still down: a new one',
-      TIMEOUT,
-      async (context) => {
-        const opened = openedIn(context);
-        const web = await targetIn(opened);
-        const hook = await receiverIn(opened);
-        const hooks = { hook: hookOf(hook.url) };
-        const on = declaration(monitorOf(web.url), hooks);
-        web.answerWith(failing);
-        const { service, declare } = await start(opened, on);
-        await hook.received(1);
-        let seen = service.transitions.length;
-        await declare(declaration(monitorOf(web.url, { active: false }), hooks));
-        expect(await service.changed('Web', 'unknown', seen)).toMatchObject({ reason: 'deactivated' });
-        expect(service.query('SELECT closure FROM incidents')).toEqual([{ closure: 'monitor-deactivated' }]);
-        expect(hook.requests).toHaveLength(1);
+    test('deactivated: the incident ends in silence; activated while still down: a new one', async (context) => {
+      const opened = openedIn(context);
+      const web = await targetIn(opened);
+      const hook = await receiverIn(opened);
+      const hooks = { hook: hookOf(hook.url) };
+      const on = declaration(monitorOf(web.url), hooks);
+      web.answerWith(failing);
+      const { service, declare } = await start(opened, on);
+      await hook.received(1);
+      let seen = service.transitions.length;
+      await declare(declaration(monitorOf(web.url, { active: false }), hooks));
+      expect(await service.changed('Web', 'unknown', seen)).toMatchObject({ reason: 'deactivated' });
+      expect(service.query('SELECT closure FROM incidents')).toEqual([{ closure: 'monitor-deactivated' }]);
+      expect(hook.requests).toHaveLength(1);
 
-        await declare(on);
-        await hook.received(2);
-        expect(statusesIn(hook.requests)).toEqual(['error', 'error']);
-        seen = service.transitions.length;
-        await declare(declaration(monitorOf(web.url, { active: false }), hooks));
-        web.answerWith(well);
-        await declare(on);
-        await service.changed('Web', 'active', seen);
-        await service.decided(service.idOf('Web'), 1);
-        expect(hook.requests).toHaveLength(2);
-      },
-    );
+      await declare(on);
+      await hook.received(2);
+      expect(statusesIn(hook.requests)).toEqual(['error', 'error']);
+      seen = service.transitions.length;
+      await declare(declaration(monitorOf(web.url, { active: false }), hooks));
+      web.answerWith(well);
+      await declare(on);
+      await service.changed('Web', 'active', seen);
+      await service.decided(service.idOf('Web'), 1);
+      expect(hook.requests).toHaveLength(2);
+    });
 
-    test(
-      'unlinked: it hears nothing more; linked again: it is told the current status at once',
-      TIMEOUT,
-      async (context) => {
-        const opened = openedIn(context);
-        const web = await targetIn(opened);
-        const [first, second] = [await receiverIn(opened), await receiverIn(opened)];
-        const monitor = monitorOf(web.url, { degraded_at: 300 });
-        const hooks = (isFirstLinked: boolean, isSecondLinked: boolean) =>
-          declaration(monitor, {
-            first: hookOf(first.url, isFirstLinked),
-            second: hookOf(second.url, isSecondLinked),
-          });
-        web.answerWith(failing);
-        const { service, declare } = await start(opened, hooks(true, false));
-        await first.received(1);
-        const id = service.idOf('Web');
-        expect(second.requests).toHaveLength(0);
-
-        // Told by the linking, not by a slot that follows.
-        await declare(hooks(false, true));
-        const told = () =>
-          service.query<{ alert: string }>(
-            "SELECT alert FROM deliveries WHERE alert LIKE '%error%' ORDER BY id",
-          );
-        expect(told()).toHaveLength(2);
-        await second.received(1);
-        expect(statusesIn(second.requests)).toEqual(['error']);
-
-        web.answerWith((response) => setTimeout(() => response.end('slow'), 600));
-        await second.received(2);
-        expect(statusesIn(second.requests)).toEqual(['error', 'degraded']);
-        await declare(hooks(true, true));
-        await first.received(2);
-        expect(statusesIn(first.requests)).toEqual(['error', 'degraded']);
-
-        await declare(hooks(true, false));
-        web.answerWith(well);
-        await first.received(3);
-        await service.decided(id, 1);
-        expect(statusesIn(first.requests)).toEqual(['error', 'degraded', 'recovered']);
-        expect(statusesIn(second.requests)).toEqual(['error', 'degraded']);
-      },
-    );
-
-    test(
-      'deleted: its pending alert is still sent; a deleted channel takes its queue along',
-      TIMEOUT,
-      async (context) => {
-        const opened = openedIn(context);
-        const web = await targetIn(opened);
-        const [kept, dropped] = [await receiverIn(opened), await receiverIn(opened)];
-        const hooks = { kept: hookOf(kept.url), dropped: hookOf(dropped.url) };
-        let isTaking = false;
-        kept.answerWith((_request, response) => {
-          response.statusCode = isTaking ? 204 : 500;
-          response.end();
+    test('unlinked: it hears nothing more; linked again: it is told the current status at once', async (context) => {
+      const opened = openedIn(context);
+      const web = await targetIn(opened);
+      const [first, second] = [await receiverIn(opened), await receiverIn(opened)];
+      const monitor = monitorOf(web.url, { degraded_at: 2_000 });
+      const hooks = (isFirstLinked: boolean, isSecondLinked: boolean) =>
+        declaration(monitor, {
+          first: hookOf(first.url, isFirstLinked),
+          second: hookOf(second.url, isSecondLinked),
         });
-        dropped.answerWith((_request, response) => {
-          response.statusCode = 500;
-          response.end();
-        });
-        web.answerWith(failing);
-        const monitor = monitorOf(web.url);
-        const { service, declare } = await start(opened, declaration(monitor, hooks));
-        await Promise.all([kept.received(1), dropped.received(1)]);
+      web.answerWith(failing);
+      const { service, declare } = await start(opened, hooks(true, false));
+      await first.received(1);
+      const id = service.idOf('Web');
+      expect(second.requests).toHaveLength(0);
 
-        await declare(declaration(monitor, { kept: hooks.kept }));
-        // Its deliveries go in small steps after it.
-        const channels = () =>
-          service.query<{ channels: number }>(
-            'SELECT count(DISTINCT notification_id) AS channels FROM deliveries',
-          )[0]?.channels;
-        await service.until(() => channels() === 1);
-        const before = dropped.requests.length;
-        await declare(declaration(null, { kept: hookOf(kept.url, false) }));
-        expect(service.query('SELECT id FROM monitors')).toEqual([]);
-        const failedTries = kept.requests.length;
-        isTaking = true;
-        await kept.received(failedTries + 1);
-        await service.until(
-          () => service.query("SELECT id FROM deliveries WHERE state = 'delivered'").length === 1,
+      // Told by the linking, not by a slot that follows.
+      await declare(hooks(false, true));
+      const told = () =>
+        service.query<{ alert: string }>(
+          "SELECT alert FROM deliveries WHERE alert LIKE '%error%' ORDER BY id",
         );
-        expect(statusesIn(kept.requests)).toEqual(kept.requests.map(() => 'error'));
-        expect(new Set(kept.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-        // One that was being sent when the channel went may still have arrived.
-        expect(dropped.requests.length).toBeLessThanOrEqual(before + 1);
-        expect(service.query('SELECT id FROM deliveries')).toHaveLength(1);
-        await service.until(async () => (await service.metric('svc_delivery_lanes')) === 0);
-      },
-    );
+      expect(told()).toHaveLength(2);
+      await second.received(1);
+      expect(statusesIn(second.requests)).toEqual(['error']);
+
+      web.answerWith((response) => setTimeout(() => response.end('slow'), 2_500));
+      await second.received(2);
+      expect(statusesIn(second.requests)).toEqual(['error', 'degraded']);
+      await declare(hooks(true, true));
+      await first.received(2);
+      expect(statusesIn(first.requests)).toEqual(['error', 'degraded']);
+
+      await declare(hooks(true, false));
+      web.answerWith(well);
+      await first.received(3);
+      await service.decided(id, 1);
+      expect(statusesIn(first.requests)).toEqual(['error', 'degraded', 'recovered']);
+      expect(statusesIn(second.requests)).toEqual(['error', 'degraded']);
+    });
+
+    test('deleted: its pending alert is still sent; a deleted channel takes its queue along', async (context) => {
+      const opened = openedIn(context);
+      const web = await targetIn(opened);
+      const [kept, dropped] = [await receiverIn(opened), await receiverIn(opened)];
+      const hooks = { kept: hookOf(kept.url), dropped: hookOf(dropped.url) };
+      let isTaking = false;
+      kept.answerWith((_request, response) => {
+        response.statusCode = isTaking ? 204 : 500;
+        response.end();
+      });
+      dropped.answerWith((_request, response) => {
+        response.statusCode = 500;
+        response.end();
+      });
+      web.answerWith(failing);
+      const monitor = monitorOf(web.url);
+      const { service, declare } = await start(opened, declaration(monitor, hooks));
+      await Promise.all([kept.received(1), dropped.received(1)]);
+
+      await declare(declaration(monitor, { kept: hooks.kept }));
+      // Its deliveries go in small steps after it.
+      const channels = () =>
+        service.query<{ channels: number }>(
+          'SELECT count(DISTINCT notification_id) AS channels FROM deliveries',
+        )[0]?.channels;
+      await service.until(() => channels() === 1);
+      const before = dropped.requests.length;
+      await declare(declaration(null, { kept: hookOf(kept.url, false) }));
+      expect(service.query('SELECT id FROM monitors')).toEqual([]);
+      const failedTries = kept.requests.length;
+      isTaking = true;
+      await kept.received(failedTries + 1);
+      await service.until(
+        () => service.query("SELECT id FROM deliveries WHERE state = 'delivered'").length === 1,
+      );
+      expect(statusesIn(kept.requests)).toEqual(kept.requests.map(() => 'error'));
+      expect(new Set(kept.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+      // One that was being sent when the channel went may still have arrived.
+      expect(dropped.requests.length).toBeLessThanOrEqual(before + 1);
+      expect(service.query('SELECT id FROM deliveries')).toHaveLength(1);
+      await service.until(async () => (await service.metric('svc_delivery_lanes')) === 0);
+    });
   });
 });
 
-test('the API changes nothing that the file declares, and answers 409', TIMEOUT, async (context) => {
+test('the API changes nothing that the file declares, and answers 409', async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);
   const monitor = monitorOf(web.url);
@@ -355,7 +339,7 @@ test('the API changes nothing that the file declares, and answers 409', TIMEOUT,
     expect(JSON.stringify(answer.body)).toContain('declared in svc.json');
   }
   expect(rows()).toBe(before);
-  // What the file does not declare is the API's, and the file leaves it alone.
+  // The file does not change resources that it does not declare.
   const made = await service.request('POST', '/v1/monitors', { ...monitor, type: 'http', name: 'Mine' });
   expect(made.status).toBe(201);
   await declare(declaration(monitorOf(web.url, { name: 'Renamed' }), {}));

@@ -26,6 +26,7 @@ test('a target that is down says why', async (context) => {
 test.each([
   [[], 'the target is missing'],
   [['www.example.com'], 'write https://www.example.com'],
+  [['ftp://a'], 'write https://www.example.com/, tcp'],
   [['tcp://127.0.0.1'], 'uri: '],
   [['http://127.0.0.1', '--timeout', 'soon'], '--timeout must be'],
 ])('check %j is refused', async (args, message) => {

@@ -21,7 +21,7 @@ import { failingApi, PROVOCATIONS, UNPROVOKED } from '../support/contract/provoc
 import { filled, subjectOf } from '../support/contract/subjects.ts';
 import { type Sent, World } from '../support/contract/world.ts';
 
-/** Of what is generated, and how much of it; `CONTRACT_SEED=… CONTRACT_RUNS=…` tries other and more. */
+/** Seed and number of the generated requests. `CONTRACT_SEED=… CONTRACT_RUNS=…` change them. */
 const SEED = Number(process.env.CONTRACT_SEED ?? 20_260_101);
 const GENERATED = Number(process.env.CONTRACT_RUNS ?? 15);
 const GENEROUS = { perSecond: 1e9, atOnce: 1e9 };
@@ -76,7 +76,7 @@ afterAll(() => Promise.all([api, defective, full, limited].map((one) => one.disp
 
 console.log(`contract: ${operations.length} operations, seed ${SEED}`);
 
-/** Sends it and fails with what the document does not allow. */
+/** Sends a request. Fails with the faults of the answer by the document. */
 async function judged(operation: Operation, name: string, sent: Sent, by = world): Promise<Answer> {
   const answer = await by.send(sent);
   const isReader = sent.headers?.authorization === `Bearer ${world.reader}`;
@@ -85,7 +85,7 @@ async function judged(operation: Operation, name: string, sent: Sent, by = world
   return answer;
 }
 
-/** The operation as a request that works, upon something made for it. */
+/** A request for the operation that succeeds, with an object that was created for it. */
 async function working(operation: Operation): Promise<Sent> {
   const ids = await subjectOf(operation, world);
   const [body] = operation.body === null ? [] : await bodiesOf(operation.id, world, ids);
@@ -174,7 +174,7 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
     }
   });
 
-  test('answers bodies of all sorts as documented', { timeout: 300_000 }, async () => {
+  test('answers bodies of all sorts as documented', async () => {
     if (operation.body === null) return;
     const { path, method } = await working(operation);
     for (const valid of (await bodiesOf(id, world, await subjectOf(operation, world))).slice(0, 2)) {
@@ -243,7 +243,7 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
 
   test('gives every answer that is documented', async () => {
     await provoked(operation);
-    // 421: `fetch` names the host by itself; the tests of the listener lead to it.
+    // 421: `fetch` sets the host itself, so the tests of the listener cover it.
     const documented = [...operation.answers.keys()].filter((status) => status !== 421).sort();
     const missing = documented.filter(
       (status) => judge.seen.get(id)?.has(status) !== true && UNPROVOKED[id]?.[status] === undefined,
@@ -375,7 +375,7 @@ function queriesFor({ parameters }: Operation): string[] {
   ];
 }
 
-/** Leads to what is left: by what every operation has, and by what is this one's own. */
+/** Causes the remaining statuses: those that every operation has, and those of this operation. */
 async function provoked(operation: Operation): Promise<void> {
   for (const [status, provoke] of Object.entries(PROVOCATIONS[operation.id] ?? {})) {
     const answer = await provoke(world);

@@ -20,7 +20,7 @@ import { type Opened, openedIn } from '../support/opened.ts';
 const log = pino({ level: 'silent' });
 const SECRET_KEY = randomBytes(32).toString('base64');
 
-/** A server and a folder for as many coordinators as the test likes, one after the other. */
+/** A server and a folder for several coordinators, one after the other. */
 async function placeFor(context: TestContext) {
   const opened: Opened = openedIn(context);
   const nats = await startNatsServer();
@@ -69,7 +69,7 @@ async function placeFor(context: TestContext) {
   };
 }
 
-/** Nothing is left that keeps the connection or the database: another one can have both. */
+/** Nothing holds the connection or the database any more, so another coordinator can use both. */
 async function expectFree(place: Awaited<ReturnType<typeof placeFor>>): Promise<void> {
   await writeFile(join(place.folder, 'svc.json'), '{}');
   const { coordinator } = await place.coordinator();

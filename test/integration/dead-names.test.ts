@@ -35,7 +35,7 @@ test(`${HEALTHY} healthy checks pass while ${DEAD} names never answer`, async ()
   const dead: ProbeOutcome[] = [];
   const pending = Array.from({ length: DEAD }, async (_, n) => {
     const outcome = await probe.run(check(`name-${n}.dead.example:${port}`), {
-      timeoutMs: 60_000,
+      timeoutMs: 600_000,
       signal: stopping.signal,
     });
     dead.push(outcome);
@@ -45,7 +45,7 @@ test(`${HEALTHY} healthy checks pass while ${DEAD} names never answer`, async ()
   const targets = Array.from({ length: HEALTHY }, (_, n) => check(`name-${n}.alive.example:${port}`));
   const worker = async () => {
     for (let next = targets.pop(); next !== undefined; next = targets.pop()) {
-      healthy.push(await probe.run(next, { timeoutMs: 10_000, signal: stopping.signal }));
+      healthy.push(await probe.run(next, { timeoutMs: 60_000, signal: stopping.signal }));
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -67,7 +67,7 @@ function tcpProbe(dnsPort: number) {
   const folder = mkdtempSync(join(tmpdir(), 'svc-dead-names-'));
   cleanUps.push(() => rmSync(folder, { recursive: true }));
   const resolvConf = join(folder, 'resolv.conf');
-  writeFileSync(resolvConf, `nameserver [127.0.0.1]:${dnsPort}\ndomain .\noptions timeout:5 attempts:3\n`);
+  writeFileSync(resolvConf, `nameserver [127.0.0.1]:${dnsPort}\ndomain .\noptions timeout:30 attempts:5\n`);
   const resolver = createSystemResolver({ hosts: join(folder, 'none'), resolvConf });
   cleanUps.push(() => resolver.close());
   return createTcpProbe({ resolver, egress: createEgressGuard({ base: 'agent', deny: [], allow: [] }) });

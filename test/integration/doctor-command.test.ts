@@ -1,4 +1,4 @@
-/** `svc doctor` beside real servers: what is right, and each thing that can be wrong. */
+/** `svc doctor` with real servers: a healthy machine, and each fault. */
 
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -159,6 +159,12 @@ test('settings, modes of files, the disk, names and the clock are looked at', as
   expect(bad.of('settings')).toEqual([
     expect.objectContaining({ level: 'failed', what: expect.stringContaining('SVC_REGION') }),
   ]);
+  const noKey = await doctor('agent', {
+    ...AGENT,
+    SVC_NATS_URL: 'nats://127.0.0.1:1',
+    SVC_NATS_NKEY: 'SUAPLACEHOLDER',
+  });
+  expect(noKey.failed).toEqual(['SVC_NATS_NKEY: this is not the seed of a NATS user, which begins with SU']);
 
   const clock = createServer((_request, response) => {
     response.setHeader('date', new Date(Date.now() + 60_000).toUTCString());
@@ -192,12 +198,19 @@ test('settings, modes of files, the disk, names and the clock are looked at', as
   expect(found.of('clock')).toEqual([
     expect.objectContaining({ level: 'failed', what: expect.stringMatching(/is (?:59|60) s off/) }),
   ]);
+  // As the unit reads them: two files, of which the later counts.
+  const second = join(folder, 'more.env');
+  await writeFile(second, 'SVC_LISTEN=nowhere\n', { mode: 0o600 });
+  const both = await doctor('coordinator', {}, '--env-file', env, '--env-file', second);
+  expect(both.failed).toEqual([expect.stringContaining('SVC_LISTEN')]);
   const names = await doctor('agent', {
     ...AGENT,
     SVC_NATS_URL: 'tls://nats.invalid:4222',
     SVC_DNS_SERVERS: '127.0.0.1:9',
   });
   expect(names.of('dns').map(({ level }) => level)).toEqual(['failed', 'failed']);
+  // One cause is told once: nothing is wrong with a certificate that nobody has seen.
+  expect(names.of('tls').map(({ level }) => level)).toEqual(['skipped']);
 });
 
 test('without --json it is a table, and the role must be said', async () => {

@@ -1,6 +1,6 @@
 /**
- * An agent as a process of its own that is stopped while it waits for a target, as a machine that has no time for it
- * would: what is its own slowness is no verdict, what was silent for most of the time all the same is one.
+ * An agent as a process, which is stopped while it waits for a target, as on a machine that has no time for it. Its
+ * own slowness must be no verdict. A target that was silent for most of the agent's free time must be one.
  */
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as passed } from 'node:timers/promises';
@@ -51,9 +51,9 @@ async function stop({ pid }: Program): Promise<void> {
 }
 
 /**
- * What the agent finds out about a target, with one attempt.
+ * The result of the agent about a target, with one attempt.
  *
- * @param meanwhile is called when the request has come; what it returns is answered
+ * @param meanwhile is called when the request has come; it returns the answer
  */
 async function found(meanwhile: (agent: Program) => Promise<string>): Promise<object> {
   const agent = await startAgent();
@@ -77,7 +77,7 @@ async function stoppedFor(agent: Program, ms: number): Promise<void> {
   process.kill(agent.pid, 'SIGCONT');
 }
 
-describe.skipIf(process.platform !== 'linux')('an agent that is held up', { timeout: 180_000 }, () => {
+describe.skipIf(process.platform !== 'linux')('an agent that is held up', () => {
   test('for a moment knows that a target was silent', async () => {
     const result = await found(async (agent) => {
       await stoppedFor(agent, 800);

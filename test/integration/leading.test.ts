@@ -13,8 +13,6 @@ import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../suppo
 import { scrape } from '../support/prometheus-text.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
-/** A check has a period of 30 s, and a test waits for two of them beside others. */
-const TIMEOUT = { timeout: 120_000 };
 
 const monitorOf = (name: string, url: string, attributes: object = {}) => ({
   type: 'http',
@@ -35,7 +33,10 @@ const hookOf = (url: string, monitorIds: readonly number[]) => ({
   monitor_ids: monitorIds.map(String),
 });
 
-/** The channel as a kind that keeps incidents open. It has no sender yet, so what is queued stays queued. */
+/**
+ * The channel as a kind that keeps incidents open. Its vendor does not answer in this test, so queued alerts stay
+ * queued.
+ */
 const incidentsOf = (monitorIds: readonly number[]) => ({
   name: 'Hook',
   provider_type: 'incident_a',
@@ -88,11 +89,14 @@ const queued = (service: LocalService): Queued[] =>
 const logged = (service: LocalService) => service.query('SELECT * FROM changes');
 
 const NOTHING = { timers: 0, intervals: 0, subscriptions: 0, connectionListeners: 0 };
-/** What is held while nobody leads: uses of tokens are saved, the database is measured, lost connections are counted. */
+/**
+ * The timers and listeners that stay while nobody leads: they save uses of tokens, measure the database, and count lost
+ * connections.
+ */
 const SERVING = { ...NOTHING, intervals: 2, connectionListeners: 1 };
 
 describe.concurrent('leading ends and begins again', () => {
-  test('during an incident: nothing is announced twice, and its end once', TIMEOUT, async (context) => {
+  test('during an incident: nothing is announced twice, and its end once', async (context) => {
     const opened = openedIn(context);
     const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
     const service = await started(opened);
@@ -113,7 +117,7 @@ describe.concurrent('leading ends and begins again', () => {
     expect(hook.requests.map(({ json }) => (json as Queued).status)).toEqual(['error', 'recovered']);
   });
 
-  test('in the middle of a check: its result is recorded', TIMEOUT, async (context) => {
+  test('in the middle of a check: its result is recorded', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const held: ServerResponse[] = [];
@@ -135,173 +139,157 @@ describe.concurrent('leading ends and begins again', () => {
     expect(passed[0]?.slot).toBeLessThanOrEqual(before);
   });
 
-  test(
-    'reads are answered all the time; what a leader has to do is answered, or 503',
-    TIMEOUT,
-    async (context) => {
-      const opened = openedIn(context);
-      const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
-      web.answerWith(well);
-      const service = await started(opened);
-      const id = await created(service, '/v1/monitors', monitorOf('Web', web.url, { timeout: 1_000 }));
-      const channel = await created(service, '/v1/notifications', hookOf(hook.url, [id]));
-      await service.changed('Web', 'active');
-      const asked = [
-        ['GET', `/v1/monitors/${id}`],
-        ['GET', '/v1/monitors'],
-        ['GET', '/v1/regions'],
-        ['GET', `/v1/monitors/${id}/summary`],
-        ['POST', `/v1/monitors/${id}/check`],
-        ['POST', `/v1/notifications/${channel}/test`],
-      ] as const;
-      const answers = new Set<string>();
-      const ask = async (method: string, path: string): Promise<void> => {
-        // A connection that is kept may be closed by the server's time-out while the request is on its way.
-        const headers = { authorization: `Bearer ${service.token}`, connection: 'close' };
-        const response = await fetch(`${service.url}${path}`, { method, headers });
-        await response.arrayBuffer();
-        const again = response.headers.get('retry-after') === null ? '' : ' again';
-        answers.add(`${method} ${path.replace(/\d+/g, 'N')} ${response.status}${again}`);
-      };
-      let isOver = false;
-      const asking = asked.map(async ([method, path]) => {
-        while (!isOver) await ask(method, path);
-      });
-      const statuses: unknown[] = [];
-      try {
-        for (let time = 0; time < 3; time += 1) {
-          await service.stopLeading();
-          for (const [method, path] of asked) await ask(method, path);
-          statuses.push((await service.get<{ status: string }>(`/v1/monitors/${id}`)).status);
-          await service.lead();
-        }
-      } finally {
-        isOver = true;
-        await Promise.allSettled(asking);
+  test('reads are answered all the time; what a leader has to do is answered, or 503', async (context) => {
+    const opened = openedIn(context);
+    const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
+    web.answerWith(well);
+    const service = await started(opened);
+    const id = await created(service, '/v1/monitors', monitorOf('Web', web.url, { timeout: 1_000 }));
+    const channel = await created(service, '/v1/notifications', hookOf(hook.url, [id]));
+    await service.changed('Web', 'active');
+    const asked = [
+      ['GET', `/v1/monitors/${id}`],
+      ['GET', '/v1/monitors'],
+      ['GET', '/v1/regions'],
+      ['GET', `/v1/monitors/${id}/summary`],
+      ['POST', `/v1/monitors/${id}/check`],
+      ['POST', `/v1/notifications/${channel}/test`],
+    ] as const;
+    const answers = new Set<string>();
+    const ask = async (method: string, path: string): Promise<void> => {
+      // The server's time-out may close a kept connection while the request is on its way.
+      const headers = { authorization: `Bearer ${service.token}`, connection: 'close' };
+      const response = await fetch(`${service.url}${path}`, { method, headers });
+      await response.arrayBuffer();
+      const again = response.headers.get('retry-after') === null ? '' : ' again';
+      answers.add(`${method} ${path.replace(/\d+/g, 'N')} ${response.status}${again}`);
+    };
+    let isOver = false;
+    const asking = asked.map(async ([method, path]) => {
+      while (!isOver) await ask(method, path);
+    });
+    const statuses: unknown[] = [];
+    try {
+      for (let time = 0; time < 3; time += 1) {
+        await service.stopLeading();
+        for (const [method, path] of asked) await ask(method, path);
+        statuses.push((await service.get<{ status: string }>(`/v1/monitors/${id}`)).status);
+        await service.lead();
       }
-      await Promise.all(asking);
-      // As it was known last; later votes may have aged while nobody led.
-      expect(statuses[0]).toBe('active');
-      for (const [method, path] of asked) await ask(method, path);
-      expect([...answers].sort()).toEqual([
-        'GET /vN/monitors 200',
-        'GET /vN/monitors/N 200',
-        'GET /vN/monitors/N/summary 200',
-        'GET /vN/regions 200',
-        'POST /vN/monitors/N/check 200',
-        'POST /vN/monitors/N/check 503 again',
-        'POST /vN/notifications/N/test 200',
-        'POST /vN/notifications/N/test 503 again',
-      ]);
-    },
-  );
+    } finally {
+      isOver = true;
+      await Promise.allSettled(asking);
+    }
+    await Promise.all(asking);
+    // As it was known last; later votes may have aged while nobody led.
+    expect(statuses[0]).toBe('active');
+    for (const [method, path] of asked) await ask(method, path);
+    expect([...answers].sort()).toEqual([
+      'GET /vN/monitors 200',
+      'GET /vN/monitors/N 200',
+      'GET /vN/monitors/N/summary 200',
+      'GET /vN/regions 200',
+      'POST /vN/monitors/N/check 200',
+      'POST /vN/monitors/N/check 503 again',
+      'POST /vN/notifications/N/test 200',
+      'POST /vN/notifications/N/test 503 again',
+    ]);
+  });
 
-  test(
-    'what is written meanwhile waits in the log and takes effect at the next start',
-    TIMEOUT,
-    async (context) => {
-      const opened = openedIn(context);
-      const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
-      byPath(web);
-      const service = await started(opened);
-      const add = (name: string, path: string) =>
-        created(service, '/v1/monitors', monitorOf(name, `${web.url}${path}`));
-      const off = await add('Off', '/a');
-      const gone = await add('Gone', '/b');
-      const apart = await add('Apart', '/c');
-      const moved = await add('Moved', '/d');
-      const channel = await created(
-        service,
-        '/v1/notifications',
-        hookOf(hook.url, [off, gone, apart, moved]),
-      );
-      await hook.received(4);
-      await service.stopLeading();
-      const errors = queued(service);
-      const incidentOf = new Map(errors.map(({ monitor, incident }) => [monitor, incident]));
+  test('what is written meanwhile waits in the log and takes effect at the next start', async (context) => {
+    const opened = openedIn(context);
+    const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
+    byPath(web);
+    const service = await started(opened);
+    const add = (name: string, path: string) =>
+      created(service, '/v1/monitors', monitorOf(name, `${web.url}${path}`));
+    const off = await add('Off', '/a');
+    const gone = await add('Gone', '/b');
+    const apart = await add('Apart', '/c');
+    const moved = await add('Moved', '/d');
+    const channel = await created(service, '/v1/notifications', hookOf(hook.url, [off, gone, apart, moved]));
+    await hook.received(4);
+    await service.stopLeading();
+    const errors = queued(service);
+    const incidentOf = new Map(errors.map(({ monitor, incident }) => [monitor, incident]));
 
-      const put = (monitorIds: readonly number[]) =>
-        write(service, 'PUT', `/v1/notifications/${channel}`, incidentsOf(monitorIds));
-      await put([off, gone, apart, moved]);
-      await write(service, 'PUT', `/v1/monitors/${off}`, monitorOf('Off', `${web.url}/a`, { active: false }));
-      await write(service, 'DELETE', `/v1/monitors/${gone}`);
-      await put([off, moved]);
-      await write(service, 'PUT', `/v1/monitors/${moved}`, monitorOf('Moved', `${web.url}/good`));
-      const made = await add('Made', '/good');
-      expect(logged(service).length).toBeGreaterThanOrEqual(5);
-      expect(queued(service)).toEqual(errors);
-      expect(await service.get(`/v1/monitors/${made}`)).toMatchObject({ status: 'unknown' });
-      expect((await service.request('GET', `/v1/monitors/${gone}`)).status).toBe(404);
-      const seen = service.transitions.length;
+    const put = (monitorIds: readonly number[]) =>
+      write(service, 'PUT', `/v1/notifications/${channel}`, incidentsOf(monitorIds));
+    await put([off, gone, apart, moved]);
+    await write(service, 'PUT', `/v1/monitors/${off}`, monitorOf('Off', `${web.url}/a`, { active: false }));
+    await write(service, 'DELETE', `/v1/monitors/${gone}`);
+    await put([off, moved]);
+    await write(service, 'PUT', `/v1/monitors/${moved}`, monitorOf('Moved', `${web.url}/good`));
+    const made = await add('Made', '/good');
+    expect(logged(service).length).toBeGreaterThanOrEqual(5);
+    expect(queued(service)).toEqual(errors);
+    expect(await service.get(`/v1/monitors/${made}`)).toMatchObject({ status: 'unknown' });
+    expect((await service.request('GET', `/v1/monitors/${gone}`)).status).toBe(404);
+    const seen = service.transitions.length;
 
+    await service.lead();
+    expect(logged(service)).toEqual([]);
+    expect(await service.get(`/v1/monitors/${off}`)).toMatchObject({ status: 'unknown' });
+    await service.changed('Made', 'active', seen);
+    await service.changed('Moved', 'active', seen);
+    const ended = queued(service).slice(errors.length);
+    const inOrder = ended.toSorted((a, b) => a.monitor - b.monitor);
+    const end = (monitor: number, closure?: string) => ({
+      monitor,
+      status: 'recovered',
+      closure,
+      incident: incidentOf.get(monitor),
+    });
+    expect(inOrder).toEqual([
+      end(off, 'monitor-deactivated'),
+      end(gone, 'monitor-deleted'),
+      end(apart, 'channel-unlinked'),
+      end(moved),
+    ]);
+  });
+
+  test('what it holds is given back each time, and the declared file is watched by one', async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    web.answerWith(well);
+    const observed = new HeldResources();
+    const service = await started(opened, observed);
+    const { name: _name, ...rest } = monitorOf('Web', web.url);
+    const declare = (name: string) => ({ svc_http_monitor: { web: { ...rest, type: undefined, name } } });
+    await service.reload(declare('Web'));
+    await service.changed('Web', 'active');
+    const leading = leadingHolds(observed);
+    await service.stopLeading();
+    expect(observed.now).toEqual(SERVING);
+    for (let time = 0; time < 5; time += 1) {
       await service.lead();
-      expect(logged(service)).toEqual([]);
-      expect(await service.get(`/v1/monitors/${off}`)).toMatchObject({ status: 'unknown' });
-      await service.changed('Made', 'active', seen);
-      await service.changed('Moved', 'active', seen);
-      const ended = queued(service).slice(errors.length);
-      const inOrder = ended.toSorted((a, b) => a.monitor - b.monitor);
-      const end = (monitor: number, closure?: string) => ({
-        monitor,
-        status: 'recovered',
-        closure,
-        incident: incidentOf.get(monitor),
-      });
-      expect(inOrder).toEqual([
-        end(off, 'monitor-deactivated'),
-        end(gone, 'monitor-deleted'),
-        end(apart, 'channel-unlinked'),
-        end(moved),
-      ]);
-    },
-  );
-
-  test(
-    'what it holds is given back each time, and the declared file is watched by one',
-    TIMEOUT,
-    async (context) => {
-      const opened = openedIn(context);
-      const web = await targetIn(opened);
-      web.answerWith(well);
-      const observed = new HeldResources();
-      const service = await started(opened, observed);
-      const { name: _name, ...rest } = monitorOf('Web', web.url);
-      const declare = (name: string) => ({ svc_http_monitor: { web: { ...rest, type: undefined, name } } });
-      await service.reload(declare('Web'));
-      await service.changed('Web', 'active');
-      const leading = leadingHolds(observed);
+      expect(leadingHolds(observed)).toEqual(leading);
       await service.stopLeading();
       expect(observed.now).toEqual(SERVING);
-      for (let time = 0; time < 5; time += 1) {
-        await service.lead();
-        expect(leadingHolds(observed)).toEqual(leading);
-        await service.stopLeading();
-        expect(observed.now).toEqual(SERVING);
-      }
+    }
 
-      const applied = () => service.said.get('applied the declared file') ?? 0;
-      const before = applied();
-      await service.declare(declare('Renamed'));
-      expect(service.idOf('Renamed')).toBe(-1);
-      await service.lead();
-      expect([service.idOf('Renamed') > 0, applied() - before]).toEqual([true, 1]);
-      await service.declare(declare('Renamed again'));
-      await service.until(() => service.idOf('Renamed again') > 0);
-      await service.decided(service.idOf('Renamed again'), 1);
-      expect(applied() - before).toBe(2);
-    },
-  );
+    const applied = () => service.said.get('applied the declared file') ?? 0;
+    const before = applied();
+    await service.declare(declare('Renamed'));
+    expect(service.idOf('Renamed')).toBe(-1);
+    await service.lead();
+    expect([service.idOf('Renamed') > 0, applied() - before]).toEqual([true, 1]);
+    await service.declare(declare('Renamed again'));
+    await service.until(() => service.idOf('Renamed again') > 0);
+    await service.decided(service.idOf('Renamed again'), 1);
+    expect(applied() - before).toBe(2);
+  });
 });
 
 describe.concurrent('a start that does not come to its end', () => {
-  test('an invalid declared file at the first start: nothing runs', TIMEOUT, async () => {
+  test('an invalid declared file at the first start: nothing runs', async () => {
     const observed = new HeldResources();
     const starting = LocalService.start({ regions: [], declared: { svc_unheard: {} }, observe: observed });
     await expect(starting).rejects.toThrow('svc_unheard');
     expect(observed.now).toEqual(NOTHING);
   });
 
-  test('a database that takes nothing: nothing runs, and it is tried again', TIMEOUT, async (context) => {
+  test('a database that takes nothing: nothing runs, and it is tried again', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     web.answerWith(well);
@@ -319,7 +307,7 @@ describe.concurrent('a start that does not come to its end', () => {
     await service.decided(id, 1);
   });
 
-  test('a stop at any moment of it ends it, and leaves nothing', TIMEOUT, async (context) => {
+  test('a stop at any moment of it ends it, and leaves nothing', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     web.answerWith(well);
@@ -346,7 +334,7 @@ describe.concurrent('a start that does not come to its end', () => {
     await service.decided(id, 1);
   });
 
-  test('a stop while the database takes nothing answers who waits, and ends', TIMEOUT, async (context) => {
+  test('a stop while the database takes nothing answers who waits, and ends', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     web.answerWith(well);
@@ -364,7 +352,7 @@ describe.concurrent('a start that does not come to its end', () => {
   });
 });
 
-test('fifty writers at once: each is answered after its effects', TIMEOUT, async (context) => {
+test('fifty writers at once: each is answered after its effects', async (context) => {
   const opened = openedIn(context);
   const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
   byPath(web);
@@ -395,7 +383,7 @@ test('fifty writers at once: each is answered after its effects', TIMEOUT, async
   expect(hook.requests).toEqual([]);
 });
 
-/** What repeats or stays while it leads; single timers come and go. */
+/** The intervals, subscriptions and listeners of a term. Single timers come and go. */
 function leadingHolds(observed: Pick<HeldResources, 'now'>) {
   const { intervals, subscriptions, connectionListeners } = observed.now;
   return { intervals, subscriptions, connectionListeners };

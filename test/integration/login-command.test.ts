@@ -24,7 +24,7 @@ test('a login is kept for its owner, and other commands use it until the logout'
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ base_url: api.url, token: api.operator });
   expect(await svc(['token', 'list'], { HOME: home })).toMatchObject({ code: 0 });
-  // The environment goes before it, and is not mixed with it.
+  // The environment wins over it, and the two are not mixed.
   const elsewhere = { HOME: home, SVC_BASE_URL: 'https://svc.example.com' };
   expect(await svc(['token', 'list'], elsewhere)).toMatchObject({
     code: 2,

@@ -18,9 +18,7 @@ type TransitionList = {
 };
 
 describe.concurrent('from the declared file to the webhook', () => {
-  test('down, slow and back: one error, one degraded, one recovered, in order, as specified', {
-    timeout: 240_000,
-  }, async (context) => {
+  test('down, slow and back: one error, one degraded, one recovered, in order, as specified', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);
@@ -31,7 +29,7 @@ describe.concurrent('from the declared file to the webhook', () => {
       dnsServers: [`127.0.0.1:${dns.port}`],
       declared: {
         svc_http_monitor: {
-          web: monitorOf({ name: 'Web', url: `${web.url}/health`, degraded_at: 400, regions: REGIONS }),
+          web: monitorOf({ name: 'Web', url: `${web.url}/health`, degraded_at: 2_000, regions: REGIONS }),
         },
         svc_tcp_monitor: {
           port: monitorOf({ name: 'Port', uri: `127.0.0.1:${web.port}`, regions: REGIONS }),
@@ -71,7 +69,7 @@ describe.concurrent('from the declared file to the webhook', () => {
       errorMessage: expect.stringContaining('503'),
     });
 
-    web.answerWith((response) => setTimeout(() => response.end('slow'), 600));
+    web.answerWith((response) => setTimeout(() => response.end('slow'), 2_500));
     const [, degraded] = await hook.received(2);
     expect(degraded?.json).toEqual({
       monitor: { id, name: 'Web', url: `${web.url}/health` },
@@ -90,7 +88,7 @@ describe.concurrent('from the declared file to the webhook', () => {
       statusCode: 200,
       latency: expect.any(Number),
     });
-    // Nothing more comes for two further slots, nor ever came for the monitors that were well.
+    // No further alert comes for two slots, and none came for the healthy monitors.
     await service.decided(id, 2);
     expect(hook.requests).toHaveLength(3);
     const ids = hook.requests.map((request) => request.headers['webhook-id']);
@@ -99,9 +97,7 @@ describe.concurrent('from the declared file to the webhook', () => {
     expect(slots).toEqual(slots.toSorted((first, second) => first - second));
   });
 
-  test('down in one region of three alerts nobody, and the transitions tell why', {
-    timeout: 180_000,
-  }, async (context) => {
+  test('down in one region of three alerts nobody, and the transitions tell why', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);
@@ -134,9 +130,7 @@ describe.concurrent('from the declared file to the webhook', () => {
     ]);
   });
 
-  test('two regions lost while the third has a fault of its own: unknown, and no alert', {
-    timeout: 240_000,
-  }, async (context) => {
+  test('two regions lost while the third has a fault of its own: unknown, and no alert', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);
@@ -162,16 +156,14 @@ describe.concurrent('from the declared file to the webhook', () => {
     const lost = data.filter(({ region }) => region === 'hosta-fra' || region === 'hostb-par');
     expect(lost.map(({ agents }) => agents)).toEqual([[], []]);
 
-    // With the regions back it is judged again, and still nobody was told anything.
+    // When the regions are back the monitor is judged again, and still nothing was announced.
     await service.startAgent('hosta-fra');
     await service.startAgent('hostb-par');
     await service.changed('Web', 'active', service.transitions.length);
     expect(hook.requests).toHaveLength(0);
   });
 
-  test('a restarted coordinator goes on: nothing is announced twice, a recovery is announced once', {
-    timeout: 240_000,
-  }, async (context) => {
+  test('a restarted coordinator goes on: nothing is announced twice, a recovery is announced once', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);

@@ -1,6 +1,6 @@
 /**
- * Agents and coordinators are upgraded in any order: what version 0.1 sent is read and acted on as ever,
- * and what is written for a receiver that announced nothing is what 0.1 reads.
+ * Agents and coordinators are upgraded in any order. Messages of version 0.1 are read and have the same
+ * effects, and messages to a receiver that announced nothing can be read by 0.1.
  */
 
 import { readFileSync } from 'node:fs';
@@ -87,7 +87,7 @@ describe("today's readers take what 0.1 sent, as it is", () => {
 });
 
 test('a reason that 0.1 does not know may go only where the jobs name a subject', () => {
-  // Whoever adds a reason that agents give: it is for jobs with `results` alone; say it here then.
+  // A new reason of agents may be sent only for jobs with `results`. Add it here.
   expect(NOT_RUN_REASONS).toEqual([...rules.NOT_RUN_REASONS, 'network-down', 'no-ipv6']);
   for (const reason of NOT_RUN_REASONS) expect(rules.NOT_RUN_REASONS).toContain(asFirstReason(reason));
 });
@@ -180,7 +180,7 @@ describe("today's agent under a coordinator of 0.1", () => {
 });
 
 describe("today's coordinator with an agent of 0.1", () => {
-  test('sends it what 0.1 reads, and records what it reports', { timeout: 180_000 }, async (context) => {
+  test('sends it what 0.1 reads, and records what it reports', async (context) => {
     const opened = openedIn(context);
     const monitors = Array.from({ length: 150 }, (_, index) => [
       `m${index}`,
@@ -217,7 +217,7 @@ describe("today's coordinator with an agent of 0.1", () => {
     beat();
     await service.until(() => service.query('SELECT 1 FROM results GROUP BY monitor_id').length === 150);
     expect(refused).toEqual([]);
-    expect(service.query("SELECT * FROM results WHERE outcome <> 'passed'")).toEqual([]);
+    expect(service.query("SELECT * FROM results WHERE outcome NOT IN ('passed', 'not_run')")).toEqual([]);
   });
 });
 

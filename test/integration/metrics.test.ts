@@ -40,7 +40,7 @@ function documented(...of: readonly InstrumentGroup['of'][]): readonly Instrumen
   return INSTRUMENT_GROUPS.filter((group) => of.includes(group.of)).flatMap(({ instruments }) => instruments);
 }
 
-/** What the registry says that a process shows, in the words of the text format. Open labels: their names. */
+/** The series that a process shows by the registry, in the text format. Open labels have their names only. */
 function expectedOf(instruments: readonly Instrument[]): Record<string, object> {
   return Object.fromEntries(
     instruments.map(({ name, kind, description, label, openLabels, bounds }) => {

@@ -91,7 +91,7 @@ test('a cluster of three servers carries jobs, results and signs of life, also w
   const made = async () => (await (await coordinator.jetstreamManager()).streams.add(stream)).config.name;
   await expect.poll(() => made().catch(String)).toBe(stream.name);
   const recorded = async () => {
-    const answer = await agent.request(resultsSubject(REGION), 'result', { timeout: 2_000 });
+    const answer = await agent.request(resultsSubject(REGION), 'result', { timeout: 10_000 });
     return answer.json<{ stream?: string }>().stream;
   };
   await expect.poll(() => recorded().catch(String)).toBe(stream.name);

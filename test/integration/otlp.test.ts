@@ -1,4 +1,6 @@
-/** What a receiver of OTLP gets is what the stored results imply, over restarts of coordinator and receiver. */
+/**
+ * A receiver of OTLP gets the points that the stored results imply, over restarts of coordinator and receiver.
+ */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { runCommandLine } from '@svc/cli/command-line.ts';
@@ -21,7 +23,7 @@ type Stored = {
   latency: number;
 };
 
-/** What the stored results come to, by what a series of durations has as attributes. */
+/** The sums of the stored results, by the attributes of a series of durations. */
 function storedIn(service: LocalService): Stored[] {
   return service.query<Stored>(`
     SELECT monitor_id, region, outcome, status_code, count(*) AS results, sum(latency) / 1000 AS latency
@@ -144,7 +146,7 @@ function monitorsTo(endpoint: string, targets: { url: string; port: number }) {
   };
 }
 
-/** Ends the checks: what is stored then does not grow any more. */
+/** Ends the checks, so that the stored results do not grow any more. */
 async function quiet(service: LocalService): Promise<Stored[]> {
   await Promise.all(REGIONS.map((region) => service.stopAgent(region)));
   let before = -1;
@@ -157,9 +159,7 @@ async function quiet(service: LocalService): Promise<Stored[]> {
   return storedIn(service);
 }
 
-test('a receiver gets exactly what the stored results imply, over restarts', {
-  timeout: 300_000,
-}, async (context) => {
+test('a receiver gets exactly what the stored results imply, over restarts', async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
   const web = await targetIn(opened);
@@ -200,7 +200,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', {
   );
   expect(states).toHaveLength(100);
 
-  // One pipeline for all; nothing of it is secret but what it sends.
+  // One pipeline for all monitors. Only its headers are secret.
   const { export: exported } = await service.get<{ export: { endpoints: object[] } }>('/v1/system');
   expect(exported.endpoints).toEqual([
     expect.objectContaining({ endpoint: `${receiver.url}/v1/metrics`, monitors: 100, default: false }),
@@ -217,9 +217,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', {
   });
 });
 
-test('monitors without an endpoint go to the default, and a monitor may get and lose its own', {
-  timeout: 300_000,
-}, async (context) => {
+test('monitors without an endpoint go to the default, and a monitor may get and lose its own', async (context) => {
   const opened = openedIn(context);
   const [fallback, own] = [await receiverIn(opened), await receiverIn(opened)];
   const web = await targetIn(opened);
@@ -255,7 +253,7 @@ test('monitors without an endpoint go to the default, and a monitor may get and 
   expect(own.requests.length).toBeLessThanOrEqual(length + 1);
 });
 
-test('endpoints that hang, refuse and redirect delay no other', { timeout: 300_000 }, async (context) => {
+test('endpoints that hang, refuse and redirect delay no other', async (context) => {
   const opened = openedIn(context);
   const receivers = await Promise.all(Array.from({ length: 4 }, () => receiverIn(opened)));
   const [good, hanging, refusing, redirecting] = receivers as [
@@ -295,18 +293,19 @@ test('endpoints that hang, refuse and redirect delay no other', { timeout: 300_0
     },
   });
   await good.until(() => good.requests.length >= 5);
-  const { export: exported } = await service.get<{
-    export: { endpoints: { endpoint: string; failing: boolean; points_dropped: number }[] };
-  }>('/v1/system');
-  const state = (receiver: OtlpReceiver) =>
-    exported.endpoints.find(({ endpoint }) => endpoint.startsWith(receiver.url));
-  expect(state(good)).toMatchObject({ failing: false, points_dropped: 0 });
-  expect(state(refusing)).toMatchObject({ failing: true, last_error: { message: 'answered 403: no' } });
-  expect(state(redirecting)).toMatchObject({
-    failing: true,
-    last_error: { message: 'answered 301: redirects are not followed' },
-  });
-  expect(state(hanging)?.points_dropped).toBe(0);
+  const state = async (receiver: OtlpReceiver) => {
+    const { export: exported } = await service.get<{
+      export: { endpoints: { endpoint: string; failing: boolean; points_dropped: number }[] };
+    }>('/v1/system');
+    return exported.endpoints.find(({ endpoint }) => endpoint.startsWith(receiver.url));
+  };
+  // On a busy machine a good one may be too late once.
+  await expect.poll(() => state(good)).toMatchObject({ failing: false, points_dropped: 0 });
+  const refused = { failing: true, last_error: { message: 'answered 403: no' } };
+  await expect.poll(() => state(refusing)).toMatchObject(refused);
+  const redirected = { failing: true, last_error: { message: 'answered 301: redirects are not followed' } };
+  await expect.poll(() => state(redirecting)).toMatchObject(redirected);
+  expect((await state(hanging))?.points_dropped).toBe(0);
   expect(await service.metric('svc_otlp_endpoints{state="failing"}')).toBeGreaterThanOrEqual(2);
 });
 
@@ -326,9 +325,6 @@ if (victoria === null) console.warn('skipped: victoria-metrics is not installed'
 
 test.skipIf(victoria === null)(
   'VictoriaMetrics answers the documented queries with the stored numbers',
-  {
-    timeout: 300_000,
-  },
   async (context) => {
     const opened = openedIn(context);
     const database = await startVictoriaMetrics(victoria ?? '');

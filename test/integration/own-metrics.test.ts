@@ -24,7 +24,7 @@ function settingsFor(url: string, more: Partial<OwnExportSettings> = {}): OwnExp
     encoding: 'protobuf',
     isCompressed: true,
     intervalMs: 1_000,
-    timeoutMs: 500,
+    timeoutMs: 1_000,
     tls: { ca: [], identity: null },
     resource: [['deployment.environment.name', 'test']],
     ...more,
@@ -60,7 +60,6 @@ const numberOf = (point: OtlpPoint | undefined) => Number(point?.asInt ?? point?
 
 test.each(['protobuf', 'json'] as const)(
   'what coordinator and agents show at /metrics goes out as %s, and says whose it is',
-  { timeout: 180_000 },
   async (encoding) => {
     const opened: Opened = [];
     try {
@@ -122,14 +121,14 @@ test.each(['protobuf', 'json'] as const)(
   },
 );
 
-test('counts begin anew with a restart, and say so', { timeout: 180_000 }, async (context) => {
+test('counts begin anew with a restart, and say so', async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
   const web = await targetIn(opened);
   const service = await serviceIn(opened, {
     regions: ['hosta-fra'],
     declared: { svc_http_monitor: { web: { ...MONITOR, url: web.url } } },
-    ownExport: settingsFor(`${receiver.url}/v1/metrics`),
+    ownExport: settingsFor(`${receiver.url}/v1/metrics`, { intervalMs: 2_000, timeoutMs: 2_000 }),
   });
   const results = () => pointsOf(receiver, 'svc-coordinator', 'svc_results')[0];
   await receiver.until(() => numberOf(results()) >= 2);
@@ -154,9 +153,7 @@ test('counts begin anew with a restart, and say so', { timeout: 180_000 }, async
   await service.until(() => service.said.has('the own metrics are exported again'));
 });
 
-test('an endpoint that refuses, hangs or drips delays neither checks nor the stop, and no secret is logged', {
-  timeout: 180_000,
-}, async (context) => {
+test('an endpoint that refuses, hangs or drips delays neither checks nor the stop, and no secret is logged', async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
   const web = await targetIn(opened);
@@ -194,9 +191,7 @@ test('an endpoint that refuses, hangs or drips delays neither checks nor the sto
   await service.stopCoordinator();
 });
 
-test('points that an endpoint rejects are logged, and no secret that it repeats', {
-  timeout: 180_000,
-}, async (context) => {
+test('points that an endpoint rejects are logged, and no secret that it repeats', async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
   receiver.intercept = (message, response) => {

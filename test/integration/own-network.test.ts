@@ -1,7 +1,6 @@
 /**
- * Our own network is never a verdict: three agents on one machine, in a network of the test's own, whose
- * link, routes, resolver, IPv6 and gateway go away and come back. What is really down is announced, and
- * nothing else is.
+ * A failure of our own network is never a verdict. Three agents run on one machine, in a network of the test's own,
+ * whose link, routes, resolver, IPv6 and gateway fail and recover. Only real outages are announced.
  */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,111 +17,107 @@ const ALL = [...NAMED, 'six.test', ...BY_ADDRESS];
 /** A machine that is short of CPU voids its time-outs for that reason first. */
 const NOT_RUN = ['agent-starved', 'network-down', 'no-ipv6'];
 
-describe.skipIf(reason !== null && process.env.CI !== 'true')(
-  'while our network',
-  { timeout: 240_000 },
-  () => {
-    let story: OwnNetwork;
+describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network', () => {
+  let story: OwnNetwork;
 
-    beforeAll(async () => {
-      story = new OwnNetwork(fileURLToPath(new URL('../support/network/story.ts', import.meta.url)));
-      await story.end();
-    }, 240_000);
-    afterAll(() => story.kill());
+  beforeAll(async () => {
+    story = new OwnNetwork(fileURLToPath(new URL('../support/network/story.ts', import.meta.url)));
+    await story.end();
+  });
+  afterAll(() => story.kill());
 
-    function told(step: string): Told {
-      const found = story.told.find((line) => line.step === step);
-      if (found === undefined) throw new Error(`the story has no step "${step}"`);
-      return found;
+  function told(step: string): Told {
+    const found = story.told.find((line) => line.step === step);
+    if (found === undefined) throw new Error(`the story has no step "${step}"`);
+    return found;
+  }
+
+  function expectPassed(step: string, names: readonly string[]): void {
+    // An attempt that began before the network was back is reported in this step, and says nothing about its target.
+    const untold = ['agent-starved', ...(/back/.test(step) ? ['network-down'] : [])];
+    for (const name of names) {
+      const found = (told(step).outcomes[name] ?? []).filter((outcome) => !untold.includes(outcome));
+      expect([name, found]).toEqual([name, ['passed']]);
     }
+  }
 
-    function expectPassed(step: string, names: readonly string[]): void {
-      // An attempt that began before the network was back is told in this step, and says nothing about its target.
-      const untold = ['agent-starved', ...(/back/.test(step) ? ['network-down'] : [])];
-      for (const name of names) {
-        const found = (told(step).outcomes[name] ?? []).filter((outcome) => !untold.includes(outcome));
-        expect([name, found]).toEqual([name, ['passed']]);
-      }
+  /** The alerts and the sicknesses about the network. A lack of CPU of the machine is left out. */
+  function expectTold(step: string, alerts: readonly string[], sick: readonly string[] = []): void {
+    const found = told(step);
+    expect(found.alerts).toEqual(alerts);
+    expect(found.sick.filter((each) => each !== 'starved')).toEqual(sick);
+  }
+
+  function expectNotRun(step: string, names: readonly string[]): void {
+    for (const name of names) {
+      const found = told(step).outcomes[name] ?? [];
+      expect(found.length, name).toBeGreaterThan(0);
+      for (const outcome of found) expect(NOT_RUN, `${name} is ${outcome}`).toContain(outcome);
     }
+  }
 
-    /** What was told to people, and what is wrong with the network; whether the machine is short of CPU is its own affair. */
-    function expectTold(step: string, alerts: readonly string[], sick: readonly string[] = []): void {
-      const found = told(step);
-      expect(found.alerts).toEqual(alerts);
-      expect(found.sick.filter((each) => each !== 'starved')).toEqual(sick);
-    }
+  test('is there, everything passes and nobody is told anything', () => {
+    expectPassed('calm', ALL);
+    expectTold('calm', []);
+  });
 
-    function expectNotRun(step: string, names: readonly string[]): void {
-      for (const name of names) {
-        const found = told(step).outcomes[name] ?? [];
-        expect(found.length, name).toBeGreaterThan(0);
-        for (const outcome of found) expect(NOT_RUN, `${name} is ${outcome}`).toContain(outcome);
-      }
-    }
+  test.each(['link down', 'default route gone'])('has its %s, nothing is a verdict', (step) => {
+    expectNotRun(step, ALL);
+    expectTold(step, [], ['network-down']);
+  });
 
-    test('is there, everything passes and nobody is told anything', () => {
-      expectPassed('calm', ALL);
-      expectTold('calm', []);
-    });
+  test('has a dead resolver, names are not a verdict, and what is really down is announced', () => {
+    const step = 'resolver dead and half of the targets down';
+    expectNotRun(step, [...NAMED, 'six.test']);
+    expectPassed(step, UP);
+    expect(told(step).alerts).toEqual(DOWN.map((name) => `error ${name}`));
+  });
 
-    test.each(['link down', 'default route gone'])('has its %s, nothing is a verdict', (step) => {
-      expectNotRun(step, ALL);
-      expectTold(step, [], ['network-down']);
-    });
+  test('has a silent resolver, names are not a verdict, and addresses pass', () => {
+    expectNotRun('resolver silent', [...NAMED, 'six.test']);
+    expectPassed('resolver silent', BY_ADDRESS);
+    expect(told('resolver silent').alerts).toEqual([]);
+  });
 
-    test('has a dead resolver, names are not a verdict, and what is really down is announced', () => {
-      const step = 'resolver dead and half of the targets down';
-      expectNotRun(step, [...NAMED, 'six.test']);
-      expectPassed(step, UP);
-      expect(told(step).alerts).toEqual(DOWN.map((name) => `error ${name}`));
-    });
+  test.each(['IPv6 gone', 'IPv6 gone, its route left'])(
+    'has its %s, that is said of a target that has nothing else',
+    (step) => {
+      const found = told(step).outcomes['six.test']?.filter((outcome) => outcome !== 'agent-starved');
+      expect(found).toEqual(['no-ipv6']);
+      expectPassed(step, [...NAMED, ...BY_ADDRESS]);
+      expectTold(step, []);
+    },
+  );
 
-    test('has a silent resolver, names are not a verdict, and addresses pass', () => {
-      expectNotRun('resolver silent', [...NAMED, 'six.test']);
-      expectPassed('resolver silent', BY_ADDRESS);
-      expect(told('resolver silent').alerts).toEqual([]);
-    });
-
-    test.each(['IPv6 gone', 'IPv6 gone, its route left'])(
-      'has its %s, that is said of a target that has nothing else',
-      (step) => {
-        const found = told(step).outcomes['six.test']?.filter((outcome) => outcome !== 'agent-starved');
-        expect(found).toEqual(['no-ipv6']);
-        expectPassed(step, [...NAMED, ...BY_ADDRESS]);
-        expectTold(step, []);
-      },
+  test('has lost its gateway, what is really down is announced when it is back, and nothing before', () => {
+    const gone = 'gateway gone and half of the targets down';
+    expectNotRun(gone, ALL);
+    expectTold(gone, [], ['network-down']);
+    const back = 'gateway back, half of the targets still down';
+    expectPassed(back, [...NAMED, 'six.test', ...UP]);
+    expectTold(
+      back,
+      DOWN.map((name) => `error ${name}`),
     );
+  });
 
-    test('has lost its gateway, what is really down is announced when it is back, and nothing before', () => {
-      const gone = 'gateway gone and half of the targets down';
-      expectNotRun(gone, ALL);
-      expectTold(gone, [], ['network-down']);
-      const back = 'gateway back, half of the targets still down';
-      expectPassed(back, [...NAMED, 'six.test', ...UP]);
-      expectTold(
-        back,
-        DOWN.map((name) => `error ${name}`),
-      );
-    });
+  test('has lost its gateway behind a forwarder of this machine, SERVFAIL is not a verdict', () => {
+    const step = 'gateway gone behind a forwarder';
+    expectNotRun(step, ALL);
+    expectTold(step, [], ['network-down']);
+  });
 
-    test('has lost its gateway behind a forwarder of this machine, SERVFAIL is not a verdict', () => {
-      const step = 'gateway gone behind a forwarder';
-      expectNotRun(step, ALL);
-      expectTold(step, [], ['network-down']);
-    });
+  test.each(['link down', 'default route gone', 'resolver dead', 'resolver silent', 'IPv6 gone'])(
+    'is back after %s, everything passes again',
+    (step) => {
+      expectPassed(`back after ${step}`, ALL);
+      const recovered = step === 'resolver dead' ? DOWN.map((name) => `recovered ${name}`) : [];
+      expectTold(`back after ${step}`, recovered);
+    },
+  );
 
-    test.each(['link down', 'default route gone', 'resolver dead', 'resolver silent', 'IPv6 gone'])(
-      'is back after %s, everything passes again',
-      (step) => {
-        expectPassed(`back after ${step}`, ALL);
-        const recovered = step === 'resolver dead' ? DOWN.map((name) => `recovered ${name}`) : [];
-        expectTold(`back after ${step}`, recovered);
-      },
-    );
-
-    test('is back for good, what was down recovers', () => {
-      expectPassed('back', ALL);
-      expect(told('back').alerts).toEqual(DOWN.map((name) => `recovered ${name}`));
-    });
-  },
-);
+  test('is back for good, what was down recovers', () => {
+    expectPassed('back', ALL);
+    expect(told('back').alerts).toEqual(DOWN.map((name) => `recovered ${name}`));
+  });
+});

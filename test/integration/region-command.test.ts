@@ -6,6 +6,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
+import { lockFile } from '@svc/shared/file-lock.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { NatsTrial } from '@svc/shared/nats-trial.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
@@ -76,7 +77,7 @@ test('as a program of its own, it writes the settings and what the server, anoth
       '--nats-dir',
       folder,
     ]);
-  // Node takes some options for its own wherever they stand, among them --env-file.
+  // Node takes some options for its own wherever they stand, such as --env-file.
   await program('init', '--listen', listen, '--env-file', file('coordinator.env'));
   await program('add', 'hosta-ams', '--env-file', file('agent.env'));
   const modeOf = async (name: string) => ((await stat(file(name))).mode & 0o777).toString(8);
@@ -109,10 +110,15 @@ test('a region is added, its key replaced without a gap, and removed', async () 
   const second = seedIn(rotated.out);
   expect(second).not.toBe(first);
   expect([await stateOf(first), await stateOf(second)]).toEqual([OF_AMS, OF_AMS]);
+  const repeated = await region('rotate', 'hosta-ams');
+  expect(repeated).toMatchObject({ code: 0, err: expect.stringContaining('nobody uses its new key') });
+  expect(seedIn(repeated.out)).toBe(second);
+  const switched = await connected(second);
   expect(await region('rotate', 'hosta-ams')).toMatchObject({
     code: 2,
     err: expect.stringContaining('still has a former key'),
   });
+  await switched.close();
 
   const agent = await connected(first);
   expect(await region('rotate', 'hosta-ams', '--finish')).toMatchObject({
@@ -183,7 +189,19 @@ test('one reload of the unit puts a region into use that the command could not t
     const trial = await NatsTrial.open({ ...parts, nkeySeed: new Secret(seedIn(added.out)) });
     return await trial.streamAnswer(resultsSubject('hosta-ams')).finally(() => trial.close());
   };
-  await expect.poll(answer, { timeout: 10_000 }).toBe('reached');
+  await expect.poll(answer).toBe('reached');
+});
+
+test('two calls at once do not mix: the second is told to come again', async () => {
+  await region('init', '--listen', listen);
+  const unlock = lockFile(file('regions.lock'));
+  expect(await region('add', 'hosta-ams')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('try again when it has ended'),
+  });
+  unlock?.();
+  const { code, out } = await region('add', 'hosta-ams', 'hosta-ams');
+  expect([code, out.match(/^SVC_NATS_NKEY=/gm)?.length]).toEqual([0, 1]);
 });
 
 test('without an init the first region begins with a server on loopback', async () => {
@@ -227,16 +245,76 @@ describe('nothing is lost', () => {
     await serverIn();
   });
 
-  test('when a rotation is cut short after the new key: agents go on with the former one', async () => {
+  test('when a key came without its state, as an earlier version could leave it: both are valid', async () => {
     const { out } = await region('add', 'hosta-ams');
-    await region('init', '--listen', listen);
+    const before = await region('init', '--listen', listen);
     const state = await readFile(file('regions.json'), 'utf8');
     const rotated = await region('rotate', 'hosta-ams');
+    const coordinator = await region('rotate', 'coordinator');
     await writeFile(file('regions.json'), state);
     expect(seedIn((await region('add', 'hosta-ams')).out)).toBe(seedIn(rotated.out));
     await serverIn();
     expect(await stateOf(seedIn(out.split('an agent')[1] ?? ''))).toBe(OF_AMS);
     expect(await stateOf(seedIn(rotated.out))).toBe(OF_AMS);
+    expect(seedIn((await region('init', '--listen', listen)).out)).toBe(seedIn(coordinator.out));
+    for (const { out: settings } of [before, coordinator])
+      expect(await stateOf(seedIn(settings))).toMatch(/^accepted/);
+  });
+
+  test.each([
+    ['the state names its key', ['coordinator.nk', 'regions.json', 'accounts.conf']],
+    ['the accounts have its key', ['coordinator.nk', 'accounts.conf']],
+    ['its key takes its place', ['coordinator.nk']],
+  ])('when a rotation is killed before %s', async (_what, unchanged) => {
+    const { out: before } = await region('init', '--listen', listen);
+    const kept = await Promise.all(unchanged.map((name) => readFile(file(name), 'utf8')));
+    const made = seedIn((await region('rotate', 'coordinator')).out);
+    await writeFile(file('coordinator.nk.next'), `${made}\n`);
+    for (const [index, name] of unchanged.entries()) await writeFile(file(name), kept[index] ?? '');
+    for (const name of ['.check-abcdef', 'coordinator.nk.0123456789ab']) await writeFile(file(name), '');
+    await serverIn();
+    const completed = await region('rotate', 'coordinator');
+    expect(completed.code).toBe(0);
+    expect(await stateOf(seedIn(before))).toMatch(/^accepted/);
+    expect(await stateOf(seedIn(completed.out))).toMatch(/^accepted/);
+    expect(seedIn((await region('init', '--listen', listen)).out)).toBe(seedIn(completed.out));
+    expect((await readdir(folder)).filter((name) => /next|check|[0-9a-f]{12}$/.test(name))).toEqual([]);
+  });
+
+  test('when the settings cannot be written: nothing is changed before, and all is completed after', async () => {
+    await region('init', '--listen', listen);
+    const { out } = await region('add', 'hosta-ams');
+    await serverIn();
+    const before = await readFile(file('regions.json'), 'utf8');
+    for (const [command, place] of [
+      ['rotate', file('missing/agent.env')],
+      ['rotate', file('nats.conf')],
+      ['add', folder],
+    ] as const) {
+      expect(await region(command, 'hosta-ams', '--env-file', place)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('cannot write'),
+      });
+    }
+    expect(await readFile(file('regions.json'), 'utf8')).toBe(before);
+    // A place that can be written to until then: a full device.
+    const full = await region('rotate', 'hosta-ams', '--env-file', '/dev/full', '--force');
+    expect(full).toMatchObject({ code: 1, err: expect.stringMatching(/ENOSPC.*call this again/) });
+    expect(await stateOf(seedIn(out))).toBe(OF_AMS);
+    const again = await region('rotate', 'hosta-ams');
+    expect([await stateOf(seedIn(out)), await stateOf(seedIn(again.out))]).toEqual([OF_AMS, OF_AMS]);
+  });
+
+  test('when the key of a region is no key: the region is removed, and it is told', async () => {
+    await region('init', '--listen', listen);
+    const { out } = await region('add', 'hosta-ams');
+    await serverIn();
+    await writeFile(file('agent-hosta-ams.nk'), 'garbage\n');
+    expect(await region('remove', 'hosta-ams')).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/agent-hosta-ams\.nk: this is not the seed.*\n.*reloaded.*\n.*removed/),
+    });
+    await expect.poll(() => stateOf(seedIn(out))).toBe('nats-refused');
   });
 
   test('when a removal is killed before the reload: the next call reloads, and the key is refused', async () => {
@@ -256,12 +334,22 @@ describe('nothing is lost', () => {
     expect(await stateOf(seedIn(out))).toBe('nats-refused');
   });
 
-  test('when a change needs a restart of the server: it is told', { timeout: 60_000 }, async () => {
+  test('when a change needs a restart of the server: it is told', async () => {
     await region('init', '--listen', listen);
     await serverIn();
     const { err } = await region('init', '--listen', `127.0.0.1:${await freePort()}`);
     expect(err).toContain('it does not say that it did');
     expect(err).not.toContain('reloaded the server');
+  });
+
+  test('when the certificate is on another machine: it is told how to go on', async () => {
+    const tls = ['--cert', '/nowhere/server.pem', '--key', '/nowhere/key.pem'];
+    expect(await region('init', '--listen', listen, ...tls)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/no such file.*SVC_NATS_SERVER=none leaves the check out/),
+    });
+    const args = ['region', 'init', '--listen', listen, ...tls, '--nats-dir', folder];
+    expect(await svc(args, { SVC_NATS_SERVER: 'none' })).toMatchObject({ code: 0 });
   });
 
   test('when the server would refuse the configuration', async () => {

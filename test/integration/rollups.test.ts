@@ -1,4 +1,4 @@
-/** A summary tells the same before its results are rolled up, after, and after a restart. */
+/** A summary is the same before its results are rolled up, afterwards, and after a restart. */
 import type { SummaryView } from '@svc/coordinator/api/summary-answer.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
@@ -26,9 +26,7 @@ async function expectAllCounted(service: LocalService, id: number, hour: number)
   expect(await counted()).toEqual({ passed: stored[0]?.passed, status: 'active', regions: REGIONS });
 }
 
-test('an hour is rolled up when it is over, and nothing is counted twice', {
-  timeout: 240_000,
-}, async (context) => {
+test('an hour is rolled up when it is over, and nothing is counted twice', async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);
   const service = await serviceIn(opened, {

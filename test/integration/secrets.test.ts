@@ -1,6 +1,6 @@
 /**
- * Real processes at the level `trace`, with a secret in every place that takes one. Each reaches the one that it is
- * meant for, and stands in no log, no table, no stream and no answer to somebody who may only read.
+ * Real processes at the level `trace`, with a secret in every place that takes one. Each secret reaches its
+ * receiver, and appears in no log, table or stream, and in no answer to a token that only reads.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -90,9 +90,7 @@ const PAGE = {
   password: `${MARK}-page`,
 };
 
-test('what is secret arrives where it is meant to, and comes out nowhere else', {
-  timeout: 120_000,
-}, async (context) => {
+test('what is secret arrives where it is meant to, and comes out nowhere else', async (context) => {
   const opened = openedIn(context);
   const nats = await natsIn(opened);
   const target = await receiverIn(opened);
@@ -167,12 +165,11 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
     },
     headers: { authorization: basic('alerts', `${MARK}-alerts`), 'x-key': `${MARK}-hook-header` },
   });
-  expect([...probeProxy.authorizations, ...channelProxy.authorizations]).toEqual(
-    Array(2).fill(basic('proxy', `${MARK}-proxy`)),
-  );
+  for (const { authorizations } of [probeProxy, channelProxy])
+    expect(new Set(authorizations)).toEqual(new Set([basic('proxy', `${MARK}-proxy`)]));
   await failed;
 
-  // What people get wrong is told to them, and kept nowhere.
+  // Mistakes of users are reported to them, and their values are kept nowhere.
   const wrong = [
     '{"name":"S3CRET-malformed" "url"',
     { ...MONITOR, body: { key: `${MARK}-wrong` } },
@@ -213,7 +210,7 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   expect(metrics.status).toBe(200);
   expect(metrics.text).not.toMatch(LEAK);
 
-  // What a writer reads can be written, and changes nothing; the masks of a reader cannot.
+  // A writer can write back what it reads, which changes nothing. The masks that a reader gets are refused.
   const path = `/v1/monitors/${id}`;
   const whole = await call('GET', path);
   expect((await call('PUT', path, whole.json)).json).toMatchObject({ body: MONITOR.body, url: MONITOR.url });

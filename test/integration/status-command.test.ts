@@ -77,3 +77,22 @@ test('a coordinator that hangs is told after one try', async () => {
   });
   expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('no complete answer within 8 s') });
 });
+
+test('a coordinator of a version that tells nothing of itself is told as that', async () => {
+  const older = createServer((_request, response) => {
+    response.writeHead(404, { 'content-type': 'application/problem+json' });
+    response.end(JSON.stringify({ type: 'urn:svc:problem:not-found', title: 'not found', status: 404 }));
+  });
+  older.listen(0, '127.0.0.1');
+  await once(older, 'listening');
+  onTestFinished(async () => {
+    older.closeAllConnections();
+    older.close();
+    await once(older, 'close');
+  });
+  const { code, err } = await svc(['status'], {
+    SVC_BASE_URL: `http://127.0.0.1:${(older.address() as AddressInfo).port}`,
+    SVC_API_TOKEN: 'token-of-nobody',
+  });
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('or an older one, which needs an update') });
+});

@@ -1,6 +1,6 @@
 /**
- * The store of JetStream is not what the coordinator has read: restored from an earlier copy, deleted,
- * emptied. The database is the truth, reading goes on, and nobody is told of an outage that was ours.
+ * The store of JetStream differs from what the coordinator has read: it is restored from an earlier copy,
+ * deleted or emptied. The database is the truth, reading continues, and no outage of our own is announced.
  */
 import { cp, rm } from 'node:fs/promises';
 import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
@@ -15,7 +15,6 @@ import { RegionStream } from '../support/region-stream.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const MONITORS = 20;
-const TIMEOUT = { timeout: 240_000 };
 
 async function start(opened: Opened) {
   const web = await targetIn(opened);
@@ -62,7 +61,7 @@ const storedKeys = (service: LocalService) =>
       .map(({ key }) => key),
   );
 
-/** Everything that was recorded before is there still, and what was reported since is recorded. */
+/** Earlier results are still there, and later reports are recorded. */
 async function expectAllStored(
   service: LocalService,
   reported: ReadonlySet<string>,
@@ -83,34 +82,30 @@ const REPLACED = 'svc_streams_replaced_total';
 const LOST = 'svc_result_messages_dropped_total{reason="lost"}';
 
 describe.concurrent('the result stream', () => {
-  test(
-    'restored from an earlier copy is read again, and repeats change nothing',
-    TIMEOUT,
-    async (context) => {
-      const { service, hook, reported, id } = await start(openedIn(context));
-      const seen = service.transitions.length;
-      const copy = `${service.nats.storeDir}-copy`;
-      await service.nats.stop();
-      await cp(service.nats.storeDir, copy, { recursive: true });
-      await service.nats.restart();
-      await service.decided(id, 2);
-      const before = storedKeys(service);
-      await service.nats.stop();
-      await service.nats.restart(async (storeDir) => {
-        await rm(storeDir, { recursive: true });
-        await cp(copy, storeDir, { recursive: true });
-      });
-      await service.decided(id, 2);
-      await expectAllStored(service, reported, before);
-      expect(said(service, 'was replaced')).not.toEqual([]);
-      expect(await service.metric(REPLACED)).toBe(REGIONS.length);
-      expect(await service.metric('svc_results_total{novelty="repeated"}')).toBeGreaterThan(0);
-      expect(service.transitions.slice(seen)).toEqual([]);
-      expect(hook.requests).toHaveLength(0);
-    },
-  );
+  test('restored from an earlier copy is read again, and repeats change nothing', async (context) => {
+    const { service, hook, reported, id } = await start(openedIn(context));
+    const seen = service.transitions.length;
+    const copy = `${service.nats.storeDir}-copy`;
+    await service.nats.stop();
+    await cp(service.nats.storeDir, copy, { recursive: true });
+    await service.nats.restart();
+    await service.decided(id, 2);
+    const before = storedKeys(service);
+    await service.nats.stop();
+    await service.nats.restart(async (storeDir) => {
+      await rm(storeDir, { recursive: true });
+      await cp(copy, storeDir, { recursive: true });
+    });
+    await service.decided(id, 2);
+    await expectAllStored(service, reported, before);
+    expect(said(service, 'was replaced')).not.toEqual([]);
+    expect(await service.metric(REPLACED)).toBe(REGIONS.length);
+    expect(await service.metric('svc_results_total{novelty="repeated"}')).toBeGreaterThan(0);
+    expect(service.transitions.slice(seen)).toEqual([]);
+    expect(hook.requests).toHaveLength(0);
+  });
 
-  test('deleted with its store is made again and read from its beginning', TIMEOUT, async (context) => {
+  test('deleted with its store is made again and read from its beginning', async (context) => {
     const { service, hook, reported, id } = await start(openedIn(context));
     const seen = service.transitions.length;
     const before = storedKeys(service);
@@ -123,7 +118,7 @@ describe.concurrent('the result stream', () => {
     expect(hook.requests).toHaveLength(0);
   });
 
-  test('deleted on a running server is made again', TIMEOUT, async (context) => {
+  test('deleted on a running server is made again', async (context) => {
     const { service, hook, reported, bus, id } = await start(openedIn(context));
     const seen = service.transitions.length;
     const before = storedKeys(service);
@@ -135,32 +130,28 @@ describe.concurrent('the result stream', () => {
     expect(hook.requests).toHaveLength(0);
   });
 
-  test(
-    'emptied while nobody read it: what is lost is counted and alarmed, the rest is recorded',
-    TIMEOUT,
-    async (context) => {
-      const { service, hook, reported, bus, stream, id } = await start(openedIn(context));
-      await service.decided(id, 1);
-      await service.stopCoordinator();
-      const before = storedKeys(service);
-      const [position] = service.query<{ sequence: number }>(
-        "SELECT sequence FROM stream_positions WHERE stream = 'SVC_RESULTS_hosta-fra'",
-      );
-      const read = position?.sequence ?? 0;
-      for (let number = 0; number < 5; number += 1) bus.publish('svc.results.hosta-fra', `unread ${number}`);
-      await bus.flush();
-      const { lastSequence: last } = await stream.info();
-      await stream.purge(last + 1);
-      const lost = last - read;
-      expect(lost).toBeGreaterThan(0);
+  test('emptied while nobody read it: what is lost is counted and alarmed, the rest is recorded', async (context) => {
+    const { service, hook, reported, bus, stream, id } = await start(openedIn(context));
+    await service.decided(id, 1);
+    await service.stopCoordinator();
+    const before = storedKeys(service);
+    const [position] = service.query<{ sequence: number }>(
+      "SELECT sequence FROM stream_positions WHERE stream = 'SVC_RESULTS_hosta-fra'",
+    );
+    const read = position?.sequence ?? 0;
+    for (let number = 0; number < 5; number += 1) bus.publish('svc.results.hosta-fra', `unread ${number}`);
+    await bus.flush();
+    const { lastSequence: last } = await stream.info();
+    await stream.purge(last + 1);
+    const lost = last - read;
+    expect(lost).toBeGreaterThan(0);
 
-      await service.startCoordinator();
-      reported.clear();
-      await service.decided(id, 2);
-      await expectAllStored(service, reported, before);
-      expect(await service.metric(LOST)).toBe(lost);
-      expect(said(service, 'results were lost')).toHaveLength(1);
-      expect(hook.requests).toHaveLength(0);
-    },
-  );
+    await service.startCoordinator();
+    reported.clear();
+    await service.decided(id, 2);
+    await expectAllStored(service, reported, before);
+    expect(await service.metric(LOST)).toBe(lost);
+    expect(said(service, 'results were lost')).toHaveLength(1);
+    expect(hook.requests).toHaveLength(0);
+  });
 });

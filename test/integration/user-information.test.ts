@@ -4,9 +4,7 @@ import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts'
 const REGIONS = ['hosta-fra'] as const;
 
 describe.concurrent('user information in addresses', () => {
-  test('reaches the target and the receiver as credentials, and nobody else', {
-    timeout: 180_000,
-  }, async (context) => {
+  test('reaches the target and the receiver as credentials, and nobody else', async (context) => {
     const opened = openedIn(context);
     const target = await targetIn(opened);
     const hook = await receiverIn(opened);

@@ -8,9 +8,10 @@ import { filled, subjectOf } from '../support/contract/subjects.ts';
 import { type Ids, type Sent, World } from '../support/contract/world.ts';
 
 /**
- * Two workspaces with everything in them. Whoever has a token of the one must get the same answers about
- * the other as about what was never there, and must not change it. Made from the OpenAPI document: an
- * operation or reference that is added is tried too, or fails for want of something to try it with.
+ * Two workspaces with objects of every kind. A token of one workspace must get the same answers about the
+ * other's objects as about objects that never existed, and must not change them. The tests are made from the
+ * OpenAPI document: an operation or reference that is added is tried too, or fails until there is an object
+ * to try it with.
  */
 const api = await startApi({ rate: { perSecond: 1e9, atOnce: 1e9 } });
 const { document, operations } = await readContract(api);
@@ -23,7 +24,7 @@ const ours = guarded.filter(({ path }) => !path.startsWith('/v1/workspaces'));
 const NEVER = '999999999';
 
 const subjects = new Map<string, { mine: Ids; theirs: Ids }>();
-/** What a member of a body may refer to, in the other workspace. */
+/** The objects of the other workspace to which a member of a body may refer. */
 let references: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
@@ -101,7 +102,7 @@ describe("ids of another workspace's objects in paths", () => {
     expect(dump()).toBe(before);
   });
 
-  /** Every mixture of own and foreign ids but the one that is all one's own. */
+  /** Every mixture of own and foreign ids, except the one with own ids only. */
   function mixtures(own: Ids, foreign: Ids): Ids[] {
     const names = Object.keys(foreign);
     return Array.from({ length: 2 ** names.length - 1 }, (_, bits) =>

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Ends by itself when whoever started it is gone, also by kill -9. */
+/** A loop ends by itself when its parent is gone, even after a kill -9. */
 const LOOP = `while (process.ppid === ${process.pid}) for (let n = 0; n < 1e7; n += 1);`;
 
-/** Processes that do nothing but take a CPU each, as eagerly as the tests beside them. */
+/** Processes that each use up a CPU, with the priority of the tests. */
 export class BusyLoops {
   readonly #loops: readonly ChildProcess[];
 

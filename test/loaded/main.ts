@@ -1,6 +1,6 @@
 /**
- * `npm run loaded`: the tests again and again beside busy loops, which take the CPU away from them. What passes on a
- * quiet machine only is found here. The first round takes every series, then comes the next round:
+ * `npm run loaded`: runs the tests again and again beside busy loops, which take CPU time from them. It finds tests
+ * that pass only on a quiet machine. Each round runs every series:
  *
  *     npm run loaded -- --rounds 10 --busy 4 --minutes 40 test/integration/garbage.test.ts test/e2e/kill.test.ts
  *
@@ -15,7 +15,7 @@ import { BusyLoops } from './busy-loops.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const VITEST = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
-const PROJECTS = ['unit', 'processes', 'integration', 'e2e', 'alone'];
+const PROJECTS = ['unit', 'long', 'processes', 'integration', 'e2e', 'alone'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

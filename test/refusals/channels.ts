@@ -16,7 +16,7 @@ const NO_NUMBER =
   'is not a phone number in international format: + and 7 to 15 digits without spaces, like +4915112345678';
 const NO_URL = 'must be a URL that starts with https:// or http://';
 
-/** A channel with only the block of its kind; what is said follows the name of the block. */
+/** A channel with only the block of its kind. The paths of the messages begin with the name of the block. */
 function wrong(
   kind: string,
   block: Readonly<Record<string, unknown>>,
@@ -27,7 +27,7 @@ function wrong(
   return [CHANNEL, members, `${kind}.${says}`, elsewhere];
 }
 
-/** Of a secret that may be given write-only, Terraform does not ask itself. */
+/** Terraform itself does not require a secret that may be given write-only. */
 function secretRequired(kind: string, name: string): Row {
   const block = kind === 'incident_b' ? { region: 'eu' } : {};
   return wrong(kind, block, `${name}: is required`, {

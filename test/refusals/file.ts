@@ -6,8 +6,8 @@ export function fileOf(kind: string, body: Readonly<Record<string, unknown>>): s
 }
 
 /**
- * Where an error about a member is to point: at its value; at its key, where the member as such is wrong or has no
- * value; at what it would stand in, where it is not there. Lines and columns count from 1.
+ * The place to which an error about a member must point: its value; its key, when the member as such is wrong or
+ * has no value; the mapping around it, when the member is missing. Lines and columns count from 1.
  */
 export function placeIn(
   text: string,

@@ -9,7 +9,7 @@ const REGIONS = REGION_NAMES.join(', ');
 const OTLP_OVER_HTTP =
   'metrics go out by OTLP over HTTP only. Use the HTTP endpoint of the same receiver, most often port 4318, like https://collector.example.com:4318';
 const OF_THE_CONNECTION = 'names a header that the connection itself sets';
-const NO_PORT = 'uri: has a port that is none: ports are whole numbers from 1 to 65535';
+const NO_PORT = 'uri: has an invalid port: ports are whole numbers from 1 to 65535';
 const status = { target: 200, comparator: 'eq' };
 const body = { target: 'a', comparator: 'eq' };
 const record = { record: 'A', target: 'a', comparator: 'eq' };
@@ -113,7 +113,7 @@ const EVERY_MONITOR: readonly Row[] = [
     { otlp_endpoint: 'https://user:hunter2@a/' },
     'otlp_endpoint: must not contain a user name or password: send them in a header',
   ],
-  // The operator's rules are the coordinator's: the other doors learn of them when they apply.
+  // The coordinator has the operator's rules. The other ways to declare meet them at the apply.
   [
     MONITORS,
     { otlp_endpoint: 'http://10.0.0.1:4318' },

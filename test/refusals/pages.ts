@@ -11,7 +11,7 @@ const NO_REFERENCE = `is not a reference like \${svc_http_monitor.api.id}, nor a
 /** In the API the page stands in the path. */
 const OF_THE_PATH = 'page_id: must be 1, the page in the path, or omitted';
 
-/** Each rule of status pages and of what stands on them, broken. */
+/** A break of each rule of status pages, their components and groups. */
 export const PAGE_ROWS: readonly Row[] = [
   [PAGE, { title: '' }, 'title: must not be empty'],
   [PAGE, { title: x(257) }, 'title: has 257 characters, but at most 256 are allowed'],

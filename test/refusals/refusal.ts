@@ -5,13 +5,16 @@ import { shown, VALID } from '../support/resources.ts';
 export type Door = 'api' | 'file' | 'terraform';
 
 /**
- * What is said: `path: message` each, the path as the API has it, with dots. A regular expression stands for
- * Terraform's own words about what breaks the schema, which the provider is never asked; null: nothing is said,
- * as this door takes it, or cannot be given it.
+ * The expected messages, each `path: message`, with the path of the API in dots. A regular expression stands for
+ * Terraform's own words: it refuses what breaks the schema without asking the provider. Null: no message, because
+ * this door accepts the value or cannot be given it.
  */
 export type Said = string | readonly string[] | RegExp | null;
 
-/** One resource, or each of several, with members laid over the smallest valid one; `undefined` takes one away. */
+/**
+ * One resource, or several, each with members that replace those of the smallest valid resource; `undefined`
+ * removes a member.
+ */
 export type Row = readonly [
   of: ResourceKind | readonly ResourceKind[],
   members: Readonly<Record<string, unknown>>,
@@ -25,7 +28,7 @@ export type Refusal = {
   readonly kind: ResourceKind;
   /** For the names of tests. */
   readonly name: string;
-  /** As the API and the declared file have it: a single block is a mapping. */
+  /** The form of the API and of the declared file: a single block is a mapping. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly says: Readonly<Record<Door, readonly string[] | RegExp>>;
 };
@@ -61,12 +64,12 @@ export function terraformRequires(name: string): { readonly terraform: RegExp } 
   return { terraform: new RegExp(`The argument "${name}" is required`) };
 }
 
-/** Of a member that the service sets: the API ignores it, so that an answer can be sent back. */
+/** The messages about a member that the service sets. The API ignores it, so that an answer can be sent back. */
 export const IGNORED_BY_THE_API = { api: null };
 
 export const MASK_SENT = 'is the mask that read tokens see: write the secret itself';
 
-/** The path and the message of what is said; the path of the resource itself is empty. */
+/** The path and the text of a message. The path of the resource itself is empty. */
 export function split(said: string): [path: string, message: string] {
   const at = said.indexOf(': ');
   return [said.slice(0, at), said.slice(at + 2)];

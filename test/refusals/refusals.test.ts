@@ -1,6 +1,6 @@
 /**
- * One table of all that is refused in a resource, taken through the three doors: the HTTP API, the declared file, and
- * the plan of the Terraform provider over its protocol. Each says the same words, and points at the place.
+ * Sends one table of all refusals through the three doors: the HTTP API, the declared file, and the plan of the
+ * Terraform provider over its protocol. Each door must say the same words and point at the place.
  */
 import { parseDeclaration } from '@svc/coordinator/declare/parse.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
@@ -16,7 +16,7 @@ import { type Door, split } from './refusal.ts';
 import { REFUSALS } from './table.ts';
 import { addressOf, terraformBodies, terraformPath, wordsOf } from './terraform.ts';
 
-/** Those that a door says something of itself, with what it says. */
+/** The rows for which a door has messages of its own, with these messages. */
 const saidBy = (door: Door) =>
   REFUSALS.flatMap((refusal) => {
     const says = refusal.says[door];
@@ -98,7 +98,7 @@ describe("the Terraform provider's plan", () => {
     await workspace.configure({ resource: terraformBodies(rows) });
     const { diagnostics } = await workspace.plan();
     found = Map.groupBy(errorsIn(diagnostics), ({ address = '' }) => address);
-  }, 60_000);
+  });
   afterAll(() => workspace.dispose());
 
   test.each(rows)('$kind with $name', (row) => {

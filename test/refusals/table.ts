@@ -3,5 +3,5 @@ import { MONITOR_ROWS } from './monitors.ts';
 import { PAGE_ROWS } from './pages.ts';
 import { refusalsOf } from './refusal.ts';
 
-/** All that is refused in a resource, whichever way it is declared. */
+/** All refusals of resources, for every way to declare them. */
 export const REFUSALS = refusalsOf([...MONITOR_ROWS, ...CHANNEL_ROWS, ...PAGE_ROWS]);

@@ -16,7 +16,7 @@ export function terraformBodies(rows: readonly Labelled[]): Record<string, Recor
   return bodies;
 }
 
-/** A single block is a mapping elsewhere; where it is a list, as other blocks are, paths say which one they mean. */
+/** Elsewhere a single block is a mapping. In Terraform it is a list like other blocks, so paths have its index. */
 function withBlockLists(kind: ResourceKind, body: Refusal['body']): Refusal['body'] {
   const { blocks } = DEFINITIONS[kind];
   const isMapping = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -27,7 +27,7 @@ function withBlockLists(kind: ResourceKind, body: Refusal['body']): Refusal['bod
   return Object.fromEntries(entries);
 }
 
-/** Texts as they are: Terraform would take `${` for a reference. */
+/** Escapes texts, because Terraform takes `${` for a reference. */
 function literal(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/([$%])\{/g, '$1$1{');
   if (Array.isArray(value)) return value.map(literal);
@@ -36,8 +36,8 @@ function literal(value: unknown): unknown {
 }
 
 /**
- * Where the provider points for a path of the API; undefined: at the resource. A single block that is given is the first
- * of a list, and a member of a set has no place: the set is pointed at.
+ * The provider's path for a path of the API; undefined: the resource itself. A given single block is the first of a
+ * list. A member of a set has no index, so the path is that of the set.
  */
 export function terraformPath(
   { kind, body }: Labelled,
@@ -52,7 +52,7 @@ export function terraformPath(
   return isSingle ? [first, 0, ...rest] : steps;
 }
 
-/** What the provider says, without what it says it of: as much from the end as these words take. */
+/** The end of the provider's message, as long as the expected words. This leaves out the subject of the message. */
 export function wordsOf(detail: string, words: string): string {
   return detail.replace(/\.$/, '').slice(-words.length);
 }

@@ -19,12 +19,12 @@ type Held = Omit<Offer, 'waitMs'>;
 
 export type Report = { readonly region: Region; readonly result: CheckResult };
 
-/** Between its offer and its start, and between its end and its report, ms. */
+/** Delay between the offer and the start of a check, and between its end and its report, ms. */
 const HANDLING_MS = 5;
 /** Agents refuse jobs that they finished within this time, ms. */
 const REMEMBERED_MS = 300_000;
 
-/** One agent of a region: what it holds dies with it. */
+/** One agent of a region. The jobs that it holds end with it. */
 class SimulatedAgent {
   /** Version of the monitor by slot. */
   readonly held = new Map<number, number>();
@@ -35,15 +35,15 @@ class SimulatedAgent {
 export type AgentsParts = {
   readonly world: World;
   readonly clock: VirtualClock;
-  /** What the job asks for, by the version of the monitor that it carries. */
+  /** The work that a job asks for, by the version of the monitor in the job. */
   readonly effortOf: (version: number) => Effort;
   /** The report has reached the stream. */
   readonly onReport: (report: Report) => void;
-  /** The region's agent does not hold a job that is taken for accepted. */
+  /** The region's agent does not hold a job that dispatch believes to be accepted. */
   readonly onForgotten: (region: Region) => void;
 };
 
-/** The agents of a world: one per region, which takes jobs, probes and reports. */
+/** The agents of a world. Each region has one, which takes jobs, probes and reports. */
 export class SimulatedAgents {
   readonly #parts: AgentsParts;
   readonly #agents = new Map<Region, SimulatedAgent>();
@@ -93,7 +93,7 @@ export class SimulatedAgents {
       return null;
     if (agent.held.has(job.slot)) return 'held';
     if (clock.monotonic() - (agent.finished.get(job.slot) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS) {
-      // Its result is on the way, or was recorded before the offer: then no heartbeat names the job.
+      // Its result is on the way, or was recorded before the offer, so no heartbeat names the job.
       onForgotten(region);
       return 'finished';
     }

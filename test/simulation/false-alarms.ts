@@ -23,14 +23,14 @@ const PERIOD_MS = 30_000;
 const CHECK_MS = 40;
 const BLIP = 0.005;
 const NOT_RUN = 0.1;
-/** An outage begins in every so many slots; in between the target is well. */
+/** One outage begins in every so many slots. The target is well at all other times. */
 const OUTAGE_EVERY_SLOTS = 24;
 const LONGEST_OUTAGE_SLOTS = 8;
-/** What comes on top of the slots and their check until an outage is announced, ms. */
+/** Time for reports, decision and announcement, on top of the slots and their checks, ms. */
 const SLACK_MS = 15_000;
 const YEAR_SLOTS = (365.25 * 86_400_000) / PERIOD_MS;
 const BEGIN = Date.UTC(2026, 0, 1);
-/** Reports that are remembered of each region: an older one is behind no vote. */
+/** Number of remembered reports of each region. No vote comes from an older one. */
 const REMEMBERED = 8;
 
 const DICE = { fails: 1, notRun: 2, delay: 3, outage: 4, length: 5 } as const;
@@ -48,7 +48,7 @@ export type AlarmSetting = {
 };
 
 export type AlarmCounts = {
-  /** A majority failed about one slot: no rule about moments can tell it from an outage. */
+  /** Alarms in which a majority failed about one slot. No rule about moments can tell them from an outage. */
   oneSlot: number;
   /** The failures of the majority are about different slots. */
   apart: number;
@@ -152,7 +152,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
   return { outages, withRule: withRule.counts, without: without.counts };
 }
 
-/** The regions that failed about the slot and have not said anything else since. */
+/** The regions that failed about the slot and have reported no other outcome since. */
 function failedAbout(
   about: number,
   said: ReadonlyMap<Region, readonly { slot: number; outcome: Outcome }[]>,
@@ -165,12 +165,14 @@ function failedAbout(
   return failed;
 }
 
-/** After so many slots an outage is to be announced, ms after its beginning. */
+/** Time within which an outage of so many slots must be announced, ms after its beginning. */
 function dueAfterMs(slots: number): number {
   return slots * PERIOD_MS + CHECK_MS + SLACK_MS;
 }
 
-/** The outage that there may be around the slot: one in every {@link OUTAGE_EVERY_SLOTS}, at any phase and of any length. */
+/**
+ * The outage around the slot, if there is one: one in every {@link OUTAGE_EVERY_SLOTS}, at any phase and of any length.
+ */
 function outageAt(seed: number, index: number, shortestMs: number): Outage | null {
   const group = Math.floor(index / OUTAGE_EVERY_SLOTS);
   const first = BEGIN + (group * OUTAGE_EVERY_SLOTS + 8) * PERIOD_MS;

@@ -4,11 +4,11 @@ import { Random } from './random.ts';
 import type { Mishaps, Move, Trouble, World } from './world.ts';
 
 const MOST_REGIONS = REGIONS.length;
-/** Something in the world happens about so often: a job, a report, a move. */
+/** Bounds of the number of events of a world: jobs, reports and moves. */
 const FEWEST_EVENTS = 200;
 const MOST_EVENTS = 2_000;
 const USUALLY_MOST_EVENTS = 600;
-/** What follows from the last thing that is done is still watched for so many periods. */
+/** Periods for which a world is watched after its last move. */
 const QUIET_PERIODS = 3;
 
 type Frame = Pick<World, 'lengthMs' | 'periodMs' | 'regions' | 'agents'>;
@@ -134,7 +134,7 @@ function someMove(random: Random, frame: Frame, at: number): Move[] {
   }
 }
 
-/** Some time before or after it, the regions that are new may get agents. */
+/** Regions that are new in the declaration may get agents some time before or after it. */
 function changeOfRegions(random: Random, { periodMs }: Frame, at: number): Move[] {
   const change: Move = { at, do: 'change-regions', regions: random.chance(0.1) ? null : someRegions(random) };
   if (change.regions === null || random.chance(0.5)) return [change];

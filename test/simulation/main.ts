@@ -11,7 +11,10 @@ const { values } = parseArgs({
     /** First seed. */
     seed: { type: 'string', default: '1' },
     worlds: { type: 'string', default: '1000' },
-    /** In place of worlds: false alarms of one monitor in so many slots, with and without the rule about moments. */
+    /**
+     * Instead of worlds: counts false alarms of one monitor in so many slots, with and without the rule about
+     * moments.
+     */
     'alarm-slots': { type: 'string' },
   },
 });

@@ -16,7 +16,9 @@ type Row = { readonly outcome: Outcome; readonly version: number; readonly resul
 /** By slot, then region. */
 type Results = Map<number, Map<Region, Row>>;
 
-/** What the database keeps of a world, in memory: it forgets nothing over a restart of the coordinator. */
+/**
+ * Keeps in memory what the database stores of a world. A restart of the coordinator changes nothing in it.
+ */
 export class MemoryStore implements WorldStore, RecordingStore {
   readonly #declared = new Set<number>();
   readonly #states = new Map<number, WrittenState>();
@@ -174,7 +176,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     this.#insert(monitor, slot, region, { outcome, version, result: stored });
   }
 
-  /** The first that is not `not_run` stays, and it takes the place of a recorded `not_run`. */
+  /** The first outcome that is not `not_run` stays, and it replaces a recorded `not_run`. */
   #insert(monitorId: number, slot: number, region: Region, row: Row): void {
     const results: Results = this.#results.get(monitorId) ?? new Map();
     const ofSlot: Map<Region, Row> = results.get(slot) ?? new Map();

@@ -31,7 +31,6 @@ describe('a defect that is made on purpose', () => {
 
   test.skipIf(isQuick).each(MUTATIONS.map(({ name }, number) => ({ name, number })))(
     '$name: the oracle finds it',
-    { timeout: 120_000 },
     async ({ name, number }) => {
       const finding = await findingOf(number);
       console.log(`${name}: ${describeFinding(finding)}`);

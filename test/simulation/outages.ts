@@ -3,20 +3,20 @@ import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Transition } from './told.ts';
 import type { World } from './world.ts';
 
-/** How the alarms of a world compare with what was wrong with its target. */
+/** Compares the alarms of a world with the outages of its target. */
 export type OutageCounts = {
-  /** Real ones that lasted long enough for every region to meet them in two slots. */
+  /** Real outages that lasted long enough for every region to meet them in two slots. */
   readonly outages: number;
-  /** Of those: no `error` before they had lasted that long. */
+  /** Those without an `error` before they had lasted that long. */
   readonly late: number;
-  /** Of those: no `error` at all. */
+  /** Those without any `error`. */
   readonly missed: number;
-  /** `error` while the target was well and had been. */
+  /** Number of `error` statuses that began while the target was well, and had been well before. */
   readonly falseAlarms: number;
   readonly watchedMs: number;
 };
 
-/** Reporting, deciding and starting late come on top of the check, ms. */
+/** Time for a late start, the report and the decision, on top of the check, ms. */
 const SLACK_MS = 15_000;
 
 /** Counts alarms against the truth. Nothing here is a violation: regions may lie, and agents may be gone. */
@@ -63,7 +63,7 @@ export class Outages {
     return 2 * periodMs + longestCheckMs(timeoutMs, retry) + SLACK_MS;
   }
 
-  /** The target was down at some time in which a vote that counts now may have been probed. */
+  /** Whether the target was down at a time in which the check of a present vote may have run. */
   #wasDown(at: number): boolean {
     const sinceMs = 3 * this.#world.periodMs + 2 * this.#dueMs() + this.#world.mishaps.lagMs;
     return this.#world.troubles.some(

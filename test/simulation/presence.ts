@@ -3,7 +3,9 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 const ELECTORAL_MS = 24 * 3_600_000;
 
-/** Which regions have an agent, and since when others have none: what the coordinator knows and has stored. */
+/**
+ * Knows which regions have an agent, and since when others have none, as the coordinator knows and stores it.
+ */
 export class Presence {
   readonly #clock: VirtualClock;
   readonly #live = new Set<Region>();

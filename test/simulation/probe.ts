@@ -48,7 +48,7 @@ export function check(
 ): Finding {
   const { blip, notRun } = world.mishaps;
   if (die(world, 'notRun', region, slot) < notRun) return notRunFinding('agent-starved');
-  // A failure of the network in between: all attempts of the check fail.
+  // The network between region and target fails: all attempts of the check fail.
   const isBlip = die(world, 'blip', region, slot) < blip;
   const attempts: { outcome: Outcome; started_ms: number; latency: number }[] = [];
   for (let atMs = 0, waitMs = 250; ; waitMs = Math.min(5_000, waitMs * 1.6)) {
@@ -67,7 +67,7 @@ export function notRunFinding(reason: NotRunReason): Finding {
   return { outcome: 'not_run', reason, attempts: [], tookMs: 0, isTimedOut: false };
 }
 
-/** What the region sees of the target at an instant (ms after the beginning); null: all is well. */
+/** The trouble that the region sees at an instant (ms after the beginning); null: none. */
 function sightOf({ troubles }: World, region: Region, at: number): Sight | null {
   for (const { from, until, regions, sees, flapMs } of troubles) {
     if (at < from || at >= until || (regions !== null && !regions.includes(region))) continue;

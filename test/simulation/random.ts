@@ -1,6 +1,6 @@
 /**
- * Random numbers from a seed: the same seed gives the same world on every machine. A linear congruence mixed
- * by the finalizer of MurmurHash3, which is good enough for dice.
+ * Random numbers from a seed: the same seed gives the same world on every machine. It is a linear congruence
+ * mixed by the finalizer of MurmurHash3, which is good enough for dice.
  */
 export class Random {
   #state: number;

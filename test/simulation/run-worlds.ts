@@ -19,7 +19,7 @@ const SQLITE_SHARE = 3;
 /** Fewer worlds are not worth a process. */
 const WORLDS_PER_PROCESS = 400;
 
-/** A world lives shortly: with room for the young, little of it is ever moved. */
+/** A world lives for a short time. With a large young generation, V8 moves little of it to the old one. */
 const YOUNG = ['--max-semi-space-size=32'];
 
 /** Seeds from the first on. */
@@ -69,7 +69,7 @@ async function runInProcess({ seed, worlds }: Range): Promise<Statistics> {
   return statistics as Statistics;
 }
 
-/** The story of a failing world, as short as it can be made; null where it does not fail. */
+/** The story of a failing world, made as short as possible; null: it does not fail. */
 export async function storyOf(seed: number): Promise<string | null> {
   const run = (world: World): Promise<Outcome> => simulate(world, new MemoryStore(), { isTold: true });
   const world = generateWorld(seed);

@@ -33,7 +33,7 @@ export type Surroundings = {
   readonly clock: VirtualClock;
   readonly presence: Presence;
   readonly store: WorldStore;
-  /** Gives a job to the region's agents; it begins after `waitMs`. */
+  /** Gives a job to the region's agents. Its first attempt begins after `waitMs`. */
   readonly offer: (region: Region, job: Offer) => Answer;
   /** Agents take jobs ahead of their slots. */
   readonly isAhead: boolean;
@@ -97,7 +97,7 @@ export class Service {
     this.#monitors.current = monitor;
     this.#newestSlot = newest;
     this.#slotClock = new SlotClock(this.#clock, newest, log, ahead);
-    // What is stored is dated by the slots' clock, which may have been set while nobody ran.
+    // Stored instants are on the slots' clock, which may have been set while no coordinator ran.
     this.#agedMs =
       before === null ? 0 : before.age - before.slot + this.#slotClock.now() - this.#clock.monotonic();
     this.#backlogHold = new BacklogHold({
@@ -116,9 +116,9 @@ export class Service {
   }
 
   /**
-   * Loads what is stored; the reading of results may begin.
+   * Loads the stored rows. After it, the reading of results may begin.
    *
-   * @param before when the life before ended, by its clocks
+   * @param before instants of the end of the former life, on its clocks
    */
   static async start(
     around: Surroundings,
@@ -182,7 +182,7 @@ export class Service {
     this.tick();
   }
 
-  /** Ends at once: what is not committed is gone, and no timer runs any more. */
+  /** Ends at once. Work that is not committed is lost, and no timer runs any more. */
   kill(): void {
     this.#clock.die();
     this.told = [];
@@ -223,7 +223,7 @@ export class Service {
   tick(): number {
     const now = this.#clock.monotonic();
     this.#scheduler?.tick(now);
-    // Many turns find nothing in flight, and there are many regions.
+    // A shortcut: many turns find nothing in flight, and there are many regions.
     if (this.#inFlight.size === 0) return this.#untilNextSlot();
     this.#inFlight.loseMissing(now);
     this.#inFlight.expireQueued(now);
@@ -389,7 +389,7 @@ export class Service {
     return Math.min(IDLE_TICK_MS, next - now - aheadMs);
   }
 
-  /** By how much the grid is moved while slots lie recorded in the future (decision 0060), ms. */
+  /** Shift of the grid while recorded slots lie in the future (decision 0060), ms. */
   #phaseShift(): number {
     const { aheadSlot } = this.#slotClock;
     return aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
@@ -432,13 +432,16 @@ export class Service {
 type GivenSlots = {
   /** The newest that is believed. */
   readonly newest: number | null;
-  /** The newest of all where it lies too far ahead to be believed. */
+  /** The newest slot of all, when it lies too far ahead to be believed. */
   readonly ahead: number | null;
 };
 
 const NO_SLOTS: GivenSlots = { newest: null, ahead: null };
 
-/** As a start finds them: while slots lie further ahead of the wall clock, only those up to the present are believed. */
+/**
+ * The newest slots as a start finds them. While slots lie too far ahead of the wall clock, only those up to the present
+ * are believed.
+ */
 async function givenSlots({ store, clock }: Surroundings, monitorId: number): Promise<GivenSlots> {
   const wall = Math.floor(clock.wall());
   const newest = await store.newestSlot(monitorId, Number.POSITIVE_INFINITY);
@@ -456,9 +459,9 @@ const NO_OVERLOAD = {
   refused() {},
 };
 
-/** While jobs are offered, dispatch looks at them so often, ms. */
+/** Interval of dispatch's turns while jobs are offered, ms. */
 const OFFERING_TICK_MS = 250;
-/** Where agents take jobs ahead, it looks so long before a slot, ms. */
+/** Lead of a turn before a slot when agents take jobs ahead, ms. */
 const TICK_AHEAD_MS = 150;
 /** With nothing to do it looks so often, ms. */
 const IDLE_TICK_MS = 3_600_000;

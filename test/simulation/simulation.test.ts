@@ -3,9 +3,9 @@ import { runInProcesses, storyOf } from './run-worlds.ts';
 import { describeStatistics, failingSeeds } from './statistics.ts';
 
 /** Worlds of `npm test`; the quick check sets fewer. */
-const WORLDS = Number(process.env.SIMULATED_WORLDS ?? 10_000);
+const WORLDS = Number(process.env.SIMULATED_WORLDS ?? 5_000);
 
-test('the service says in every world what the design says', { timeout: 240_000 }, async () => {
+test('the service says in every world what the design says', async () => {
   const started = performance.now();
   const sum = await runInProcesses({ seed: 1, worlds: WORLDS });
   console.log(describeStatistics(sum, performance.now() - started));

@@ -22,7 +22,7 @@ const ROUND_MS = 2_500;
 const TICK_MS = 50;
 const WORLD_BEGINS = Date.UTC(2026, 0, 1);
 
-/** A line of the story: at an instant (ms after the beginning) something happened. */
+/** A line of the story: an instant (ms after the beginning) and what happened then. */
 export type Line = { readonly at: number; readonly text: string };
 
 export type Outcome = {
@@ -35,7 +35,7 @@ export type Outcome = {
   readonly story: readonly Line[];
 };
 
-/** Runs a world from its beginning to its end, before the eyes of the oracle. */
+/** Runs a world from its beginning to its end, and shows it to the oracle. */
 export async function simulate(
   world: World,
   store: WorldStore,
@@ -58,7 +58,7 @@ class Simulation {
   #service: Service | null = null;
   #monitor: LiveMonitor | null;
   readonly #efforts = new Map<number, { timeoutMs: number; retry: number }>();
-  /** What happens in the instant and takes the store: done one after the other before the commit. */
+  /** Work of the instant that uses the store. It is done step by step before the commit. */
   #work: (() => Promise<void>)[] = [];
   #isResumed = false;
   /** When the last life of the service ended, by its clocks. */
@@ -141,7 +141,7 @@ class Simulation {
     const service = await Service.start(around, monitor, this.#endedAt);
     this.#service = service;
     this.#oracle.started(service.now);
-    // What channels were not told before the end is told before anything is read.
+    // Announcements that were not made before the end are made before anything is read.
     this.#show(service, await service.flush());
     for (let sequence = service.position; sequence < this.#stream.length; sequence += 1) {
       service.record(this.#stream[sequence] as Report, sequence + 1);
@@ -156,7 +156,7 @@ class Simulation {
     });
   }
 
-  /** Commits what the instant has brought, and shows it to the oracle. */
+  /** Commits the events of the instant, and shows them to the oracle. */
   async #settle(): Promise<void> {
     const work = this.#work;
     const hasWork = work.length > 0;
@@ -175,7 +175,8 @@ class Simulation {
   #show(service: Service, told: readonly Told[]): void {
     const transitions = service.transitions.splice(0);
     const announcements = service.announcements.splice(0);
-    // Whatever time alone should have changed is seen with the next event, as it was due.
+    // Changes that time alone should have made are judged with the next event, at the instant at which they
+    // were due.
     if (told.length === 0 && transitions.length === 0 && announcements.length === 0) return;
     this.#events += told.length;
     this.#outages.see(transitions, service.status, this.#clock.monotonic());
@@ -241,7 +242,7 @@ class Simulation {
     });
   }
 
-  /** Carries out a move; what needs the service waits until it has resumed. */
+  /** Carries out a move. A move that needs the service waits until it has resumed. */
   #move(move: Move): void {
     if (!this.#isResumed && NEEDS_SERVICE.has(move.do)) {
       this.#clock.after(ROUND_MS, () => this.#move(move));

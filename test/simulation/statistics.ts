@@ -3,7 +3,7 @@ import type { Outcome } from './simulation.ts';
 
 const YEAR_MS = 365.25 * 86_400_000;
 
-/** What many worlds come to. Plain data: processes send it to each other. */
+/** The sums of many worlds. They are plain data, because processes send them to each other. */
 export type Statistics = {
   worlds: number;
   events: number;

@@ -2,14 +2,14 @@ import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 
-/** Where a world is recorded, with the rows that the configuration writes before the recorder is told. */
+/** The store of a world, with the rows that the configuration writes before it informs the recorder. */
 export interface WorldStore {
   readonly recording: RecordingStore;
   declare(monitor: LiveMonitor): Promise<void>;
   remove(monitorId: number): Promise<void>;
   link(monitorId: number, channel: number, kind: ChannelKind): Promise<void>;
   unlink(monitorId: number, channel: number): Promise<void>;
-  /** The channel goes with its links and all that is queued for it. */
+  /** Removes the channel with its links and its queued alerts. */
   removeChannel(channel: number): Promise<void>;
   /** Adds an entry to the log of changes of the declaration. Answers its id. */
   logChange(monitorId: number): Promise<number>;

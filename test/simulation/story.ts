@@ -1,10 +1,10 @@
 import type { Outcome } from './simulation.ts';
 import type { World } from './world.ts';
 
-/** Lines before the violation that are printed of a story; what comes earlier seldom matters. */
+/** Number of lines of a story that are printed before the violation. Earlier lines seldom matter. */
 const LINES = 60;
 
-/** A failing world, for people: what it is, what happened in it, and what is wrong. */
+/** Describes a failing world for people: its settings, its events and its violations. */
 export function tell(world: World, { story, violations }: Outcome): string {
   const { seed, periodMs, timeoutMs, retry, regions, agents, laggards, mishaps } = world;
   const happening = Object.entries(mishaps).filter(([, chance]) => chance > 0);

@@ -3,7 +3,7 @@ import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
-/** What the evaluation was told and has committed, in its order. The oracle hears the same. */
+/** An input that the evaluation got and has committed. The oracle gets the same inputs in the same order. */
 export type Told =
   | {
       readonly is: 'opened';
@@ -20,9 +20,9 @@ export type Told =
       /** The job behind this `not_run` is offered again. */
       isOfferedAgain: boolean;
     }
-  /** After a restart: of the slot's regions only these may still report. */
+  /** After a restart, only these regions may still report about the slot. */
   | { readonly is: 'resumed'; readonly slot: number; readonly waitedFor: readonly Region[] }
-  /** After a restart: slots that were not resumed wait for nobody. */
+  /** After a restart, slots that were not resumed wait for no region. */
   | { readonly is: 'all-resumed' }
   | { readonly is: 'declared'; readonly before: LiveMonitor | null; readonly after: LiveMonitor | null };
 
@@ -48,6 +48,8 @@ export type Now = {
   readonly monotonic: number;
   /** The slots' clock, epoch ms. */
   readonly slot: number;
-  /** Grows as votes age: with the monotonic clock and with the jumps of the slots' clock. */
+  /**
+   * The clock by which votes age: it grows with the monotonic clock and with the jumps of the slots' clock.
+   */
   readonly age: number;
 };

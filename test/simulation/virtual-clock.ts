@@ -3,8 +3,8 @@ import type { Clock } from '@svc/shared/clock.ts';
 type Timer = { at: number; order: number; task: (() => void) | null };
 
 /**
- * A clock that jumps from one timer to the next. Timers of one instant run in the order in which they were
- * set. Kept in a heap: a world sets thousands.
+ * A clock that jumps from one timer to the next. Timers of one instant run in the order in which they were set.
+ * The timers lie in a heap, because a world sets thousands.
  */
 export class VirtualClock implements Clock {
   readonly #heap: Timer[] = [];
@@ -57,7 +57,10 @@ export class VirtualClock implements Clock {
     return this.#heap[0]?.at ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Goes to the next timer and runs all that are due then, those that they set for the same instant included. */
+  /**
+   * Goes to the next timer and runs all timers that are due then, including those that they set for the same
+   * instant.
+   */
   runNext(): void {
     const at = this.nextAt;
     if (at === Number.POSITIVE_INFINITY) return;

@@ -4,30 +4,33 @@ import type { Region } from '@svc/shared/regions.ts';
 /** What a probe meets. `hung`: nothing answers until the time-out. */
 export type Sight = 'refused' | 'hung' | 'slow';
 
-/** For a time, some regions do not see the target as it should be. Instants are ms after the beginning. */
+/** A time in which some or all regions see the target in trouble. Instants are ms after the beginning. */
 export type Trouble = {
   readonly from: number;
   readonly until: number;
-  /** null: the target itself is in trouble, so every region sees it. Else these regions alone, and what they report is a lie. */
+  /**
+   * The regions that see the trouble. Their reports are then false. Null: the target itself is in trouble, so every
+   * region sees it.
+   */
   readonly regions: readonly Region[] | null;
   readonly sees: Sight;
-  /** Comes and goes, so long each; 0: throughout. ms */
+  /** The trouble comes and goes, for so long each, ms; 0: it lasts throughout. */
   readonly flapMs: number;
 };
 
-/** What is done to the service in the course of a world, at an instant in ms after its beginning. */
+/** An event that the world brings about in the service, at an instant in ms after its beginning. */
 export type Move = { readonly at: number } & (
   | {
       readonly do: 'restart';
       readonly downMs: number;
-      /** Between the events of an instant and their commit. */
+      /** Whether the restart comes between the events of an instant and their commit. */
       readonly isBeforeCommit: boolean;
     }
-  /** The region's agent dies with what it holds; another comes after `forMs`. */
+  /** The region's agent dies with its jobs; another one starts after `forMs`. */
   | { readonly do: 'stop-agent'; readonly region: Region; readonly forMs: number }
-  /** The region has an agent from here on, unless it has one. */
+  /** The region gets an agent, unless it has one. */
   | { readonly do: 'start-agent'; readonly region: Region }
-  /** The region's agent gives back what it holds, and another takes over at once. */
+  /** The region's agent gives back its jobs, and another one takes over at once. */
   | { readonly do: 'roll-agent'; readonly region: Region }
   | { readonly do: 'change-probe' }
   | { readonly do: 'change-period'; readonly periodMs: number }
@@ -91,7 +94,7 @@ export const CALM: Mishaps = {
   lagMs: 1_000,
 };
 
-/** One region, which does what it should: stories say what is different. */
+/** One region that works as it should. Stories state only their differences. */
 export const QUIET: World = {
   seed: 1,
   id: 1,

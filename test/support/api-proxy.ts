@@ -20,14 +20,14 @@ export type ApiProxy = {
   readonly url: string;
   /** In order of arrival. */
   readonly requests: readonly ProxiedRequest[];
-  /** The first `count` requests, as soon as there are so many. */
+  /** Resolves with the first `count` requests when they have come. */
   received(count: number): Promise<readonly ProxiedRequest[]>;
   /** Decides on every following request. */
   treat(decide: (request: ProxiedRequest) => Treatment): void;
   close(): Promise<void>;
 };
 
-/** A proxy on a free loopback port in front of a real API, which a test lets misbehave. */
+/** A proxy on a free loopback port in front of a real API. A test makes it misbehave. */
 export async function startApiProxy(target: string): Promise<ApiProxy> {
   const requests: ProxiedRequest[] = [];
   const waiting = new Set<() => void>();

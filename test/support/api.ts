@@ -31,11 +31,11 @@ export type RunningApi = ConfiguredStore & {
   readonly reader: string;
   readonly states: Map<number, { status: MonitorStatus; votes: readonly Vote[] }>;
   readonly agents: Map<Region, LiveAgent[]>;
-  /** With the operator's token and JSON, unless said otherwise. */
+  /** Sends a request, by default with the operator's token and JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
 };
 
-/** The monitor of this name goes to an endpoint of the operator's. */
+/** The monitor of this name is exported to an endpoint of the operator. */
 export const EXPORTED_BY_DEFAULT = 'Exported by default';
 
 /** What the export tells, which the API does not run. */
@@ -57,7 +57,7 @@ const ENDPOINT: EndpointState = {
 };
 const TAKEN = { encoding: 'json', isTaken: true, rejected: 0, error: null } as const;
 
-/** The API on a free port over a new database, with everything behind it but dispatch. */
+/** The API on a free port over a new database, with all parts behind it except dispatch. */
 export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi> {
   const configured = await configuredStore();
   const { store, secrets, clock, workspaceId } = configured;

@@ -5,10 +5,11 @@ import { once } from 'node:events';
 export type Part = { readonly name: string; readonly command: string };
 
 /**
- * Runs the commands at once. What each has written is passed on as one piece when it ends, so that nothing mixes.
+ * Runs the commands at once. The output of each is written as one piece when the command ends, so that outputs do
+ * not mix.
  *
- * @param write takes what a person is to read
- * @returns the names of those that failed, in the order of `parts`
+ * @param write takes the text for people
+ * @returns the names of the commands that failed, in the order of `parts`
  */
 export async function runAtOnce(parts: readonly Part[], write: (text: string) => void): Promise<string[]> {
   const outcomes = await Promise.all(parts.map((part) => run(part, write)));

@@ -21,7 +21,7 @@ export const EXPECTED_SETTINGS: { readonly [K in ChannelKind]: string } = {
   push_a: 'topic! server_url? token?*',
 };
 
-/** Two or more values of each setting, all valid. What is secret of them has {@link SECRET} in it. */
+/** Two or more valid values of each setting. Every secret value contains {@link SECRET}. */
 type Samples<K extends ChannelKind> = {
   readonly [A in keyof ChannelSettings[K]]: readonly [
     NonNullable<ChannelSettings[K][A]>,
@@ -30,7 +30,7 @@ type Samples<K extends ChannelKind> = {
   ];
 };
 
-/** Part of every secret of a sample: it must not be seen where secrets are not shown. */
+/** A part of every secret in a sample. It must not appear where secrets are hidden. */
 export const SECRET = 's3cret';
 
 const PHONE = { phone_number: ['+4915112345678', '+14155550100'] } as const;

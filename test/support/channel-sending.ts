@@ -45,7 +45,7 @@ export function sendContext(signal = new AbortController().signal): SendContext 
 /** Channels may post to loopback, and chat kinds too. */
 const LOOPBACK_URLS = urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['127.0.0.1'] });
 
-/** What a sender is made of, where only some parts matter. */
+/** The parts of a sender, for tests that need only some of them. */
 export function loopbackParts(parts: Partial<SenderParts> = {}): SenderParts {
   const post = parts.post ?? loopbackPost();
   const sendMail = createSendMail({ clock: new FakeClock() });

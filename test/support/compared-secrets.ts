@@ -13,7 +13,7 @@ function areSameSecrets(one: unknown, other: unknown): boolean | undefined {
   return one instanceof Secret || other instanceof Secret ? false : undefined;
 }
 
-// Test files that share a worker share what is added, and each of them loads this file again.
+// Test files in one worker share the added tester, and each of them loads this file again.
 const REGISTERED = Symbol.for('svc.compared-secrets');
 if (Reflect.get(globalThis, REGISTERED) !== Secret) {
   Reflect.set(globalThis, REGISTERED, Secret);

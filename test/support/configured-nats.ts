@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { findNatsServer } from '../../deploy/local/nats-server.mjs';
 
-/** A real nats-server that runs with a configuration as an operator would start it. */
+/** A real nats-server with a configuration file, started as an operator starts it. */
 export type ConfiguredNats = {
   readonly pid: number;
   /** SIGTERM, and waits for the end. */

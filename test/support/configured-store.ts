@@ -44,8 +44,8 @@ export type ConfiguredStore = {
 export const DECLARED_FILE = 'monitors.yaml';
 
 /**
- * A new SQLite file, opened without threads, with everything that declarations need. Memory follows changes, and
- * nothing else does.
+ * A new SQLite file, opened without threads, with all parts that declarations need. Only the monitors in memory
+ * follow its changes.
  */
 export async function configuredStore(): Promise<ConfiguredStore> {
   const folder = await temporaryFolder();

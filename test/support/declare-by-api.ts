@@ -1,6 +1,6 @@
 import type { LocalService } from './local-service.ts';
 
-/** As the declared file has them: kind, local name, attributes. */
+/** Resources in the form of the declared file: kind, local name, attributes. */
 export type Resources = Readonly<Record<string, Readonly<Record<string, object>>>>;
 
 type Kind = { path: string; type?: string };
@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   svc_notification: { path: '/v1/notifications' },
 };
 
-/** Brings the service from one declaration to the next, one request per resource that differs. */
+/** Changes the service from one declaration to the next, with one request for each resource that differs. */
 export class DeclareByApi {
   readonly #service: LocalService;
   /** `kind.name` with what was last sent. */

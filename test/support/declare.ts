@@ -49,8 +49,8 @@ export async function declaredNames({ store, secrets, workspaceId }: RunningApi)
 }
 
 /**
- * Everything that is stored, by name, in a form for comparing two installations: ids are replaced by names,
- * and values computed by the service are left out. Secrets are in clear.
+ * All stored objects by name, in a form in which two installations can be compared: names replace ids, and
+ * values that the service computes are left out. Secrets are in clear.
  */
 export async function storedByName(api: RunningApi, nameOf: NameOf): Promise<Record<string, object>> {
   const live = await liveResources(api);

@@ -4,13 +4,13 @@ import { readDeclaredFile } from '@svc/coordinator/declare/read-file.ts';
 import { type ConfiguredStore, configuredStore, silentLog, temporaryFolder } from './configured-store.ts';
 import { ScaledClock } from './scaled-clock.ts';
 
-/** A place for declared files over a store of its own, for one test. */
+/** A folder for declared files with a store of its own, for one test. */
 export type DeclaredFiles = {
   readonly store: ConfiguredStore;
   readonly folder: string;
   /** `svc.yaml` in the folder; nothing is there yet. */
   readonly path: string;
-  /** A file that is not started; it is stopped with the rest. */
+  /** A declared file that is not started. It is stopped with the others. */
   declaredFile(changes?: Partial<DeclaredFileParts>): DeclaredFile;
   dispose(): Promise<void>;
 };
@@ -39,7 +39,8 @@ export async function declaredFiles(
         // 500 ms to settle pass in 25.
         clock: new ScaledClock(20),
         log: silentLog,
-        // On this thread: starting one for every case takes its time. One test does it as the service does.
+        // Reads on this thread, because starting a thread for every case takes long. One test uses the thread
+        // of the service.
         read: async (request) => readDeclaredFile(request),
         ...changes,
       });

@@ -19,7 +19,7 @@ export type DnsRequest = {
   packet: Buffer;
 };
 
-/** What the server sends back: answers it builds, bytes as they are (several datagrams in a list), or nothing. */
+/** The reply of the server: answers that it builds, given bytes (a list: several datagrams), or nothing. */
 export type DnsResponse =
   | {
       rcode?: number;
@@ -36,7 +36,7 @@ export type DnsResponse =
 
 export type DnsHandler = (request: DnsRequest) => DnsResponse | Promise<DnsResponse>;
 
-/** A DNS server on loopback, UDP and TCP on one port, that does what a test tells it. */
+/** A DNS server on loopback, with UDP and TCP on one port. A test decides its replies. */
 export class DnsTestServer {
   readonly requests: DnsRequest[] = [];
   readonly #udp: UdpSocket;

@@ -1,6 +1,6 @@
 import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
 
-/** What is without any setting: nothing goes out but where monitors say. */
+/** The settings of the export without any variable: only the endpoints of monitors get metrics. */
 export const NO_EXPORT_SETTINGS: ExportSettings = {
   fallback: null,
   encoding: 'json',

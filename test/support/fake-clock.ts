@@ -2,7 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 
 type Timer = { at: number; task: () => void; everyMs: number | null };
 
-/** A clock that stands still until told: timers run in order of their instants, inside `advance`. */
+/** A clock that moves only inside `advance`. Timers run there, in the order of their instants. */
 export class FakeClock implements Clock {
   #wall: number;
   #monotonic = 0;
@@ -28,7 +28,7 @@ export class FakeClock implements Clock {
     return this.#add({ at: this.#monotonic + intervalMs, task, everyMs: intervalMs });
   }
 
-  /** Moves both clocks on by `ms` and runs what falls due on the way, each at its own instant. */
+  /** Moves both clocks forward by `ms` and runs the timers that fall due, each at its own instant. */
   advance(ms: number): void {
     const end = this.#monotonic + ms;
     for (let timer = this.#next(end); timer; timer = this.#next(end)) {
@@ -40,7 +40,7 @@ export class FakeClock implements Clock {
     this.#moveTo(end);
   }
 
-  /** As {@link advance}, but lets promises settle after each timer: for code that awaits between timers. */
+  /** Like {@link advance}, but lets promises settle after each timer, for code that awaits between timers. */
   async advanceSettling(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
     await settle();
@@ -60,7 +60,7 @@ export class FakeClock implements Clock {
     this.#wall += ms;
   }
 
-  /** The process stands still for `ms`: timers that fell due run once, late, with the next `advance`. */
+  /** Lets the process stand still for `ms`. Timers that fell due run once, late, in the next `advance`. */
   stall(ms: number): void {
     this.#moveTo(this.#monotonic + ms);
     for (const timer of this.#timers) timer.at = Math.max(timer.at, this.#monotonic);

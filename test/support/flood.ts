@@ -1,11 +1,11 @@
 /**
- * A process that sends all that a region's key allows, as fast as it can: `node flood.ts URL SUBJECT BYTES
- * CONNECTIONS`, with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the
+ * A process that sends everything that a region's key allows, as fast as it can: `node flood.ts URL SUBJECT
+ * BYTES CONNECTIONS`, with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the
  * process that started it.
  */
 import { connect, nkeyAuthenticator } from 'nats';
 
-/** Sent by each connection before it waits for the server. */
+/** Number of messages that each connection sends before it waits for the server. */
 const AT_ONCE = 8;
 
 const [url = '', subject = '', bytes = '1', connections = '1'] = process.argv.slice(2);

@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 
 /**
- * For databases whose disk is not what a test is about: a commit in memory is a tenth of the cost. The system's
- * temporary folder where there is no such folder, or outside of a run of tests.
+ * A folder in memory, for databases in tests whose subject is not the disk: a commit costs a tenth. It is the
+ * system's temporary folder where there is no such folder, and outside of a run of tests.
  */
 export function folderInMemory(): string {
   return process.env.TESTS_MEMORY ?? tmpdir();

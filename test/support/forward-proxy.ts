@@ -4,14 +4,14 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 
 export type ForwardProxy = {
   readonly url: string;
-  /** What was asked for so far: `host:port` of a tunnel, the whole address of a request without one. */
+  /** The requested targets so far: `host:port` for a tunnel, else the whole address. */
   readonly asked: readonly string[];
-  /** What it was sent as `Proxy-Authorization`, each once; undefined: a tunnel was asked for without. */
+  /** The distinct values of `Proxy-Authorization`; undefined: a request for a tunnel without it. */
   readonly authorizations: ReadonlySet<string | undefined>;
   close(): Promise<void>;
 };
 
-/** An HTTP proxy on a free loopback port; all that it is asked for leads to one port of loopback. */
+/** An HTTP proxy on a free loopback port. Every request and tunnel leads to one port of loopback. */
 export async function startForwardProxy(toPort: number): Promise<ForwardProxy> {
   const asked: string[] = [];
   const authorizations = new Set<string | undefined>();

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Holds the write lock of a database until told otherwise, as another program would (a backup, a shell). It
+ * Holds the write lock of a database until it is released, as another program would (a backup, a shell). It
  * waits for the present writer without holding this thread: the writer may need it.
  */
 export async function holdDatabase(path: string): Promise<{ release(): void }> {

@@ -4,7 +4,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 /** What is held of a clock and a connection. */
 export type Held = { timers: number; intervals: number; subscriptions: number; connectionListeners: number };
 
-/** Counts what a part holds of its clock and its connection, both of which work as they do. */
+/** Counts the timers and subscriptions that a part holds. The clock and the connection work as usual. */
 export class HeldResources {
   readonly #timers = new Set<object>();
   readonly #intervals = new Set<object>();

@@ -4,7 +4,7 @@ import { answer, type Behaviour, drip, flood, sendAndReset } from './raw-target.
 const OK = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 
-/** Targets that never finish: a client without a bound of its own waits for ever or grows for ever. */
+/** Targets that never finish. A client without bounds waits or grows for ever. */
 export const ENDLESS = {
   'never answers': () => {},
   'sends a header section one byte at a time': drip('HTTP/1.1 200 OK\r\nX: ', 'a', 20),
@@ -14,7 +14,7 @@ export const ENDLESS = {
   'stops in the middle of a chunk size': drip(`${CHUNKED}1`, '', 1_000),
 } as const satisfies Record<string, Behaviour>;
 
-/** Targets that send without end, as fast as they can, something that has to be refused. */
+/** Targets that send, without end and as fast as they can, bytes that must be refused. */
 export const FLOODS = {
   'one endless header': flood(`${OK}X: `, 'a'.repeat(1_024)),
   'header lines without end': flood(OK, 'X-Header: value\r\n'),
@@ -33,7 +33,7 @@ export const ENDLESS_BODIES = {
   'of a terabyte': flood(`${OK}Content-Length: 1099511627776\r\n\r\n`, 'a'.repeat(1_024)),
 } as const satisfies Record<string, Behaviour>;
 
-/** Answers that must not be taken for a response, and what a message about them should mention. */
+/** Answers that must not count as a response, with the text that a message about each should contain. */
 export const MALFORMED: Readonly<Record<string, { bytes: string; says: RegExp }>> = {
   'closes without a byte': { bytes: '', says: /without an answer/ },
   'another protocol': { bytes: 'SSH-2.0-OpenSSH_9.6\r\n', says: /not HTTP.*SSH-2\.0/ },
@@ -138,7 +138,7 @@ const BOMB_BYTES = 64 * 1_024 * 1_024;
 export function bombs(): Record<string, Buffer> {
   const bytes = Buffer.alloc(BOMB_BYTES, 'a');
   const gzip = gzipSync(bytes.subarray(0, BOMB_BYTES / 8), { level: 1 });
-  // Members one after the other are one gzip file, as large as one likes.
+  // Gzip members in a row are one file of any size.
   const many = Buffer.concat(Array.from({ length: 128 }, () => gzip));
   const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
   return {

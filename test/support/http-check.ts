@@ -2,7 +2,7 @@ import type { Resolver } from '@svc/agent/resolve/resolver.ts';
 import { ResolveError } from '@svc/agent/resolve/resolver.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 
-/** A check with every attribute at its default but the given ones. */
+/** A check with the given attributes and the defaults of all others. */
 export function httpCheck(given: Partial<HttpCheck> & { url: string }): HttpCheck {
   return {
     type: 'http',
@@ -20,7 +20,7 @@ export function httpCheck(given: Partial<HttpCheck> & { url: string }): HttpChec
   };
 }
 
-/** Knows the given names only; the answer to each comes asynchronously, as from a server. */
+/** A resolver that knows only the given names. It answers asynchronously, as a server does. */
 export function fixedResolver(names: Readonly<Record<string, readonly string[]>> = {}): Resolver {
   return {
     async resolve(host) {

@@ -9,7 +9,7 @@ function filled(before: string, part: string, after: string): string {
 
 const unknown = Array.from({ length: 70_000 }, (_, index) => `"k${index}":1`).join(',');
 
-/** Bodies of 1 MiB that take long to read, to refuse or to answer, by what they are full of. */
+/** Bodies of 1 MiB that take long to read, to refuse or to answer, by their content. */
 export const LARGE_BODIES: Readonly<Record<string, readonly [path: string, body: string, status: number]>> = {
   'unknown members': ['monitors', `{${LARGE_MONITOR},${unknown}}`, 400],
   'unknown members of what is no resource': ['tokens', `{"name":"a","scope":"read",${unknown}}`, 400],

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
 /**
- * Takes HTTP requests and DNS questions (one port each), reports each, and answers when told to. It reports
- * through shared memory, so that a thread that runs nothing else can wait for it.
+ * Takes HTTP requests and DNS questions (on one port each), reports each, and answers on demand. It reports through
+ * shared memory, so that a thread that runs nothing else can wait for it.
  */
 const TARGET = `
   const { createServer } = require('node:net');
@@ -44,7 +44,7 @@ export type LateTarget = {
   readonly udpPort: number;
   /** Resolves when the next request, or question, has come: the target waits then. */
   asked(): Promise<void>;
-  /** Blocks this thread until the target has answered and `ms` are over; nothing is read meanwhile. */
+  /** Blocks this thread until the target has answered and `ms` have passed. Nothing is read in this time. */
   answerBehindOurBack(ms: number): void;
   close(): Promise<void>;
 };

@@ -37,13 +37,13 @@ export type LocalServiceOptions = {
   /** Addresses of host names as each region sees them. */
   names?: (region: Region) => Readonly<Record<string, readonly string[]>>;
   dnsServers?: readonly string[];
-  /** Agents ask the references that they find by themselves; else they suspect nothing. */
+  /** Whether agents ask the references that they find. Otherwise they suspect no failure of the network. */
   asksReferences?: boolean;
   /** Agents have a health address; see `Agent.healthPort`. */
   agentsListen?: boolean;
   /** How far the wall clock of a region's agent is off, ms. */
   agentClockOffset?: (region: Region) => number;
-  /** Put between the coordinator and its connection and clock, to count what it holds. */
+  /** Wraps the coordinator's connection and clock, to count what it holds. */
   observe?: { bus(bus: Bus): Bus; clock(clock: Clock): Clock };
   /** What the operator has set about exports over OTLP. */
   exports?: Partial<ExportSettings>;
@@ -51,7 +51,7 @@ export type LocalServiceOptions = {
   ownExport?: OwnExportSettings;
   /** Bound on the streams of results together, bytes. */
   resultsMaxBytes?: number;
-  /** Further configuration of the NATS server, and the nkey seeds with which it is entered then. */
+  /** Further configuration of the NATS server, and the nkey seeds that it then requires. */
   accounts?: { configuration: string; seedOf: (part: 'coordinator' | Region) => string };
 };
 
@@ -69,16 +69,16 @@ const SECRET_KEY = randomBytes(32).toString('base64');
 const TOKEN = 'token-of-the-operator-in-the-tests';
 
 /**
- * Coordinator and agents in this process, on a faster clock, over a real NATS server: for events that take
- * periods. Everything between them is as in production.
+ * Coordinator and agents in this process, on a faster clock, over a real NATS server, for events that take
+ * several periods. All parts are those of production.
  */
 export class LocalService {
   readonly clock: ScaledClock;
   readonly nats: NatsServer;
   readonly transitions: Transition[] = [];
-  /** What coordinator, agents and their connections complained about. */
+  /** Warnings and errors of the coordinator, the agents and their connections. */
   readonly warnings: Warning[] = [];
-  /** How often each message was logged, at level info or above. */
+  /** Number of log lines by message, at level info or above. */
   readonly said = new Map<string, number>();
   /** The operator's. */
   readonly token = TOKEN;
@@ -161,7 +161,7 @@ export class LocalService {
     this.#coordinator = null;
   }
 
-  /** The coordinator takes up leading again, after {@link stopLeading}. */
+  /** Makes the coordinator lead again after {@link stopLeading}. */
   async lead(): Promise<void> {
     await this.#coordinator?.lead();
   }
@@ -244,7 +244,10 @@ export class LocalService {
     await this.until(() => slots() >= goal);
   }
 
-  /** Resolves when `isSo`, which is asked every second of the service's clock; the test's time-out bounds it. */
+  /**
+   * Resolves when `isSo` answers true. It is called every second of the service's clock; the test's time-out
+   * bounds the wait.
+   */
   async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
     while (!(await isSo())) await new Promise((resolve) => this.clock.after(1_000, () => resolve(null)));
   }
@@ -254,7 +257,7 @@ export class LocalService {
       method,
       headers: {
         authorization: `Bearer ${TOKEN}`,
-        // A connection that is kept may be closed by the server's time-out while the request is on its way.
+        // The server's time-out may close a kept connection while the request is on its way.
         connection: 'close',
         ...(body ? { 'content-type': 'application/json' } : {}),
       },
@@ -288,7 +291,7 @@ export class LocalService {
   }
 
   query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const database = new DatabaseSync(this.databasePath, { readOnly: true, timeout: 5_000 });
+    const database = new DatabaseSync(this.databasePath, { readOnly: true, timeout: 60_000 });
     try {
       return database.prepare(sql).all(...parameters) as Row[];
     } finally {
@@ -296,7 +299,7 @@ export class LocalService {
     }
   }
 
-  /** Another program locks the database against writing until told: no commit gets through. */
+  /** Locks the database against writing, as another program would, until it is released. No commit succeeds. */
   holdDatabase(): Promise<{ release(): void }> {
     return holdDatabase(join(this.#folder, 'svc.db'));
   }

@@ -17,7 +17,7 @@ export class MemoryBus implements Bus {
   /** Ends a connection of a subject's own. */
   readonly #apart = new Map<() => void, string>();
   isConnected = true;
-  /** Connections of their own on which a round trip does not come back. */
+  /** Separate connections on which no round trip ends. */
   readonly silent = new Set<string>();
   /** Subjects of connections of their own, for each round trip. */
   readonly apartFlushes: string[] = [];

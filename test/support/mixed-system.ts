@@ -47,7 +47,7 @@ export class MixedSystem {
     return new MixedSystem(region, accounts, nats, opened, folder);
   }
 
-  /** Another coordinator finds what the one before it has left in the data folder. */
+  /** Another coordinator starts with the data folder that its predecessor left. */
   async coordinator(version: Version): Promise<Program> {
     const coordinator = await this.#started(await programOf('coordinator', version, this.#folder), {
       SVC_NATS_NKEY: this.#accounts.seedOf('coordinator'),
@@ -98,7 +98,7 @@ export class MixedSystem {
 
   /** Rows of the database as it is on disk now. */
   query<Row>(sql: string): Row[] {
-    const database = new DatabaseSync(join(this.#folder, 'svc.db'), { readOnly: true, timeout: 5_000 });
+    const database = new DatabaseSync(join(this.#folder, 'svc.db'), { readOnly: true, timeout: 60_000 });
     try {
       return database.prepare(sql).all() as Row[];
     } finally {

@@ -3,16 +3,16 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type NatsProxy = {
   readonly port: number;
-  /** Where connections that come from now on go, and what is made of the first thing that the server says. */
+  /** The server for new connections, and the change to the first message of the server. */
   lead(toPort: number, rewrite?: (info: string) => string): void;
   /** Ends all connections. */
   cut(): void;
-  /** What clients have sent so far, all connections together. */
+  /** The bytes that clients have sent so far over all connections. */
   readonly heard: string;
   close(): Promise<void>;
 };
 
-/** Somebody between a NATS server and its clients, on a free loopback port. */
+/** An attacker between a NATS server and its clients, on a free loopback port. */
 export async function startNatsProxy(toPort: number): Promise<NatsProxy> {
   const sockets = new Set<Socket>();
   let target = toPort;

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { findNatsServer } from '../../deploy/local/nats-server.mjs';
+import { freePort } from './free-port.ts';
 
 export type NatsServer = {
   /** `nats://127.0.0.1:<port>`; the port stays the same over {@link NatsServer.restart}. */
@@ -34,22 +34,17 @@ export async function startNatsServer(configuration = ''): Promise<NatsServer> {
   const binary = await findNatsServer();
   const directory = await mkdtemp(join(tmpdir(), 'svc-nats-'));
   const storeDir = join(directory, 'jetstream');
-  let port = -1;
+  const port = await freePort();
   let child: ChildProcess;
 
   async function start(): Promise<void> {
     const configFile = join(directory, 'nats.conf');
     await writeFile(configFile, `jetstream { store_dir: ${JSON.stringify(storeDir)} }\n${configuration}\n`);
-    await rm(join(directory, 'ports'), { recursive: true, force: true });
-    await mkdir(join(directory, 'ports'));
-    child = spawn(
-      binary.path,
-      ['-c', configFile, '-a', '127.0.0.1', '-p', String(port), '--ports_file_dir', join(directory, 'ports')],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
-    );
+    child = spawn(binary.path, ['-c', configFile, '-a', '127.0.0.1', '-p', String(port)], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     if (child.pid !== undefined) child.once('exit', guardProcess(child.pid));
     await untilReady(child);
-    if (port === -1) port = await portOf(join(directory, 'ports', `nats-server_${child.pid}.ports`));
   }
 
   async function end(signal: NodeJS.Signals): Promise<void> {
@@ -61,12 +56,8 @@ export async function startNatsServer(configuration = ''): Promise<NatsServer> {
 
   await start();
   return {
-    get url() {
-      return `nats://127.0.0.1:${port}`;
-    },
-    get port() {
-      return port;
-    },
+    url: `nats://127.0.0.1:${port}`,
+    port,
     get pid() {
       return child.pid ?? -1;
     },
@@ -84,7 +75,7 @@ export async function startNatsServer(configuration = ''): Promise<NatsServer> {
   };
 }
 
-/** The server says on stderr when it takes connections; what it said before is the error when it ends instead. */
+/** The server writes to stderr when it takes connections. If it ends instead, the text before is the error. */
 function untilReady(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = '';
@@ -95,17 +86,4 @@ function untilReady(child: ChildProcess): Promise<void> {
     child.once('error', reject);
     child.once('exit', (code) => reject(new Error(`nats-server ended with ${code}:\n${said}`)));
   });
-}
-
-/** The server writes its ports file shortly after it has said that it is ready. */
-async function portOf(file: string): Promise<number> {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      const ports = JSON.parse(await readFile(file, 'utf8')) as { nats: string[] };
-      return Number(new URL(ports.nats[0] ?? '').port);
-    } catch (error) {
-      if (tries === 500) throw error;
-      await delay(10);
-    }
-  }
 }

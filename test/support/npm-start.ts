@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** `npm start` without npm: the supervisor as a process of its own, and what it tells people. */
+/** The supervisor of `npm start` as a process of its own, without npm, and its lines for people. */
 export class NpmStart {
   /** All lines so far. */
   readonly lines: string[] = [];
@@ -25,7 +25,10 @@ export class NpmStart {
     this.#closed = once(this.#child, 'close');
   }
 
-  /** The first line, of those so far too, that contains the text; rejects when the process ends without one. */
+  /**
+   * Resolves with the first line, past lines included, that contains the text. Rejects when the process ends
+   * without one.
+   */
   async line(text: string): Promise<string> {
     const ended = this.#closed.then(() => {
       throw new Error(`ended without "${text}":\n${this.lines.join('\n')}`);

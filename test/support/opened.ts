@@ -6,7 +6,7 @@ import { type Receiver, startReceiver } from './receiver.ts';
 /** Closed when the test has ended; the service before what it talks to. */
 export type Opened = { close(): Promise<void> }[];
 
-/** For tests that run side by side: nothing is shared, everything ends with its test. */
+/** For tests that run side by side: they share nothing, and everything ends with its test. */
 export function openedIn(context: TestContext): Opened {
   const opened: Opened = [];
   context.onTestFinished(async () => {

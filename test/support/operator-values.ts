@@ -2,7 +2,7 @@ import { CHANNEL_OPERATOR_SETTINGS } from '@svc/coordinator/notify/registry.ts';
 import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 
-/** Nothing listens there: what is sent by mistake does not leave the machine. */
+/** An address without a listener, so that nothing leaves the machine by mistake. */
 const NOWHERE = 'http://127.0.0.1:1';
 const HEX = '0123456789abcdef'.repeat(2);
 

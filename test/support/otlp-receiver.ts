@@ -66,7 +66,8 @@ export function decodeOtlp(body: Uint8Array, contentType: string): OtlpRequest {
 function readJson(body: Uint8Array): object {
   const object = JSON.parse(Buffer.from(body).toString()) as object;
   const message = REQUEST.fromObject(object);
-  // What the definitions do not know is passed over without a word: nothing may be lost on the way.
+  // The definitions ignore unknown members silently, so the names of all members are compared: nothing may be
+  // lost.
   const read = REQUEST.toObject(message, { longs: String, arrays: false });
   const known = namesIn(read);
   for (const name of namesIn(object)) if (!known.has(name)) throw new Error(`no member of OTLP: ${name}`);

@@ -1,6 +1,6 @@
 /**
- * A receiver of OTLP as a process, which can be killed: keeps the newest point of each time series of checks, and tells
- * what they come to.
+ * A receiver of OTLP as a process that can be killed. It keeps the newest point of each time series of checks, and
+ * reports their sums.
  *
  *   PORT=4318 otlp-totals-process.ts
  */
@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import type { OtlpPoint, OtlpRequest } from './otlp-receiver.ts';
 
-/** Of the checks of a monitor in a region that ended so, by `monitor region outcome`. */
+/** Number of checks by `monitor region outcome`. */
 export type OtlpTotals = Record<string, { checks: number; durations: number; seconds: number }>;
 
 type Kept = { key: string; name: string; point: OtlpPoint };

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-/** A file of the tests: a test, or what supports tests. What production imports is not looked at. */
+/** A file of the tests: a test, or what supports tests. Imports of production files are not followed. */
 const OF_TESTS = /\.test\.ts$|^test\//;
 
 /** Modules whose importers start processes. */
@@ -32,7 +32,7 @@ export function processStarters(root: string, patterns: readonly string[]): stri
     .sort();
 }
 
-/** What a file imports: relative ones as paths from the root, others as they are written. */
+/** The imports of a file: relative ones as paths from the root, others as they are written. */
 function importsOf(root: string, file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
   return [...text.matchAll(/^(?:import |export |\} )?.*?from '([^']+)';$/gm)].map(([, name = '']) =>

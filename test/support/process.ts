@@ -18,7 +18,7 @@ export class LoggedProcess {
   readonly #spawn: () => ChildProcess;
   readonly #waiting = new Set<{ isIt: (line: LogLine) => boolean; resolve: (line: LogLine) => void }>();
   readonly lines: LogLine[] = [];
-  /** What it wrote that is not a log line: stack traces, warnings of Node. */
+  /** Its output that is not a log line: stack traces, warnings of Node. */
   readonly noise: string[] = [];
   #child: ChildProcess | null = null;
 
@@ -32,7 +32,7 @@ export class LoggedProcess {
     return this.#child?.pid ?? -1;
   }
 
-  /** Resolves at the log line that says it does its work; rejects when it ends before. */
+  /** Resolves at the log line that says that it is ready. Rejects when it ends before. */
   async start(): Promise<void> {
     const child = this.#spawn();
     this.#child = child;

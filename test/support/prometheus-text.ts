@@ -40,9 +40,10 @@ export function parsePrometheus(text: string): ReadonlyMap<string, MetricFamily>
   return families;
 }
 
-/** What a process answers at `/metrics`: every sample by its series. */
+/** The samples that a process answers at `/metrics`, by their series. */
 export async function scrape(url: string): Promise<ReadonlyMap<string, number>> {
-  const response = await fetch(`${url}/metrics`);
+  // A connection that is kept may be closed by the server while the request is on its way.
+  const response = await fetch(`${url}/metrics`, { headers: { connection: 'close' } });
   if (!response.ok) throw new Error(`GET /metrics answered ${response.status}`);
   const families = [...parsePrometheus(await response.text()).values()];
   return new Map(families.flatMap(({ samples }) => samples.map(({ series, value }) => [series, value])));

@@ -11,27 +11,21 @@ import { findProgram } from './real-dns-server.ts';
 /** Interval between two questions while a state is awaited, ms. */
 const ASK_EVERY_MS = 100;
 
-export type Alert = {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly state: 'pending' | 'firing';
-};
 export type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number };
 
 export type Prometheus = {
-  /** Scrapes `/metrics` at these base URLs from now on, in place of those before. */
+  /** Scrapes `/metrics` at these base URLs from now on, and no others. */
   scrape(urls: readonly string[]): Promise<void>;
-  /** The answer to a query of PromQL at this moment. */
-  query(text: string): Promise<Sample[]>;
-  /** The alerts that are pending or fire at this moment. */
-  alerts(): Promise<Alert[]>;
-  /** Resolves when it is so; asked again and again, bounded by the time-out of the test. */
-  until(isSo: () => Promise<boolean>): Promise<void>;
-  /** Resolves when the alert fires. */
-  fires(alert: string): Promise<void>;
+  /** The answer to a query of PromQL at this moment, or at another one, epoch s. */
+  query(text: string, at?: number): Promise<Sample[]>;
+  /** Names of the alerts that fired at any evaluation since then, epoch ms. */
+  firedSince(start: number): Promise<ReadonlySet<string>>;
+  /** Resolves when it is so; asked again and again. Rejects once the signal is aborted. */
+  until(isSo: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** Programs of Debian's package, or null with a line that says what is not tested then. */
+/** The programs of Debian's package; null: there are none, and a line says which tests are skipped. */
 export function prometheusPrograms(what: string): { prometheus: string; promtool: string } | null {
   const [prometheus, promtool] = [findProgram('prometheus'), findProgram('promtool')];
   if (prometheus !== null && promtool !== null) return { prometheus, promtool };
@@ -40,7 +34,8 @@ export function prometheusPrograms(what: string): { prometheus: string; promtool
 }
 
 /**
- * A Prometheus of its own on a free loopback port, which scrapes and evaluates every second.
+ * A Prometheus of its own on a free loopback port, which scrapes every two seconds, for a process that is slow to answer,
+ * and evaluates every second.
  *
  * @param rules text of a file of rules; '': none
  */
@@ -70,8 +65,8 @@ export async function startPrometheus(program: string, rules = ''): Promise<Prom
     if (data === undefined) throw new Error(`Prometheus: ${error}`);
     return data;
   };
-  const until = async (isSo: () => Promise<boolean>): Promise<void> => {
-    while (!(await isSo())) await delay(ASK_EVERY_MS);
+  const until: Prometheus['until'] = async (isSo, signal) => {
+    while (!(await isSo())) await delay(ASK_EVERY_MS, undefined, { signal });
   };
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`Prometheus has ended:\n${said}`);
@@ -81,26 +76,26 @@ export async function startPrometheus(program: string, rules = ''): Promise<Prom
       () => false,
     );
   });
-  const alerts = async () => (await answer<{ alerts: Alert[] }>('/api/v1/alerts')).alerts;
+  const query: Prometheus['query'] = async (text, at = Date.now() / 1_000) => {
+    const { result } = await answer<{
+      result: { metric: Record<string, string>; value: [number, string] }[];
+    }>(`/api/v1/query?query=${encodeURIComponent(text)}&time=${at}`);
+    return result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
+  };
   return {
     until,
-    alerts,
+    query,
     async scrape(urls) {
       const hosts = urls.map((each) => new URL(each).host);
-      // Prometheus reads the file when it changes, and must not find a half of it.
+      // Prometheus reads the file when it changes, and must not find a part of it.
       await writeFile(`${targets}.new`, JSON.stringify([{ targets: hosts }]));
       await rename(`${targets}.new`, targets);
     },
-    async query(text) {
-      const { result } = await answer<{
-        result: { metric: Record<string, string>; value: [number, string] }[];
-      }>(`/api/v1/query?query=${encodeURIComponent(text)}`);
-      return result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
+    async firedSince(start) {
+      const seconds = Math.max(1, Math.floor((Date.now() - start) / 1_000));
+      const fired = await query(`last_over_time(ALERTS{alertstate="firing"}[${seconds}s])`);
+      return new Set(fired.map(({ labels }) => labels.alertname ?? ''));
     },
-    fires: (alert) =>
-      until(async () =>
-        (await alerts()).some(({ labels, state }) => labels.alertname === alert && state === 'firing'),
-      ),
     async stop() {
       if (child.exitCode === null && child.signalCode === null) {
         const exited = once(child, 'exit');
@@ -113,7 +108,7 @@ export async function startPrometheus(program: string, rules = ''): Promise<Prom
 }
 
 const CONFIGURATION = `
-global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
+global: { scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 1s }
 rule_files: [rules.yaml]
 scrape_configs:
   - job_name: svc

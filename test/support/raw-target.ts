@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** What a raw target does with a connection, once the head of the request is there. */
+/** The behaviour of a raw target on a connection, after the head of the request has come. */
 export type Behaviour = (socket: Socket, requestHead: string) => void;
 
 export type RawTarget = {
@@ -14,7 +14,7 @@ export type RawTarget = {
   close(): Promise<void>;
 };
 
-/** A TCP server on a free loopback port that reads a request's head and then does as told. */
+/** A TCP server on a free loopback port. It reads a request's head, and then behaves as the test decides. */
 export async function startRawTarget(behaviour: Behaviour): Promise<RawTarget> {
   const open = new Set<Socket>();
   const requests: string[] = [];
@@ -83,7 +83,7 @@ export function flood(start: string, piece: string | Buffer): Behaviour {
   };
 }
 
-/** Sends this and resets the connection, which loses nothing that was sent before. */
+/** Sends this and resets the connection. Bytes that were sent before arrive. */
 export function sendAndReset(bytes: string | Buffer): Behaviour {
   return (socket) => {
     socket.write(bytes, () => setImmediate(() => socket.resetAndDestroy()));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { freePort } from './free-port.ts';
 
@@ -101,5 +102,6 @@ async function answering(url: string): Promise<void> {
     const answer = await fetch(`${url}/v1/health`).catch(() => null);
     await answer?.arrayBuffer();
     if (answer?.ok === true) return;
+    await delay(50);
   }
 }

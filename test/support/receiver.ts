@@ -16,14 +16,14 @@ export type Receiver = {
   readonly url: string;
   /** All that came so far, in order of arrival. */
   readonly requests: readonly ReceivedRequest[];
-  /** The first `count` requests, as soon as there are so many. */
+  /** Resolves with the first `count` requests when they have come. */
   received(count: number): Promise<readonly ReceivedRequest[]>;
   /** Decides every following answer; the default answers 200 with an empty body. */
   answerWith(handler: (request: ReceivedRequest, response: ServerResponse) => void): void;
   close(): Promise<void>;
 };
 
-/** An HTTP server on a free loopback port that keeps what it is sent. */
+/** An HTTP server on a free loopback port that keeps all requests. */
 export async function startReceiver(): Promise<Receiver> {
   const requests: ReceivedRequest[] = [];
   const waiting = new Set<{ count: number; resolve: () => void }>();

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 
-/** So long a turn of the event loop may count, ms of real time. */
+/** Longest part of a turn of the event loop that counts as time, ms of real time. */
 const LONGEST_TURN_MS = 50;
 /** The clock is read at least this often, ms of real time. */
 const READ_EVERY_MS = 20;
@@ -10,7 +10,7 @@ const READ_EVERY_MS = 20;
  * For tests of the whole system in one process; sockets and NATS keep their own real time.
  *
  * While a busy machine holds this process, no time passes: otherwise half a second without a CPU would be five
- * seconds of silence of every agent at once. What the service does when it stands still has tests of its own.
+ * seconds of silence of every agent at once. Other tests cover a service that stands still.
  */
 export class ScaledClock implements Clock {
   readonly #scale: number;

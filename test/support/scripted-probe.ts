@@ -9,7 +9,9 @@ export type ScriptedAttempt = {
   reject(error: Error): void;
 };
 
-/** A probe of every kind whose attempts end when and how the test says; it obeys the agent's stop as real probes do. */
+/**
+ * Probes of every kind whose attempts end when and how the test decides. They obey the agent's stop as real probes do.
+ */
 export class ScriptedProbe implements Probe {
   /** Every attempt so far, in order of its start. */
   readonly attempts: ScriptedAttempt[] = [];

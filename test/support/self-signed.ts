@@ -1,6 +1,6 @@
 /**
- * A certificate for localhost and 127.0.0.1 that nobody vouches for, valid for a hundred years. The key
- * is public: it serves tests only.
+ * A self-signed certificate for localhost and 127.0.0.1, valid for a hundred years. The key is public: it
+ * serves tests only.
  */
 export const SELF_SIGNED = {
   key: `-----BEGIN PRIVATE KEY-----

@@ -14,8 +14,8 @@ export function shellBlocks(markdown: string): string[] {
 }
 
 /**
- * A shell for the commands of a page. What a test cannot have (systemd, other machines) is a program of its own, which
- * calls `onCall`.
+ * A shell for the commands of a page. A program that calls `onCall` stands for what a test cannot have (systemd, other
+ * machines).
  */
 export class PageShell {
   readonly #folder: string;
@@ -29,8 +29,8 @@ export class PageShell {
 
   /**
    * @param programs texts of scripts by the name of the program
-   * @param onCall is told the arguments of `call …` in a script, which waits for it
-   * @returns the shell, and what closes it
+   * @param onCall gets the arguments of `call …` in a script, which waits for it
+   * @returns the shell, and a function that closes it
    */
   static async open(
     folder: string,
@@ -75,7 +75,7 @@ if (!answer.ok) { console.error(await answer.text()); process.exit(1); }`;
     };
   }
 
-  /** Runs a block; rejects with what it wrote when a command fails. Lines that export stay for the next ones. */
+  /** Runs a block. Rejects with its output when a command fails. Exported variables stay for the next blocks. */
   async run(block: string): Promise<string> {
     const script = `set -euo pipefail\n${this.#exports}${block}`;
     for (const [line] of block.matchAll(/^export .*$/gm)) this.#exports += `${line}\n`;

@@ -12,10 +12,10 @@ import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
 /**
- * What the threads of a store do, on the thread of the test: the same code behind the same messages, which are
- * cloned and arrive in a later turn of the event loop. A thread costs 30 ms of a processor, a turn nothing.
- * While a statement waits for a lock of another connection the whole process waits, and no thread can be killed:
- * tests of that start real threads.
+ * Runs the work of a store's threads on the thread of the test: the same code behind the same messages, which are
+ * cloned and arrive in a later turn of the event loop. A thread costs 30 ms of a processor, a turn nothing. While
+ * a statement waits for a lock of another connection the whole process waits, and no thread can be killed: tests
+ * of that start real threads.
  */
 export const STORE_IN_PROCESS: StoreWorkers = storeInProcess(systemClock);
 
@@ -50,7 +50,7 @@ export async function openStoreInProcess(path: string, log: Logger): Promise<Sto
 
 let migrated: Promise<Buffer> | undefined;
 
-/** A database that holds nothing yet, as this version of svc makes it. */
+/** An empty database, as this version of svc creates it. */
 async function migratedFile(log: Logger): Promise<Buffer> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-migrated-'));
   try {

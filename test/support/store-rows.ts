@@ -2,7 +2,7 @@ import type { Database } from '@svc/coordinator/store/schema.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 import type { Insertable, Selectable, Updateable } from 'kysely';
 
-/** Rows as tests put them there and look at them, past what the store offers the service. */
+/** Direct access to rows for tests, beside the functions that the store offers the service. */
 
 /** All rows of a table that have these values. */
 export async function rowsOf<T extends keyof Database>(
@@ -17,7 +17,7 @@ export async function rowsOf<T extends keyof Database>(
   return (await query.execute()) as Selectable<Database[T]>[];
 }
 
-/** Answers the id of the last one, where the table has ids. */
+/** Answers the id of the last row when the table has ids. */
 export function addRows<T extends keyof Database>(
   store: Store,
   table: T,

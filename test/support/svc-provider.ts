@@ -10,14 +10,14 @@ export type ProviderUnderTest = {
   readonly provider: Provider;
   /** Back-offs announced so far. */
   readonly retries: readonly Retry[];
-  /** The next back-off; it then lasts until the test moves the clock. */
+  /** Resolves at the next back-off, which then lasts until the test moves the clock. */
   retry(): Promise<Retry>;
   readonly clock: FakeClock;
   resource(kind: string): ResourceUnderTest;
 };
 
 export type ProviderTestOptions = {
-  /** Back-offs last no time; else until the test moves the clock. */
+  /** Whether back-offs end at once. Otherwise they last until the test moves the clock. */
   readonly waits?: 'none' | 'by-hand';
   readonly limits?: Partial<ApiLimits>;
 };

@@ -125,14 +125,14 @@ export class System {
     await writeFile(join(this.#folder, 'svc.json'), JSON.stringify(declared));
   }
 
-  /** The file of the database, for who keeps a connection to it. */
+  /** The file of the database, for tests that keep a connection to it. */
   get databasePath(): string {
     return join(this.#folder, 'svc.db');
   }
 
   /** Rows of the database as it is on disk now. */
   query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const database = new DatabaseSync(this.databasePath, { readOnly: true, timeout: 5_000 });
+    const database = new DatabaseSync(this.databasePath, { readOnly: true, timeout: 60_000 });
     try {
       return database.prepare(sql).all(...parameters) as Row[];
     } finally {
@@ -140,7 +140,7 @@ export class System {
     }
   }
 
-  /** Agents, coordinator, NATS, in the order `npm start` stops them. */
+  /** Stops agents, coordinator and NATS, in the order of `npm start`. */
   async stop(): Promise<void> {
     await Promise.all([...this.agents.values()].map((agent) => agent.end('SIGTERM')));
     await this.coordinator.end('SIGTERM');

@@ -6,12 +6,12 @@ const FILE = fileURLToPath(new URL('../bench/target-process.ts', import.meta.url
 
 export type TargetProcess = {
   readonly url: string;
-  /** From now on it answers 503 to what asks for `/fragile`. */
+  /** Makes it answer 503 to requests for `/fragile` from now on. */
   goDown(): void;
   close(): Promise<void>;
 };
 
-/** An HTTP target that shares no event loop with the test: it answers also while the test is busy. */
+/** An HTTP target in a process of its own, so that it answers while the test is busy. */
 export async function startTargetProcess(): Promise<TargetProcess> {
   const child = fork(FILE, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   if (child.stdout === null) throw new TypeError('stdout is a pipe');

@@ -2,7 +2,10 @@ import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where Linux keeps files in memory. A container may have 64 MiB of it, which some tests would fill. */
+/**
+ * The folder in which Linux keeps files in memory. A container may have only 64 MiB there, which some tests would
+ * fill.
+ */
 const IN_MEMORY = '/dev/shm';
 const ROOM_BYTES = 2 ** 30;
 

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 /** What a file offers to others; paths are from the root. */
 export type Export = { readonly file: string; readonly line: number; readonly name: string };
 
-/** What only tests and their support import is not imported by production. */
+/** Files of tests and their support. Their imports do not count as uses by production. */
 const OF_TESTS = /\.test\.ts$|^test\//;
 
 const DECLARED = /^export (?:abstract )?(?:async )?(function\*?|class|const|let|type|interface) ([\w$]+)/gm;
@@ -15,9 +15,8 @@ const LATER =
   /(?:const \{([^}]*)\} = )?\(?(?:await )?import\('([^']+)'\)\)?(?:\s*\.then\(\(\{([^}]*)\}\)|\.([\w$]+))?/g;
 
 /**
- * Exports that no file makes use of: values that no other file imports, types that nothing at all names (one that
- * is in the signature of an export says what that takes), and what production exports for tests alone, without a use of
- * its own.
+ * Finds unused exports: values that no other file imports, types that nothing names (a type in the signature of an
+ * export is used), and exports of production that only tests use.
  *
  * @param files from the root, all that import each other
  */

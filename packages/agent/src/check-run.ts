@@ -80,7 +80,7 @@ export function resultOf(run: CheckRun, verdict: AttemptVerdict, wallNow: number
   return result;
 }
 
-/** What a result says of its last attempt, and each attempt of itself. */
+/** Adds the facts of an attempt: each attempt has them, and the result has those of its last one. */
 function addFacts(
   to: Pick<Attempt, 'status_code' | 'error_message' | 'timed_out'>,
   found: ProbeOutcome,

@@ -1,8 +1,8 @@
 import { afterReading } from './after-reading.ts';
 
-/** Has to end by some time. */
+/** Work that must end by some time. */
 export interface Bounded {
-  /** Its time is up, and what had arrived by then has been read. */
+  /** Called when the time is up, after everything that had arrived by then was read. */
   onDeadline(): void;
 }
 

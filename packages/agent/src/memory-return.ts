@@ -81,7 +81,7 @@ export class MemoryReturn {
     const startedAt = clock.monotonic();
     memory.collect();
     const after = memory.residentBytes();
-    // What could not be returned is in use, so it is no reason to try again.
+    // Memory that could not be returned is in use, so it is no reason to try again.
     this.#least = after;
     this.#mostRunning = 0;
     this.#calmLooks = 0;

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { Bag } from '@svc/shared/bag.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { Heap } from '@svc/shared/heap.ts';
@@ -8,8 +9,7 @@ import type { CheckJob } from '@svc/shared/messages/check-job.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { type AttemptVerdict, judgeAttempt } from './attempt-verdict.ts';
-import { backoffMs } from './backoff.ts';
-import { Bag } from './bag.ts';
+import { attemptWaitMs } from './attempt-wait.ts';
 import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
 import type { Metrics } from './metrics.ts';
 import type { NetworkWatch } from './network/watch.ts';
@@ -261,7 +261,7 @@ export class Runner {
     const isRetried = verdict.outcome === 'failed' && run.attempts.length < run.attemptLimit;
     if (!isRetried) this.#finish(run, verdict);
     else if (this.#isDraining) this.#finish(run, notRun('shutting-down'));
-    else this.#waitUntil(run, clock.monotonic() + backoffMs(run.attempts.length, random()));
+    else this.#waitUntil(run, clock.monotonic() + attemptWaitMs(run.attempts.length, random()));
     if (this.#attempting.size === 0) this.#onIdle();
   }
 

@@ -20,7 +20,7 @@ const SICK_PART = 0.5;
 
 type Stall = { to: number; delay: number };
 
-/** What kept the agent from its work during an attempt. */
+/** The causes that kept the agent from its work during an attempt. */
 export type HeldBack = {
   /** Total delay of the event loop's stalls of at least {@link STARVED_MS}; 0 without one. */
   readonly loopDelayMs: number;
@@ -90,8 +90,8 @@ export class Starvation {
   }
 
   /**
-   * What kept the agent back from `from` until now. It may read the counters, so call it only for the few
-   * attempts whose verdict depends on it.
+   * The causes that kept the agent back from `from` until now. It may read the counters, so call it only for
+   * the few attempts whose verdict depends on it.
    *
    * @param from begin of the attempt, monotonic milliseconds
    * @param latency time at which the answer was there, ms from `from`; decoding after it is not free time

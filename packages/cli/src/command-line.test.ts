@@ -46,8 +46,8 @@ describe('what is not known is refused, with what was probably meant', () => {
     [['export', '--force=yes'], '--force takes no value'],
     [['export', '--secrets', 'inline', '--secrets-file', 'a'], 'exclude each other'],
     [['export'], 'there is no API token: set SVC_API_TOKEN'],
-    [['otlp-test'], 'say which monitor by its id'],
-    [['otlp-test', 'web'], 'say which monitor by its id'],
+    [['otlp-test'], 'the id of the monitor is missing'],
+    [['otlp-test', 'web'], 'the id of the monitor is missing'],
     [['otlp-test', '1'], 'there is no API token: set SVC_API_TOKEN'],
   ] as const)('%j', async (args, message) => {
     const { code, out, err } = await svc(...args);

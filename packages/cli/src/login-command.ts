@@ -18,7 +18,7 @@ export const loginCommand: Command = {
        npm run svc -- logout
 
 Reads a token from standard input, tries it at the API, and keeps both in ~/.config/svc/login.json, which only its owner may read.
-SVC_BASE_URL and SVC_API_TOKEN go before it. Where SVC_API_TOKEN is set, that token is kept, and nothing is read.
+SVC_BASE_URL and SVC_API_TOKEN win over it. Where SVC_API_TOKEN is set, that token is kept, and nothing is read.
 
 Settings, from the environment:
 ${describeSettings({ apiToken: CLI_SETTINGS.apiToken })}
@@ -34,7 +34,10 @@ ${describeSettings({ apiToken: CLI_SETTINGS.apiToken })}
       ...surroundings,
       environment: { ...environment, SVC_BASE_URL: url, SVC_API_TOKEN: token },
     });
-    await asking(api, () => api.client.get('/v1/monitors', { query: { limit: 1 } }));
+    const source = surroundings.environment.SVC_API_TOKEN ? 'SVC_API_TOKEN' : 'standard input';
+    await asking({ ...api, token: { ...api.token, source } }, () =>
+      api.client.get('/v1/monitors', { query: { limit: 1 } }),
+    );
     await keepLogin(path, { base_url: api.client.baseUrl, token });
     surroundings.err.write(`svc: ${api.baseUrl} takes the token; both are kept in ${path}\n`);
   },

@@ -20,7 +20,7 @@ export function loginFile({ XDG_CONFIG_HOME, HOME }: NodeJS.ProcessEnv): string 
   return folder === '' ? null : join(folder, 'svc', 'login.json');
 }
 
-/** What was kept; null where nobody logged in. @throws UsageError where the file cannot be read */
+/** The kept login; null: nobody logged in. @throws UsageError where the file cannot be read */
 export function keptLogin(environment: NodeJS.ProcessEnv): Login | null {
   const path = loginFile(environment);
   if (path === null) return null;

@@ -7,6 +7,8 @@ export type Option = {
   /** Name of the value in the help; absent: a switch. */
   readonly value?: string;
   readonly oneOf?: readonly string[];
+  /** Whether it may be given several times: the answer has all values, in their order. */
+  readonly repeats?: true;
   /** One sentence, for the help. */
   readonly description: string;
 };
@@ -14,7 +16,11 @@ export type Option = {
 export type Options = Readonly<Record<string, Option>>;
 
 export type Given<O extends Options> = {
-  readonly [K in keyof O]?: O[K] extends { value: string } ? string : true;
+  readonly [K in keyof O]?: O[K] extends { repeats: true }
+    ? readonly string[]
+    : O[K] extends { value: string }
+      ? string
+      : true;
 };
 
 /** @throws UsageError that names the option at fault, and the one that was probably meant */
@@ -31,10 +37,14 @@ export function parseOptions<O extends Options>(args: readonly string[], options
     allowPositionals: true,
     tokens: true,
   });
-  const given: Record<string, string | true> = {};
+  const given: Record<string, string | true | string[]> = {};
   for (const token of tokens) {
     if (token.kind === 'positional') throw new UsageError(`unexpected argument "${token.value}": see --help`);
-    if (token.kind === 'option') given[token.name] = checked(token, options);
+    if (token.kind !== 'option') continue;
+    const value = checked(token, options);
+    const former = given[token.name];
+    if (options[token.name]?.repeats !== true || typeof value !== 'string') given[token.name] = value;
+    else given[token.name] = Array.isArray(former) ? [...former, value] : [value];
   }
   return given as Given<O>;
 }

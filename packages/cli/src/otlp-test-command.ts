@@ -9,7 +9,7 @@ import { CLI_SETTINGS } from './settings.ts';
 import { UsageError } from './usage-error.ts';
 
 export const otlpTestCommand: Command = {
-  summary: "send a monitor's metrics to its OTLP endpoint, and tell what it answers",
+  summary: "send a monitor's metrics to its OTLP endpoint, and show its answer",
   help: `Usage: npm run svc -- otlp-test MONITOR
 
 MONITOR is the id of a monitor. Its present metrics are sent once, as exports send them. The exit code is 1 where the
@@ -20,7 +20,7 @@ ${describeSettings(CLI_SETTINGS)}
 `,
   async run([id, ...args], surroundings) {
     if (id === undefined || !/^[1-9]\d{0,14}$/.test(id)) {
-      throw new UsageError('say which monitor by its id, as "otlp-test 12"');
+      throw new UsageError('the id of the monitor is missing: use otlp-test 12');
     }
     parseOptions(args, {});
     const api = openApi(surroundings);

@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { open, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/** What {@link replaceFile} appends to the name of a file while it writes it. */
+const DRAFT = /\.[0-9a-f]{12}$/;
+/** A draft that is older belongs to a process that was killed: writing it takes milliseconds. ms */
+const DEAD_AFTER_MS = 10 * 60_000;
 
 /**
  * Replaces a file, or creates it. Even if the process is killed or the machine loses its power, the path holds the
- * whole former content or the whole new one. The file keeps its owner.
+ * whole former content or the whole new one. The file keeps its owner. Drafts of processes that were killed are removed.
  *
  * @param mode of the file; the default is for secrets: only the owner may read it
  */
@@ -12,7 +17,7 @@ export async function replaceFile(path: string, text: string, mode = 0o600): Pro
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = await open(draft, 'wx', mode);
   try {
-    // Whatever the umask is, and where root replaces a file of the service's user.
+    // The mode does not depend on the umask. A file that root replaces stays with the service's user.
     await file.chmod(mode);
     const former = await stat(path).catch(() => null);
     if (former !== null && process.getuid?.() === 0) await file.chown(former.uid, former.gid);
@@ -26,6 +31,28 @@ export async function replaceFile(path: string, text: string, mode = 0o600): Pro
     throw error;
   }
   await syncFolder(dirname(path));
+  await removeDrafts(dirname(path), (name) => name === basename(path), Date.now() - DEAD_AFTER_MS);
+}
+
+/**
+ * Removes drafts that {@link replaceFile} has left because its process was killed. They may hold secrets.
+ *
+ * @param isOf whether drafts of the file with this name are meant
+ * @param before only drafts that were last written before this instant, epoch ms; Infinity: the caller knows that no
+ *   other process writes one
+ */
+export async function removeDrafts(
+  folder: string,
+  isOf: (name: string) => boolean,
+  before: number,
+): Promise<void> {
+  // A folder that this user may only write to is none to tidy.
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!DRAFT.test(name) || !isOf(name.replace(DRAFT, ''))) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null); // Its own process may have given it its name meanwhile.
+    if (found?.isFile() && found.mtimeMs < before) await rm(path, { force: true });
+  }
 }
 
 /** Makes the names in the folder durable. */

@@ -1,6 +1,8 @@
-import { lstat, open } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { constants, type Stats } from 'node:fs';
+import { access, lstat, open, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { replaceFile } from './replace-file.ts';
 
 export type FileOptions = {
   /** Whether an existing file may be replaced. */
@@ -36,20 +38,82 @@ export async function requireAbsent(path: string): Promise<void> {
   if (isThere) throw new SvcError('file-not-written', `cannot write ${path}: ${THERE_ALREADY}`);
 }
 
-/** @throws SvcError that says what to do when the file exists */
+/**
+ * Checks before other work that a file can be written after it, as far as that can be known: a disk may become full.
+ *
+ * @throws SvcError that says what to do
+ */
+export async function requireWritable(path: string, replaces: boolean): Promise<void> {
+  if (!replaces) await requireAbsent(path);
+  try {
+    const found = await statOrNull(path);
+    if (found?.isDirectory()) throw new SvcError('file-not-written', `${path} is a folder`);
+    await access(found === null ? dirname(path) : path, constants.W_OK);
+  } catch (error) {
+    throw new SvcError('file-not-written', `cannot write ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/**
+ * Writes a file as a whole: where that fails, a former file has its former content, and a new one is not there.
+ *
+ * @throws SvcError that says what to do when the file exists
+ */
 export async function writeNewFile(path: string, text: string, options: FileOptions): Promise<void> {
   try {
-    const file = await open(path, options.replaces ? 'w' : 'wx', options.isSecret ? 0o600 : 0o666);
-    try {
-      // Otherwise an existing file would keep its mode.
-      if (options.isSecret) await file.chmod(0o600);
-      await file.writeFile(text);
-    } finally {
-      await file.close();
-    }
+    const former = options.replaces ? await statOrNull(path) : null;
+    if (former === null) await create(path, text, options);
+    else if (!former.isFile()) await writeFile(path, text);
+    else await replace(await realpath(path), text, options.isSecret ? 0o600 : former.mode & 0o777);
   } catch (error) {
-    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    const why = isThere ? THERE_ALREADY : messageOf(error);
+    const why = isCode(error, 'EEXIST') ? THERE_ALREADY : messageOf(error);
     throw new SvcError('file-not-written', `cannot write ${path}: ${why}`, { cause: error });
   }
+}
+
+async function create(path: string, text: string, { replaces, isSecret }: FileOptions): Promise<void> {
+  // With "w" a link may lead to a file that is yet to be made.
+  const file = await open(path, replaces ? 'w' : 'wx', isSecret ? 0o600 : 0o666);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+async function replace(path: string, text: string, mode: number): Promise<void> {
+  try {
+    await replaceFile(path, text, mode);
+  } catch (error) {
+    // The folder is another user's, or the file alone is mounted into a container: only its content can be changed.
+    if (!['EACCES', 'EPERM', 'EROFS', 'EBUSY'].some((code) => isCode(error, code))) throw error;
+    await overwrite(path, text, mode);
+  }
+}
+
+/** The former text goes last, because a disk without room takes what fits in the place of it. */
+async function overwrite(path: string, text: string, mode: number): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    if (((await file.stat()).mode & 0o777) !== mode) await file.chmod(mode);
+    await file.writeFile(text);
+    await file.truncate(Buffer.byteLength(text));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+const statOrNull = (path: string): Promise<Stats | null> =>
+  stat(path).catch((error: unknown) => {
+    if (isCode(error, 'ENOENT')) return null;
+    throw error;
+  });
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }

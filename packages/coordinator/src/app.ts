@@ -46,7 +46,7 @@ export type CoordinatorParts = {
     };
   /** Values of the settings that kinds of channel read. */
   operator: OperatorValues;
-  /** What is set about the export of metrics. */
+  /** The settings of the export of metrics. */
   exports: ExportSettings;
   /** How the coordinator's own metrics are exported; null: they are not. */
   ownExport: OwnExportSettings | null;
@@ -126,7 +126,7 @@ export class Coordinator {
 
   async #start(): Promise<{ url: string }> {
     const { config, operator, exports, bus, streams, clock, log, environment } = this.#parts;
-    // What is exported last is on its way while the other parts stop, and is awaited at the end.
+    // The last export is sent while the other parts stop, and is awaited at the end.
     this.#started.add('last export of own metrics', () => this.#ownExport?.stop(LAST_EXPORT_MS));
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });

@@ -118,7 +118,7 @@ export const COORDINATOR_SETTINGS = {
   chatHosts: {
     name: 'SVC_CHAT_HOSTS',
     description:
-      "hosts that chat channels may post to beside their vendors', with commas between them; * for any",
+      "hosts that chat channels may post to in addition to their vendors' hosts, separated by commas; * for any",
     default: '',
     schema: hostList,
   },
@@ -140,7 +140,7 @@ export const COORDINATOR_SETTINGS = {
   },
   resultsMaxBytes: {
     name: 'SVC_RESULTS_MAX_BYTES',
-    description: 'most bytes of results that NATS keeps until they are recorded',
+    description: 'largest size of the results that NATS keeps until they are recorded, bytes',
     default: String(2 * GIBIBYTE),
     schema: wholeNumber(16 * 1024 ** 2, 1_024 * GIBIBYTE),
   },

@@ -20,7 +20,7 @@ const PROCESS_CODES = {
   'secrets-hidden': 'The export needs secrets, and the token may not read them.',
   'not-exportable': 'The API answered with an object that this version cannot export.',
   'not-taken': 'An OTLP endpoint did not accept the metrics of a test.',
-  'bad-nats-key': 'A text that should be the seed of a NATS key is none.',
+  'bad-nats-key': 'A text is not the seed of a NATS key, as it should be.',
   'nats-unreachable': 'The NATS server of the settings cannot be reached, or not with TLS.',
   'nats-refused': 'The NATS server does not know the key, the user or the token of the settings.',
   'nats-configuration': 'The NATS server refuses its configuration.',
@@ -77,7 +77,7 @@ const BUS_CODES = {
   'bus-disconnected': 'There is no connection to NATS.',
   'apart-ended': 'A separate connection to NATS has ended.',
   'stream-read-ended': 'NATS ended the reading of a stream. It is read again from the recorded position.',
-  'stream-unreadable': 'A message of a stream cannot be read. Tried again.',
+  'stream-unreadable': 'A message of a stream cannot be read. svc tries again.',
   'stream-too-large': 'NATS has no room for the results of a region.',
   'former-stream': 'The stream of an earlier version still keeps the subjects of this one.',
 } as const;

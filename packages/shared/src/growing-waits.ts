@@ -19,7 +19,7 @@ export class GrowingWaits {
   }
 
   /**
-   * To be called after a failed try: runs `task` after the next wait, and answers the length of the wait, ms.
+   * Call it after a failed try. It runs `task` after the next wait, and answers the length of the wait, ms.
    */
   again(task: () => void): number {
     this.#cancel();

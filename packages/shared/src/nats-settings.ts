@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { BusParts } from './nats-bus.ts';
+import { natsKeyOf } from './nats-keys.ts';
 import { parseNatsServers } from './nats-servers.ts';
+import { Secret } from './secret.ts';
 import { onOff, orProblem } from './setting-schemas.ts';
 import type { SettingsCheck, SettingsOf, SettingsTable } from './settings.ts';
 
@@ -20,7 +22,14 @@ export const NATS_SETTINGS = {
     ),
   },
   natsCredentials: { name: 'SVC_NATS_CREDS', description: 'path of a .creds file', schema: optionalText },
-  natsNkey: { name: 'SVC_NATS_NKEY', description: 'nkey seed', schema: optionalText },
+  natsNkey: {
+    name: 'SVC_NATS_NKEY',
+    description: 'nkey seed',
+    schema: z
+      .string()
+      .transform((text, context) => orProblem(context, () => natsKeyOf(new Secret(text)).seed.reveal()))
+      .optional(),
+  },
   natsCa: {
     name: 'SVC_NATS_CA',
     description: "path of the NATS server's CA certificate, or its PEM text; it makes TLS required",

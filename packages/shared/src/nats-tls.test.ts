@@ -52,8 +52,7 @@ const connectThrough = (scheme: string, ca = join(directory, 'ca.pem')): Promise
     ca,
   });
 
-const said = (text: string) =>
-  expect.poll(() => lines.some(({ error }) => error?.includes(text)), { timeout: 5_000 });
+const said = (text: string) => expect.poll(() => lines.some(({ error }) => error?.includes(text)));
 
 /** What a server says of TLS, taken away. */
 const strip = (info: string) =>
@@ -91,11 +90,11 @@ describe('a connection that asks for TLS', () => {
       return strip(info);
     });
     proxy.cut();
-    await expect.poll(() => refusals, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => refusals).toBeGreaterThan(1);
     expect(bus.isConnected).toBe(false);
     expect(proxy.heard).not.toContain(PASSWORD);
     proxy.lead(secure.port);
-    await expect.poll(() => connected, { timeout: 10_000 }).toEqual([false, true]);
+    await expect.poll(() => connected).toEqual([false, true]);
     await bus.flush();
     await bus.close();
   });

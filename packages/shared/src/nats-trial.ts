@@ -24,8 +24,8 @@ export type TrialParts = Omit<BusParts, 'log'> & {
 };
 
 /**
- * What the stream of a subject answers to a message that it is told not to keep. `refused` is the server's word about
- * the key. `unanswered`: there is no stream, or it does not answer; between accounts nothing tells the two apart.
+ * The answer of a subject's stream to a message that it must not keep. `refused`: the server refuses the key.
+ * `unanswered`: there is no stream, or it does not answer; between accounts the two look the same.
  */
 export type StreamAnswer = 'reached' | 'refused' | 'unanswered';
 

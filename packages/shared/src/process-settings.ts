@@ -3,7 +3,7 @@ import { LOG_LEVELS } from './log.ts';
 import { onOff } from './setting-schemas.ts';
 import type { SettingsTable } from './settings.ts';
 
-/** What agents and the coordinator alike are told of their process. */
+/** Settings of the process, for agents and the coordinator alike. */
 export const PROCESS_SETTINGS = {
   logLevel: {
     name: 'SVC_LOG_LEVEL',

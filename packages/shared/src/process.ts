@@ -8,8 +8,8 @@ import {
 } from './settings.ts';
 
 /**
- * What every long-running process of svc does in the same way: it reads its settings, reports that it works,
- * and ends on a signal.
+ * The common shell of svc's long-running processes: it reads the settings, reports that the process is ready,
+ * and ends it on a signal.
  */
 
 /**

@@ -1,7 +1,7 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { Secret } from './secret.ts';
 
-/** What a client shows of itself to servers that ask for it, in PEM. */
+/** The identity that a client shows to servers that ask for it, in PEM. */
 export type ClientIdentity = { readonly cert: string; readonly key: Secret<string> };
 
 /**

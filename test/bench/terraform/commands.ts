@@ -5,7 +5,10 @@ import { PluginProcesses, type PluginUsage } from './plugin-processes.ts';
 
 export type Step = 'plan' | 'apply' | 'refresh' | 'destroy';
 
-/** The commands of one life, in their order, and what Terraform says when they did all of it. */
+/**
+ * The commands in the life of the resources, in their order, each with the words of Terraform when it did
+ * everything.
+ */
 const STEPS: Record<Step, { args: string[]; code: number; says: (count: number) => string }> = {
   plan: { args: ['plan', '-detailed-exitcode'], code: 2, says: (n) => `Plan: ${n} to add, 0 to change` },
   apply: { args: ['apply', '-auto-approve'], code: 0, says: (n) => `Resources: ${n} added` },

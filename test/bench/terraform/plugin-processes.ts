@@ -1,17 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpuMs } from '../process-usage.ts';
 
-/** How often the processes are looked at. What one does after its last look is not counted. */
+/**
+ * Interval at which the processes are measured, ms. The CPU time of a process after its last measurement is
+ * not counted.
+ */
 const EVERY_MS = 20;
 
 export type PluginUsage = {
-  /** How many there were, one after the other. */
+  /** Number of processes in the whole run. */
   readonly processes: number;
-  /** Of the largest, by the kernel's own high-water mark. */
+  /** Memory of the largest process, by the kernel's high-water mark. */
   readonly peakMiB: number;
-  /** Of all together, ms. */
+  /** CPU time of all processes together, ms. */
   readonly cpuMs: number;
-  /** Of Terraform itself, ms. */
+  /** CPU time of Terraform itself, ms. */
   readonly terraformCpuMs: number;
 };
 
@@ -22,7 +25,7 @@ export class PluginProcesses {
   readonly #terraform: number;
   readonly #timer: NodeJS.Timeout;
   readonly #seen = new Map<string, Seen>();
-  /** Of other parents; each is read once. */
+  /** Processes of other parents. Each is read once. */
   readonly #others: Set<string>;
   #terraformCpuMs = 0;
 
@@ -60,8 +63,8 @@ export class PluginProcesses {
       return;
     }
     const seen = this.#seen.get(pid) ?? { peakMiB: 0, cpuMs: 0 };
-    // The last one, not the largest: between fork and exec it is the memory of Terraform. A process that
-    // has ended, but whose end Terraform has not yet asked for, has no memory any more.
+    // The last value, not the largest: between fork and exec the process has the memory of Terraform. A
+    // process that has ended, and whose exit status Terraform has not read yet, has no memory.
     const peakKiB = /^VmHWM:\s+(\d+) kB/m.exec(status)?.[1];
     if (peakKiB !== undefined) seen.peakMiB = Number(peakKiB) / 1024;
     seen.cpuMs = cpuMs(Number(pid));

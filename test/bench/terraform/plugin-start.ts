@@ -14,7 +14,10 @@ const NODE = { SVC_TERRAFORM_NODE: process.execPath };
 
 type Start = { readonly handshakeMs: number; readonly schemaMs: number };
 
-/** From the start of the process to its handshake line, and to the answered schema; one row for each way. */
+/**
+ * Time from the start of the process to its handshake line and to the answered schema, one row for each way
+ * to start it.
+ */
 export async function startRows(provider: BuiltProvider, starts: number): Promise<string[][]> {
   const ways: Record<string, PluginCommand> = {
     'launcher and bundle': { file: join(provider.folder, executableName(VERSION)), args: [] },
@@ -32,7 +35,7 @@ export async function startRows(provider: BuiltProvider, starts: number): Promis
 
 async function measure(ways: Record<string, PluginCommand>, starts: number): Promise<string[][]> {
   const taken = new Map<string, Start[]>(Object.keys(ways).map((name) => [name, []]));
-  // In turns, so that all see the same machine; the first round fills the caches.
+  // The ways take turns, so that all meet the same state of the machine. The first round fills the caches.
   for (let round = 0; round <= starts; round += 1) {
     for (const [name, command] of Object.entries(ways)) {
       const start = await startOnce(command);

@@ -1,4 +1,7 @@
-/** What a target sends, and what the HTTP probe is to make of it. One character per byte everywhere. */
+/**
+ * The bytes that a target sends, and the expected verdict of the HTTP probe. Every text has one character per
+ * byte.
+ */
 export type Answer = {
   /** `family: name`, unique. */
   id: string;
@@ -7,7 +10,7 @@ export type Answer = {
   method: 'GET' | 'HEAD';
   /** How the connection ends after the bytes: orderly, or by a reset. */
   end: 'close' | 'reset';
-  /** Answers at paths beside the first one's. `{cookie}` in them becomes the request's `Cookie`. */
+  /** Answers at further paths. `{cookie}` in them becomes the request's `Cookie`. */
   others: Readonly<Record<string, string>>;
   expected: Expectation;
 };
@@ -20,7 +23,7 @@ export type Expectation =
 
 type Given = Partial<Pick<Answer, 'method' | 'end' | 'others'>>;
 
-/** One family of answers. Each is given by a name, its bytes and what is expected of the probe. */
+/** One family of answers. Each has a name, its bytes and the expected verdict of the probe. */
 export function family(
   name: string,
   answers: readonly (readonly [string, string, Expectation | string, Given?])[],
@@ -41,7 +44,7 @@ export const OK = 'HTTP/1.1 200 OK\r\n';
 export const HELLO_LENGTH = 'Content-Length: 5\r\n';
 export const HELLO_CHUNKS = '5\r\nhello\r\n0\r\n\r\n';
 
-/** A byte or several as a person would write them: `\x0b`, `\r\n`. */
+/** One or more bytes as a person would write them: `\x0b`, `\r\n`. */
 export function spelled(text: string): string {
   return text.replace(/[^\x21-\x7e]/g, (character) => {
     const known = { ' ': 'blank', '\t': '\\t', '\r': '\\r', '\n': '\\n' }[character];

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Any status will do; what is expected of the body is asserted where a body is expected. */
+/** Every status passes. Where a body is expected, an assertion compares it. */
 function checkOf(answer: Answer) {
   const { expected, method } = answer;
   // A text is given as UTF-8, the body's bytes are one character each.

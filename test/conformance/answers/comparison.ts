@@ -8,19 +8,21 @@ export const CLIENTS = ['curl', 'chromium', 'blackbox'] as const;
 type ClientName = (typeof CLIENTS)[number];
 type Stored = Record<ClientName, { version: string; answers: Record<string, Observation> }>;
 
-/** What the clients made of the corpus when `observe.ts` ran last. */
+/** The stored reactions of the clients to the corpus, from the last run of `observe.ts`. */
 export const OBSERVATIONS = JSON.parse(
   readFileSync(new URL('observations.json', import.meta.url), 'utf8'),
 ) as Stored;
 
-/** @throws Error when the client has not been given this answer: `observe.ts` is to be run again */
+/**
+ * @throws Error when the client was not given this answer: run `observe.ts` again
+ */
 export function observed(client: ClientName, { id }: Answer): Observation {
   const observation = OBSERVATIONS[client].answers[id];
   if (observation === undefined) throw new Error(`${client} was not observed on "${id}": run observe.ts`);
   return observation;
 }
 
-/** Whether a client made the same of an answer as the probe: refused it, or saw this status and body. */
+/** Whether a client reacted to an answer like the probe: refused it, or saw this status and body. */
 export function isSame({ expected }: Answer, observation: Observation): boolean {
   if ('refused' in expected || 'refused' in observation)
     return 'refused' in expected === 'refused' in observation;

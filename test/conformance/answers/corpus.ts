@@ -9,7 +9,7 @@ import { LINE_ENDS } from './families/line-ends.ts';
 import { COOKIE_ANSWERS, REDIRECTS } from './families/redirects.ts';
 import { STATUS_LINES } from './families/status-lines.ts';
 
-/** Every answer that the HTTP probe is held beside other clients on. */
+/** Every answer on which the HTTP probe is compared with other clients. */
 export const CORPUS: readonly Answer[] = [
   ...STATUS_LINES,
   ...LINE_ENDS,

@@ -1,6 +1,6 @@
 import type { Answer } from './answer.ts';
 
-/** Why the probe and another client do not make the same of some answers. */
+/** The reasons for which the probe and another client react differently to some answers. */
 export type Difference = { about: string; why: string; covers: (answer: Answer) => boolean };
 
 const isRefused = ({ expected }: Answer): boolean => 'refused' in expected;

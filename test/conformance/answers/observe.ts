@@ -1,10 +1,10 @@
 /**
- * Gives the whole corpus to curl, Chromium and blackbox_exporter, and stores what they make of it:
+ * Gives the whole corpus to curl, Chromium and blackbox_exporter, and stores their reactions:
  *
  *     node test/conformance/answers/observe.ts
  *
  * Debian has all three (`curl`, `chromium`, `prometheus-blackbox-exporter`). Everything stays on loopback.
- * Then `npm run docs` makes the table of it.
+ * `npm run docs` then makes the table from them.
  */
 import { writeFileSync } from 'node:fs';
 import { startBlackbox } from './clients/blackbox.ts';

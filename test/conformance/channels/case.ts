@@ -3,10 +3,10 @@ import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import type { ReceivedRequest } from '../../support/receiver.ts';
 
-/** Verdict per status code, where the body is not the vendor's. */
+/** Expected verdict per status code, for a body that is not the vendor's. */
 export type Verdicts = Readonly<Record<number, SendOutcome>>;
 
-/** What a kind of channel promises, beside what all of them do. */
+/** The promises of one kind of channel, in addition to those of all kinds. */
 export type Case<K extends ChannelKind> = {
   settings(receiverUrl: string): ChannelSettings[K];
   /** Values of the operator's settings that it reads. */
@@ -19,7 +19,7 @@ export type Case<K extends ChannelKind> = {
   readonly payload: unknown;
   /** Reads a body that is no JSON. */
   bodyOf?(request: ReceivedRequest): unknown;
-  /** What the page of the kind shows of a request; without it its JSON. */
+  /** The text of a request that the page of the kind shows; undefined: its JSON. */
   shownOf?(request: ReceivedRequest): unknown;
   readonly verdicts: Verdicts;
   /** The status of a success; without it 200. */

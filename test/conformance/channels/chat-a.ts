@@ -28,6 +28,6 @@ export const chatACase: Case<'chat_a'> = {
     ],
     allowed_mentions: { parse: [] },
   } satisfies RESTPostAPIWebhookWithTokenJSONBody,
-  // Without Discord's own body, 403 comes from what stands before it.
+  // A 403 without Discord's own body comes from a proxy in front of it.
   verdicts: { ...COMMON_VERDICTS, 200: 'delivered', 201: 'retry', 204: 'retry', 403: 'retry' },
 };

@@ -4,7 +4,7 @@ import { COMMON_VERDICTS } from './verdicts.ts';
 
 const PATH = '/services/T0001234/B0001234/path-s3cret-token';
 
-/** A line for notifications, and the facts beside a coloured bar. */
+/** One line for notifications, and the facts next to a coloured bar. */
 export const chatBCase: Case<'chat_b'> = {
   settings: (url) => ({ webhook_url: `${url}${PATH}` }),
   secrets: ['path-s3cret-token'],

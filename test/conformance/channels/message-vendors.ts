@@ -9,7 +9,7 @@ import { SLACK_PATH, Slack } from '../../support/vendors/slack.ts';
 import { TELEGRAM_CHATS, TELEGRAM_TOKEN, Telegram } from '../../support/vendors/telegram.ts';
 import type { Vendor } from '../../support/vendors/vendor.ts';
 
-/** A vendor that shows messages to people, and the channel that leads to it. */
+/** A vendor that shows messages to people, and its channel. */
 export type MessageVendor<K extends ChannelKind> = {
   create(): Vendor & { readonly messages: readonly HeldMessage[] };
   settings(url: string): ChannelSettings[K];
@@ -22,7 +22,7 @@ function webhook(path: string) {
 
 export type MessageKind = 'messenger_a' | 'chat_a' | 'chat_b' | 'chat_c' | 'push_a';
 
-/** One entry for each kind whose fake tells who is notified by a message. */
+/** One entry for each kind whose fake tells whom a message notifies. */
 export const MESSAGE_VENDORS: { readonly [K in MessageKind]: MessageVendor<K> } = {
   messenger_a: {
     create: () => new Telegram(),

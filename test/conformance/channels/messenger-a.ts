@@ -26,7 +26,7 @@ export const messengerACase: Case<'messenger_a'> = {
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },
   } satisfies Parameters<ApiMethods<never>['sendMessage']>[0],
-  // 401 and 404 are about the operator's token, and 403 is wrong at times.
+  // 401 and 404 are about the operator's token, and 403 may be temporary.
   verdicts: { ...COMMON_VERDICTS, 200: 'retry', 401: 'retry', 403: 'retry', 404: 'retry' },
   takenBody: JSON.stringify({ ok: true, result: { message_id: 7 } }),
 };

@@ -1,6 +1,6 @@
 import type { Verdicts } from './case.ts';
 
-/** How the answers of a vendor's API are judged whose address the operator sets. */
+/** Expected verdicts on the answers of a vendor's API whose address the operator sets. */
 export const API_VERDICTS: Verdicts = {
   200: 'retry',
   201: 'retry',

@@ -1,19 +1,19 @@
 import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 
-/** The side of a vendor on loopback, for the life of an incident on one channel. */
+/** The fake of a vendor on loopback, for the life of an incident on one channel. */
 export type VendorSide<K extends ChannelKind> = {
   readonly settings: ChannelSettings[K];
   readonly operator: OperatorValues;
   /**
-   * What the vendor shows to people at the end. For a service that keeps incidents it is one text for each
-   * incident: `open critical`, `resolved`. For others it is the status that each message tells, in order.
+   * The texts that the vendor shows to people at the end. A service that keeps incidents has one text for
+   * each incident: `open critical`, `resolved`. Others have the status of each message, in order.
    */
   held(): readonly string[];
   /** Nothing gets through until the outage ends. */
   goDown(): void;
   comeBack(): void;
-  /** Takes the next request, and keeps the answer back until the returned function is called. */
+  /** Accepts the next request, and delays its answer until the returned function is called. */
   holdNext(): { readonly taken: Promise<void>; release(): void };
   close(): Promise<void>;
 };
@@ -26,7 +26,7 @@ export type Life<K extends ChannelKind> = {
   readonly ends: Ends;
 };
 
-/** The stories of an incident. Each is told in `lives.test.ts`. */
+/** The stories of an incident. `lives.test.ts` plays each of them. */
 export const STORIES = [
   'error, degraded, recovered',
   'an escalation from degraded to error',
@@ -45,7 +45,7 @@ export function statusOf(text: string): string {
   return /^\s*(Error|Degraded|Recovered|Closed|Test)\b/.exec(text)?.[1]?.toLowerCase() ?? text;
 }
 
-/** The ends of a kind that sends one message for each alert to people. */
+/** The expected ends for a kind that sends people one message for each alert. */
 export const ENDS_OF_MESSAGES: Ends = {
   'error, degraded, recovered': ['error', 'degraded', 'recovered'],
   'an escalation from degraded to error': ['degraded', 'error'],
@@ -63,7 +63,7 @@ export const ENDS_OF_MESSAGES: Ends = {
   'a test': ['test'],
 };
 
-/** The ends of a service that keeps incidents, with its words for their states. */
+/** The expected ends for a service that keeps incidents, with its words for their states. */
 export function endsOfIncidents(words: {
   readonly error: string;
   readonly degraded: string;

@@ -96,7 +96,7 @@ const incidentC: Life<'incident_c'> = {
       escalated: 'firing error',
       over: 'resolved',
     }),
-    // Connections broke, so OnCall may have been told of the beginning. It shows the end that it is sent.
+    // Connections broke, so OnCall may have got the beginning. It shows the end that it gets.
     'recovered during an outage of the vendor that began before the incident': ['resolved'],
   },
 };
@@ -200,11 +200,11 @@ const webhook: Life<'webhook'> = {
       }),
     );
   },
-  // It says nothing of a test: whoever receives it sees an error of a monitor without an id.
+  // The message does not say that it is a test: its receiver sees an error of a monitor without an id.
   ends: { ...ENDS_OF_MESSAGES, 'a test': ['error'] },
 };
 
-/** One line for each kind: its vendor is told the whole life of an incident. */
+/** One line for each kind, whose vendor gets the whole life of an incident. */
 export const LIVES: { readonly [K in ChannelKind]: Life<K> } = {
   email,
   webhook,

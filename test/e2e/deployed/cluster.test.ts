@@ -31,57 +31,50 @@ function logOf(machine: Machine, context: TestContext): { text: string } {
   return log;
 }
 
-test.skipIf(isSkipped)(
-  'three servers find each other as the page says',
-  { timeout: 240_000 },
-  async (context) => {
-    const dist = await buildDist();
-    context.onTestFinished(() => dist.remove());
-    const network = await LoopbackNetwork.create();
-    context.onTestFinished(() => network.close());
-    const machines = new Map<string, Machine>();
-    for (const name of ADDRESSES.keys()) {
-      const machine = new Machine(network, dist.folder);
-      context.onTestFinished(() => machine.remove());
-      writeFileSync(join(machine.root, 'etc/hosts'), `127.0.0.1 localhost\n${HOSTS}`);
-      machines.set(name, machine);
-    }
-    const onFirst = (line: string) => machines.get('a')?.shell(line);
-    const before = commandsUnder("The coordinator's machine");
-    const access = before.filter((line) => /^ch(?:grp|mod) /.test(line));
-    expect(access).toHaveLength(3);
-    const names = [...ADDRESSES.keys()].map((name) => `${name}.example.com`).join(' ');
-    for (const line of before.slice(
-      0,
-      before.findIndex((one) => one.startsWith('svc region init')),
-    ))
-      await onFirst(line.replace('nats.example.com', names));
+test.skipIf(isSkipped)('three servers find each other as the page says', async (context) => {
+  const dist = await buildDist();
+  context.onTestFinished(() => dist.remove());
+  const network = await LoopbackNetwork.create();
+  context.onTestFinished(() => network.close());
+  const machines = new Map<string, Machine>();
+  for (const name of ADDRESSES.keys()) {
+    const machine = new Machine(network, dist.folder);
+    context.onTestFinished(() => machine.remove());
+    writeFileSync(join(machine.root, 'etc/hosts'), `127.0.0.1 localhost\n${HOSTS}`);
+    machines.set(name, machine);
+  }
+  const onFirst = (line: string) => machines.get('a')?.shell(line);
+  const before = commandsUnder("The coordinator's machine");
+  const access = before.filter((line) => /^ch(?:grp|mod) /.test(line));
+  expect(access).toHaveLength(3);
+  const names = [...ADDRESSES.keys()].map((name) => `${name}.example.com`).join(' ');
+  for (const line of before.slice(
+    0,
+    before.findIndex((one) => one.startsWith('svc region init')),
+  ))
+    await onFirst(line.replace('nats.example.com', names));
 
-    const [init = ''] = commandsUnder('Several NATS servers');
-    for (const [name, address] of ADDRESSES)
-      await onFirst(
-        init.replace('--server-name a ', `--server-name ${name} `).replaceAll('0.0.0.0', address),
-      );
-    await onFirst('svc region add hosta-fra --nats-dir /etc/svc/nats --env-file /tmp/agent.env');
+  const [init = ''] = commandsUnder('Several NATS servers');
+  for (const [name, address] of ADDRESSES)
+    await onFirst(init.replace('--server-name a ', `--server-name ${name} `).replaceAll('0.0.0.0', address));
+  await onFirst('svc region add hosta-fra --nats-dir /etc/svc/nats --env-file /tmp/agent.env');
 
-    const first = machines.get('a')?.root ?? '';
-    const logs: { text: string }[] = [];
-    for (const [name, machine] of machines) {
-      const own = (path: string) => join(machine.root, 'etc/svc', path);
-      if (name !== 'a') {
-        await machine.shell('sh deploy/systemd/install.sh nats');
-        mkdirSync(own('nats'));
-        cpSync(join(first, 'etc/svc/tls'), own('tls'), { recursive: true });
-        cpSync(join(first, 'etc/svc/nats/accounts.conf'), own('nats/accounts.conf'));
-      }
-      cpSync(join(first, `etc/svc/nats/nats-${name}.conf`), own('nats/nats.conf'));
-      for (const line of access) await machine.shell(line);
-      logs.push(logOf(machine, context));
+  const first = machines.get('a')?.root ?? '';
+  const logs: { text: string }[] = [];
+  for (const [name, machine] of machines) {
+    const own = (path: string) => join(machine.root, 'etc/svc', path);
+    if (name !== 'a') {
+      await machine.shell('sh deploy/systemd/install.sh nats');
+      mkdirSync(own('nats'));
+      cpSync(join(first, 'etc/svc/tls'), own('tls'), { recursive: true });
+      cpSync(join(first, 'etc/svc/nats/accounts.conf'), own('nats/accounts.conf'));
     }
-    // A leader takes a majority. Only it says so for certain: a server that comes later finds it there.
-    const said = () => logs.map(({ text }) => text).join('');
-    await expect.poll(said, { timeout: 90_000 }).toContain('Self is new JetStream cluster metadata leader');
-    for (const log of logs)
-      await expect.poll(() => log.text, { timeout: 30_000 }).toContain('Route connection created');
-  },
-);
+    cpSync(join(first, `etc/svc/nats/nats-${name}.conf`), own('nats/nats.conf'));
+    for (const line of access) await machine.shell(line);
+    logs.push(logOf(machine, context));
+  }
+  // A leader takes a majority. Only it says so for certain: a server that comes later finds it there.
+  const said = () => logs.map(({ text }) => text).join('');
+  await expect.poll(said).toContain('Self is new JetStream cluster metadata leader');
+  for (const log of logs) await expect.poll(() => log.text).toContain('Route connection created');
+});

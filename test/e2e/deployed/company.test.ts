@@ -1,6 +1,6 @@
 /**
- * `docs/deployment.md` as a new user follows it: its lines are run on machines of the test's own, and in place of
- * `systemctl` the units are started by their command, user, variables, file modes and read-only root.
+ * Follows `docs/deployment.md` as a new user does. The test runs its lines on machines of its own. Instead of
+ * `systemctl` it starts the units by their command, user, variables, file modes and read-only root.
  */
 import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,10 @@ class Company {
     return machine;
   }
 
-  /** Runs the lines of a page. What they have systemd start is started; svc's own services are returned once they are ready. */
+  /**
+   * Runs the lines of a page, and starts the units that they tell systemd to start. Returns svc's own services when
+   * they are ready.
+   */
   async follow(machine: Machine, lines: readonly string[]): Promise<LoggedProcess[]> {
     const services: LoggedProcess[] = [];
     for (const line of lines) {
@@ -104,7 +107,7 @@ class Company {
   }
 }
 
-test.skipIf(isSkipped)('a company runs svc as the page says', { timeout: 300_000 }, async (context) => {
+test.skipIf(isSkipped)('a company runs svc as the page says', async (context) => {
   const company = await Company.create(context);
   const startedAt = performance.now();
   const took = () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
@@ -168,11 +171,9 @@ test.skipIf(isSkipped)('a company runs svc as the page says', { timeout: 300_000
     };
     return [...new Set(data.map(({ region, outcome }) => `${region} ${outcome}`))].sort();
   };
-  await expect.poll(regions, { timeout: 120_000 }).toEqual(REGIONS.map((region) => `${region} passed`));
+  await expect.poll(regions).toEqual(REGIONS.map((region) => `${region} passed`));
   process.stdout.write(`deployment: a result of each of three regions ${took()} after the first command\n`);
-  await expect
-    .poll(async () => (await company.received()).regions, { timeout: 120_000 })
-    .toEqual([...REGIONS]);
+  await expect.poll(async () => (await company.received()).regions).toEqual([...REGIONS]);
   process.stdout.write(`deployment: an exported point of each of them after ${took()}\n`);
 
   const modeOf = (path: string) => (statSync(join(office.root, path)).mode & 0o777).toString(8);
@@ -185,7 +186,7 @@ test.skipIf(isSkipped)('a company runs svc as the page says', { timeout: 300_000
   }
 });
 
-/** The lines before the first that equals `line`, and those from it on. */
+/** The lines before the first one that equals `line`, and the lines from it on. */
 function split(lines: readonly string[], line: string): [string[], string[]] {
   const at = lines.indexOf(line);
   if (at === -1) throw new Error(`there is no line "${line}"`);

@@ -1,6 +1,6 @@
 /**
- * The containers of `deploy/compose` and of `deploy/kubernetes`, from the images of `deploy/container`, started by what
- * the files say: command, variables, user, mounts and a read-only root. A container engine is not needed.
+ * The containers of `deploy/compose` and of `deploy/kubernetes`, from the images of `deploy/container`, started as the
+ * files describe: command, variables, user, mounts and a read-only root. The test needs no container engine.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -46,7 +46,7 @@ beforeAll(async () => {
     await dist.remove();
     await rm(folder, { recursive: true });
   };
-}, 180_000);
+});
 
 /** A container as both kinds of file describe it, with its mounts already as folders of this machine. */
 type Described = {
@@ -129,13 +129,16 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
     );
     return [...new Set(found)].sort();
   };
-  await expect.poll(outcomes, { timeout: 120_000 }).toEqual(REGIONS.map((region) => `${region} passed`));
+  await expect.poll(outcomes).toEqual(REGIONS.map((region) => `${region} passed`));
   const coordinator = containers.get('coordinator') ?? never('coordinator');
   const command = ['/usr/local/bin/node', '/svc/svc.mjs', 'status'];
-  const status = startConfined(await confinementOf({ ...coordinator, command }));
-  const [told, [code]] = await Promise.all([text(status.stdout!), once(status, 'exit')]);
-  expect(told).toContain('hosta-fra');
-  expect(code).toBe(0);
+  const status = async () => {
+    const child = startConfined(await confinementOf({ ...coordinator, command }));
+    const [told, [code]] = await Promise.all([text(child.stdout!), once(child, 'exit')]);
+    return { told, code };
+  };
+  // On a busy machine an agent may call itself starved for a while.
+  await expect.poll(status).toEqual({ told: expect.stringContaining('hosta-fra'), code: 0 });
   for (const service of services.reverse()) {
     expect(await service.end('SIGTERM')).toBe(0);
     expect(service.noise).toEqual([]);
@@ -196,11 +199,11 @@ async function prepared(kind: 'compose' | 'kubernetes'): Promise<string> {
 const settingsIn = async (path: string): Promise<Record<string, string>> =>
   parseEnv(await readFile(path, 'utf8')) as Record<string, string>;
 
-describe.skipIf(isSkipped)('the whole service', { timeout: 300_000 }, () => {
+describe.skipIf(isSkipped)('the whole service', () => {
   test('runs from the compose file', async (context) => {
     const place = await prepared('compose');
     const services = await servicesIn(join(place, 'compose.yaml'));
-    // On a machine of its own: what is copied beside the file for one agent, as its page says.
+    // One agent on a machine of its own, with the files that its page tells users to copy.
     await run('cp', [join(place, 'agent-hosta-fra.env'), join(place, 'agent.env')]);
     await run('cp', [join(place, 'nats/ca.pem'), join(place, 'ca.pem')]);
     const { agent } = await servicesIn(join(place, 'agent.yaml'));

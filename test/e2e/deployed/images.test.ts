@@ -1,6 +1,6 @@
 /**
- * The images of `deploy/container`, built as folders by their own instructions, and started by what they say of
- * themselves: command, user, variables, a read-only root. A container engine is not needed.
+ * The images of `deploy/container`, built as folders by their own instructions, and started as they describe
+ * themselves: command, user, variables, a read-only root. The test needs no container engine.
  */
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
@@ -43,7 +43,7 @@ beforeAll(async () => {
     await dist.remove();
     await rm(folder, { recursive: true });
   };
-}, 180_000);
+});
 
 function imageOf(name: string): Image {
   const image = images.get(name);
@@ -75,12 +75,14 @@ async function outputOf(confinement: Parameters<typeof startConfined>[0]) {
   return { out, errors, code };
 }
 
-describe.skipIf(isSkipped)('an image', { timeout: 120_000 }, () => {
+describe.skipIf(isSkipped)('an image', () => {
   test.each(['coordinator', 'agent'])('of the %s has no shell, and is small', async (name) => {
     const { root } = imageOf(name);
     expect(await readdir(join(root, 'usr'))).toEqual(['local']);
     await expect(stat(join(root, 'bin'))).rejects.toThrow('ENOENT');
-    expect(sizeOf(root) / 1e6).toBeLessThan(120);
+    const megabytes = sizeOf(root) / 1e6;
+    process.stdout.write(`image of the ${name}: ${megabytes.toFixed(1)} MB\n`);
+    expect(megabytes).toBeLessThan(120);
   });
 
   test.each(['coordinator', 'agent'])('of the %s explains its settings', async (name) => {
@@ -118,7 +120,7 @@ describe.skipIf(isSkipped)('an image', { timeout: 120_000 }, () => {
   });
 
   test.for<Record<string, string>>([
-    // As the image has it, where both processes share a file of settings.
+    // The setting of the image, where both processes share a file of settings.
     { SVC_AGENT_LISTEN: '127.0.0.1:8081' },
     { SVC_LISTEN: '[::]:8080' },
     { SVC_LISTEN: '' },
@@ -147,7 +149,7 @@ describe.skipIf(isSkipped)('an image', { timeout: 120_000 }, () => {
       await coordinator.end('SIGKILL');
     });
     await coordinator.start();
-    await expect.poll(check, { timeout: 60_000 }).toEqual({ code: 0, errors: '', out: '' });
+    await expect.poll(check).toEqual({ code: 0, errors: '', out: '' });
   });
 
   test('of the agent has nothing to ask where it listens nowhere', async () => {

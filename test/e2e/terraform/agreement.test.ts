@@ -45,14 +45,14 @@ describeBothWays('svc.yaml and Terraform agree', (way) => {
   });
   afterAll(() => byTerraform.dispose());
 
-  test('on everything that is stored', { timeout: 120_000 }, async () => {
+  test('on everything that is stored', async () => {
     const workspace = await way.workspace({
       provider: { base_url: byTerraform.url, api_token: byTerraform.operator },
     });
     try {
       await workspace.configure({ resource: asTerraformJson(WHOLE_CONFIGURATION) });
       const { diagnostics } = await workspace.apply();
-      // Channels of kinds that cannot be delivered to are made with a warning.
+      // Resources that have no effect yet are created with a warning.
       expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
       const stored = await storedByName(byTerraform, namesIn(await workspace.state()));
       expect(stored).toEqual(declared);

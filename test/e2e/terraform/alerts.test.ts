@@ -1,4 +1,4 @@
-/** What Terraform applies is checked and alerts, and what it changes counts from the next slot on. */
+/** The monitors that Terraform applies are checked and alert, and its changes count from the next slot on. */
 import { expect, test } from 'vitest';
 import { openedIn, receiverIn, serviceIn, targetIn } from '../../support/opened.ts';
 import { applyForGood } from '../../support/terraform/expectations.ts';
@@ -33,9 +33,7 @@ const declaring = (url: string, hook: string, monitor: object = {}): Configurati
 type Alert = { status: string; cronTimestamp: number; monitor: { id: number; name: string } };
 
 describeBothWays('from an apply to the alert', (way) => {
-  test('alerts within a period of the apply, and changes count without a restart', {
-    timeout: 240_000,
-  }, async (context) => {
+  test('alerts within a period of the apply, and changes count without a restart', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);
@@ -69,7 +67,7 @@ describeBothWays('from an apply to the alert', (way) => {
     const repairedAt = await applied(`${web.url}/up`);
     const recovered = (await alert(2))?.json as Alert;
     expect(recovered).toMatchObject({ status: 'recovered', monitor: { id: Number(id) } });
-    // The very next slot, whenever it comes: the first one is off the grid, and the second may be late by half a period.
+    // The next slot, whenever it comes. The first one is off the grid, and the second may be late by half a period.
     const slots = (outcome: string) =>
       service
         .query<{ slot: number }>('SELECT slot FROM results WHERE outcome = ? ORDER BY slot', outcome)
@@ -83,7 +81,7 @@ describeBothWays('from an apply to the alert', (way) => {
     expect(asserted).toMatchObject({ status: 'error', monitor: { name: 'Renamed' } });
     expect(asserted.cronTimestamp).toBeLessThanOrEqual(assertedAt + PERIOD_MS);
 
-    // Its status changed behind Terraform's back, and is nothing to do anything about.
+    // Its status changed outside of Terraform, and the plan has nothing to change for that.
     await applyForGood(workspace, declaring(`${web.url}/up`, hook.url, assertion));
     await workspace.configure({});
     await workspace.apply();

@@ -86,7 +86,7 @@ describeTerraform('the examples of the docs', ({ binary, provider }) => {
     await run(workspace, 'fmt', '-check', '-diff', '-recursive', fileURLToPath(EXAMPLES));
   });
 
-  test.each(exampleFolders())('%s', { timeout: 120_000 }, async (folder) => {
+  test.each(exampleFolders())('%s', async (folder) => {
     const workspace = await open(folder);
     await run(workspace, 'apply', '-input=false', '-auto-approve');
     // An exit code of 0 says that nothing is to change.

@@ -12,7 +12,6 @@ import { asDeclaredFile, WHOLE_CONFIGURATION } from '../../support/whole-configu
 
 /** The one of the export. */
 const VERSION_CONSTRAINT = '~> 0.1';
-const LIMIT = { timeout: 120_000 };
 
 describeTerraform('an export as HCL', ({ binary, provider }) => {
   let api: RunningApi;
@@ -35,7 +34,7 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
     return workspace;
   }
 
-  /** Writes the export into the folder of a new workspace; answers what was said to people. */
+  /** Writes the export into the folder of a new workspace. Answers the messages for people. */
   async function exported(...options: string[]): Promise<{ in: TerraformWorkspace; said: string }> {
     const opened = await open();
     let said = '';
@@ -59,7 +58,7 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
   const count = Object.values(WHOLE_CONFIGURATION).flatMap(Object.keys).length;
   const stored = () => storedByName(api, (kind, id) => `${kind} ${id}`);
 
-  test('with secrets in clear: imported without a change', LIMIT, async () => {
+  test('with secrets in clear: imported without a change', async () => {
     const { in: at } = await exported('--secrets', 'inline');
     expect(await at.run('fmt', '-check', '-diff')).toMatchObject({ code: 0, stdout: '' });
     expect(await plan(at)).toBe(`Plan: ${count} to import, 0 to add, 0 to change, 0 to destroy.`);
@@ -71,34 +70,28 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
     expect(await stored()).toEqual(before);
   });
 
-  test(
-    'with secrets in a file of their own: only header values and webhook addresses get a mark',
-    LIMIT,
-    async () => {
-      const { in: at, said } = await exported('--secrets-file', 'FOLDER/secrets.auto.tfvars');
-      expect(said).toContain('only to mark the values as sensitive');
-      expect(await readFile(join(at.folder, 'main.tf'), 'utf8')).not.toMatch(/Bearer|s3cret/);
-      expect(await at.run('fmt', '-check', '-diff')).toMatchObject({ code: 0, stdout: '' });
-      const { stdout } = await at.run('plan', '-no-color', '-input=false');
-      expect(stdout).not.toMatch(/Bearer|s3cret/);
-      expect(
-        [...stdout.matchAll(/^ {2}# (\S+) will be updated in-place$/gm)].map(([, name]) => name),
-      ).toEqual([
-        'svc_http_monitor.api',
-        `svc_http_monitor.${'x'.repeat(60)}`,
-        'svc_notification.hook',
-        'svc_notification.webhook',
-        'svc_notification.webhook_2',
-      ]);
-      expect(stdout.match(/^ {2}# .* will be imported$/gm)).toHaveLength(count - 5);
-      const before = await stored();
-      await apply(at);
-      expect(await plan(at)).toMatch(/^No changes\./);
-      expect(await stored()).toEqual(before);
-    },
-  );
+  test('with secrets in a file of their own: only header values and webhook addresses get a mark', async () => {
+    const { in: at, said } = await exported('--secrets-file', 'FOLDER/secrets.auto.tfvars');
+    expect(said).toContain('only to mark the values as sensitive');
+    expect(await readFile(join(at.folder, 'main.tf'), 'utf8')).not.toMatch(/Bearer|s3cret/);
+    expect(await at.run('fmt', '-check', '-diff')).toMatchObject({ code: 0, stdout: '' });
+    const { stdout } = await at.run('plan', '-no-color', '-input=false');
+    expect(stdout).not.toMatch(/Bearer|s3cret/);
+    expect([...stdout.matchAll(/^ {2}# (\S+) will be updated in-place$/gm)].map(([, name]) => name)).toEqual([
+      'svc_http_monitor.api',
+      `svc_http_monitor.${'x'.repeat(60)}`,
+      'svc_notification.hook',
+      'svc_notification.webhook',
+      'svc_notification.webhook_2',
+    ]);
+    expect(stdout.match(/^ {2}# .* will be imported$/gm)).toHaveLength(count - 5);
+    const before = await stored();
+    await apply(at);
+    expect(await plan(at)).toMatch(/^No changes\./);
+    expect(await stored()).toEqual(before);
+  });
 
-  test('what the file declares is changed by Terraform once the file is given up', LIMIT, async () => {
+  test('what the file declares is changed by Terraform once the file is given up', async () => {
     const { in: at } = await exported('--secrets', 'inline');
     await apply(at);
     const file = join(at.folder, 'main.tf');
@@ -114,7 +107,7 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
     expect(await stored()).toMatchObject({ 'svc_status_page 1': { title: 'Moved' } });
   });
 
-  test('without the values of its variables: refused', LIMIT, async () => {
+  test('without the values of its variables: refused', async () => {
     const { in: at, said } = await exported();
     expect(said).toContain('  TF_VAR_status_page_locked_password (svc_status_page.locked.password)\n');
     expect(await plan(at)).toContain('No value for required variable');
@@ -122,7 +115,7 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
 });
 
 describeTerraform('the writer of HCL', ({ binary, provider }) => {
-  test('Terraform reads every text as it was, and would not write it otherwise', LIMIT, async () => {
+  test('Terraform reads every text as it was, and would not write it otherwise', async () => {
     const text = fc
       .oneof(
         fc.string({ unit: 'binary' }),

@@ -1,4 +1,4 @@
-/** What changes behind Terraform's back, and an API that does not answer as it should. */
+/** Changes outside of Terraform, and an API with faulty answers. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
@@ -81,7 +81,7 @@ async function change(path: string, members: object): Promise<void> {
 describeBothWays('drift and faults', (way) => {
   const open = async (more = {}) => way.workspace(providerFor(api, { base_url: proxy.url, ...more }));
 
-  test('changes behind its back are seen and undone', { timeout: 180_000 }, async () => {
+  test('changes behind its back are seen and undone', async () => {
     const workspace = await open();
     await applyForGood(workspace, EVERYTHING);
     const state = await workspace.state();
@@ -113,7 +113,7 @@ describeBothWays('drift and faults', (way) => {
     await workspace.dispose();
   });
 
-  test('what was removed behind its back is made again', { timeout: 180_000 }, async () => {
+  test('what was removed behind its back is made again', async () => {
     const workspace = await open();
     await applyForGood(workspace, EVERYTHING);
     const state = await workspace.state();
@@ -132,9 +132,7 @@ describeBothWays('drift and faults', (way) => {
     await workspace.dispose();
   });
 
-  test('refusals that pass and lost answers: each is made once, nothing is tainted', {
-    timeout: 240_000,
-  }, async () => {
+  test('refusals that pass and lost answers: each is made once, nothing is tainted', async () => {
     const workspace = await open();
     const tries = new Map<string, number>();
     proxy.failing((request) => {
@@ -163,7 +161,7 @@ describeBothWays('drift and faults', (way) => {
     await workspace.dispose();
   });
 
-  test('reads that fail are errors, never a removal', { timeout: 240_000 }, async () => {
+  test('reads that fail are errors, never a removal', async () => {
     const workspace = await open();
     await applyForGood(workspace, EVERYTHING);
     proxy.failing(({ method }) => (method === 'GET' ? { status: 403 } : null));
@@ -176,7 +174,7 @@ describeBothWays('drift and faults', (way) => {
     await workspace.dispose();
   });
 
-  test('a wrong token says where it came from, and is not shown', { timeout: 180_000 }, async () => {
+  test('a wrong token says where it came from, and is not shown', async () => {
     const workspace = await open({ api_token: 'not-the-token-of-anybody' });
     await workspace.configure(EVERYTHING);
     const errors = errorsOf(await workspace.apply());
@@ -196,7 +194,7 @@ describeBothWays('drift and faults', (way) => {
     expect(await total('/v1/monitors')).toBe(0);
   });
 
-  test('a slug that is taken: what was made is kept, the rest follows', { timeout: 180_000 }, async () => {
+  test('a slug that is taken: what was made is kept, the rest follows', async () => {
     const { body } = await api.call('POST', '/v1/status-pages', { title: 'Other', slug: 'faults' });
     const workspace = await open();
     await workspace.configure(EVERYTHING);

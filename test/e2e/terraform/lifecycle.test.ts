@@ -1,4 +1,4 @@
-/** Every kind of resource through its whole life, every attribute changed and taken out, one after the other. */
+/** The whole life of every kind of resource. Every attribute is changed and removed, one after the other. */
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
@@ -15,7 +15,7 @@ import {
 import type { Body, Configuration, State, Workspace } from '../../support/terraform/runner.ts';
 import { describeBothWays } from '../../support/terraform/ways.ts';
 
-/** What is done to one resource in one step; the others of the same step have one of their own. */
+/** The change of one resource in one step. The other resources of the step have changes of their own. */
 type Step = {
   readonly sample: Sample;
   readonly attribute: string;
@@ -23,7 +23,10 @@ type Step = {
   readonly isRemoval: boolean;
 };
 
-/** Each attribute to each of its further values, then, where it may be, out of the configuration. */
+/**
+ * Sets each attribute to each of its further values, and then removes it from the configuration where that is
+ * allowed.
+ */
 function stepsOf(sample: Sample): Step[] {
   let body = firstBody(sample);
   const steps: Step[] = [];
@@ -77,7 +80,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-/** What a step set is in the state and in the API, in whatever order a set is. */
+/** The values that a step set are in the state and in the API. Sets are compared without order. */
 async function expectStored(state: State, step: Step) {
   const address = addressOf(step.sample);
   const attributes = state[address] ?? {};
@@ -134,14 +137,14 @@ describeBothWays('the life of every resource', (way) => {
   });
   afterAll(() => workspace.dispose());
 
-  test('created, and nothing is left to do', { timeout: 180_000 }, async () => {
+  test('created, and nothing is left to do', async () => {
     await workspace.configure(configurationOf(bodies));
     expect(await workspace.validate()).toEqual([]);
     await applyForGood(workspace, configurationOf(bodies));
     expect(Object.keys(await workspace.state()).toSorted()).toEqual(SAMPLES.map(addressOf).toSorted());
   });
 
-  test('each attribute is changed in place, then taken out', { timeout: 240_000 }, async () => {
+  test('each attribute is changed in place, then taken out', async () => {
     const queues = SAMPLES.map(stepsOf);
     const before = await workspace.state();
     for (let turn = 0; queues.some((queue) => turn < queue.length); turn += 1) {
@@ -157,7 +160,7 @@ describeBothWays('the life of every resource', (way) => {
     expect(replaced).toEqual(['svc_status_page_component_group.all']);
   });
 
-  test('imported by command and by block, and nothing is left to do', { timeout: 120_000 }, async () => {
+  test('imported by command and by block, and nothing is left to do', async () => {
     const first = new Map(SAMPLES.map((sample) => [sample, firstBody(sample)]));
     await apply(workspace, configurationOf(first));
     const state = await workspace.state();
@@ -190,7 +193,7 @@ describeBothWays('the life of every resource', (way) => {
     await byCommand.dispose();
   });
 
-  test('destroyed, and nothing is left in the API', { timeout: 180_000 }, async () => {
+  test('destroyed, and nothing is left in the API', async () => {
     await destroy(workspace);
     for (const path of ['/v1/monitors', '/v1/notifications', '/v1/status-pages']) {
       expect((await api.call('GET', path)).body).toMatchObject({ total: 0 });

@@ -26,7 +26,7 @@ describeBothWays('at plan time', (way) => {
     provider: { svc: { base_url: api.url, api_token: token } },
   });
 
-  test('a token that the API does not accept', { timeout: 180_000 }, async () => {
+  test('a token that the API does not accept', async () => {
     const workspace = await way.workspace(providerFor(api, { api_token: 'not-a-token-of-this-svc' }));
     await workspace.configure(web);
     const errors = errorsOf(await workspace.plan());
@@ -35,7 +35,7 @@ describeBothWays('at plan time', (way) => {
     await workspace.dispose();
   });
 
-  test('a token of another workspace', { timeout: 180_000 }, async () => {
+  test('a token of another workspace', async () => {
     const workspace = await way.workspace(providerFor(api));
     await applyForGood(workspace, web);
     await workspace.configure(withToken(elsewhere));
@@ -45,7 +45,7 @@ describeBothWays('at plan time', (way) => {
       /belongs to workspace \d+, and the token, which comes from .*, to workspace \d+/,
     );
     expect(await workspace.state()).toHaveProperty(['svc_http_monitor.web']);
-    // What is gone in the workspace of the state is made anew, as ever.
+    // An object that is gone in the workspace of the state is created again, as usual.
     await workspace.configure(web);
     const id = String((await workspace.state())['svc_http_monitor.web']?.id);
     await api.call('DELETE', `/v1/monitors/${id}`);
@@ -55,7 +55,7 @@ describeBothWays('at plan time', (way) => {
     await workspace.dispose();
   });
 
-  test('two provider blocks beside a provider_type that is not known yet', { timeout: 180_000 }, async () => {
+  test('two provider blocks beside a provider_type that is not known yet', async () => {
     const workspace = await way.workspace(providerFor(api));
     const channel = {
       provider_type: ref('svc_http_monitor.web.id'),
@@ -71,9 +71,7 @@ describeBothWays('at plan time', (way) => {
     await workspace.dispose();
   });
 
-  test('published and theme stay known, so that what uses them does not change', {
-    timeout: 180_000,
-  }, async () => {
+  test('published and theme stay known, so that what uses them does not change', async () => {
     const workspace = await way.workspace(providerFor(api));
     const page = (title: string): Configuration => ({
       resource: { svc_status_page: { page: { title, slug: `known-${way.isReal ? 'real' : 'protocol'}` } } },
@@ -90,7 +88,7 @@ describeBothWays('at plan time', (way) => {
     await workspace.dispose();
   });
 
-  test('256 characters are 256 characters, whatever they are', { timeout: 180_000 }, async () => {
+  test('256 characters are 256 characters, whatever they are', async () => {
     const workspace = await way.workspace(providerFor(api));
     const named = (name: string) => ({ resource: { svc_http_monitor: { web: { ...WEB, name } } } });
     await workspace.configure(named('🙂'.repeat(257)));

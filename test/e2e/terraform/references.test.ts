@@ -14,7 +14,7 @@ import { type Body, type Configuration, ref } from '../../support/terraform/runn
 import { describeBothWays } from '../../support/terraform/ways.ts';
 
 const WEB = { name: 'Web', url: 'https://example.com', periodicity: '1m' };
-/** A slug for each use, so that a test that fails leaves the others alone. */
+/** A slug for each use, so that a failed test does not disturb the others. */
 let page: Body = {};
 let pages = 0;
 beforeEach(() => {
@@ -37,7 +37,7 @@ async function made(path: string, body: object): Promise<string> {
 describeBothWays('imports, data sources and order', (way) => {
   const open = async () => way.workspace(providerFor(api));
 
-  test('imports that cannot be', { timeout: 180_000 }, async () => {
+  test('imports that cannot be', async () => {
     const tcp = await made('/v1/monitors', {
       type: 'tcp',
       name: 'Port',
@@ -77,7 +77,7 @@ describeBothWays('imports, data sources and order', (way) => {
     await api.call('DELETE', `/v1/status-pages/${pageId}?cascade=true`);
   });
 
-  test('an import that differs is changed in place', { timeout: 180_000 }, async () => {
+  test('an import that differs is changed in place', async () => {
     const id = await made('/v1/monitors', {
       type: 'http',
       ...WEB,
@@ -100,7 +100,7 @@ describeBothWays('imports, data sources and order', (way) => {
     await workspace.dispose();
   });
 
-  test('data sources: what there is, also what the same apply makes', { timeout: 180_000 }, async () => {
+  test('data sources: what there is, also what the same apply makes', async () => {
     const workspace = await open();
     const resource = {
       svc_http_monitor: { web: { ...WEB, description: 'Text', active: true } },
@@ -213,7 +213,7 @@ describeBothWays('imports, data sources and order', (way) => {
     },
   });
 
-  test('a change leaves alone what refers to it', { timeout: 180_000 }, async () => {
+  test('a change leaves alone what refers to it', async () => {
     const workspace = await open();
     await applyForGood(workspace, showing({ web: WEB }, 'web'));
     await workspace.configure(showing({ web: { ...WEB, name: 'Renamed' } }, 'web'));
@@ -224,7 +224,7 @@ describeBothWays('imports, data sources and order', (way) => {
     await workspace.dispose();
   });
 
-  test('everything that refers to something else is removed before it', { timeout: 180_000 }, async () => {
+  test('everything that refers to something else is removed before it', async () => {
     const workspace = await open();
     const whole = showing({ web: WEB }, 'web').resource ?? {};
     await applyForGood(workspace, {
@@ -249,9 +249,7 @@ describeBothWays('imports, data sources and order', (way) => {
     await workspace.dispose();
   });
 
-  test('a component shows another monitor while the old one is removed, in one apply', {
-    timeout: 180_000,
-  }, async () => {
+  test('a component shows another monitor while the old one is removed, in one apply', async () => {
     const workspace = await open();
     await applyForGood(workspace, showing({ old: WEB, other: WEB }, 'old'));
     const before = (await workspace.state())['svc_status_page_component.part']?.id;
@@ -263,9 +261,7 @@ describeBothWays('imports, data sources and order', (way) => {
     await workspace.dispose();
   });
 
-  test('a shown monitor of another kind, and one that was removed elsewhere', {
-    timeout: 180_000,
-  }, async () => {
+  test('a shown monitor of another kind, and one that was removed elsewhere', async () => {
     const workspace = await open();
     await applyForGood(workspace, showing({ web: WEB }, 'web'));
     const port = { name: 'Port', uri: 'example.com:443', periodicity: '1m' };
@@ -291,7 +287,7 @@ describeBothWays('imports, data sources and order', (way) => {
     await workspace.dispose();
   });
 
-  test('with create_before_destroy it is one apply', { timeout: 180_000 }, async () => {
+  test('with create_before_destroy it is one apply', async () => {
     const workspace = await open();
     const lifecycle = { lifecycle: { create_before_destroy: true } };
     await applyForGood(workspace, showing({ old: { ...WEB, ...lifecycle }, other: WEB }, 'old'));
@@ -300,9 +296,7 @@ describeBothWays('imports, data sources and order', (way) => {
     await workspace.dispose();
   });
 
-  test('moving a component to another page replaces it and what stands there stays', {
-    timeout: 180_000,
-  }, async () => {
+  test('moving a component to another page replaces it and what stands there stays', async () => {
     const workspace = await open();
     const on = (page: string): Configuration => ({
       resource: {

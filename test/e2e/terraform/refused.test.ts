@@ -1,6 +1,6 @@
 /**
- * What is refused before anything is changed, by the real Terraform and by the client of its protocol: the table of
- * `test/refusals/`, and what only Terraform's configurations can be wrong about.
+ * Refusals before anything is changed, by the real Terraform and by the client of its protocol: the table of
+ * `test/refusals/`, and mistakes that only Terraform's configurations can have.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { split } from '../../refusals/refusal.ts';
@@ -14,7 +14,10 @@ import { describeBothWays } from '../../support/terraform/ways.ts';
 const PROVIDER = { api_token: 'not-used', base_url: 'http://127.0.0.1:9' };
 
 const ROWS = REFUSALS.map((refusal, index) => ({ ...refusal, label: `row_${index}` }));
-/** What breaks the schema is said alone, before the provider is asked: it stands in a configuration of its own. */
+/**
+ * Terraform reports a break of the schema alone, before it asks the provider. So each such row has a configuration
+ * of its own.
+ */
 const BY_TERRAFORM = ROWS.filter(({ says }) => says.terraform instanceof RegExp);
 const BY_PROVIDER = ROWS.filter(({ says }) => !(says.terraform instanceof RegExp));
 
@@ -76,7 +79,7 @@ const PROVIDERS: readonly [name: string, body: Body, text: string][] = [
 /** Terraform reads the whole file again for each error in it: three long rows make hundreds of others slow. */
 const isLong = ({ body }: (typeof ROWS)[number]) => JSON.stringify(body).length > 100_000;
 
-/** What Terraform itself refuses, if it is asked, then what the provider does. */
+/** First the rows that Terraform itself refuses (for the real one), then those that the provider refuses. */
 function configurations(isReal: boolean): Configuration[] {
   const [ofProvider, ofTerraform] = [ALONE.filter(isByProvider), ALONE.filter((row) => !isByProvider(row))];
   const short = BY_PROVIDER.filter((row) => !isLong(row));
@@ -92,7 +95,7 @@ function configurationOf(rows: typeof ROWS, alone: readonly Alone[]): Configurat
     const blocks = mode === 'data' ? data : resource;
     blocks[type] = { ...blocks[type], [name]: body };
   }
-  // Terraform takes no mapping of data sources that is empty.
+  // Terraform refuses an empty mapping of data sources.
   return Object.keys(data).length === 0 ? { resource } : { resource, data };
 }
 
@@ -121,7 +124,7 @@ describeBothWays('what is refused', (way) => {
       all.push(...errorsIn(await workspace.validate()));
     }
     found = Map.groupBy(all, ({ address = '' }) => address);
-  }, 60_000);
+  });
   afterAll(() => workspace.dispose());
 
   // The client leaves to Terraform what Terraform itself checks.

@@ -1,6 +1,6 @@
 /**
- * The client of the plug-in protocol must refuse what Terraform refuses, else its flows show nothing: for
- * each rule a provider that breaks it, and only it.
+ * The client of the plug-in protocol must refuse what Terraform refuses; otherwise its flows prove nothing.
+ * Each rule has a provider that breaks this rule alone.
  */
 import { describe, expect, test } from 'vitest';
 import type { Diagnostic } from '../../support/terraform/diagnostic.ts';
@@ -16,7 +16,7 @@ const thing = (body: Body = {}): Configuration => ({
   resource: { svc_thing: { a: { name: 'a', tags: ['x', 'y'], part: [{ key: 'k' }], ...body } } },
 });
 
-/** What Terraform says about it in one line per diagnostic. */
+/** Terraform's diagnostics, one line each. */
 function said(diagnostics: readonly Diagnostic[]): string {
   return diagnostics.map(({ summary, detail }) => `${summary}: ${detail}`).join('\n');
 }
@@ -51,7 +51,7 @@ function applying(change: (state: ObjectValue, request: Applies) => Value): Obed
   })();
 }
 
-/** A provider that reads something else than what it made. */
+/** A provider whose reads differ from what it created. */
 function reading(change: (state: ObjectValue) => Value): ObedientPlugin {
   return new (class extends ObedientPlugin {
     override async read(type: string, state: Value, kept: Uint8Array) {

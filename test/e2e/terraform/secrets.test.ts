@@ -52,7 +52,7 @@ describeBothWays('write-only secrets', (way) => {
     output: { page: { value: ref('svc_status_page.page.id') } },
   });
 
-  test('reach the service and no state, and change with their version', { timeout: 120_000 }, async () => {
+  test('reach the service and no state, and change with their version', async () => {
     const workspace = await way.workspace(providerFor(api));
     await applyForGood(workspace, configuration('first', 1));
     const state = await workspace.state();
@@ -76,14 +76,14 @@ describeBothWays('write-only secrets', (way) => {
     await applyForGood(workspace, configuration('second', 2));
     expect(await kept()).toMatchObject(holding('second'));
 
-    // Another change sends what the configuration holds: nothing is lost by an update.
+    // An update of another attribute sends the configured secret, so that it is not lost.
     await applyForGood(workspace, configuration('second', 2, { title: 'Renamed' }));
     expect(await kept()).toMatchObject(holding('second'));
     await destroy(workspace);
     await workspace.dispose();
   });
 
-  test('take the place of secrets that the state held', { timeout: 120_000 }, async () => {
+  test('take the place of secrets that the state held', async () => {
     const workspace = await way.workspace(providerFor(api));
     const page = { title: 'Page', slug, access_type: 'password' };
     await applyForGood(workspace, {

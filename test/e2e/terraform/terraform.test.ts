@@ -1,4 +1,4 @@
-/** What only the real Terraform does: installation, generated configuration, HCL, tests, Ctrl-C. */
+/** Functions of the real Terraform alone: installation, generated configuration, HCL, tests, Ctrl-C. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -51,9 +51,6 @@ describeTerraform('only terraform', ({ binary, provider }) => {
 
   test.each(['-replace', 'taint'])(
     '%s of a monitor that a page and a channel use is one apply',
-    {
-      timeout: 240_000,
-    },
     async (way) => {
       const workspace = await overridden();
       const [monitor, component] = ['svc_http_monitor.web', 'svc_status_page_component.part'];
@@ -94,7 +91,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     },
   );
 
-  test('installed from a filesystem mirror with "~> 0.1"', { timeout: 240_000 }, async () => {
+  test('installed from a filesystem mirror with "~> 0.1"', async () => {
     const workspace = await open(byMirror(provider().mirror, '~> 0.1'));
     await workspace.configure(ONE);
     const first = await workspace.run('init', '-no-color', '-input=false');
@@ -114,13 +111,13 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect(refused.stderr.replace(/\s+/g, ' ')).toMatch(/no available releases match the given constraints/);
   });
 
-  test('by dev_overrides, a new process for each step', { timeout: 240_000 }, async () => {
+  test('by dev_overrides, a new process for each step', async () => {
     const workspace = await overridden();
     await applyForGood(workspace, ONE);
     await destroy(workspace);
   });
 
-  test('attached to a running provider, which outlives the commands', { timeout: 180_000 }, async () => {
+  test('attached to a running provider, which outlives the commands', async () => {
     const debug = await startDebugProvider(provider().command);
     onTestFinished(() => debug.stop());
     const workspace = await open(byReattach(debug.reattach));
@@ -129,7 +126,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect(process.kill(debug.pid, 0)).toBe(true);
   });
 
-  test('its schema has the marks of the specification', { timeout: 180_000 }, async () => {
+  test('its schema has the marks of the specification', async () => {
     const workspace = await overridden();
     await workspace.configure(ONE);
     const { stdout } = await workspace.run('providers', 'schema', '-json');
@@ -158,7 +155,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
   });
 
   // Terraform writes an empty text as null there; no attribute that is left out otherwise has one.
-  test('configuration generated for what is imported', { timeout: 120_000 }, async () => {
+  test('configuration generated for what is imported', async () => {
     const page = await made('/v1/status-pages', { title: 'Page ü', slug: 'generated' });
     const group = await made(`/v1/status-pages/${page}/component-groups`, { name: 'Group' });
     const http = await made('/v1/monitors', {
@@ -226,9 +223,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     await destroy(workspace);
   });
 
-  test('HCL: headers of a webhook in both spellings, dynamic blocks, for_each, count', {
-    timeout: 120_000,
-  }, async () => {
+  test('HCL: headers of a webhook in both spellings, dynamic blocks, for_each, count', async () => {
     const workspace = await overridden();
     await workspace.configure({});
     await workspace.write('more.tf', HCL);
@@ -262,7 +257,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     await destroy(workspace);
   });
 
-  test('terraform test', { timeout: 120_000 }, async () => {
+  test('terraform test', async () => {
     const workspace = await overridden();
     await workspace.configure({});
     await workspace.write('more.tf', MODULE);
@@ -273,9 +268,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect((await api.call('GET', '/v1/monitors')).body).toMatchObject({ total: 0 });
   });
 
-  test('Ctrl-C during an apply: what is made is kept, the rest is left, nothing runs on', {
-    timeout: 180_000,
-  }, async () => {
+  test('Ctrl-C during an apply: what is made is kept, the rest is left, nothing runs on', async () => {
     const proxy = await startFaultyProxy(api.url);
     const held = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
@@ -321,7 +314,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     await proxy.close();
   });
 
-  test('secrets are not shown in a plan', { timeout: 180_000 }, async () => {
+  test('secrets are not shown in a plan', async () => {
     const workspace = await overridden();
     await workspace.configure({
       resource: {

@@ -54,7 +54,7 @@ const WORDS = [
 const agent = createEgressGuard({ base: 'agent', deny: [], allow: [] });
 const channel = createEgressGuard({ base: 'channel', deny: [], allow: [] });
 
-/** What no alert may go to, in the words of another implementation. */
+/** The addresses that no alert may go to, by another implementation. */
 const INNER = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -119,7 +119,7 @@ export const ADDRESS: FuzzTarget = {
   },
 };
 
-/** The IPv4 addresses that a system or a translator takes it for. */
+/** The IPv4 addresses as which a system or a translator may read it. */
 function innerAddresses(bytes: readonly number[]): string[] {
   if (bytes.length === 4) return [dotted(bytes)];
   const hex = Buffer.from(bytes).toString('hex');
@@ -127,7 +127,7 @@ function innerAddresses(bytes: readonly number[]): string[] {
   return hex.startsWith('2002') ? [dotted(bytes.slice(2, 6))] : [];
 }
 
-/** Old spellings of IPv4 addresses mean what they mean in URLs, where both know them. */
+/** Old spellings of IPv4 addresses have the same meaning as in URLs, where both parsers know them. */
 function asUrlsRead(text: string): void {
   const numeric = numericAddress(text);
   if (numeric === null) return;
@@ -146,7 +146,7 @@ export const ADDRESS_LISTS: FuzzTarget = {
   words: [...WORDS, ',', ' ', '/0', '/8', '/32', '/33', '/128', '/129', '/-1', '/08', '/1e1'],
   parse: (input) => createEgressGuard({ base: 'channel', deny: parseCidrList(input.toString()), allow: [] }),
   isRefusal: (error) => error instanceof TypeError && /neither an IP address|"/.test(error.message),
-  // A setting of the operator's: 64 KiB are 6,500 blocks, each with 4 to 10 µs of its own. Growth is looked at apart.
+  // A setting of the operator: 64 KiB are 6,500 blocks, each of which takes 4 to 10 µs. Growth is tested separately.
   mostMs: 200,
   check(input) {
     const cidrs = accepted(() => parseCidrList(input.toString()));
@@ -156,7 +156,8 @@ export const ADDRESS_LISTS: FuzzTarget = {
     for (const cidr of cidrs) {
       const [network = ''] = cidr.split('/');
       equal(denied.verdict(network).allowed, false, `${network} is denied by ${cidr}`);
-      // The unspecified address leads to loopback, which has to be allowed too; so do ranges that only begin there.
+      // The unspecified address leads to loopback, which must be allowed too. The same holds for ranges that begin
+      // there.
       if (!isIPv6(network) && !network.startsWith('0.'))
         equal(allowed.verdict(network).allowed, true, `${network} is allowed by ${cidr}`);
     }

@@ -90,7 +90,7 @@ export const API_BODY: FuzzTarget = {
 
 type TextOutline = { lists: number; objects: number; texts: number; commas: number; isRefused: boolean };
 
-/** The parts of a text of JSON, by its tokens one after the other; null: it is none. */
+/** The parts of a JSON text, by its tokens in order; null: it is not JSON. */
 function outlineOf(text: string): TextOutline | null {
   try {
     JSON.parse(text);

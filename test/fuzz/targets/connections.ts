@@ -6,7 +6,7 @@ import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
 import { inPieces } from '../pieces.ts';
 import { type FuzzTarget, latin1, never } from '../target.ts';
 
-/** What a proxy's answer means, and what is left of the bytes for who speaks with the target. */
+/** The meaning of a proxy's answer, and the bytes after it, which belong to the target. */
 type Tunnel = { end: TunnelEnd; rest: Buffer | null };
 
 async function opened(pieces: readonly Buffer[]): Promise<Tunnel> {
@@ -23,7 +23,7 @@ async function opened(pieces: readonly Buffer[]): Promise<Tunnel> {
   return { end, rest: Buffer.concat(rest) };
 }
 
-/** A stream of one's own is not closed as a socket is when the other side ends. */
+/** Unlike a socket, a stream of our own is not closed when the other side ends. */
 async function ended(socket: Duplex): Promise<TunnelEnd> {
   await new Promise<void>((resolve) => socket.once('end', resolve));
   return { kind: 'broken', message: 'it closed the connection without an answer' };
@@ -38,7 +38,7 @@ export const PROXY_TUNNEL: FuzzTarget = {
     'HTTP/1.1 200\r\n\r\n',
   ].map(latin1),
   words: ['HTTP/1.1 ', '200', '503 ', '\r\n', '\r\n\r\n', '\n', '\r', '\0', 'A: b\r\n'],
-  // What it reads comes from a stream, which takes most of the time.
+  // The input comes from a stream, which takes most of the time.
   parse: () => undefined,
   isRefusal: never,
   async check(input, random) {

@@ -143,7 +143,7 @@ export const DECLARED_FILE: FuzzTarget = {
   },
 };
 
-/** As plain data; undefined: it is no YAML any more, or a value that contains itself. */
+/** The file as plain data; undefined: it is not YAML any more, or a value contains itself. */
 function asYaml(text: string): unknown {
   try {
     return JSON.parse(JSON.stringify(parse(text, { maxAliasCount: 100, logLevel: 'silent' })));

@@ -98,7 +98,7 @@ export const HTTP_BODY: FuzzTarget = {
   },
 };
 
-/** Where each of two decoders finds something wrong, the faster one tells it, with what had come out until then. */
+/** When both of two decoders find a fault, the faster one reports it, with the bytes decoded until then. */
 function told(codings: readonly string[], { end, text }: Decoded): unknown {
   return codings.length > 1 && end.kind === 'undecodable' ? end.kind : { end, text };
 }

@@ -18,7 +18,7 @@ type Read = {
   head: ResponseHead | null;
   body: string;
   isComplete: boolean;
-  /** Without what it quotes: how much of it had come depends on the pieces. */
+  /** The message without its quotation, whose length depends on the pieces. */
   refusal: string | null;
 };
 

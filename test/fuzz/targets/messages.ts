@@ -132,7 +132,7 @@ export const RESULTS: FuzzTarget = {
   corpus: corpusOf('results'),
   words: WORDS,
   mutate: mutatedJson,
-  // It waits for nobody as long as no pause is asked for, and so has done its work when it returns.
+  // It does not wait unless a pause is requested, so its work is done when it returns.
   parse: (input) => void parseResults(messageOf(input)),
   isRefusal: never,
   async check(input) {

@@ -4,7 +4,7 @@ import { type Msg, headers as natsHeaders } from 'nats';
 import { MsgImpl } from 'nats/lib/nats-base-client/msg.js';
 import { type FuzzTarget, latin1, never } from '../target.ts';
 
-/** A message with these headers, as the client makes it of what the server sends. */
+/** A message with these headers, as the client makes it from the server's bytes. */
 function messageWith(headers: Buffer, data = ''): Msg {
   const subject = Buffer.from('svc.results.hosta-fra');
   const info = {

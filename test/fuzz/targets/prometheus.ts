@@ -4,7 +4,7 @@ import { prometheusText } from '@svc/shared/metrics/prometheus.ts';
 import { parsePrometheus } from '../../support/prometheus-text.ts';
 import { type FuzzTarget, latin1, never } from '../target.ts';
 
-/** Metrics whose texts and numbers are an input's: lines of label and value. */
+/** Metrics with the texts and numbers of an input, which has lines of label and value. */
 function written(input: Buffer): { text: string; lines: [label: string, value: number][] } {
   const lines = [
     ...new Map(

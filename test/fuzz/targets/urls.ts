@@ -1,6 +1,6 @@
 import { equal, ok } from 'node:assert/strict';
 import { Cookies } from '@svc/agent/probes/http/cookies.ts';
-import { excerptOf, maskSecrets, querySecrets } from '@svc/coordinator/outgoing/mask.ts';
+import { maskedExcerpt, querySecrets } from '@svc/coordinator/outgoing/mask.ts';
 import { parseNatsServers, shownServers } from '@svc/shared/nats-servers.ts';
 import { parseNoProxy } from '@svc/shared/proxy/no-proxy.ts';
 import { parseProxy } from '@svc/shared/proxy/proxy.ts';
@@ -55,7 +55,8 @@ export const URL_SECRETS: FuzzTarget = {
     equal(urlSecrets.replaced(masked, MASK), masked, 'masked again');
     equal(urlSecrets.isIn(masked), urlSecrets.isIn(text), 'whether something is masked');
     const url = URL.parse(text);
-    // What people write: the URL parser passes over blanks within, and takes other ways to write the slashes.
+    // Addresses as people write them. The URL parser ignores some blanks, and accepts other ways to write the
+    // slashes.
     if (url === null || !/^https?:\/\/[^/\\\s]/i.test(text) || /[\t\n\r]/.test(text)) return;
     equal(userInfo.isIn(text), credentialsIn(url) !== null, 'whether there is user information');
     equal(URL.parse(withoutUserInfo(text))?.host, url.host, 'the host without user information');
@@ -73,19 +74,20 @@ export const MASKING: FuzzTarget = {
     'a"b\\c a\\"b\\\\c',
   ].map(latin1),
   words: [' ', '%20', '+', '&', '=', '"', '\\', '*', '****', 'Bearer '],
-  parse: (input) => maskSecrets(input.toString(), [input.toString('latin1', 0, 40)]),
+  parse: (input) => maskedExcerpt(input.toString(), [input.toString('latin1', 0, 40)], 900),
   isRefusal: never,
   check(input, random) {
     const text = input.toString();
     const start = random.between(0, text.length);
     const secret = text.slice(start, start + random.between(4, 30));
     if (secret.length >= 4 && !secret.includes('*')) {
-      ok(!maskSecrets(text, [secret]).includes(secret), `the secret ${JSON.stringify(secret)} is left`);
+      const shown = maskedExcerpt(text, [secret], 900);
+      ok(!shown.includes(secret), `the secret ${JSON.stringify(secret)} is left`);
     }
     const url = URL.parse(`https://a.example/?${text}`);
     if (url !== null) querySecrets(url);
-    const line = excerptOf(text, 60);
-    ok(line.length <= 60 && line.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(line));
+    const line = maskedExcerpt(text, [], 60);
+    ok(Buffer.byteLength(line) <= 60 && line.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(line));
   },
 };
 
@@ -168,7 +170,7 @@ export const PROXIES: FuzzTarget = {
   check: (input) => everywhere(input.toString()),
 };
 
-/** As an address of a proxy, as a list of what goes past it, as NATS servers. */
+/** The text as the address of a proxy, as a list of hosts without a proxy, and as NATS servers. */
 function everywhere(text: string): void {
   const proxy = accepted(() => parseProxy(text));
   if (proxy !== null) ok(proxy.host !== '' && proxy.port >= 0 && proxy.port <= 65_535);

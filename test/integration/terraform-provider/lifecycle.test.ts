@@ -134,7 +134,7 @@ for (const type of CHANNEL_KINDS) {
   };
 }
 
-/** Nothing unknown, and everything that is known of the plan as planned. */
+/** The state has nothing unknown, and all known values of the plan. */
 function expectApplied(state: TerraformObject, planned: TerraformObject): void {
   for (const [name, value] of Object.entries(planned)) {
     if (value === UNKNOWN) expect(state[name], name).not.toBe(UNKNOWN);

@@ -96,7 +96,7 @@ async function logged({ log, process: child }: RunningPlugin, text: string): Pro
 
 /** Resolves when the provider says that it is so. */
 async function happened(event: string): Promise<void> {
-  await expect.poll(events, { interval: 10, timeout: 10_000 }).toContain(event);
+  await expect.poll(events, { interval: 10 }).toContain(event);
 }
 
 async function exitCode({ running }: Started): Promise<number | null> {

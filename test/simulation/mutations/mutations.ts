@@ -1,15 +1,15 @@
 import { CALM, type World } from '../world.ts';
 
-/** A defect that is made on purpose: in a file of the coordinator's sources one text takes the place of another. */
+/** A deliberate defect: in a file of the coordinator's sources, one text replaces another. */
 export type Mutation = {
-  /** What is wrong then. */
+  /** The defect in words. */
   readonly name: string;
-  /** From the coordinator's sources. */
+  /** Path in the coordinator's sources. */
   readonly file: string;
-  /** Occurs there once. */
+  /** Text that occurs once in the file. */
   readonly from: string;
   readonly to: string;
-  /** What shows it, as it differs from a quiet world; without it random worlds do. */
+  /** A world that shows the defect, as its differences from a quiet world. Undefined: random worlds show it. */
   readonly story?: Partial<World>;
 };
 
@@ -33,7 +33,10 @@ const LATE_PASS: Partial<World> = {
   moves: [{ at: 130_000, do: 'stop-agent', region: A, forMs: 8_000 }],
 };
 
-/** One region failed in the slot before the end, another in the one that is read at the start, which ended long ago. */
+/**
+ * One region failed in the slot before the coordinator ended. Another failed in the slot that is read at the start,
+ * whose time was over long before.
+ */
 const HALF_READ: Partial<World> = {
   seed: 1,
   periodMs: PERIOD,

@@ -4,10 +4,12 @@ import type { Announcement } from '../told.ts';
 
 type Told = 'active' | 'degraded' | 'error';
 
-/** "An alert is sent when the verdict differs from what was last announced to that channel." One per world. */
+/**
+ * "An alert is sent when the verdict differs from what was last announced to that channel." A world has one instance.
+ */
 export class Channels {
   announcements = 0;
-  /** What each linked channel was told last; `active` is announced at birth. */
+  /** The last announcement to each linked channel; `active` is announced at birth. */
   readonly #told = new Map<number, { kind: ChannelKind; told: Told }>();
 
   linked(channel: number, kind: ChannelKind): void {
@@ -31,7 +33,7 @@ export class Channels {
     return fault;
   }
 
-  /** Takes up what was announced, and says what is wrong with it at this status. */
+  /** Records announcements. Answers the first fault in them, given these statuses; null: none. */
   announced(news: readonly Announcement[], statuses: ReadonlySet<MonitorStatus>): string | null {
     for (const { channel, status, isClosure } of news) {
       this.announcements += 1;

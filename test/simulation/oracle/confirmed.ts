@@ -8,19 +8,22 @@ import { SET_ASIDE_MS, votableMs } from './rule.ts';
 export const IN_TIME_MS = 1_000;
 
 /**
- * "A majority's failure about one slot is announced within 1 s of the report that makes it certain, whatever
- * the period, time-out and retries, unless one of its regions has since voted otherwise." Looks at reports
- * alone: it knows nothing of slots that are open or decided.
+ * "A majority's failure about one slot is announced within 1 s of the report that makes it certain, whatever the
+ * period, time-out and retries, unless one of its regions has since voted otherwise." It looks at reports alone, and
+ * does not know which slots are open or decided.
  */
 export class ConfirmedOutages {
-  /** Outages that a majority confirmed while no `error` was announced, and those that then were not announced in time. */
+  /**
+   * Number of outages that a majority confirmed while no `error` was announced, and of those that were not announced in
+   * time.
+   */
   confirmed = 0;
   unannounced = 0;
   /** Regions that failed, by slot. */
   readonly #failed = new Map<number, Set<Region>>();
   /** Newest slot about which a region said something else. */
   readonly #otherwise = new Map<Region, number>();
-  /** The majority that waits for its announcement, since a monotonic instant. */
+  /** The slot whose majority waits for its announcement, and since when, monotonic ms. */
   #waiting: { slot: number; since: number } | null = null;
 
   /** A report was recorded, the first outcome of its region and slot. */
@@ -50,15 +53,15 @@ export class ConfirmedOutages {
     this.confirmed += 1;
   }
 
-  /** The votes are ended, or nobody evaluates: what waits is let go. */
+  /** Forgets the waiting majority: the votes are ended, or the service is down. */
   excuse(): void {
     this.#waiting = null;
     this.#failed.clear();
   }
 
   /**
-   * @param status what the service has said until now
-   * @returns what was not announced in time
+   * @param status the status that the service shows until now
+   * @returns the outage that was not announced in time, in words
    */
   check(status: MonitorStatus, picture: Picture, now: Now): string | null {
     const waiting = this.#waiting;

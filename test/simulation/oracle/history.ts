@@ -10,13 +10,13 @@ export class History {
   #transitions: Transition[] = [];
   #status: MonitorStatus = 'unknown';
   #at = 0;
-  /** The service has started after the system's clock was set: what was dated before may lie ahead. */
+  /** The service has started after the system's clock was set. Earlier changes may be dated in the future. */
   mayLieAhead = false;
 
   /** Follows the history: each change begins where the one before it ended. */
   add(transition: Transition, now: number): string | null {
     const { from, to, at } = transition;
-    // Changes dated by a clock that was ahead are dated anew, to the first that follows.
+    // Changes that a clock ahead dated get the date of the first change that follows.
     if (this.mayLieAhead && this.#at > now + SET_ASIDE_MS) {
       this.#transitions = this.#transitions.map((each) => (each.at > at ? { ...each, at } : each));
       this.#at = Math.min(this.#at, at);
@@ -33,12 +33,14 @@ export class History {
     if (from === to) return 'nothing changed';
     if (!Number.isInteger(at)) return 'not a whole millisecond';
     if (at < this.#at) return `before the change of ${this.#at}`;
-    // A status of a clock that was ahead, by less than is set aside, dates the one that follows it.
+    // A clock that was ahead by less than the tolerance dated a status; the next one has the same date.
     if (this.mayLieAhead && at === this.#at) return null;
     return at > now ? 'in the future' : null;
   }
 
-  /** The times of each day add up to the day, and to what the changes say when they are added by hand. */
+  /**
+   * The times of each day must add up to the day, and agree with the changes when they are added one by one.
+   */
   daysFault(from: number, until: number): string | null {
     const first = Math.floor(from / DAY_MS) * DAY_MS;
     const edges: number[] = [];

@@ -9,25 +9,31 @@ const QUIET_MS = 3_000;
 /** "A monitor is held for a minute at most within ten, in one hold or in many", ms. */
 const LONGEST_MS = 60_000;
 const NOT_AGAIN_MS = 600_000;
-/** The end of each hold may be late by this, and what is left for others less, ms. */
+/**
+ * The end of each hold may be late by this time, ms. The later holds of the ten minutes are then shorter by as
+ * much.
+ */
 const TIMER_MS = 100;
 
 type Hold = {
   readonly since: number;
   until: number;
-  /** It ends by then in any case. */
+  /** Latest end of the hold. */
   readonly latest: number;
-  /** The service may have ended it, or not have begun it, by so much less. */
+  /** Uncertainty of the hold, ms: the service may have ended it earlier by so much, or not have begun it. */
   readonly doubtMs: number;
 };
 
-/** When nothing is announced about the monitor, because what is read is about the past (decision 0164). */
+/**
+ * The times in which nothing is announced about the monitor, because the results that are read are old (decision
+ * 0164).
+ */
 export class Holds {
   #hold: Hold | null = null;
-  /** For how long there were holds lately, how many, and when that is forgotten, monotonic ms. */
+  /** Time and number of the recent holds, and the instant at which they are forgotten, monotonic ms. */
   #spent: { readonly heldMs: number; readonly holds: number; readonly until: number } | null = null;
 
-  /** A result has come, whatever becomes of it. */
+  /** A result was read, whether or not it is recorded. */
   read({ outcome, slot, attempts }: CheckResult, now: Now): void {
     if (outcome === 'not_run' || now.slot - slot - tookMs({ attempts }) < OLD_MS) return;
     const { monotonic } = now;
@@ -43,7 +49,7 @@ export class Holds {
     if (until <= latest) this.#hold = { since: monotonic, until, latest, doubtMs: holds * TIMER_MS };
   }
 
-  /** Nobody is to be told anything now. */
+  /** Whether no announcement is allowed now. */
   isHeld({ monotonic }: Now): boolean {
     if (this.#hold === null) return false;
     const { since, until, latest, doubtMs } = this.#hold;
@@ -51,8 +57,8 @@ export class Holds {
   }
 
   /**
-   * Everybody is to know the status: nothing was held within the last `timerMs`, which is what the end of a hold
-   * may be late by.
+   * Whether all channels must know the status: the last hold ended more than `timerMs` ago, by which its end may
+   * be late.
    */
   isOver({ monotonic }: Now, timerMs: number): boolean {
     return this.#hold === null || monotonic > this.#hold.until + timerMs;

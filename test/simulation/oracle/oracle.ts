@@ -38,8 +38,8 @@ export type Seen = {
 const AGES_DIFFER_MS = 60_000;
 
 /**
- * Watches a world: it gets the inputs of the evaluation and checks the outputs. It decides by the sentences
- * of the design which outputs are right.
+ * Watches a world. It gets the inputs of the evaluation and checks the outputs. The sentences of the design
+ * say which outputs are right.
  */
 export class Oracle {
   readonly violations: Violation[] = [];
@@ -60,13 +60,17 @@ export class Oracle {
    * ages later, ms.
    */
   #waitedMs = 0;
-  /** Since when the status is not the expected one, monotonic ms. */
+  /** Instant since which the status differs from the expected one, monotonic ms; null: it does not. */
   #wrongSince: number | null = null;
-  /** Nothing is judged before, monotonic ms: the service is down or has just started. */
+  /**
+   * Instant before which nothing is judged, because the service is down or has just started, monotonic ms.
+   */
   #judgeFrom = 0;
   #resumed = new Set<number>();
 
-  /** @param isTargetFine nothing can go wrong in the world but failures of our own */
+  /**
+   * @param isTargetFine whether only failures of our own can occur in the world
+   */
   constructor(presence: RegionsWithAgents, { isTargetFine }: { readonly isTargetFine: boolean }) {
     this.#picture = new Picture(presence);
     this.#isTargetFine = isTargetFine;
@@ -100,13 +104,16 @@ export class Oracle {
     this.#violated('announcement', this.channels.unlinked(channel, announcements), now);
   }
 
-  /** Everything that happened at an instant: `told` is committed, `seen` what the service shows then. */
+  /**
+   * Takes everything that happened at an instant: `told` is committed, and `seen` is what the service shows
+   * then.
+   */
   look(told: readonly Told[], seen: Seen, now: Now): void {
     const isJudging = now.monotonic >= this.#judgeFrom;
     const steps = new Set([this.#picture.expected]);
     if (isJudging) steps.add(this.#judgeTime(now));
     steps.add(this.#picture.expected);
-    // What comes in one instant is read before any of it is evaluated.
+    // All results of one instant are read before any of them is evaluated.
     for (const each of told) if (each.is === 'reported') this.#holds.read(each.result, now);
     for (const each of told) {
       this.#tell(each, now);
@@ -140,7 +147,7 @@ export class Oracle {
     const isFirst = told.is !== 'reported' || !this.#picture.isRecorded(told.region, told.result.slot);
     this.#picture.tell(told, now);
     if (told.is === 'all-resumed') {
-      // What was read until now is judged by what the votes make of it.
+      // The results that were read until now are judged by the resulting votes.
       this.#picture.allResumed(this.#resumed, now);
       this.#judgeFrom = now.monotonic;
       this.#waitedMs = now.monotonic - this.#startedAt;
@@ -151,7 +158,7 @@ export class Oracle {
     }
   }
 
-  /** What should have changed by now with nothing but time. Returns what the status should have become. */
+  /** Judges the changes that time alone should have made by now. Returns the status that is expected then. */
   #judgeTime(now: Now): MonitorStatus {
     this.#violated('unannounced', this.confirmed.check(this.#status, this.#picture, now), now);
     this.#picture.decide(now);
@@ -160,7 +167,9 @@ export class Oracle {
     return expected;
   }
 
-  /** @param since when the status should have become what is expected, monotonic ms */
+  /**
+   * @param since instant at which the expected status should have begun, monotonic ms
+   */
   #judge(now: Now, since: number): void {
     const { expected } = this.#picture;
     if (this.#status === expected || this.#picture.isInDoubt(now)) {

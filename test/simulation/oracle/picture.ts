@@ -18,7 +18,10 @@ type OpenSlot = {
   readonly slot: number;
   /** Monotonic ms: one period has passed. */
   readonly endsAt: number;
-  /** null: nobody has said, so every region may have been, also for the first time. */
+  /**
+   * Regions that were given the slot; null: unknown, so that every region may have been given it, also for the first
+   * time.
+   */
   given: Set<Region> | null;
   answered: Set<Region>;
   readonly reports: Vote[];
@@ -27,32 +30,35 @@ type OpenSlot = {
 export type RegionsWithAgents = { hadAgentWithin24h(region: Region): boolean };
 
 /**
- * The design's sentences about a monitor's slots and votes, one after the other, as plainly as possible. It
+ * Applies the design's sentences about a monitor's slots and votes, one after the other, as plainly as possible. It
  * knows the inputs of the evaluation, and nothing of its implementation.
  */
 export class Picture {
   monitor: LiveMonitor | null = null;
-  /** The status that there should be, since an instant (monotonic ms). */
+  /** The expected status, and since when it is expected, monotonic ms. */
   expected: MonitorStatus = 'unknown';
   expectedSince = 0;
-  /** The expected status before that. */
+  /** The last vote of each region, fresh or aged. */
   readonly votes = new Map<Region, Vote>();
   readonly #open: OpenSlot[] = [];
   readonly #presence: RegionsWithAgents;
-  /** What was recorded: of a slot and region the first that is not `not_run` stays. */
+  /** Slots and regions with a recorded outcome other than `not_run`. The first such outcome stays. */
   readonly #recorded = new Set<string>();
-  /** Regions that were given a slot: those of decided ones, and of open ones. */
+  /** Regions that were given a decided slot, and those that were given an open one. */
   readonly #entered = new Set<Region>();
   readonly #given = new Set<Region>();
   #decidedSlot = 0;
-  /** What is about this slot or an older one never votes: votes were ended since. */
+  /** Reports about this slot or an older one never vote, because votes were ended since. */
   endedSlot = 0;
   /** When dispatch last resumed, monotonic ms. */
   #upSince = 0;
-  /** Regions whose vote was set aside, and until when an earlier one of theirs may count in its place (as votes age, ms). */
+  /**
+   * Regions whose vote was set aside, and until when an earlier vote of theirs may count instead (on the clock of
+   * votes, ms).
+   */
   readonly #doubted = new Map<Region, number>();
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
-  /** Before this nothing ages, unless the electorate changes. */
+  /** Instant before which nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
 
   constructor(presence: RegionsWithAgents) {
@@ -101,7 +107,7 @@ export class Picture {
     this.decide(now);
   }
 
-  /** A restart forgets nothing that was reported. Of what agents abstained from and to whom slots were given dispatch tells anew. */
+  /** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
   restarted(now: Now): void {
     const { monitor } = this;
     this.#upSince = Number.POSITIVE_INFINITY;
@@ -113,26 +119,29 @@ export class Picture {
     if (monitor === null) return;
     const freshFor = freshMs(monitor.periodMs, monitor.longestCheckMs);
     for (const vote of this.votes.values()) {
-      // Of a clock that was set back since a vote counts for no longer.
+      // A vote of a clock that was set back since then counts for no longer than a new one.
       this.votes.set(vote.region, { ...vote, freshUntil: Math.min(vote.freshUntil, now.age + freshFor) });
     }
   }
 
   /**
-   * What was set aside may have taken the place of a vote that is believed: whether the service still has that one depends
-   * on what it has written. Nothing is judged until each of those regions has voted anew, or such a vote has aged.
+   * A vote that was set aside may have replaced a vote that is believed. Whether the service still has the latter
+   * depends on what it has written. So nothing is judged until each of those regions has voted anew, or until such a
+   * vote has aged.
    */
   isInDoubt({ age }: Now): boolean {
     for (const until of this.#doubted.values()) if (until > age) return true;
     return false;
   }
 
-  /** The votes that there are will be too few when they are as old as `then`. */
+  /** Whether too few of the present votes are fresh at `then`. */
   isTooOldAt(then: Now): boolean {
     return isTooFew(this.#question(then));
   }
 
-  /** Slots after `newest` are of a clock that was ahead: what was said about them stands in the way of none to come. */
+  /**
+   * Sets slots after `newest` aside: a clock that was ahead gave them. Reports about them do not affect later slots.
+   */
   #setAside(newest: number, now: Now): void {
     const believed = this.#open.filter(({ slot }) => slot <= newest);
     this.#open.splice(0, this.#open.length, ...believed);
@@ -146,7 +155,7 @@ export class Picture {
     this.#agesAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Time has passed: slots whose period is over are decided, and votes age. */
+  /** Lets time pass: decides slots whose period is over, and lets votes age. */
   decide(now: Now): void {
     this.#decideOpen(now);
     this.#grow(now);
@@ -160,7 +169,7 @@ export class Picture {
       this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
       for (const region of open.given ?? open.answered) this.#entered.add(region);
       this.#agesAt = Number.NEGATIVE_INFINITY;
-      // What its end decides is decided then, whenever somebody looks.
+      // A slot that is decided by its end is decided at that instant, whenever this is called.
       const endedMs = Math.max(0, now.monotonic - this.#endOf(open));
       isJudged = this.#cast(open.reports, ago(now, endedMs)) || isJudged;
     }
@@ -172,7 +181,7 @@ export class Picture {
     return this.#electorate(this.#entered);
   }
 
-  /** With the regions of slots that are not decided: they may yet vote otherwise. */
+  /** Includes the regions of slots that are not decided, because they may still vote otherwise. */
   widestElectorate(): Set<Region> {
     return this.#electorate(new Set([...this.#entered, ...this.#given]));
   }
@@ -233,7 +242,7 @@ export class Picture {
     const { monitor } = this;
     const { slot, version, outcome } = result;
     const key = `${region} ${slot}`;
-    // Given before the clock was set back: such slots are set aside.
+    // Whether the slot was given before the clock was set back. Such slots are set aside.
     if (slot > now.slot + SET_ASIDE_MS) return;
     if (this.#recorded.has(key)) return;
     if (outcome !== 'not_run') this.#recorded.add(key);
@@ -265,11 +274,11 @@ export class Picture {
     // declared again gives it no part in the electorate.
     if (!this.#castInto(this.votes, vote, now)) return;
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
-    // "After it the open slot's certainty is looked at again": what follows from both is one verdict.
+    // "After it the open slot's certainty is looked at again": both together make one verdict.
     if (!this.#decideOpen(now)) this.#judge(now);
   }
 
-  /** A service that was down waits until it has read what was reported meanwhile. */
+  /** A service that was down waits until it has read the reports of that time. */
   #endOf({ endsAt }: OpenSlot): number {
     return Math.max(endsAt, this.#upSince);
   }
@@ -286,7 +295,7 @@ export class Picture {
     return missing.length === 0 || this.#isCertain(open, given, missing, now);
   }
 
-  /** Of all that the missing regions may say, the extremes: all pass, all fail, all abstain with their votes kept or aged. */
+  /** The extreme answers of the missing regions: all pass, all fail, all abstain with their votes kept or aged. */
   #isCertain(open: OpenSlot, given: ReadonlySet<Region>, missing: readonly Region[], now: Now): boolean {
     const electorate = this.#electorate(new Set([...this.#entered, ...given]));
     // More than half may all pass, and may all fail together.
@@ -323,7 +332,7 @@ export class Picture {
     return isNew;
   }
 
-  /** "Never in place of a newer slot's vote." Returns whether the region's vote is another one now. */
+  /** "Never in place of a newer slot's vote." Returns whether the region's vote has changed. */
   #castInto(votes: Map<Region, Vote>, vote: Vote, now: Now): boolean {
     if (votes === this.votes) this.#doubted.delete(vote.region);
     const before = votes.get(vote.region);
@@ -338,9 +347,9 @@ export class Picture {
   }
 
   /**
-   * A failure begins with its slot. It begins earlier with the run of failures that it goes on with, unless the
-   * last of them has aged and nobody may report about its slot any more; or 5 s after the region's last pass while
-   * that still counts.
+   * A failure begins with its slot. It begins earlier, with the run of failures that it continues, unless the last of
+   * them has aged and no region may report about its slot any more. It begins 5 s after the region's last pass while
+   * that pass still counts.
    */
   #following(before: Vote, vote: Vote, now: Now): Vote {
     if (vote.outcome !== 'failed') return vote;
@@ -417,7 +426,7 @@ export class Picture {
     this.#agesAt = Number.NEGATIVE_INFINITY;
     if (byMs === 0) return;
     for (const vote of this.votes.values()) {
-      // What has aged out is a vote no more, whatever the period is now.
+      // An aged vote is no vote any more, whatever the period is now.
       if (vote.freshUntil <= now.age) continue;
       this.votes.set(vote.region, { ...vote, freshUntil: vote.freshUntil + byMs });
     }
@@ -446,7 +455,7 @@ type Extreme = Vote['outcome'] | 'kept' | 'aged';
 /** Beside `passed`, from the one that differs most. */
 const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
 
-/** A region that has passed is believed to have been up for so long after it, ms. */
+/** Time after a pass for which the target is believed to have been up for the region, ms. */
 const UP_AFTER_PASS_MS = 5_000;
 
 /** It says nothing about now. */
@@ -454,7 +463,7 @@ function isTooOld(slot: number, { periodMs, longestCheckMs }: LiveMonitor, now: 
   return slot < now.slot - votableMs(periodMs, longestCheckMs);
 }
 
-/** What comes late about an older slot makes the run of failures longer, or breaks it where the region passed. */
+/** A late report about an older slot makes the run of failures longer, or breaks it when it is a pass. */
 function afterLate(vote: Vote, late: Vote): Vote {
   if (vote.outcome !== 'failed' || late.slot <= vote.upSlot || late.slot >= vote.slot) return vote;
   if (late.outcome === 'failed') {

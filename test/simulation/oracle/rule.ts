@@ -2,18 +2,18 @@ import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
-/* The rule of the verdict, written from the sentences of the design and not from the code that it judges. */
+/* The rule of the verdict. It is written from the sentences of the design, not from the code that it judges. */
 
 /** What a region said last. */
 export type Vote = {
   readonly region: Region;
   readonly outcome: 'passed' | 'degraded' | 'failed';
   readonly slot: number;
-  /** It is fresh before this, on the clock by which votes age, ms. */
+  /** Instant before which the vote is fresh, on the clock by which votes age, ms. */
   readonly freshUntil: number;
-  /** Where it failed: since when the target may be down for it, epoch ms on the slots' clock. */
+  /** For a failure: since when the target may be down for the region, epoch ms on the slots' clock. */
   readonly downFrom: number;
-  /** Newest slot up to this one about which the region said something else than `failed`; 0: none. */
+  /** Newest slot up to this one about which the region reported another outcome than `failed`; 0: none. */
   readonly upSlot: number;
   /** End of the check, epoch ms on the slots' clock. */
   readonly endedAt: number;
@@ -40,8 +40,8 @@ export function votableMs(periodMs: number, longestCheckMs: number): number {
 }
 
 /**
- * "Not earlier than the newest recorded slot; if that lies more than 60 s ahead it is set aside": what lies further
- * ahead of the slots' clock was given by a clock that was wrong, ms.
+ * "Not earlier than the newest recorded slot; if that lies more than 60 s ahead it is set aside": slots further ahead
+ * of the slots' clock were given by a wrong clock, ms.
  */
 export const SET_ASIDE_MS = 60_000;
 

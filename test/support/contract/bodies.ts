@@ -58,7 +58,7 @@ async function components(world: World, { page_id }: Ids): Promise<Body[]> {
   ];
 }
 
-/** A body that may replace what the subject of its path is. */
+/** A body that may replace the subject of its path. */
 async function replacement(
   all: Promise<Body[]>,
   keep: (body: Body) => boolean = () => true,
@@ -66,7 +66,7 @@ async function replacement(
   return (await all).filter(keep);
 }
 
-/** Valid bodies by operation: each is answered with success, once. */
+/** Valid bodies by operation. The first request with each of them succeeds. */
 const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]>>> = {
   post_monitors: monitors,
   put_monitors_id: () => replacement(monitors(), ({ type }) => type === 'http'),

@@ -8,7 +8,7 @@ export type Parameter = {
   readonly schema: Json;
 };
 
-/** One operation of the OpenAPI document, with what a test needs to know of it. */
+/** One operation of the OpenAPI document, with the facts that tests need. */
 export type Operation = {
   readonly id: string;
   readonly method: Method;
@@ -81,7 +81,7 @@ function documentedAnswer(document: Json, place: readonly string[]): DocumentedA
   };
 }
 
-/** What a schema is, with the reference that it may be resolved. */
+/** A schema, with its reference resolved if it is one. */
 export function resolved(document: Json, schema: Json): Json {
   return typeof schema.$ref === 'string' ? (at(document, stepsOf(schema.$ref)) as Json) : schema;
 }

@@ -4,7 +4,7 @@ import { type Json, resolved } from './document.ts';
 /** Optional members beyond this depth are left out. */
 const DEPTH = 4;
 
-/** Values that a schema of the document allows, of as many forms as it has. */
+/** Values that a schema of the document allows, in all of its forms. */
 export function valuesOf(document: Json, schema: Json, depth = 0): fc.Arbitrary<unknown> {
   const { type, ...rest } = resolved(document, schema);
   if ('const' in rest) return fc.constant(rest.const);

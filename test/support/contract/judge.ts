@@ -26,7 +26,7 @@ export class Judge {
     this.#ajv.addSchema({ ...document, $id: 'contract' });
   }
 
-  /** What is wrong with the answer; empty when the document allows it. */
+  /** The faults of an answer; empty: the document allows it. */
   faults(
     operation: Operation,
     answer: Answer,
@@ -44,7 +44,7 @@ export class Judge {
     ];
   }
 
-  /** Of an answer at a path or with a method that no operation has. */
+  /** The faults of an answer at a path, or with a method, that no operation has. */
   problemFaults(answer: Answer, status: number): string[] {
     return [
       ...(answer.status === status ? [] : [`status ${answer.status} instead of ${status}`]),
@@ -53,7 +53,7 @@ export class Judge {
     ];
   }
 
-  /** What is wrong with a value by the schema at this JSON pointer of the document. */
+  /** The faults of a value by the schema at this JSON pointer of the document. */
   schemaFaults(pointer: string, value: unknown): string[] {
     const validate = this.#ajv.getSchema(`contract#${pointer}`);
     if (validate === undefined) throw new Error(`the document has no schema at ${pointer}`);
@@ -72,7 +72,7 @@ export class Judge {
   }
 }
 
-/** Headers that say something of the answer itself; others (`date`, `connection`) are HTTP's. */
+/** Headers that belong to the answer. Others (`date`, `connection`) belong to HTTP. */
 const OWN_HEADERS = ['etag', 'location', 'idempotency-replayed', 'retry-after', 'www-authenticate'];
 const ALWAYS = new Set(['etag', 'location', 'retry-after', 'www-authenticate']);
 

@@ -3,7 +3,7 @@ import { type RunningApi, startApi } from '../api.ts';
 import type { Answer } from './judge.ts';
 import { World } from './world.ts';
 
-/** Requests that lead to what no mutation does, by operation and status. */
+/** Requests that cause answers which no mutation causes, by operation and status. */
 type Provocation = (world: World) => Promise<Answer>;
 
 const UNEXPORTED = { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' };
@@ -95,7 +95,7 @@ function usedKeyOnPage(collection: string, body: object): Provocation {
   return async (world) => usedKey(`/v1/status-pages/${await world.page()}/${collection}`, body)(world);
 }
 
-/** Writes over the API what the declared file owns; `make` answers its path. */
+/** Writes over the API to a resource that the declared file owns. `make` answers its path. */
 function declared(method: 'PUT' | 'DELETE', make: (world: World) => Promise<string>): Provocation {
   return async (world) => {
     const path = await make(world);

@@ -1,7 +1,7 @@
 import type { Operation } from './document.ts';
 import type { Ids, World } from './world.ts';
 
-/** By path: makes what its ids name, with everything that the path can show of it. */
+/** Functions by path, which create the objects that its ids name, with all details that the path can show. */
 const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
   '/v1/monitors/{id}': monitor,
   '/v1/monitors/{id}/results': monitor,

@@ -13,7 +13,7 @@ export type Sent = {
   readonly headers?: Readonly<Record<string, string | undefined>>;
 };
 
-/** A workspace that can be filled with everything there is. */
+/** A workspace that a test can fill with every kind of object. */
 export class World {
   readonly api: RunningApi;
   readonly token: string;
@@ -51,7 +51,7 @@ export class World {
     return `unique-${World.#made}`;
   }
 
-  /** A request with the write token and JSON, unless the headers say otherwise; undefined takes one away. */
+  /** Sends a request with the write token and JSON. `headers` replace these; undefined removes one. */
   async send({ method, path, body, headers = {} }: Sent): Promise<Answer> {
     const text = typeof body === 'object' && !(body instanceof Uint8Array) ? JSON.stringify(body) : body;
     const all = {

@@ -107,7 +107,7 @@ export class KeptSlots implements SlotEvents {
   }
 }
 
-/** An agent as the coordinator sees it, which does only what the test says. */
+/** An agent from the coordinator's point of view. It does only what the test tells it. */
 export class TestAgent {
   readonly id: string;
   readonly region: Region;

@@ -46,7 +46,7 @@ export type RigOptions<B extends Bus, C extends Clock> = {
   ahead?: number;
 };
 
-/** Dispatch with everything around it that a test looks at. */
+/** Dispatch with the parts around it that tests examine. */
 export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   readonly bus: B;
   readonly clock: C;

@@ -61,7 +61,7 @@ export async function naiveSummary(
   };
 }
 
-/** In the same form; of latencies the sums of the histogram. */
+/** A summary in the same form. It has the sums of the histogram instead of latencies. */
 export function countsOf({ passed, degraded, failed, notRun, latency }: OutcomeCounts) {
   return { passed, degraded, failed, notRun, latencies: latency.reduce((sum, many) => sum + many, 0) };
 }

@@ -8,7 +8,10 @@ import type { SqlValue } from '../../../packages/coordinator/src/store/store.ts'
 
 export type OldDatabase = { runEach(sql: string, rows: readonly (readonly SqlValue[])[]): void };
 
-/** Makes a database as an older version left it: with the migrations up to this one, and what `fill` writes. */
+/**
+ * Creates a database as an older version left it: with the migrations up to this one, and the rows that `fill`
+ * writes.
+ */
 export async function makeOldDatabase(
   path: string,
   lastMigration: string,

@@ -32,7 +32,8 @@ export async function queueAlerts(
     createdAt: queuedAt,
   }));
   const [outcomes = []] = await store.commit([insertDeliveries(rows)]);
+  const ids = Array.from(outcomes, ({ lastInsertRowid }) => lastInsertRowid);
   queued.forEach((delivery, index) => {
-    deliverer.wake({ ...delivery, id: outcomes[index]?.lastInsertRowid ?? 0 });
+    deliverer.wake({ ...delivery, id: ids[index] ?? 0 });
   });
 }

@@ -87,7 +87,7 @@ export type Facts = Partial<CheckResult> & { outcome: Outcome };
  * after a crash: uncommitted data is gone.
  */
 export class Recording {
-  /** Stands still unless the recording was opened with a real one. */
+  /** A clock that stands still, unless the recording was opened with a real one. */
   readonly clock = new FakeClock();
   readonly monitors = new DeclaredMonitors();
   readonly enqueued: Enqueued[] = [];
@@ -166,7 +166,7 @@ export class Recording {
     await this.recorder.load();
   }
 
-  /** Ends without recording what is queued, and starts from the file. */
+  /** Ends without recording the queued events, and starts from the file. */
   async restart(): Promise<void> {
     const { recorder } = this;
     await this.store.close();
@@ -181,7 +181,7 @@ export class Recording {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  /** Declares a monitor as the configuration does: its row first, then what follows from it. */
+  /** Declares a monitor as the configuration does: first its row, then the effects. */
   async declare(monitor: LiveMonitor): Promise<void> {
     await this.write(
       `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
@@ -223,6 +223,11 @@ export class Recording {
       notificationId,
     );
     await this.recorder.declare([{ kind: 'unlinked', monitorId, notificationId, link: null }], 0);
+  }
+
+  async changeKind(notificationId: number, providerType: string): Promise<void> {
+    await this.write('UPDATE notifications SET provider_type = ? WHERE id = ?', providerType, notificationId);
+    await this.recorder.declare([{ kind: 'channel', notificationId, providerType }], 0);
   }
 
   async removeChannel(notificationId: number): Promise<void> {
@@ -273,7 +278,7 @@ export class Recording {
     await this.recorder.flushed();
   }
 
-  /** Opens the slot of now and has each region report, in this order. */
+  /** Opens the present slot, and makes the regions report in this order. */
   async slot(monitorId: number, outcomes: Partial<Record<Region, Facts | Outcome>>): Promise<number> {
     const slot = this.clock.wall();
     const regions = Object.keys(outcomes) as Region[];
@@ -282,7 +287,7 @@ export class Recording {
     return slot;
   }
 
-  /** Time passes; what falls due on the way is recorded at its instant. */
+  /** Lets time pass. Events that fall due are recorded at their instants. */
   async pass(ms: number): Promise<void> {
     await this.recorder.flushed();
     this.slotClock.now();
@@ -298,7 +303,7 @@ export class Recording {
     return this.store.transaction((tx) => tx.query<T>(sql, parameters));
   }
 
-  /** One statement beside the recorder, as the configuration writes. */
+  /** Runs one statement outside of the recorder, as the configuration does. */
   async write(sql: string, ...parameters: SqlValue[]): Promise<void> {
     await this.store.commit([{ sql, rows: [parameters] }]);
   }

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { guardProcess } from '../../../deploy/local/guard.ts';
 
-/** A process as a file for a service manager or a container engine describes it. */
+/** A process, as a file for a service manager or a container engine describes it. */
 export type Confinement = {
   readonly command: readonly string[];
   /** All of its environment but `PATH`. */
@@ -68,7 +68,7 @@ export function startConfined(confinement: Confinement): ChildProcess {
 
 const OF_KERNEL = ['proc', 'dev', 'sys'];
 
-/** The places of mounts must be there before the root is read-only. */
+/** The targets of mounts must exist before the root becomes read-only. */
 function makeMountPoints({ root, mounts = [], temporary = [], overMachine = [] }: Confinement): void {
   for (const folder of [...OF_KERNEL, ...temporary, ...overMachine])
     mkdirSync(join(root, folder), { recursive: true });

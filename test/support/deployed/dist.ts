@@ -6,10 +6,10 @@ import { buildAgentExecutable } from '../../../deploy/build/agent-executable.ts'
 import { buildService } from '../../../deploy/build/services.ts';
 import { ROOT } from '../process.ts';
 
-/** What `npm run build` makes of the services, in a folder of its own. */
+/** The output of `npm run build` for the services, in a folder of its own. */
 export type Dist = {
   readonly folder: string;
-  /** Why there is no single executable of the agent; null: there is one. */
+  /** The reason for which there is no single executable of the agent; null: there is one. */
   readonly withoutExecutable: string | null;
   remove(): Promise<void>;
 };

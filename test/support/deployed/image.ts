@@ -159,7 +159,7 @@ async function runInBase({ node }: ImageBuild, root: string, command: string): P
   rmSync(base, { recursive: true });
 }
 
-/** A second name of a large file where that is possible, else a copy. */
+/** Creates a hard link to a large file where that is possible, else a copy. */
 function placeFile(from: string, to: string): void {
   if (existsSync(to)) return;
   try {
@@ -180,7 +180,7 @@ export function sizeOf(folder: string): number {
   return Number.parseInt(stdout, 10);
 }
 
-/** What a container of an image is given beside the image. */
+/** The settings of a container, in addition to its image. */
 export type ContainerOptions = {
   readonly environment: Readonly<Record<string, string>>;
   readonly command?: readonly string[];

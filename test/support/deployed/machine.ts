@@ -9,7 +9,7 @@ import { LoggedProcess, ROOT } from '../process.ts';
 import { type Confinement, type Mount, startConfined } from './confined.ts';
 import { confinementOf } from './unit.ts';
 
-/** A network without a way out, for programs that want certain ports. It ends with `close`. */
+/** A network without a way out, for programs that use fixed ports. It ends with `close`. */
 export class LoopbackNetwork {
   readonly pid: number;
   readonly #end: () => Promise<void>;
@@ -80,9 +80,9 @@ const REPOSITORY = '/srv/svc';
 const WRITABLE = ['etc', 'usr/lib/svc', 'usr/lib/sysusers.d', 'usr/local/bin', 'var/lib', 'run', 'tmp'];
 
 /**
- * A machine to install svc on, made of folders over this one: it has this machine's programs, Node 24 as `/usr/bin/node`,
- * and what is written to `/etc`, `/var/lib`, `/run` and `/usr/lib/svc` stays in its own folder. systemd does not run
- * there; {@link Machine.start} does what it would do.
+ * A machine to install svc on, made of folders over this one. It has this machine's programs, and Node 24 as
+ * `/usr/bin/node`. Writes to `/etc`, `/var/lib`, `/run` and `/usr/lib/svc` stay in its own folder. systemd does not run
+ * there; {@link Machine.start} does its work.
  */
 export class Machine {
   /** Its own files. */

@@ -29,7 +29,7 @@ const OBEYED: ReadonlySet<string> = new Set([
 const OF_MANAGER =
   /^(?:Type|Exec(?:Reload)|WorkingDirectory|Restart(?:Sec)?|TimeoutStopSec|KillSignal|LimitNOFILE|(?:Protect|Private|Restrict)\w+|ProcSubset|RemoveIPC|LockPersonality|MemoryDenyWriteExecute|SystemCall\w+)$/;
 
-/** Numbers of accounts that systemd gives to dynamic users begin here. */
+/** First of the account numbers that systemd gives to dynamic users. */
 const DYNAMIC_USER = 61_184;
 
 /** The directives of a section, in the order of the texts: a unit and its drop-ins. */
@@ -49,7 +49,7 @@ export function directivesOf(section: string, ...texts: readonly string[]): Dire
 }
 
 /**
- * How systemd would start the service of a unit, as far as a process can be started so without it.
+ * The way in which systemd starts the service of a unit, as far as a process can be started so without systemd.
  *
  * @param root folder with the installed files, accounts (`etc/passwd`) and settings
  * @param name `svc-agent@hosta-fra.service`

@@ -5,7 +5,7 @@ import type { Server } from 'node:net';
 import { isAbsolute } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 
-/** What a test file may leave behind: `name` says what it is, `stack` who made it, innermost first. */
+/** A resource that a test file left open. `stack` has the frames that made it, innermost first. */
 export type Left = { readonly name: string; readonly stack: readonly string[] };
 
 type Made = { readonly name: () => string; readonly isOpen: () => boolean; readonly made: Error };
@@ -21,7 +21,7 @@ type Handle = {
 };
 type Address = { address?: string; port?: number };
 
-/** By the names of `async_hooks`: those that `destroy` is told of as soon as they are closed. */
+/** Types of `async_hooks` for which `destroy` is called as soon as the handle is closed. */
 const HANDLES: Readonly<Record<string, string>> = {
   TCPWRAP: 'a TCP connection',
   PIPEWRAP: 'a pipe or local connection',
@@ -37,9 +37,9 @@ const HANDLES: Readonly<Record<string, string>> = {
 const FRAMES = 30;
 
 /**
- * What this process opens and does not close: handles, also those that keep no process alive, timers that do,
- * threads, and files by their descriptors. Nothing that was there at the start is seen, and nothing that waits for
- * the garbage collector.
+ * The resources that this process opens and does not close: handles (also those that keep no process alive), timers
+ * that keep it alive, threads, and files by their descriptors. Resources that existed at the start, and those that
+ * only wait for the garbage collector, do not count.
  */
 export class OpenResources {
   readonly #made = new Map<Key, Made>();
@@ -53,7 +53,7 @@ export class OpenResources {
       destroy: (id) => this.#closed(id),
     }).enable();
     subscribe('worker_threads', (message) => this.#thread((message as { worker: Worker }).worker));
-    // Their handles are made later, where nobody can be told who asked for them.
+    // Their handles are made later, with stacks that do not show who asked for them.
     subscribe('tracing:net.server.listen:asyncStart', (message) =>
       this.#server((message as { server: Server }).server),
     );
@@ -64,7 +64,10 @@ export class OpenResources {
     return new Set<unknown>([...this.#made.keys(), ...openFiles()]);
   }
 
-  /** What has been opened since and is not closed within `graceMs`: ends of connections travel to the other side. */
+  /**
+   * The resources that were opened since and are not closed within `graceMs`. The end of a connection takes time to
+   * reach the other side.
+   */
   async leftSince(before: ReadonlySet<unknown>, graceMs: number): Promise<Left[]> {
     const until = performance.now() + graceMs;
     for (;;) {
@@ -170,7 +173,7 @@ function ends(handle: Handle): string {
   return both.length === 0 ? '' : ` (${both.join(' to ')})`;
 }
 
-/** By path. Where there is no `/proc` nothing is seen of files. */
+/** Open files by path; none where there is no `/proc`. */
 function openFiles(): string[] {
   const folder = '/proc/self/fd';
   let descriptors: string[];

@@ -7,8 +7,8 @@ const ADDRESS = '127.0.0.53';
 const SERVFAIL = 0x8182;
 
 /**
- * A forwarder on this machine whose uplink is gone: it answers every question with SERVFAIL. To be started
- * in a network namespace of one's own, for it takes port 53.
+ * A forwarder on this machine whose uplink is gone. It answers every question with SERVFAIL. It must be
+ * started in a network namespace of its own, because it uses port 53.
  */
 export async function openForwarder(): Promise<{ readonly address: string; close(): void }> {
   const socket = createSocket('udp4');

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** Why no network of a test's own can be made here; null: it can. */
+/** The reason for which a test cannot have a network of its own here; null: it can. */
 export function whyNoOwnNetwork(): string | null {
   if (process.platform !== 'linux') return 'network namespaces are Linux only';
   for (const [command, ...args] of [
@@ -25,7 +25,7 @@ export type Told = {
   readonly outcomes: Readonly<Record<string, readonly string[]>>;
   /** `status name` of each webhook that came. */
   readonly alerts: readonly string[];
-  /** What the regions found wrong with themselves at the end of the step. */
+  /** The sicknesses that the regions reported of themselves at the end of the step. */
   readonly sick: readonly string[];
 };
 

@@ -18,16 +18,16 @@ import { answer, type Behaviour, drip, sendAndReset, startRawTarget } from '../r
 import { tcpCheck } from '../scripted-probe.ts';
 import { EXPIRED, TEST_AUTHORITY, TRUSTED } from '../tls/certificates.ts';
 
-/** What hangs on one attempt alone, so that it is seen when the attempt is kept. */
+/** An object that only one attempt holds. It lives as long as the attempt is kept. */
 export type Ballast = { readonly text: string };
 
 /** Makes one attempt that holds the ballast, and resolves when it has ended. */
 export type Ending = (ballast: Ballast) => Promise<ProbeOutcome>;
 
-/** Each by its name: the kind of the check, what is met, and how the attempt ends. */
+/** The endings by name: the kind of the check, the behaviour of the target, and the end of the attempt. */
 export type Endings = { readonly byName: Readonly<Record<string, Ending>>; close(): Promise<void> };
 
-/** What an attempt has that nothing answers, and what one has that is answered, ms. */
+/** Time-outs of an attempt without an answer and of one with an answer, ms. */
 const SHORT_MS = 15;
 const LONG_MS = 30_000;
 
@@ -35,7 +35,10 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok'
 const resolver = fixedResolver({ 'two.test': ['127.0.0.3', '127.0.0.1'], localhost: ['127.0.0.1'] });
 const egress = createEgressGuard({ base: 'agent', deny: [], allow: [] });
 
-/** The real probes against targets on loopback: each way in which attempts end that takes a path of its own. */
+/**
+ * The real probes against targets on loopback, with every ending of an attempt that takes a path of its own in
+ * the code.
+ */
 export async function startEndings(): Promise<Endings> {
   const closing: (() => Promise<void>)[] = [];
   const started = <T extends { close(): Promise<void> }>(one: T): T => {

@@ -1,10 +1,11 @@
 /**
- * Makes attempts that end in every way and says, in a line of JSON for each way, what is left of them:
+ * Makes attempts that end in every way. Prints a line of JSON for each way, with the part of the attempts that is
+ * kept:
  *
  *     node --expose-gc --min-semi-space-size=16 test/support/retention/main.ts
  *
- * It is a process of its own. What watches over the tests (decision 0232) keeps the stack of each timer and socket
- * until the next turn, and with the stack the attempt that made them.
+ * It is a process of its own, because the watch of the tests for leaks (decision 0232) keeps the stacks of timers
+ * and sockets, and with a stack the attempt that made them.
  */
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -24,9 +25,9 @@ export type Left = {
 
 const ATTEMPTS = 32;
 const AT_ONCE = 8;
-/** So much hangs on each attempt. What is much larger does not begin its life in the young generation. */
+/** Size of the object that each attempt holds. V8 puts much larger objects into the old generation at once. */
 const BALLAST_BYTES = 100 * 1_024;
-/** Full collections, each a turn after the last one, until what is alive counts as kept. */
+/** Number of full collections, one in each turn, after which an attempt that is still alive counts as kept. */
 const COLLECTIONS = 10;
 
 const gc = globalThis.gc;
@@ -54,7 +55,7 @@ async function attempt(
   return outcomes;
 }
 
-/** What outlives two collections of the young generation moves to the old one. */
+/** Objects that outlive two collections of the young generation move to the old one. */
 async function shareMoved(end: Ending): Promise<number> {
   gc?.();
   const before = oldGenerationBytes();
@@ -75,7 +76,7 @@ async function countKept(end: Ending): Promise<{ kept: number; outcomes: Set<str
   });
   let kept = ATTEMPTS;
   for (let count = 0; count < COLLECTIONS && kept > 0; count += 1) {
-    // A reference that was looked at holds until the end of the turn.
+    // A weak reference that was read holds its object until the end of the turn.
     await turn();
     gc?.();
     kept = references.filter((reference) => reference.deref() !== undefined).length;

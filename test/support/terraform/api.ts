@@ -1,7 +1,7 @@
 import { type RunningApi, startApi } from '../api.ts';
 import type { Body } from './runner.ts';
 
-/** Its clock stands still: what is used up of the default rate limit would never come back. */
+/** Its clock stands still, so requests that count against the default rate limit would count for ever. */
 export function startApiWithoutLimit(): Promise<RunningApi> {
   return startApi({ rate: { perSecond: 1_000, atOnce: 1_000_000 } });
 }

@@ -53,14 +53,14 @@ export function configurations(kind: ResourceKind): fc.Arbitrary<TerraformObject
   return record(members).map((config) => withinRules(definition, config));
 }
 
-/** As {@link configurations}, with some of it unknown: attributes, members of them, whole blocks. */
+/** Like {@link configurations}, with unknown attributes, members and blocks. */
 export function partlyUnknown(kind: ResourceKind): fc.Arbitrary<TerraformObject> {
   return configurations(kind).chain((config) => blurred(config) as fc.Arbitrary<TerraformObject>);
 }
 
 function blurred(value: TerraformValue): fc.Arbitrary<TerraformValue> {
   const unknown = { weight: 1, arbitrary: fc.constant<TerraformValue>(UNKNOWN) };
-  // What is left out is known to be; only the top of an object stays itself.
+  // An omitted member is known to be absent. Only the top of an object never becomes unknown.
   if (value === null) return fc.constant(null);
   if (Array.isArray(value)) {
     const members = fc.tuple(...(value as TerraformValue[]).map(blurred));

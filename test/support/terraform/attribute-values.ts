@@ -24,7 +24,10 @@ const EVERY_MONITOR: Values = {
 const page = (name: string) => ref(`svc_status_page.${name}.id`);
 const monitor = (type: string) => ref(`svc_${type}_monitor.all.id`);
 
-/** `all` of each kind, with all that can be set; further ones where one cannot have everything. */
+/**
+ * `all` of each kind has every attribute that can be set. There are further ones where one resource cannot
+ * have them all.
+ */
 export type Sample = { readonly kind: string; readonly name: string; readonly values: Values };
 
 export const SAMPLES: readonly Sample[] = [

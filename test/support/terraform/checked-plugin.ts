@@ -19,7 +19,7 @@ export type Held = { readonly state: Value; readonly kept: Private };
 
 const NO_PRIVATE: Private = new Uint8Array();
 
-/** What Terraform reports when the provider itself is wrong, with the words that users search for. */
+/** An error that Terraform reports when the provider itself is wrong, in the words that users search for. */
 const SUMMARIES = {
   invalidPlan: 'Provider produced invalid plan',
   invalidObject: 'Provider produced invalid object',
@@ -148,7 +148,7 @@ export class CheckedPlugin {
     return { planned, kept: answer.kept, replaces: answer.replaces, diagnostics: [...diagnostics, ...wrong] };
   }
 
-  /** What is wrong with a second plan, made when more was known. */
+  /** The faults of a second plan, which was made when more values were known. */
   finalPlanBreaches(type: string, planned: Value, final: Value): Diagnostic[] {
     return incompatibilities(this.resource(type), planned, final).map((each) =>
       failure(SUMMARIES.inconsistentFinalPlan, `produced an invalid new value for ${type}${each}`),

@@ -8,9 +8,10 @@ import { emptyObject, type SchemaBlock } from './wire-schema.ts';
 const META = new Set(['depends_on', 'lifecycle', 'provider']);
 
 /**
- * A body by its schema: every attribute and block there, values of their types, as the provider gets it.
+ * A body by its schema, as the provider gets it: with every attribute and block, and values of their types.
  *
- * @throws Error for what the schema does not allow, which Terraform tells itself: tests of that need the real one
+ * @throws Error for a body that the schema does not allow. Terraform itself reports that, so its tests need the
+ *   real one.
  */
 export function decodedBody(body: Body, block: SchemaBlock, scope: Scope): ObjectValue {
   const own = Object.fromEntries(Object.entries(body).filter(([name]) => !META.has(name)));

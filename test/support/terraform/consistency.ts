@@ -2,7 +2,7 @@ import { isObjectValue, type ObjectValue, plain, UNKNOWN, type Value } from './v
 import { isEqual, type Path, shownPath, type ValueType } from './value-type.ts';
 import type { SchemaAttribute, SchemaBlock } from './wire-schema.ts';
 
-/** What is wrong, as Terraform words it, each preceded by the path. */
+/** Faults in Terraform's words, each after its path. */
 type Breaches = string[];
 
 /** Why a plan is not one that Terraform accepts for this configuration and prior state; empty when it is. */
@@ -87,7 +87,10 @@ function writeOnlyBreaches(value: Value, path: Path): Breaches {
   return value === null ? [] : [`${shownPath(path)}: returned a value for the write-only attribute`];
 }
 
-/** Where an object does not keep what was planned: after an apply, or planned again with more known. */
+/**
+ * The places at which an object differs from its plan: after an apply, or in a second plan with more known
+ * values.
+ */
 export function incompatibilities(block: SchemaBlock, planned: Value, actual: Value): Breaches {
   if (planned === null && actual !== null) return [': was absent, but now present'];
   if (planned !== null && actual === null) return [': was present, but now absent'];

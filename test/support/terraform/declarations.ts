@@ -9,7 +9,7 @@ export type Declared = {
   readonly body: Body;
   /** Addresses that it refers to. */
   readonly dependencies: readonly string[];
-  /** A replacement is made before the old object goes, and its removal comes last. */
+  /** Whether a replacement is created before the old object is removed. */
   readonly createsFirst: boolean;
 };
 
@@ -49,8 +49,8 @@ export function typeIn(address: string): string {
 const AT_ONCE = 10;
 
 /**
- * Visits each node when everything it depends on was visited with success, ten at a time; what depends on
- * a failure is left out.
+ * Visits each node when all nodes on which it depends were visited with success, ten at a time. Nodes that
+ * depend on a failure are left out.
  */
 export async function walk<T>(
   nodes: ReadonlyMap<string, T>,

@@ -1,4 +1,4 @@
-/** What the user is told, with the place in the configuration where there is one. */
+/** A message to the user, with its place in the configuration if it has one. */
 export type Diagnostic = {
   readonly severity: 'error' | 'warning';
   readonly summary: string;

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { type Diagnostic, errorsIn } from './diagnostic.ts';
 import type { Change, Configuration, Workspace } from './runner.ts';
 
-/** One line per error, for messages of tests. Warnings are not looked at. */
+/** One line for each error, for messages of tests. Warnings are left out. */
 export function errorsOf({ diagnostics }: { readonly diagnostics: readonly Diagnostic[] }): string[] {
   return errorsIn(diagnostics).map(({ address, path, summary, detail }) =>
     [address ?? '', path?.join('.') ?? '', summary, detail.replace(/\s+/g, ' ')].join(' | '),

@@ -1,6 +1,6 @@
 import { Decimal, isObjectValue, UNKNOWN, type Value } from './value.ts';
 
-/** The value of a resource or data source by address; what is not declared is an error. */
+/** The value of a resource or data source by address. An address that is not declared is an error. */
 export type Scope = (address: string) => Value;
 
 const ROOT = /^(?:data\.)?[a-z]\w*\.[A-Za-z_][\w-]*/;

@@ -8,7 +8,7 @@ export type ForwardedRequest = {
   readonly headers: IncomingMessage['headers'];
 };
 
-/** What happens to a request; null: it is forwarded and answered. */
+/** The fate of a request; null: it is forwarded and answered. */
 export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
   /** Forwarded, and the answer is lost with the connection. */

@@ -17,7 +17,7 @@ export type RunningPlugin = ServedPlugin & {
   readonly process: ChildProcess;
   /** What it wrote to stderr so far. */
   readonly log: readonly string[];
-  /** Just before the process was started, and when its line had come; `performance.now()`. */
+  /** Instants just before the start of the process and at its handshake line, by `performance.now()`. */
   readonly startedAt: number;
   readonly answeredAt: number;
 };
@@ -75,7 +75,7 @@ export async function startPlugin(
   };
 }
 
-/** A provider in a process of its own, with the client that called it to life. */
+/** A provider in a process of its own, with the client that started it. */
 export async function startClient(
   command: PluginCommand,
   environment: Readonly<Record<string, string>> = {},

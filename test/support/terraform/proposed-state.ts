@@ -25,7 +25,7 @@ export function proposedState(block: SchemaBlock, prior: Value, config: ObjectVa
   return Object.fromEntries([...attributes, ...blocks]);
 }
 
-/** What a data source that cannot be read yet is planned as: everything it does not say is unknown. */
+/** The plan of a data source that cannot be read yet: every attribute that is not configured is unknown. */
 export function plannedData(block: SchemaBlock, config: ObjectValue): ObjectValue {
   const attributes = Object.entries(block.attributes).map(([name, { computed }]) => {
     const given = config[name] ?? null;

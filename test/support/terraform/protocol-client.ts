@@ -19,7 +19,7 @@ const CAPABILITIES = { deferralAllowed: false, writeOnlyAttributesAllowed: true 
 /** Terraform sets none that matters (256 MiB). */
 const MAXIMUM_MESSAGE_BYTES = 256 * 1024 ** 2;
 
-/** A plug-in that listens, with what a client needs to be let in. */
+/** A listening plug-in, with the credentials of its client. */
 export type ServedPlugin = {
   /** For gRPC: `unix:/path` or `host:port`. */
   readonly target: string;

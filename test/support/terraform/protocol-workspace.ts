@@ -33,7 +33,7 @@ export class ProtocolWorkspace implements Workspace {
     this.#configuration = configuration;
   }
 
-  /** Without values of anything else: every reference is unknown. */
+  /** Resolves no references: every reference is unknown. */
   async validate(): Promise<Diagnostic[]> {
     const found = [...(await this.#plugin.validateProvider(this.#providerConfig()))];
     const declared = declaredIn(this.#configuration);
@@ -124,7 +124,7 @@ export class ProtocolWorkspace implements Workspace {
     return { config, diagnostics: located(judged, address) };
   }
 
-  /** Every object of the state read again; what is gone is left out. */
+  /** Reads every object of the state again, and leaves out those that are gone. */
   async #refreshed(): Promise<Pick<WholePlan, 'held' | 'diagnostics'>> {
     const diagnostics = await this.#configured();
     const held = new Map<string, Held>();
@@ -286,7 +286,7 @@ export class ProtocolWorkspace implements Workspace {
         diagnostics.push(...located(answer.diagnostics, address));
         if (hasErrors(answer.diagnostics)) return false;
         left.delete(address);
-        // A replacement that was made before stands here already.
+        // A replacement that was created before is here already.
         if (this.#stored.get(address) === stored || this.#stored.get(address)?.json === stored.json) {
           this.#stored.delete(address);
         }
@@ -347,7 +347,10 @@ export class ProtocolWorkspace implements Workspace {
     );
   }
 
-  /** Plans again with what is known by now, as Terraform does, and holds the provider to its first plan. */
+  /**
+   * Plans again with the values that are known now, as Terraform does, and compares the provider's plan with
+   * its first one.
+   */
   async #carryOutStep(step: Step, held: Held | null, config: ObjectValue, diagnostics: Diagnostic[]) {
     const { declared, plan } = step;
     const { address, type } = declared;

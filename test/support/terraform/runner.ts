@@ -22,7 +22,7 @@ export type Applied = { readonly diagnostics: readonly Diagnostic[] };
 /** Attributes by address, `data.` addresses too. */
 export type State = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** A configuration with its state, run by the real Terraform or by a client that does what it does. */
+/** A configuration with its state, run by the real Terraform or by the client that stands for it. */
 export interface Workspace {
   /** What the following commands work on. */
   configure(configuration: Configuration): Promise<void>;

@@ -29,7 +29,10 @@ const SETTINGS: Schema = {
 
 export type Script = Partial<Omit<ManagedResource, 'schema'>>;
 
-/** A provider with one resource, `svc_thing`, and one data source of that name that do what a test says. */
+/**
+ * A provider with one resource, `svc_thing`, and one data source of that name. A test decides their
+ * behaviour.
+ */
 export function scriptedProvider(script: Script = {}, rest: Partial<Provider> = {}): Provider {
   const unscripted = (): never => {
     throw new Error('not part of this test');

@@ -122,7 +122,7 @@ export class TerraformWorkspace implements Workspace {
     await this.write(FILE, this.#text);
   }
 
-  /** A further file, for what JSON cannot say or what tests of other commands need. */
+  /** Writes a further file, for tests of other commands and for configurations that JSON cannot express. */
   async write(name: string, text: string): Promise<void> {
     await writeFile(join(this.folder, name), text);
   }

@@ -6,7 +6,7 @@ import {
   UNKNOWN,
 } from '@svc/terraform-provider/value.ts';
 
-/** A body in Terraform's JSON form as the provider is given it: all members there, of their types. */
+/** A body in Terraform's JSON form, as the provider gets it: with all members, and values of their types. */
 export function typedConfiguration(schema: Schema, body: Readonly<Record<string, unknown>>): TerraformObject {
   const blocks = Object.entries(schema.blocks).map(([name, block]) => {
     const given = body[name] ?? [];

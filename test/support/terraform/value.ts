@@ -52,7 +52,7 @@ export function isWhollyKnown(value: Value): boolean {
   return !isObjectValue(value) || Object.values(value).every(isWhollyKnown);
 }
 
-/** As JavaScript has it: numbers as numbers, unknown as the text `(unknown)`. */
+/** The value in JavaScript's form: numbers as numbers, unknown values as the text `(unknown)`. */
 export function plain(value: Value): unknown {
   if (value === UNKNOWN) return '(unknown)';
   if (value instanceof Decimal) return Number(value.text);

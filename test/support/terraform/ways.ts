@@ -15,7 +15,7 @@ export type Way = {
 
 export const TERRAFORM = terraformBinary();
 
-/** Why tests are skipped that only the real binary can run. */
+/** The reason for which tests that need the real binary are skipped. */
 export const WITHOUT_TERRAFORM = 'no terraform on PATH nor in SVC_TEST_TERRAFORM';
 
 /**

@@ -3,7 +3,7 @@
  * keys are public: they serve tests only.
  */
 
-/** The authority that issued the others; tests trust it, nobody else does. */
+/** The authority that issued the other certificates. Only tests trust it. */
 export const TEST_AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBbTCCARSgAwIBAgICEAQwCgYIKoZIzj0EAwIwHTEbMBkGA1UEAwwSc3ZjIHRl
 c3QgYXV0aG9yaXR5MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAxMDAwMDAwWjAd

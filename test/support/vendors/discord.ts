@@ -67,7 +67,7 @@ function refused(status: number, code: number, text: string): VendorAnswer {
   return { status, body: { message: text, code } };
 }
 
-/** Links that show another address than they lead to; svc writes none. */
+/** Links whose text is another address than their target. svc writes none. */
 function maskedLinks(markdown: string): readonly string[] {
   return markdown.match(/(?<!\\)\[[^\]]*(?<!\\)\]\([^)]*\)/g) ?? [];
 }

@@ -81,7 +81,7 @@ function addressRefusal(pathname: string, asked: URLSearchParams): VendorAnswer 
   return asked.get('token') === own.searchParams.get('token') ? null : refused(401, 'Bad token');
 }
 
-/** What the widgets show; null when the markup of one is broken. */
+/** The text that the widgets show; null: the markup of one is broken. */
 function textsOf({ cardsV2 }: z.infer<typeof message>): string[] | null {
   const widgets = cardsV2.flatMap(({ card }) => card.sections.flatMap((section) => section.widgets));
   const texts: string[] = [];

@@ -1,9 +1,9 @@
-/** A message as the people see it whom a vendor shows it to. */
+/** A message as a vendor shows it to people. */
 export type HeldMessage = {
   /** Without markup. */
   readonly text: string;
-  /** What the messages of one thread have in common; null: the message stands alone. */
+  /** The name of the thread, which its messages share; null: the message stands alone. */
   readonly thread: string | null;
-  /** What in its text notified somebody, or showed another address than it leads to. */
+  /** The parts of its text that notified people, or that show another address than their target. */
   readonly mentions: readonly string[];
 };

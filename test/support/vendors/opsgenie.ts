@@ -3,8 +3,8 @@ import type { ReceivedRequest } from '../receiver.ts';
 import { characters, type Vendor, type VendorAnswer, WindowLimit } from './vendor.ts';
 
 /*
- * Opsgenie's Alert API v2 (docs.opsgenie.com, read on 2026-11-21). Requests are queued: what cannot be carried
- * out fails after the 202, and only the state of the request says so.
+ * Opsgenie's Alert API v2 (docs.opsgenie.com, read on 2026-11-21). Requests are queued. A request that cannot
+ * be carried out fails after the 202, and only its state says so.
  */
 
 export type OpsgenieAlert = {

@@ -5,7 +5,7 @@ export type VendorServer = Receiver & {
   /** Breaks every connection until the outage ends. */
   goDown(): void;
   comeBack(): void;
-  /** Takes the next request as usual, and keeps its answer back until the returned function is called. */
+  /** Handles the next request as usual, and delays its answer until the returned function is called. */
   holdNext(): { readonly taken: Promise<void>; release(): void };
 };
 

@@ -41,7 +41,7 @@ export class MailServer {
   readonly #server: SMTPServer;
   /** Replies by step; a recipient of its own goes before. */
   readonly #refusals = new Map<string, Reply>();
-  /** Settled when held messages are answered; null: none is held. */
+  /** Settles when held messages are answered; null: none is held. */
   #held: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null;
   #waiting: { count: number; resolve: () => void }[] = [];
   connections = 0;
@@ -119,7 +119,7 @@ export class MailServer {
     else this.#refusals.set(`${step}${recipient}`, reply);
   }
 
-  /** Keeps the answer to every further message back, until the returned function is called. */
+  /** Delays the answer to every further message until the returned function is called. */
   hold(): () => void {
     this.#held = Promise.withResolvers<void>();
     return () => this.#release();
@@ -130,7 +130,7 @@ export class MailServer {
     this.#held = null;
   }
 
-  /** The first `count` mails, as soon as there are so many; those that are held count too. */
+  /** Resolves with the first `count` mails when they have come, held ones included. */
   async received(count: number): Promise<readonly ReceivedMail[]> {
     if (this.mails.length < count)
       await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));

@@ -9,14 +9,14 @@ export type VendorAnswer = {
 };
 
 /**
- * The side of a vendor: it enforces the vendor's rules, and keeps what the vendor would show to people. A
- * request that breaks a rule is answered as the vendor does, and changes nothing.
+ * The fake of a vendor. It enforces the vendor's rules, and keeps what the vendor would show to people. It
+ * answers a request that breaks a rule as the vendor does, and such a request changes nothing.
  */
 export interface Vendor {
   answer(request: ReceivedRequest): VendorAnswer;
 }
 
-/** A count that no window of `windowMs` exceeds, on a clock that the test moves. */
+/** A limit on the count within any window of `windowMs`, on a clock that the test moves. */
 export class WindowLimit {
   readonly #most: number;
   readonly #windowMs: number;

@@ -128,8 +128,8 @@ export class NetworkWatch {
 
   async #ask(host: string, failing: Failing, startedAt: number): Promise<boolean> {
     const { references } = this.#parts;
-    // Another attempt may have failed meanwhile. That does not matter, because this one's connection was
-    // begun in vain nevertheless.
+    // Another attempt may have failed in the meantime. That does not matter: the connection of this attempt
+    // was begun while the network was gone.
     if ((await references.ask()) !== 'gone') return startedAt < references.backAt;
     const { goneSince } = references;
     if (goneSince !== null) {

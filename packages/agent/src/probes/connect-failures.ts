@@ -1,4 +1,4 @@
-/** What the system says of a connection that did not come about, by code, for people. */
+/** Texts for people about connections that failed, by the code of the system. */
 export const CONNECT_FAILURES = {
   ECONNREFUSED: 'connection refused',
   ECONNABORTED: 'connection aborted',

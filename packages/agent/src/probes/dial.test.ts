@@ -110,10 +110,13 @@ describe('one address', () => {
 
 describe('several addresses', () => {
   test('the next one is dialled at once when one is refused', async () => {
-    const port = await listen('127.0.0.2');
-    const result = await dialled('a', port, options(resolverOf([V4('127.0.0.1'), V4('127.0.0.2')])));
-    expect(result).toMatchObject({ kind: 'connected', address: V4('127.0.0.2') });
-    expect(result.connectMs).toBeLessThan(240);
+    const port = await listen('127.0.0.99');
+    const refusing = Array.from({ length: 15 }, (_, index) => V4(`127.0.0.${index + 1}`));
+    const resolver = resolverOf([...refusing, V4('127.0.0.99')]);
+    const result = await dialled('a', port, options(resolver));
+    expect(result).toMatchObject({ kind: 'connected', address: V4('127.0.0.99') });
+    // The waits for silent ones would take 3,750 ms together.
+    expect(result.connectMs).toBeLessThan(3_500);
   });
 
   test('the next one is dialled beside one that is silent, which is then dropped', async () => {

@@ -18,8 +18,8 @@ export class ExportedReference {
 }
 
 /**
- * What Terraform hides by itself: the attribute, the mapping that contains the secret, or nothing (header
- * values, which the specification does not mark as sensitive).
+ * The part that Terraform hides by itself: the attribute, the mapping that contains the secret, or nothing
+ * (header values, which the specification does not mark as sensitive).
  */
 export type Hiding = 'attribute' | 'mapping' | 'nothing';
 

@@ -4,7 +4,7 @@ import { hclString } from './hcl.ts';
 export const FORMATS = ['yaml', 'json', 'hcl'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** Where secrets are written: in the document, or in variables that it uses. */
+/** The place of secrets: in the document, or in variables that it uses. */
 export const SECRETS_AS = ['variables', 'inline'] as const;
 export type SecretsAs = (typeof SECRETS_AS)[number];
 

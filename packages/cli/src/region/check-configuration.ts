@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { SvcError } from '@svc/shared/errors.ts';
@@ -9,8 +9,10 @@ const run = promisify(execFile);
 
 /** Folders of Debian's package and of others, often missing from a user's PATH. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/bin'];
-/** Where `npm start` keeps the one that it has installed, from the root of the project. */
+/** Folder of the server that `npm start` has installed, from the root of the project. */
 const OF_THE_PROJECT = '.cache/nats-server';
+/** Begins the names of the folders with drafts. */
+const DRAFT = '.check-';
 
 /**
  * Lets the NATS server of this machine check its configurations with new accounts. Where the machine has no such
@@ -18,7 +20,7 @@ const OF_THE_PROJECT = '.cache/nats-server';
  *
  * @param configurations texts by the names of their files in the folder
  * @param accounts the new text of the file that they include
- * @throws SvcError `nats-configuration` with what the server says
+ * @throws SvcError `nats-configuration` with the words of the server
  */
 export async function checkConfiguration(
   folder: string,
@@ -26,7 +28,7 @@ export async function checkConfiguration(
   accounts: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const draft = await mkdtemp(join(folder, '.check-'));
+  const draft = await mkdtemp(join(folder, DRAFT));
   try {
     await writeFile(join(draft, ACCOUNTS_FILE), accounts, { mode: 0o600 });
     for (const [file, text] of configurations) {
@@ -38,6 +40,12 @@ export async function checkConfiguration(
   }
 }
 
+/** Removes drafts that a check has left because its process was killed. The caller holds the lock of the folder. */
+export async function removeCheckedDrafts(folder: string): Promise<void> {
+  for (const name of await readdir(folder))
+    if (name.startsWith(DRAFT)) await rm(join(folder, name), { recursive: true, force: true });
+}
+
 async function check(draft: string, shown: string, environment: NodeJS.ProcessEnv): Promise<void> {
   for (const command of commands(environment)) {
     try {
@@ -47,9 +55,13 @@ async function check(draft: string, shown: string, environment: NodeJS.ProcessEn
       if (isMissing(error)) continue;
       const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
       const reason = said.replaceAll(draft, shown).split('\n').at(-1);
+      const isElsewhere = reason?.includes('no such file') === true;
+      const hint = isElsewhere
+        ? '. If its files are on another machine or in a container, SVC_NATS_SERVER=none leaves the check out'
+        : '';
       throw new SvcError(
         'nats-configuration',
-        `nats-server refuses ${shown}: ${reason || 'it says no reason'}; nothing was changed`,
+        `nats-server refuses ${shown}: ${reason || 'it says no reason'}; nothing was changed${hint}`,
         { cause: error },
       );
     }

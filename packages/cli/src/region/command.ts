@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { nearest } from '@svc/shared/nearest.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { describeSettings, readEnvironment } from '@svc/shared/settings.ts';
@@ -6,13 +7,13 @@ import type { Command, Surroundings } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
 import { CLI_SETTINGS } from '../settings.ts';
 import { UsageError } from '../usage-error.ts';
-import { requireAbsent, userPath, writeNewFile } from '../write-file.ts';
+import { requireWritable, userPath, writeNewFile } from '../write-file.ts';
 import { clientSettings } from './client-settings.ts';
 import { NatsFolder } from './folder.ts';
 import { INIT, initialOf } from './init.ts';
 import { keyStates, tableOf } from './key-states.ts';
 import { type ReloadSign, reloadServers } from './reload.ts';
-import type { Part } from './state.ts';
+import { keysOf, type Part } from './state.ts';
 
 const FOLDER = {
   'nats-dir': {
@@ -55,7 +56,8 @@ add makes an account and a key for the region, whose agents then reach their own
 agent there. For a region that is there it prints them again. Without an init before, it begins with a server on loopback.
 
 rotate gives a new key and prints the settings. The former key works beside it until "rotate REGION --finish", which refuses while an
-agent still uses it (--force ends it nevertheless). Nothing ends it by itself.
+agent still uses it (--force ends it nevertheless). Nothing ends it by itself. As long as nobody uses the new key, rotate prints the
+same settings again.
 
 remove takes the account away: agents with its key are cut off.
 
@@ -91,6 +93,7 @@ type Files = { readonly 'nats-dir'?: string; readonly 'env-file'?: string; reado
 async function init(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const given = parseOptions(args, WITH_FOLDER.init);
   await withFolder(given, surroundings, async (folder) => {
+    await requirePlace(given, surroundings);
     const path = (text: string): string => userPath(text, surroundings.environment);
     const file = await folder.initialise(initialOf(given, folder.path, path));
     surroundings.err.write(`svc: wrote ${file}\n`);
@@ -105,6 +108,7 @@ async function add(args: readonly string[], surroundings: Surroundings): Promise
   if (given['env-file'] !== undefined && regions.length > 1)
     throw new UsageError('--env-file holds the settings of one region: add the regions one by one');
   await withFolder(given, surroundings, async (folder) => {
+    await requirePlace(given, surroundings);
     await beginOnLoopback(folder, surroundings);
     for (const region of regions) {
       const isNew = await folder.add(region);
@@ -141,9 +145,13 @@ async function rotate(args: readonly string[], surroundings: Surroundings): Prom
   if (given.finish && given.now) throw new UsageError('--finish and --now exclude each other');
   await withFolder(given, surroundings, async (folder) => {
     if (given.finish) return await finish(folder, part, given.force === true, surroundings);
-    if (!given.force && given['env-file'] !== undefined)
-      await requireAbsent(userPath(given['env-file'], surroundings.environment));
-    await folder.rotate(part, given.now === true);
+    await requirePlace(given, surroundings);
+    if (!given.now) await refuseSecondRotation(folder, part);
+    const isNew = await folder.rotate(part, given.now === true);
+    if (!isNew)
+      surroundings.err.write(
+        `svc: a rotation of ${part} had begun, and nobody uses its new key: it goes on\n`,
+      );
     await tellSettings(folder, part, given, surroundings);
     await reload(folder, { seed: await folder.seedOf(part), isAccepted: true }, surroundings);
     surroundings.err.write(
@@ -152,6 +160,16 @@ async function rotate(args: readonly string[], surroundings: Surroundings): Prom
         : `svc: give ${part} the new key and restart it, then call "region rotate ${part} --finish": the former key works until then\n`,
     );
   });
+}
+
+/** @throws UsageError where a rotation is not finished whose new key is in use */
+async function refuseSecondRotation(folder: NatsFolder, part: Part): Promise<void> {
+  if ((keysOf(folder.state, part)?.former ?? null) === null) return;
+  const used = (await keyStates(folder)).find(({ name }) => name === part);
+  if ((used?.connections ?? 0) === 0) return;
+  throw new UsageError(
+    `${part} still has a former key: end the former rotation with "region rotate ${part} --finish"`,
+  );
 }
 
 async function finish(
@@ -183,10 +201,10 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
   const given = parseOptions(options, FOLDER);
   await withFolder(given, surroundings, async (folder) => {
     for (const region of regions) {
-      const seed = await folder.seedOf(region).catch(() => null);
+      const sign = await signOfRemoval(folder, region, surroundings);
       const wasThere = await folder.remove(region);
       // Also where it was not there: a call that was killed may have left the server with its former accounts.
-      await reload(folder, seed === null ? null : { seed, isAccepted: false }, surroundings);
+      await reload(folder, sign, surroundings);
       surroundings.err.write(
         wasThere
           ? `svc: removed the account of ${region}; monitors that declare it are not checked from there any more\n`
@@ -194,6 +212,22 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
       );
     }
   });
+}
+
+/** Null where the key is gone, or no key: that hinders no removal, and only the server cannot be asked whether it knows. */
+async function signOfRemoval(
+  folder: NatsFolder,
+  region: Region,
+  { err }: Surroundings,
+): Promise<ReloadSign | null> {
+  try {
+    const seed = await folder.findSeed(region);
+    return seed === null ? null : { seed, isAccepted: false };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    err.write(`svc: ${messageOf(error)}\n`);
+    return null;
+  }
 }
 
 async function withFolder(
@@ -206,9 +240,24 @@ async function withFolder(
   const folder = await NatsFolder.open(path, environment);
   try {
     await work(folder);
+  } catch (error) {
+    throw explained(error, path);
   } finally {
     folder.close();
   }
+}
+
+const NOT_WRITABLE = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM']);
+
+/** What to do where the folder could not be written; another error stays as it is. */
+function explained(error: unknown, path: string): unknown {
+  const code = error instanceof Error && !(error instanceof SvcError) && 'code' in error ? error.code : '';
+  if (!NOT_WRITABLE.has(String(code))) return error;
+  return new SvcError(
+    'file-not-written',
+    `cannot write to ${path}: ${messageOf(error)}. Keys that are in use work on: make room or call it as the owner of the folder, and call it again`,
+    { cause: error },
+  );
 }
 
 /** Writes the settings to the file of the options, or else to the output. */
@@ -221,8 +270,24 @@ async function tellSettings(
   const text = await clientSettings(folder, part);
   if (file === undefined) return void out.write(text);
   const path = userPath(file, environment);
-  await writeNewFile(path, text, { replaces: force === true, isSecret: true });
+  try {
+    await writeNewFile(path, text, { replaces: force === true, isSecret: true });
+  } catch (error) {
+    throw new SvcError(
+      'file-not-written',
+      `${messageOf(error)}. The keys are made and kept: call this again, and it writes these settings and reloads the server`,
+      { cause: error },
+    );
+  }
   err.write(`svc: wrote the settings of ${part} to ${path}\n`);
+}
+
+/** @throws SvcError where the settings could not be written, so that no key is made */
+async function requirePlace(
+  { 'env-file': file, force }: Files,
+  { environment }: Surroundings,
+): Promise<void> {
+  if (file !== undefined) await requireWritable(userPath(file, environment), force === true);
 }
 
 async function reload(folder: NatsFolder, sign: ReloadSign | null, { err }: Surroundings): Promise<void> {
@@ -237,7 +302,7 @@ function partsIn<P extends Part>(
   const firstOption = args.findIndex((arg) => arg.startsWith('-'));
   const names = firstOption === -1 ? args : args.slice(0, firstOption);
   if (names.length === 0) throw new UsageError(`the region is missing: one of ${REGIONS.join(', ')}`);
-  return [names.map(named), args.slice(names.length)];
+  return [[...new Set(names.map(named))], args.slice(names.length)];
 }
 
 function regionNamed(name: string): Region {

@@ -8,13 +8,16 @@ const LIMIT = 4_096;
 const answer = z.object({
   data: z
     .object({
-      connections: z.array(z.object({ authorized_user: z.string().optional() })).optional(),
+      connections: z
+        .array(z.object({ name: z.string().optional(), authorized_user: z.string().optional() }))
+        .optional(),
     })
     .optional(),
 });
 
 /**
- * Number of connections of each public key, at all servers of the cluster; null where no server can be asked.
+ * Number of connections of each public key, at all servers of the cluster; null where no server can be asked. This
+ * command itself does not count.
  *
  * @param parts with the key of the system account
  */
@@ -30,8 +33,8 @@ export async function connectionsByKey(parts: TrialParts): Promise<ReadonlyMap<s
     const answers = await trial.askAll(SUBJECT, { auth: true, limit: LIMIT });
     for (const text of answers) {
       const { data } = answer.parse(JSON.parse(text));
-      for (const { authorized_user: user = '' } of data?.connections ?? [])
-        counts.set(user, (counts.get(user) ?? 0) + 1);
+      for (const { name, authorized_user: user = '' } of data?.connections ?? [])
+        if (name !== parts.name) counts.set(user, (counts.get(user) ?? 0) + 1);
     }
     return answers.length === 0 ? null : counts;
   } finally {

@@ -1,13 +1,13 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { lockFile } from '@svc/shared/file-lock.ts';
 import { createNatsKey, type NatsKey, natsKeyOf } from '@svc/shared/nats-keys.ts';
 import { isRegion, type Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { replaceFile } from '../replace-file.ts';
+import { removeDrafts, replaceFile, syncFolder } from '../replace-file.ts';
 import { UsageError } from '../usage-error.ts';
-import { checkConfiguration } from './check-configuration.ts';
+import { checkConfiguration, removeCheckedDrafts } from './check-configuration.ts';
 import { ACCOUNTS_FILE, accountsBlock, type ServerOptions, serverConfiguration } from './configuration.ts';
 import {
   keysOf,
@@ -15,17 +15,20 @@ import {
   natsState,
   type Part,
   type PartKeys,
+  partsOf,
   regionsOf,
   withKeys,
   withoutRegion,
 } from './state.ts';
 
 const STATE_FILE = 'regions.json';
+/** Appended to the name of a part's file, for the key that a rotation makes, until the state names it. */
+const NEXT = '.next';
 /** The server may run as another user. Its files have the public halves of keys only. */
 const OF_THE_SERVER = 0o644;
 const ACCOUNTS_HEADER = '# Written by "svc region". Do not change it here: the next call would replace it.';
 
-/** What `region init` decides, beside the accounts. */
+/** The settings that `region init` chooses, in addition to the accounts. */
 export type Initial = {
   readonly server: ServerOptions;
   readonly url: string;
@@ -33,11 +36,11 @@ export type Initial = {
 };
 
 /**
- * The folder with the configuration of the NATS server: keys, accounts and what they are made of.
+ * The folder with the configuration of the NATS server: keys, accounts, and the state from which they are made.
  *
- * Every file is replaced as a whole, in an order in which a crash loses no key and brings none back: a new key is
- * written before what names it, and a removed key is deleted first. The next call completes what is missing. The
- * server itself learns of a change only by a reload.
+ * Every file is replaced as a whole, in an order in which a crash or a full disk loses no key and brings none back: a
+ * new key is written before the files that name it, beside the former key, which it replaces afterwards. A removed key
+ * is deleted first. The next call completes what is missing. The server itself learns of a change only by a reload.
  */
 export class NatsFolder {
   readonly path: string;
@@ -57,14 +60,13 @@ export class NatsFolder {
     this.#state = state;
   }
 
-  /** Opens the folder for this process alone. @throws UsageError where it cannot be used */
+  /** Opens the folder for this process alone. @throws UsageError, SvcError `data-folder` where it cannot be used */
   static async open(path: string, environment: NodeJS.ProcessEnv): Promise<NatsFolder> {
-    await mkdir(path, { recursive: true, mode: 0o755 });
-    const unlock = lockFile(join(path, 'regions.lock'));
-    if (unlock === null)
-      throw new UsageError(`another "svc region" changes ${path} now: try again when it has ended`);
+    const unlock = await locked(path);
     try {
-      return new NatsFolder(path, environment, unlock, await readState(join(path, STATE_FILE)));
+      const folder = new NatsFolder(path, environment, unlock, await readState(join(path, STATE_FILE)));
+      await folder.#completeKeys();
+      return folder;
     } catch (error) {
       unlock();
       throw error;
@@ -90,9 +92,14 @@ export class NatsFolder {
 
   /** The seed of the part's present key. @throws UsageError when its file is gone */
   async seedOf(part: Part): Promise<Secret> {
-    const key = await readKey(this.seedFileOf(part));
-    if (key === null) throw new UsageError(`${this.seedFileOf(part)} is missing: give ${part} a new key`);
-    return key.seed;
+    const seed = await this.findSeed(part);
+    if (seed === null) throw new UsageError(`${this.seedFileOf(part)} is missing: give ${part} a new key`);
+    return seed;
+  }
+
+  /** The seed of the part's present key; null: its file is gone. @throws UsageError when it cannot be read */
+  async findSeed(part: Part): Promise<Secret | null> {
+    return (await readKey(this.seedFileOf(part)))?.seed ?? null;
   }
 
   /** Writes the server's configuration. Keys and regions that the folder has stay as they are. */
@@ -113,25 +120,33 @@ export class NatsFolder {
     const known = keysOf(this.state, region);
     const { publicKey } = await this.#keyIn(region);
     const isNew = known?.key !== publicKey;
-    // A key that differs is that of a rotation which was cut short: agents still use the former one.
+    // The file of a key may have been lost: agents still use that key.
     const keys = { key: publicKey, former: known?.former ?? known?.key ?? null, since: Date.now() };
     // It is applied even where nothing is new: a call before may have been cut short.
     await this.#apply(isNew ? withKeys(this.state, region, keys) : this.state);
     return isNew;
   }
 
-  /** Gives the part a new key. The former one stays valid until {@link finish}, unless `isLeaked` ends it now. */
-  async rotate(part: Part, isLeaked: boolean): Promise<void> {
+  /**
+   * Gives the part a new key. The former one stays valid until {@link finish}, unless `isLeaked` ends it now. A rotation
+   * that has begun goes on with the key that it has.
+   *
+   * @returns whether a new key was made
+   */
+  async rotate(part: Part, isLeaked: boolean): Promise<boolean> {
     const known = this.#known(part);
     if (known.former !== null && !isLeaked) {
-      throw new UsageError(
-        `${part} still has a former key: end the former rotation with "region rotate ${part} --finish"`,
-      );
+      await this.#apply(this.state);
+      return false;
     }
     const made = createNatsKey();
-    await replaceFile(this.seedFileOf(part), `${made.seed.reveal()}\n`);
+    const file = this.seedFileOf(part);
+    await replaceFile(`${file}${NEXT}`, `${made.seed.reveal()}\n`);
     const former = isLeaked ? null : known.key;
     await this.#apply(withKeys(this.state, part, { key: made.publicKey, former, since: Date.now() }));
+    await rename(`${file}${NEXT}`, file);
+    await syncFolder(this.path);
+    return true;
   }
 
   /** Takes the part's former key away. @returns whether there was one */
@@ -160,6 +175,27 @@ export class NatsFolder {
     return known;
   }
 
+  /**
+   * Completes what a rotation has left that was cut short. A key that the state names takes its place; one that it does
+   * not name was never told to anybody. Where a file has another key than the state, because it came from a backup or
+   * from an earlier version, both keys are valid from the next change on: nobody knows which of them is used.
+   */
+  async #completeKeys(): Promise<void> {
+    for (const part of this.#state === null ? [] : partsOf(this.#state)) {
+      const file = this.seedFileOf(part);
+      const next = await readKey(`${file}${NEXT}`, true);
+      if (next !== null && next.publicKey === keysOf(this.state, part)?.key) {
+        await rename(`${file}${NEXT}`, file);
+        await syncFolder(this.path);
+      } else await rm(`${file}${NEXT}`, { force: true });
+      const held = await readKey(file, true);
+      const known = this.#known(part);
+      if (held === null || held.publicKey === known.key) continue;
+      const former = known.former === held.publicKey ? known.key : (known.former ?? known.key);
+      this.#state = withKeys(this.state, part, { key: held.publicKey, former, since: Date.now() });
+    }
+  }
+
   /** State of a folder without one: its keys, where an earlier version of svc made them, or new ones. */
   async #adopted(): Promise<NatsState> {
     const keysIn = async (part: Part) => ({
@@ -185,7 +221,7 @@ export class NatsFolder {
     return made;
   }
 
-  /** Checks what the state means, and writes it. Nothing is written where the server would refuse it. */
+  /** Checks the configuration of the state, and writes it. Nothing is written when the server would refuse it. */
   async #apply(state: NatsState, server: { file: string; text: string } | null = null): Promise<void> {
     const accounts = `${ACCOUNTS_HEADER}\n${accountsOf(state)}`;
     const configurations = new Map<string, string>();
@@ -213,6 +249,34 @@ function accountsOf(state: NatsState): string {
   });
 }
 
+/**
+ * The lock of the folder, which is made where it is missing. What calls have left that were killed is removed.
+ *
+ * @throws SvcError `data-folder` where it cannot be had
+ */
+async function locked(path: string): Promise<() => void> {
+  let unlock: (() => void) | null;
+  try {
+    await mkdir(path, { recursive: true, mode: 0o755 });
+    unlock = lockFile(join(path, 'regions.lock'));
+  } catch (error) {
+    throw new SvcError(
+      'data-folder',
+      `cannot write to ${path}: ${messageOf(error)}; call "svc region" as the user who owns the folder`,
+      { cause: error },
+    );
+  }
+  if (unlock === null) {
+    throw new SvcError(
+      'data-folder',
+      `another "svc region" changes ${path} now: try again when it has ended`,
+    );
+  }
+  await removeDrafts(path, (name) => /\.(?:nk|next|conf|json)$/.test(name), Number.POSITIVE_INFINITY);
+  await removeCheckedDrafts(path);
+  return unlock;
+}
+
 async function readState(path: string): Promise<NatsState | null> {
   const text = await textIn(path);
   if (text === null) return null;
@@ -225,12 +289,14 @@ async function readState(path: string): Promise<NatsState | null> {
   }
 }
 
-async function readKey(path: string): Promise<NatsKey | null> {
+/** @param isLenient whether a file that holds no key counts as none: it is told when the key is needed */
+async function readKey(path: string, isLenient = false): Promise<NatsKey | null> {
   const text = await textIn(path);
   if (text === null) return null;
   try {
     return natsKeyOf(new Secret(text));
   } catch (error) {
+    if (isLenient) return null;
     throw new UsageError(`${resolve(path)}: ${messageOf(error)}`, { cause: error });
   }
 }

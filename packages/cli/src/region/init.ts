@@ -44,7 +44,7 @@ export const INIT = {
   },
 } as const;
 
-/** What the options mean. @param folder of the configuration @throws UsageError */
+/** Reads the options. @param folder of the configuration @throws UsageError */
 export function initialOf(
   given: Given<typeof INIT>,
   folder: string,

@@ -1,7 +1,7 @@
 import { table } from '../table.ts';
 import { connectionsByKey } from './connections.ts';
 import type { NatsFolder } from './folder.ts';
-import { keysOf, type Part, regionsOf } from './state.ts';
+import { keysOf, type Part, partsOf } from './state.ts';
 
 /** The key of a part, and who uses it. Connections are null where no server can be asked. */
 export type KeyState = {
@@ -14,7 +14,7 @@ export type KeyState = {
   readonly former_connections: number | null;
 };
 
-/** What the folder has, with what its server says about connections. */
+/** The keys of the folder, with the connections that its server reports. */
 export async function keyStates(folder: NatsFolder): Promise<KeyState[]> {
   const { state } = folder;
   const counts = await connectionsByKey({
@@ -23,8 +23,7 @@ export async function keyStates(folder: NatsFolder): Promise<KeyState[]> {
     nkeySeed: await folder.seedOf('system'),
     ...(state.ca === null ? {} : { ca: state.ca }),
   });
-  const parts: Part[] = ['coordinator', 'system', ...regionsOf(state)];
-  return parts.flatMap((name) => {
+  return partsOf(state).flatMap((name) => {
     const keys = keysOf(state, name);
     if (keys === undefined) return [];
     const { key, former, since } = keys;

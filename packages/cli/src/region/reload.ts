@@ -114,7 +114,7 @@ async function untilSeen(server: Server, sign: ReloadSign, command: string): Pro
   const endsAt = performance.now() + RELOADED_WITHIN_MS;
   let found = await stateOfKey(server, sign.seed);
   while (found !== (sign.isAccepted ? 'accepted' : 'refused')) {
-    // Where this machine cannot ask the server, the signal alone must do.
+    // This machine cannot ask the server, so nothing confirms the signal.
     if (performance.now() > endsAt && found === 'unreachable') return;
     if (performance.now() > endsAt) {
       throw new SvcError(
@@ -139,7 +139,7 @@ async function stateOfKey(server: Server, seed: Secret): Promise<'accepted' | 'r
 
 type Server = Pick<TrialParts, 'url' | 'name' | 'trustsAnyServer'>;
 
-/** A server of this machine. Nothing is told to it, so any certificate will do. */
+/** A server of this machine. It gets no secret, so any certificate is accepted. */
 function addressed(folder: NatsFolder, listen: string): Server {
   const url = `nats://${listen.replace(/^(?:0\.0\.0\.0|\[::\]|\*)(?=:)/, '127.0.0.1')}`;
   return { url, name: 'svc region', trustsAnyServer: parseNatsServers(folder.state.url).requiresTls };

@@ -19,7 +19,7 @@ export type PartKeys = z.infer<typeof partKeys>;
 /** The file `regions.json`: everything about the server that its accounts are made of. It holds no secret. */
 export const natsState = z.object({
   v: z.literal(1),
-  /** What agents and the coordinator connect to. */
+  /** The address to which agents and the coordinator connect. */
   url: z.string(),
   /** Path of the CA's certificate on the machines of agents and coordinator; null: the system knows the CA. */
   ca: z.string().nullable(),
@@ -47,4 +47,9 @@ export function withoutRegion(state: NatsState, removed: Region): NatsState {
 
 export function regionsOf(state: NatsState): Region[] {
   return Object.keys(state.regions).filter(isRegion).sort();
+}
+
+/** Every part that has a key. */
+export function partsOf(state: NatsState): Part[] {
+  return ['coordinator', 'system', ...regionsOf(state)];
 }

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** What `svc status` reads of the API. Further members are left aside: the coordinator may be newer. */
+/**
+ * The answers of the API that `svc status` reads. Further members are ignored, because the coordinator may be
+ * newer.
+ */
 
 export const systemAnswer = z.object({
   version: z.string(),

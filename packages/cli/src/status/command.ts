@@ -1,3 +1,4 @@
+import { ApiError } from '@svc/shared/api/api-error.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { asking, openApi } from '../api.ts';
@@ -14,11 +15,11 @@ const ANSWER_MS = 8_000;
 const OPTIONS = { json: { description: 'write JSON' } } as const;
 
 export const statusCommand: Command = {
-  summary: 'show how it stands with coordinator, regions, agents, streams, queues, exports and errors',
+  summary: 'show the state of coordinator, regions, agents, streams, queues, exports and errors',
   help: `Usage: npm run svc -- status [--json]
 
-Shows what the coordinator knows about itself and its agents, what is wrong, and what to do. Needs a token; only the operator's one
-is shown the last errors of the log and the default endpoint of the export.
+Shows what the coordinator knows about itself and its agents, what is wrong, and what to do. It needs a token. Only the operator's token
+sees the last errors of the log and the default endpoint of the export.
 
 Exit code: 0 the service is healthy; 1 something does not work, or the coordinator does not answer; 2 the command or its settings are
 wrong.
@@ -34,14 +35,11 @@ ${describeSettings(CLI_SETTINGS)}
     const api = openApi(surroundings, { attemptMs: ANSWER_MS, deadlineMs: ANSWER_MS });
     const [system, regions] = await asking(api, () =>
       Promise.all([api.client.request('GET', '/v1/system'), api.client.request('GET', '/v1/regions')]),
-    );
+    ).catch((error: unknown) => {
+      throw error instanceof ApiError && error.status === 404 ? toldNothing(api.baseUrl, error) : error;
+    });
     const parsed = systemAnswer.safeParse(system.body);
-    if (!parsed.success) {
-      throw new SvcError(
-        'not-healthy',
-        `${api.baseUrl} does not tell how it stands: it is no coordinator, or an older one; update it`,
-      );
-    }
+    if (!parsed.success) throw toldNothing(api.baseUrl, parsed.error);
     const all = regionsAnswer.parse(regions.body).data;
     const status: Status = {
       system: parsed.data,
@@ -61,3 +59,11 @@ ${describeSettings(CLI_SETTINGS)}
     }
   },
 };
+
+function toldNothing(baseUrl: string, cause: unknown): SvcError {
+  return new SvcError(
+    'not-healthy',
+    `${baseUrl} does not report its state: it is not a coordinator, or an older one, which needs an update`,
+    { cause },
+  );
+}

@@ -1,4 +1,4 @@
-import { mapInTurns } from '@svc/shared/turns.ts';
+import { mapInTurns } from '@svc/shared/map-in-turns.ts';
 
 /**
  * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. A list is written member by member,

@@ -22,7 +22,7 @@ import type { ListenerTimeouts } from './listener-timeouts.ts';
 import type { Rate } from './rate-limit.ts';
 import type { TlsFiles } from './tls-files.ts';
 
-/** What the API needs from the other parts of the coordinator. */
+/** The parts of the coordinator that the API needs. */
 export type ApiParts = {
   /** `host:port`. Port 0 takes a free port. */
   readonly listen: { readonly host: string; readonly port: number };
@@ -104,7 +104,7 @@ export interface AgentDirectory {
   muted(): readonly Region[];
 }
 
-/** What is exported over OTLP; `MetricsExport` has it. */
+/** The exports over OTLP. `MetricsExport` implements this. */
 export interface ExportDirectory {
   /** How it stands with each endpoint, a second ago at most. */
   endpoints(): readonly EndpointState[];

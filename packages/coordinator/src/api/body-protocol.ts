@@ -14,7 +14,7 @@ export type BodyRequest =
       readonly set: Readonly<Record<string, unknown>>;
     };
 
-/** What is wrong with a text. */
+/** The fault of a text. */
 export type Malformed = { readonly malformed: string };
 
 export type ReadBody = { readonly value: unknown } | Malformed;

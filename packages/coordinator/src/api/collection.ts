@@ -37,7 +37,7 @@ export type Collection<T extends ResourceTable> = {
   readonly named: string;
   /** The list's filter by type, where there are several types. */
   readonly type?: ReturnType<typeof typeFilter>;
-  /** What is removed together with a member, or prevents its removal. */
+  /** The objects that are removed together with a member, or that prevent its removal. */
   readonly removal?: string;
   /**
    * Whether components of status pages show members. The parameters of a removal then say what happens to
@@ -51,8 +51,17 @@ export type Collection<T extends ResourceTable> = {
   /** Adds the members that the path determines to the body. */
   completed?(body: unknown, scope: CollectionScope): unknown;
   present(stored: readonly StoredIn<T>[]): object[] | Promise<object[]>;
-  /** Called in the transaction, after a create or an update. */
-  written?(change: ConfigurationChange, id: number, attributes: AttributesOf<ResourceKind>): Promise<void>;
+  /**
+   * Called in the transaction, after a create or an update.
+   *
+   * @param before null: it was created
+   */
+  written?(
+    change: ConfigurationChange,
+    id: number,
+    attributes: AttributesOf<ResourceKind>,
+    before: AttributesOf<ResourceKind> | null,
+  ): Promise<void>;
 };
 
 const removal = z.object({
@@ -172,7 +181,7 @@ function createEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoin
       const { id, isNew } = await configuration.transaction(contextOf(scope), async (change) => {
         const make = async () => {
           const made = await change.create(kind, attributes);
-          await collection.written?.(change, made, attributes);
+          await collection.written?.(change, made, attributes, null);
           await request.audit.write(change.tx, made);
           return made;
         };
@@ -238,9 +247,10 @@ function replaceEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoi
       const body = collection.completed?.(request.body, scope) ?? request.body;
       const attributes = await request.attributes(kind, body);
       const options = versionOptions(request);
+      const before = await attributesBefore(collection, scope, id);
       await collection.parts.configuration.transaction(contextOf(scope), async (change) => {
         await change.update(kind, id, attributes, options);
-        await collection.written?.(change, id, attributes);
+        await collection.written?.(change, id, attributes, before);
         await request.audit.write(change.tx);
       });
       return requireMember(collection, request, 'open');
@@ -317,6 +327,16 @@ async function kindOf<T extends ResourceTable>(
 ): Promise<KindIn<T>> {
   const { table, parts } = collection;
   return (await parts.reading.kindOf(table, rowsOf(scope), id)) ?? missing(collection, id);
+}
+
+/** Null where the collection does not ask for them, or where the member is gone since. */
+async function attributesBefore<T extends ResourceTable>(
+  { written, table, parts }: Listed<T>,
+  scope: CollectionScope,
+  id: number,
+): Promise<AttributesOf<ResourceKind> | null> {
+  if (written === undefined) return null;
+  return (await parts.reading.find(table, rowsOf(scope), id, 'open'))?.attributes ?? null;
 }
 
 function missing({ noun }: { readonly noun: string }, id: number): never {

@@ -70,7 +70,7 @@ export type Endpoint = {
   readonly access: Access;
   readonly tag: string;
   readonly summary: string;
-  /** What callers must know in addition to the summary. */
+  /** Facts that callers must know in addition to the summary. */
   readonly description?: string;
   /** Query parameters, given as text. Unknown ones are refused. */
   readonly query?: z.ZodObject;

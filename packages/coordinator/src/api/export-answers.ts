@@ -6,22 +6,24 @@ import { serviceStateView } from './service-state.ts';
 
 const endpointView = z.object({
   endpoint: z.string().meta({ description: 'Full URL, without its query.' }),
-  default: z.boolean().meta({ description: 'It is that of the settings of the coordinator.' }),
-  monitors: z.number().int().meta({ description: 'Monitors that are exported there.' }),
+  default: z
+    .boolean()
+    .meta({ description: 'Whether it is the endpoint of the settings of the coordinator.' }),
+  monitors: z.number().int().meta({ description: 'Number of monitors that are exported to this endpoint.' }),
   encoding: z.enum(['json', 'protobuf']).meta({ description: 'Encoding that is tried next.' }),
-  failing: z.boolean().meta({ description: 'The last request was not taken.' }),
+  failing: z.boolean().meta({ description: 'Whether the endpoint did not accept the last request.' }),
   last_success_at: instant.nullable(),
   last_error: z
     .object({ at: instant, message: z.string() })
     .nullable()
-    .meta({ description: 'The last one, also where the endpoint works again.' }),
+    .meta({ description: 'The last error. It stays when the endpoint works again.' }),
   points_taken: z.number().int().meta({ description: 'Points since the start of the export.' }),
   points_rejected: z
     .number()
     .int()
     .meta({ description: 'Points that the endpoint did not take of requests that it took.' }),
-  points_dropped: z.number().int().meta({ description: 'Points that were thrown away.' }),
-  buffered_requests: z.number().int().meta({ description: 'Requests that are to be sent again.' }),
+  points_dropped: z.number().int().meta({ description: 'Points that were dropped.' }),
+  buffered_requests: z.number().int().meta({ description: 'Number of requests that will be sent again.' }),
   buffered_points: z.number().int(),
   buffered_bytes: z.number().int().meta({ description: 'Compressed.' }),
 });
@@ -98,7 +100,7 @@ export const otlpTestView = z
     delivered: z.boolean().meta({ description: 'The endpoint took all points.' }),
     endpoint: z.string().meta({
       description:
-        'Full URL, without its query. The default endpoint of the settings is shown to the token of the operator only.',
+        'Full URL, without its query. Only the token of the operator sees the default endpoint of the settings.',
     }),
     points: z.number().int().meta({ description: 'Points that were sent.' }),
     answers: z
@@ -110,7 +112,9 @@ export const otlpTestView = z
           error: z.string().nullable().meta({ description: 'What the endpoint answered.' }),
         }),
       )
-      .meta({ description: 'Of one request; of two where the first encoding was refused.' }),
+      .meta({
+        description: 'The answer to one request, or to two if the endpoint refused the first encoding.',
+      }),
     duration: z.number().meta({ description: 'Duration, ms.' }),
   })
   .meta({

@@ -33,7 +33,7 @@ type ApiContext = Context<{ Variables: Variables }>;
 
 type App = Hono<{ Variables: Variables }>;
 
-/** What every request is answered with. */
+/** Headers of every answer. */
 type Answering = {
   readonly parts: ApiParts;
   readonly bodies: Bodies;
@@ -61,7 +61,7 @@ export function createApp(
   return app;
 }
 
-/** What is the same for all requests: their id, counts, the log, and headers of the answer. */
+/** The common steps of all requests: their id, counts, the log, and headers of the answer. */
 function accompany(parts: ApiParts): MiddlewareHandler<{ Variables: Variables }> {
   const { clock, counters } = parts;
   const isHostChecked = isLoopbackHost(parts.listen.host);

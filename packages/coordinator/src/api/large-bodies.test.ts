@@ -62,7 +62,8 @@ test('one workspace that sends large bodies without end does not shut others out
   const { id } = workspace.body as { id: string };
   const made = await api.call('POST', '/v1/tokens', { name: 'w', scope: 'write', workspace_id: id });
   const theirs = { authorization: `Bearer ${(made.body as { token: string }).token}` };
-  const [, mistakes] = LARGE_BODIES['regions that are none'] ?? [];
+  // Each holds the thread for so long that the rest of the flood is there before it ends.
+  const mistakes = `{${MONITOR},"regions":${JSON.stringify(Array(30_000).fill('aaaaaa'))}}`;
   const flood = Array.from({ length: 16 }, () => api.call('POST', '/v1/monitors', mistakes, theirs));
   // One is refused at once: the flood has taken all that its workspace may have waiting.
   await Promise.any(flood.map(async (one) => expect((await one).status).toBe(503)));
@@ -70,4 +71,4 @@ test('one workspace that sends large bodies without end does not shut others out
   expect((await api.call('POST', '/v1/monitors', mine)).status).toBe(201);
   const statuses = (await Promise.all(flood)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 422).length).toBeGreaterThan(0);
-}, 60_000);
+});

@@ -7,7 +7,7 @@ import type { Context } from 'hono';
  *
  * Without proxies that is the other end of the connection, as the socket reports it. Where that is a trusted proxy, it
  * is the last address of `X-Forwarded-For` that no trusted proxy has: each proxy appends the address that it was
- * called from, so what stands further left may be invented by the sender.
+ * called from, so the sender may have invented the addresses further left.
  *
  * @param trustedProxies CIDRs and addresses, as `parseCidrList` returns them
  */

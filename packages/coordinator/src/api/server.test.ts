@@ -364,6 +364,31 @@ describe('notifications', () => {
     }
   });
 
+  test('a channel whose kind lacks a setting by now can be renamed and unlinked, and stands as failing', async () => {
+    const message = 'SVC_MAIL_FROM is not set: email channels need it';
+    let isLacking = false;
+    const lacking = await startApi({
+      channelProblem: () => (isLacking ? ({ reason: 'setting-missing', message } as const) : null),
+    });
+    try {
+      const body = { provider_type: 'email', email: { email: 'ops@example.com' } };
+      const made = await lacking.call('POST', '/v1/notifications', body);
+      const path = `/v1/notifications/${(made.body as { id: string }).id}`;
+      isLacking = true;
+      expect(await lacking.call('PUT', path, { ...body, name: 'Ops' })).toMatchObject({
+        status: 200,
+        body: { name: 'Ops', state: 'failing', state_reason: message },
+      });
+      const other = { ...body, email: { email: 'other@example.com' } };
+      expect(await lacking.call('PUT', path, other)).toMatchObject({
+        status: 422,
+        body: { errors: [{ pointer: '/provider_type', message }] },
+      });
+    } finally {
+      await lacking.dispose();
+    }
+  });
+
   test('a test alert, the ledger and a retry', async () => {
     const monitor = await created('/v1/monitors', MONITOR);
     const { id } = await created('/v1/notifications', { ...webhook('/b'), monitor_ids: [monitor.id] });

@@ -61,7 +61,7 @@ export const serviceStateView = z.object({
     )
     .meta({
       description:
-        'The last errors and alarms of the log since the start, the newest first. Only the token of the operator is shown them.',
+        'The last errors and alarms of the log since the start, the newest first. Only the token of the operator sees them.',
     }),
 });
 export type ServiceState = z.infer<typeof serviceStateView>;

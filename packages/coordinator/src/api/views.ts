@@ -27,7 +27,7 @@ function view(stored: Declared, computed: object): object {
   };
 }
 
-/** What an answer contains about a monitor in addition to its declaration. */
+/** The members of an answer about a monitor in addition to its declaration. */
 export type MonitorSurroundings = {
   readonly states: MonitorStates;
   /** Failing channels by monitor. */

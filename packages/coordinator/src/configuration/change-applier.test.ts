@@ -58,7 +58,7 @@ function said(change: DeclaredChange): string {
     case 'unlinked':
       return `${change.notificationId} hears no more of ${change.monitorId}`;
     case 'channel':
-      return `${change.notificationId}: changed`;
+      return `${change.notificationId} (${change.providerType}): changed`;
     case 'channel-removed':
       return `${change.notificationId} is gone`;
   }

@@ -206,7 +206,10 @@ function declaredChanges(
         const link = readable(change.link);
         return [{ kind, monitorId, notificationId, link: link && { ...link, notificationId } }];
       }
-      case 'channel':
+      case 'channel': {
+        const { kind, notificationId, providerType } = change;
+        return providerType === null ? [] : [{ kind, notificationId, providerType }];
+      }
       case 'channel-removed':
         return [{ kind: change.kind, notificationId: change.notificationId }];
       default:

@@ -1,4 +1,4 @@
-import { setChannelState } from '../store/notifications.ts';
+import { setChannelState } from '../store/channels.ts';
 import { setPageAppearance } from './appearance.ts';
 import type { ConfigurationChange, PageTheme, ShownBy } from './configuration.ts';
 import { NotFound } from './errors.ts';

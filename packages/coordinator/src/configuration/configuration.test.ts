@@ -9,7 +9,7 @@ import { MASK } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { VALID } from '../../../../test/support/resources.ts';
-import { addWorkspace, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
+import { addRows, addWorkspace, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Actor, ConfigurationChange } from './configuration.ts';
 import { Conflict, Immutable, InvalidReference, NotFound, PreconditionFailed } from './errors.ts';
@@ -555,6 +555,28 @@ describe('versions and owners', () => {
     expect(page).toMatchObject({ published: false, theme: 'dark', owner: 'file', rowVersion: 2 });
   });
 
+  test('a channel that becomes one of another kind was told nothing', async () => {
+    const monitor = await create('svc_http_monitor');
+    const monitor_ids = [String(monitor)];
+    const id = await create('svc_notification', { monitor_ids });
+    const told = () => rowsOf(parts.store, 'links');
+    await parts.store.transaction(({ db }) =>
+      db.updateTable('links').set({ announced: 'error', incident: 'open' }).execute(),
+    );
+    for (const incident of ['open', 'over'])
+      await addRows(parts.store, 'delivery_threads', { notification_id: id, incident, thread: 'x', at: 1 });
+    const email = { email: 'b@example.com' };
+    await change((open) =>
+      open.update('svc_notification', id, attributes('svc_notification', { monitor_ids, email })),
+    );
+    expect(await told()).toMatchObject([{ announced: 'error', incident: 'open' }]);
+    const webhook = { endpoint: 'https://example.com/hook' };
+    const members = { monitor_ids, provider_type: 'webhook', email: null, webhook };
+    await change((open) => open.update('svc_notification', id, attributes('svc_notification', members)));
+    expect(await told()).toMatchObject([{ monitor_id: monitor, announced: 'active', incident: null }]);
+    expect(await rowsOf(parts.store, 'delivery_threads')).toMatchObject([{ incident: 'over' }]);
+  });
+
   test('a channel that could not deliver gets another chance with new settings', async () => {
     const id = await create('svc_notification');
     await change((open) => open.setChannelState(id, 'failing', 'SVC_SMTP_URL is not set'));
@@ -577,9 +599,9 @@ describe('versions and owners', () => {
 });
 
 describe('long changes', () => {
-  const COUNT = 15_000;
+  const COUNT = 5_000;
 
-  test('the event loop turns while 15,000 monitors are applied', async () => {
+  test('the event loop turns while 5,000 monitors are applied', async () => {
     let turns = 0;
     let isDone = false;
     const turn = () => {
@@ -600,11 +622,11 @@ describe('long changes', () => {
     turn();
     await applying;
     isDone = true;
-    // Every turn is at most 10 ms of work; at 20 µs per monitor this would be 30 of them.
-    expect(turns).toBeGreaterThan(30);
+    // Every turn is at most 10 ms of work; at 20 µs per monitor this would be 10 of them.
+    expect(turns).toBeGreaterThan(10);
     expect(parts.monitors.size).toBe(COUNT);
 
     const owned = await ownedByFile(parts.store, parts.secrets, parts.workspaceId);
     expect(owned).toHaveLength(COUNT + 1);
-  }, 60_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { mapInTurns } from '@svc/shared/turns.ts';
+import { mapInTurns } from '@svc/shared/map-in-turns.ts';
 import type { Readable } from '../store/reading-of.ts';
 import { type Filter, type ListScope, listResources, type Page } from '../store/resource-lists.ts';
 import { findResource, type ResourceTable, type Row } from '../store/resources.ts';

@@ -8,8 +8,8 @@ import { areSecretParts, joinSecrets, splitSecrets } from './secret-parts.ts';
 import type { SecretsShown } from './stored.ts';
 
 /*
- * What a row keeps as JSON: attributes that the database need not see, and beside them, sealed, what of them is
- * secret.
+ * The attributes that a row keeps as JSON, because the database need not see them. Their secret parts are
+ * sealed in a column beside it.
  */
 
 type Json = { [name: string]: unknown };

@@ -99,7 +99,7 @@ export class DeclaredFile {
     this.#watch = new FileWatch(parts.clock, parts.log, () => void this.#afresh());
   }
 
-  /** What is in the log too, as a value: for tests, which wait for what the file has come to. */
+  /** The state of the file, which the log has too. Tests wait for it. */
   status(): DeclaredFileStatus {
     return this.#status;
   }

@@ -1,3 +1,4 @@
+import { Bag } from '@svc/shared/bag.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import {
@@ -16,6 +17,8 @@ import type { DispatchCounters } from './counters.ts';
 import type { Job } from './job.ts';
 import { SickAgents } from './sick-agents.ts';
 
+/** Time within which every agent that lives is heard, ms: one interval of heartbeats and their possible delay. */
+export const HEARTBEAT_ROUND_MS = HEARTBEAT_INTERVAL_MS + 500;
 /** Silence after which an agent counts as gone, ms: three heartbeats and their possible delay. */
 export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
 /**
@@ -71,7 +74,7 @@ export class KnownAgent {
   /** Heartbeats so far. */
   serial = 0;
   /** The jobs it accepted; kept by the in-flight table. */
-  readonly jobs = new Set<Job>();
+  readonly jobs = new Bag<Job>();
 
   constructor(id: string, region: Region, bootId = '') {
     this.id = id;
@@ -107,6 +110,8 @@ type RegionAgents = {
   tellDisownedAt: number;
   /** Capabilities that every agent announced. */
   common: ReadonlySet<Capability>;
+  /** Monotonic ms from which on all of its agents are known, because a round of heartbeats was heard. */
+  isKnownFrom: number;
 };
 
 /**
@@ -136,6 +141,7 @@ export class Agents {
         disownedUntold: 0,
         tellDisownedAt: Number.NEGATIVE_INFINITY,
         common: new Set(),
+        isKnownFrom: Number.POSITIVE_INFINITY,
       });
     }
   }
@@ -149,9 +155,14 @@ export class Agents {
     return this.#of(region).isLive;
   }
 
-  /** Whether every agent of the region announced the capability: any of them may get the next batch. */
+  /**
+   * Whether every agent of the region announced the capability: any of them may get the next batch. No, until a
+   * round of heartbeats was heard: agents of this version answer the roll call at once, and one of 0.1 may
+   * follow.
+   */
   understand(region: Region, capability: Capability): boolean {
-    return this.#of(region).common.has(capability);
+    const { common, isKnownFrom } = this.#of(region);
+    return common.has(capability) && this.#parts.clock.monotonic() >= isKnownFrom;
   }
 
   /** Whether some live region takes jobs ahead of their slots. */
@@ -266,10 +277,15 @@ export class Agents {
     this.#update(region, lastSeenAt);
   }
 
-  /** Restarts the count of silence: without a connection no agent of the region could be heard. */
-  excuse(region: Region): void {
+  /**
+   * Notes that the region is heard from now on, for the first time or again. Before, none of its agents could
+   * be heard, so the count of silence restarts. Agents may have come meanwhile.
+   */
+  hears(region: Region): void {
     const now = this.#parts.clock.monotonic();
-    for (const agent of this.#of(region).agents.values()) agent.lastSeenAt = now;
+    const state = this.#of(region);
+    state.isKnownFrom = now + HEARTBEAT_ROUND_MS;
+    for (const agent of state.agents.values()) agent.lastSeenAt = now;
   }
 
   /** An agent that is heard after another one with its id began: both are alive. */

@@ -149,9 +149,11 @@ test('a region where nobody listens answers at once, and gets its jobs with the 
   expect(rig.sink.abstentions).toEqual([]);
 });
 
+/** Longer than any test. */
+const DAY_MS = 86_400_000;
+
 test('a check run by hand is answered by those who are there', async () => {
   await startAgent(FRA);
-  const started = performance.now();
   agents.subscribe(`svc.jobs.${PAR}`, ({ data }) => {
     const { run } = JSON.parse(Buffer.from(data).toString()) as { run: string };
     const result = { outcome: 'passed', started_at: 1, latency: 3, attempts: [] };
@@ -162,12 +164,11 @@ test('a check run by hand is answered by those who are there', async () => {
   });
   await agents.flush();
   // Nobody listens in EAST, so it does not keep the answer waiting.
-  const answers = await rig.dispatch.runNow(liveMonitor(1).checkText, [PAR, EAST], 60_000);
+  const answers = await rig.dispatch.runNow(liveMonitor(1).checkText, [PAR, EAST], DAY_MS);
   expect(answers).toMatchObject([
     { region: PAR, agent: 'a', result: { outcome: 'passed' } },
     { region: EAST, agent: null, result: null },
   ]);
-  expect(performance.now() - started).toBeLessThan(30_000);
 });
 
 test('after the server was killed and is back, jobs that waited are offered', async () => {

@@ -17,6 +17,7 @@ import { openStoreInProcess } from '../../../../test/support/store-in-process.ts
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, gridSlotUntil, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
+import { HEARTBEAT_ROUND_MS } from './agents.ts';
 import { AHEAD_MS } from './scheduler.ts';
 
 let folder: { path: string; remove(): Promise<void> };
@@ -672,7 +673,7 @@ describe('ahead of their slots', () => {
       agent.understands = UNDERSTANDS;
       keepBeating(agent);
     }
-    await rig.clock.advanceSettling(2_000);
+    await rig.clock.advanceSettling(HEARTBEAT_ROUND_MS);
     for (const agent of agents) report(agent);
     return agents;
   }
@@ -709,14 +710,20 @@ describe('ahead of their slots', () => {
     expect((rig.dispatch.counters.messages - messages) / 29).toBeLessThanOrEqual(5.1);
   });
 
-  test('up to 512 jobs go in one message', async () => {
+  test('up to 512 jobs go in one message, but not before agents of 0.1 must have been heard', async () => {
     const [agent] = await beginAhead([]);
     rig.bus.setConnected(false);
     for (let id = 1; id <= 600; id += 1) rig.monitors.set(liveMonitor(id));
     await rig.clock.advanceSettling(1_500);
+    (agent as TestAgent).answer = null;
     rig.bus.setConnected(true);
     await rig.clock.advanceSettling(100);
-    expect(agent?.batches[0]?.jobs).toHaveLength(512);
+    const sizes = () => agent?.batches.map(({ jobs }) => jobs.length) ?? [];
+    expect(sizes()[0]).toBe(64);
+    expect(agent?.batches[0]?.results).toBeUndefined();
+    // Nobody has accepted them, so they are offered again.
+    await rig.clock.advanceSettling(2 * HEARTBEAT_ROUND_MS);
+    expect(Math.max(...sizes())).toBe(512);
   });
 
   test('a first slot does not wait for the next round', async () => {

@@ -2,7 +2,7 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
-import { type AgentMessage, HEARTBEAT_INTERVAL_MS } from '@svc/shared/messages/heartbeat.ts';
+import type { AgentMessage } from '@svc/shared/messages/heartbeat.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
@@ -11,7 +11,7 @@ import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
 import { AbsentRegions } from './absent-regions.ts';
 import { AgentMessages } from './agent-messages.ts';
-import { Agents, type KnownAgent } from './agents.ts';
+import { Agents, HEARTBEAT_ROUND_MS, type KnownAgent } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
 import { EarlyReports } from './early-reports.ts';
 import { InFlight } from './in-flight.ts';
@@ -36,8 +36,6 @@ const TICK_MS = 50;
 const LATE_TICK_MS = 250;
 /** Time after a late tick during which no silence is judged, ms. */
 const AFTER_LATE_MS = 500;
-/** One round of heartbeats, ms; agents also send one at once after a reconnect. */
-const HEARTBEAT_ROUND_MS = HEARTBEAT_INTERVAL_MS + 500;
 /** Interval at which unpublished jobs are checked, ms. */
 const EXPIRE_EVERY_MS = 500;
 /** Time by which the slots that were missed over a restart are caught up, ms. */
@@ -193,8 +191,8 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Follows the declaration, and resolves when agents are heard. Where jobs of an earlier life may exist, the
-   * next round of heartbeats (2.5 s) reports them; other parts may start meanwhile.
+   * Follows the declaration, and resolves when agents are heard. If jobs of an earlier life may exist, the next
+   * round of heartbeats (2.5 s) reports them. Other parts may start in this time.
    */
   listen(): Promise<void> {
     this.#listening ??= this.#listen();
@@ -418,7 +416,7 @@ export class Dispatch implements SlotOutcomes {
 
   /** Restarts the count of silence; live agents report at once. */
   #hears(region: Region): void {
-    this.agents.excuse(region);
+    this.agents.hears(region);
     this.#publisher.callRoll(region);
   }
 

@@ -8,6 +8,7 @@ import {
   nextAdmission,
   OPEN,
   type Pressure,
+  passedOver,
 } from '../domain/admission.ts';
 import { spreadOf } from '../domain/schedule.ts';
 
@@ -90,16 +91,22 @@ export class Gate {
     return wasOpen && !this.isOpen;
   }
 
-  /** Whether this slot of the monitor is admitted. To be called once per slot. */
-  admits(monitorId: number, workspaceId: number): boolean {
+  /**
+   * Whether this slot of the monitor is admitted. To be called once per slot.
+   *
+   * @param isInTime false: the slot is not admitted where its workspace is limited. Its monitor keeps what it
+   *   has earned, and is one of the next
+   */
+  admits(monitorId: number, workspaceId: number, isInTime: boolean): boolean {
     const part = this.#parts.get(workspaceId);
     if (part === undefined) return true;
     const withheldMs = this.#withheldMs.get(workspaceId) ?? 0;
     const before = this.#accounts.get(monitorId);
-    const { isAdmitted, credit } =
+    const earned =
       before === undefined
         ? earn({ credit: spreadOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS, part }, part, part)
         : earn(before, part, this.#averageSince(before, withheldMs));
+    const { isAdmitted, credit } = isInTime ? earned : passedOver(earned);
     this.#accounts.set(monitorId, { credit, part, withheldMs, atMs: this.#nowMs });
     return isAdmitted;
   }

@@ -133,7 +133,7 @@ class Model {
   /** Every job is in exactly the place that its state says. */
   check(): void {
     const held = REGIONS.flatMap((region) =>
-      [...this.agents.agentsOf(region)].flatMap(({ jobs }) => [...jobs]),
+      [...this.agents.agentsOf(region)].flatMap(({ jobs }) => jobs.all()),
     );
     const queued = REGIONS.flatMap((region) => [...this.inFlight.queued(region)]);
     for (const job of this.inFlight.values()) {

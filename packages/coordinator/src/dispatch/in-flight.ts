@@ -6,6 +6,7 @@ import type { KnownAgent } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { DueQueue } from './due-queue.ts';
 import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
+import { Lineup } from './lineup.ts';
 
 /** Wait after the first offer without an answer, ms; it doubles with every further one. */
 const FIRST_REOFFER_MS = 500;
@@ -58,7 +59,7 @@ export class InFlight {
   readonly #unawaited = new Map<number, readonly Job[]>();
   #unawaitedCount = 0;
   /** Jobs that wait to be published, per region in the fixed order. */
-  readonly #queued: readonly Set<Job>[] = REGIONS.map(() => new Set<Job>());
+  readonly #queued: readonly Lineup<Job>[] = REGIONS.map(() => new Lineup<Job>());
   /** Offered jobs by the instant of their next offer or their end, per region in the fixed order. */
   readonly #offered: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
   /**
@@ -85,9 +86,9 @@ export class InFlight {
     return this.#jobs.values();
   }
 
-  /** The region's jobs that wait to be published, oldest first. The set may change during the iteration. */
-  queued(region: Region): ReadonlySet<Job> {
-    return this.#queued[regionIndex(region)] as Set<Job>;
+  /** The region's jobs that wait to be published, oldest first. They may change during the iteration. */
+  queued(region: Region): Pick<Lineup<Job>, 'size' | typeof Symbol.iterator> {
+    return this.#queued[regionIndex(region)] as Lineup<Job>;
   }
 
   /**
@@ -198,7 +199,7 @@ export class InFlight {
       if (job.agent !== agent) this.#accept(job, agent, now);
       job.seenIn = agent.serial;
     }
-    for (const job of agent.jobs) {
+    for (const job of agent.jobs.all()) {
       if (job.seenIn === agent.serial) {
         job.absences = 0;
         this.#missing.delete(job);
@@ -225,7 +226,7 @@ export class InFlight {
 
   /** Marks every job of a lost agent as missing: it is lost unless its result waits in the stream. */
   agentGone(agent: KnownAgent): void {
-    for (const job of agent.jobs) this.#missing.add(job);
+    for (const job of agent.jobs.all()) this.#missing.add(job);
   }
 
   /** Notes that a result of the slot has come, or that a row explains why there is none. */
@@ -329,11 +330,11 @@ export class InFlight {
   #queue(job: Job): void {
     this.#leave(job);
     job.state = 'queued';
-    (this.#queued[job.regionIndex] as Set<Job>).add(job);
+    (this.#queued[job.regionIndex] as Lineup<Job>).add(job);
   }
 
   #unqueue(job: Job): void {
-    (this.#queued[job.regionIndex] as Set<Job>).delete(job);
+    (this.#queued[job.regionIndex] as Lineup<Job>).delete(job);
   }
 
   #accept(job: Job, agent: KnownAgent, now: number): void {

@@ -1,3 +1,4 @@
+import type { Bag, Placed } from '@svc/shared/bag.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Due } from './due-queue.ts';
@@ -21,13 +22,13 @@ const JOB_STATES = [
 export type JobState = (typeof JOB_STATES)[number];
 
 /** An agent, as its jobs see it. */
-export type JobHolder = { readonly jobs: Set<Job> };
+export type JobHolder = { readonly jobs: Bag<Job> };
 
 /**
  * One check in one region, from the opening of its slot until its result is recorded. The in-flight table
  * owns it; no other code changes it.
  */
-export class Job implements Due {
+export class Job implements Due, Placed {
   /** The monitor as declared when the slot was opened. */
   readonly monitor: LiveMonitor;
   readonly slot: number;
@@ -61,6 +62,8 @@ export class Job implements Due {
   wasInvalid = false;
   dueAt = 0;
   queueIndex = -1;
+  /** Among those that wait to be published, or among those of `agent`. */
+  place = -1;
 
   constructor(
     monitor: LiveMonitor,

@@ -204,6 +204,21 @@ describe('beyond the capacity of the recording', () => {
     expect(shed()).toBe(since);
   });
 
+  test('after a standstill, what can be done is done about new slots, not about those that are late', async () => {
+    const world = await begin(monitors(12_000));
+    world.records = 1_000;
+    await world.run(45);
+    world.records = 150;
+    await world.run(45);
+    rig.clock.stall(6_000);
+    await world.run(1);
+    world.latenessMs.clear();
+    await world.run(20);
+    const late = (world.latenessMs.get(FRA) ?? []).toSorted((a, b) => a - b);
+    expect(late.length / 20).toBeGreaterThanOrEqual(90);
+    expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(150);
+  });
+
   test('monitors lose alike, and a small workspace nothing', async () => {
     // The small one asks for less than half of what is admitted while a backlog is worked off.
     const world = await begin(monitors(11_000, (id) => ({ workspaceId: id % 14 === 0 ? 2 : 1 })));

@@ -28,6 +28,11 @@ const SHORT_S = 1;
 const STEADY_STEPS = 3;
 /** A tick that came later than this is late, ms. */
 const LATE_MS = 50;
+/**
+ * While a limit holds, slots that are later than this are skipped, ms: each would take the place of one that
+ * can begin in time.
+ */
+const MOST_LATE_MS = 100;
 /** An agent heard of within this time also answers offers, unless it is overloaded, ms. */
 const HEARD_WITHIN_MS = HEARTBEAT_INTERVAL_MS + 500;
 /** Least time between two alarms of one kind, ms. */
@@ -101,17 +106,21 @@ export class Overload {
     for (const { gate } of this.#regions) gate.forget(before.id);
   }
 
-  /** Whether the slot is run at all. To be called once per slot; it counts skipped jobs. */
-  admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number): boolean {
-    if (this.#gate.isOpen || this.#gate.admits(id, workspaceId)) return true;
+  /**
+   * Whether the slot is run at all. To be called once per slot; it counts skipped jobs.
+   *
+   * @param lateMs time since the slot
+   */
+  admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number, lateMs: number): boolean {
+    if (this.#gate.isOpen || this.#gate.admits(id, workspaceId, lateMs <= MOST_LATE_MS)) return true;
     this.#parts.counters.jobsSkipped[SKIPPED_BY[this.#cause]] += jobs;
     return false;
   }
 
   /** Whether the slot is run in the region. To be called once per slot and region; it counts skipped jobs. */
-  admits({ id, workspaceId }: LiveMonitor, region: Region): boolean {
+  admits({ id, workspaceId }: LiveMonitor, region: Region, lateMs: number): boolean {
     const { gate } = this.#of(region);
-    if (gate.isOpen || gate.admits(id, workspaceId)) return true;
+    if (gate.isOpen || gate.admits(id, workspaceId, lateMs <= MOST_LATE_MS)) return true;
     this.#parts.counters.jobsSkipped['region-overloaded'] += 1;
     return false;
   }

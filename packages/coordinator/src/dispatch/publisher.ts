@@ -4,6 +4,7 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { jobsSubject, MESSAGE_VERSION, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { TextBytes } from '@svc/shared/text-bytes.ts';
 import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { InFlight } from './in-flight.ts';
@@ -11,8 +12,8 @@ import { type Job, regionIndex } from './job.ts';
 import type { JobTokens } from './job-tokens.ts';
 import type { SlowChecks } from './slow-checks.ts';
 
-/** Bytes around the jobs of a batch, with room to spare. */
-const ENVELOPE_BYTES = 256;
+/** End of a message of jobs. */
+const MESSAGE_END = ']}';
 
 export type PublisherParts = {
   bus: Bus;
@@ -28,22 +29,13 @@ export type PublisherParts = {
 
 const ROLL_CALL = `{"v":${MESSAGE_VERSION},"kind":"roll_call"}`;
 
-type Batch = {
-  jobs: Job[];
-  text: string;
-  /** Upper bound on the size of the text. */
-  bytes: number;
-};
-
-const newBatch = (): Batch => ({ jobs: [], text: '', bytes: ENVELOPE_BYTES });
-
 /**
  * Sends queued jobs to their regions.
  *
  * A message holds up to 512 jobs and 256 KiB (one larger job goes alone), with the subject for their results,
  * and goes out ahead of the slots with the time to wait. Each of the three applies only where every agent of
  * the region understands it. Otherwise a message holds up to 64 jobs, and goes out when their slots have
- * come. The text of a job is put around the monitor's part, which was encoded when the monitor was declared.
+ * come. The bytes of a job are put around the monitor's part, which was encoded when the monitor was declared.
  *
  * Every message carries a reply subject below one inbox, only so that the server reports at once when a
  * region has no agent.
@@ -51,6 +43,8 @@ const newBatch = (): Batch => ({ jobs: [], text: '', bytes: ENVELOPE_BYTES });
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #subjects = REGIONS.map(jobsSubject);
+  /** The message that is put together. */
+  readonly #message = new TextBytes(2 * LIMITS.messageBytes);
   #replies: readonly string[] = [];
   #nextBatch = 1;
   #stopListening: () => void = () => {};
@@ -97,39 +91,84 @@ export class Publisher {
       ? LIMITS.jobsPerMessage
       : LIMITS.smallJobsPerMessage;
     const aheadMs = agents.understand(region, 'jobs-ahead') ? LIMITS.jobAheadMs : 0;
-    let batch = newBatch();
+    let jobs: Job[] = [];
     for (const job of inFlight.queued(region)) {
       if (job.boundAt <= now || job.startAt > now + aheadMs) continue;
-      const checkText = job.monitor.checkText.reveal();
-      const head = this.#headOf(job, now);
-      const bytes = head.length + Buffer.byteLength(checkText) + 2;
-      const isFull = batch.jobs.length === mostJobs || batch.bytes + bytes > LIMITS.messageBytes;
-      if (isFull && batch.jobs.length > 0) {
-        if (!this.#send(region, batch, now)) return;
-        batch = newBatch();
+      if (jobs.length === mostJobs) {
+        if (!this.#send(region, jobs, now)) return;
+        jobs = [];
       }
-      // Appended in pieces: joining a job's text first would copy it twice.
-      if (batch.jobs.length > 0) batch.text += ',';
-      batch.text += head;
-      batch.text += checkText;
-      batch.text += '}';
-      batch.bytes += bytes;
-      batch.jobs.push(job);
+      if (!this.#append(job, jobs.length, now)) {
+        if (!this.#send(region, jobs, now)) return;
+        jobs = [];
+        this.#append(job, 0, now);
+      }
+      jobs.push(job);
     }
-    if (batch.jobs.length > 0) this.#send(region, batch, now);
+    if (jobs.length > 0) this.#send(region, jobs, now);
+  }
+
+  /**
+   * Appends a job to the message, which it begins when it is the first.
+   *
+   * @param before jobs in the message
+   * @returns false, with nothing appended: the message would be too long. Never for the first job
+   */
+  #append(job: Job, before: number, now: number): boolean {
+    const message = this.#message;
+    const { length } = message;
+    if (before === 0) this.#begin(job.region);
+    else message.ascii(',');
+    this.#write(job, now);
+    if (before === 0 || message.length + MESSAGE_END.length <= LIMITS.messageBytes) return true;
+    message.cut(length);
+    return false;
+  }
+
+  #begin(region: Region): void {
+    const message = this.#message;
+    const results = this.#parts.agents.understand(region, 'results-subject')
+      ? `"results":"${resultsSubject(region)}",`
+      : '';
+    message.cut(0);
+    message.ascii(`{"v":${MESSAGE_VERSION},"kind":"jobs","batch":"${this.#nextBatch}",${results}"jobs":[`);
+    this.#nextBatch += 1;
+  }
+
+  #write(job: Job, now: number): void {
+    const message = this.#message;
+    const { monitor, region, slot, key, startAt, boundAt } = job;
+    const { tokens, slowChecks } = this.#parts;
+    job.token ??= tokens.tokenOf(monitor.id, region, slot);
+    // Rounded up: a check never starts before its slot.
+    const waitMs = Math.max(0, Math.ceil(startAt - now));
+    message.ascii('{"monitor":');
+    message.count(monitor.id);
+    message.ascii(',"version":');
+    message.count(monitor.version);
+    message.ascii(',"slot":');
+    message.count(slot);
+    message.ascii(',"token":"');
+    message.ascii(job.token);
+    if (waitMs > 0) {
+      message.ascii('","wait_ms":');
+      message.count(waitMs);
+      message.ascii(',"start_within_ms":');
+    } else message.ascii('","start_within_ms":');
+    message.count(Math.ceil(boundAt - Math.max(now, startAt)));
+    message.ascii(slowChecks.has(key) ? ',"slow":true,"check":' : ',"check":');
+    message.text(monitor.checkText.reveal());
+    message.ascii('}');
   }
 
   /** @returns false when the connection is gone; the jobs stay queued */
-  #send(region: Region, { jobs, text }: Batch, now: number): boolean {
-    const { bus, log, agents, inFlight, counters } = this.#parts;
+  #send(region: Region, jobs: readonly Job[], now: number): boolean {
+    const { bus, log, inFlight, counters } = this.#parts;
     const index = regionIndex(region);
-    const results = agents.understand(region, 'results-subject')
-      ? `"results":"${resultsSubject(region)}",`
-      : '';
-    const message = `{"v":${MESSAGE_VERSION},"kind":"jobs","batch":"${this.#nextBatch}",${results}"jobs":[${text}]}`;
-    this.#nextBatch += 1;
+    this.#message.ascii(MESSAGE_END);
     try {
-      bus.publish(this.#subjects[index] as string, message, { reply: this.#replies[index] as string });
+      const reply = this.#replies[index] as string;
+      bus.publish(this.#subjects[index] as string, this.#message.copy(), { reply });
     } catch (error) {
       if (!bus.isConnected) return false;
       // The message is larger than this server allows; another try would not help.
@@ -140,18 +179,5 @@ export class Publisher {
     counters.messages += 1;
     for (const job of jobs) inFlight.markOffered(job, now);
     return true;
-  }
-
-  /** The part of the job's text before the monitor's part. */
-  #headOf(job: Job, now: number): string {
-    const { monitor, region, slot, key, startAt, boundAt } = job;
-    const { tokens, slowChecks } = this.#parts;
-    job.token ??= tokens.tokenOf(monitor.id, region, slot);
-    const slow = slowChecks.has(key) ? ',"slow":true' : '';
-    // Rounded up: a check never starts before its slot.
-    const waitMs = Math.max(0, Math.ceil(startAt - now));
-    const wait = waitMs > 0 ? `"wait_ms":${waitMs},` : '';
-    const startWithinMs = Math.ceil(boundAt - Math.max(now, startAt));
-    return `{"monitor":${monitor.id},"version":${monitor.version},"slot":${slot},"token":"${job.token}",${wait}"start_within_ms":${startWithinMs}${slow},"check":`;
   }
 }

@@ -26,6 +26,11 @@ export const AHEAD_MS = 400;
  * bounds go out in one message per region.
  */
 const LEAST_AHEAD_MS = 200;
+/**
+ * Allowance that a skipped late slot costs: skipping takes a tenth of the time of opening. A standstill
+ * under overload is then caught up within some ticks, and not with slots that are as late as it was long.
+ */
+const SKIPPED_COST = 0.1;
 /** Jobs opened ahead in one tick, so that a tick stays below 20 ms. */
 const JOBS_AHEAD_PER_TICK = 1_500;
 
@@ -43,10 +48,10 @@ export interface LiveRegions {
 
 /** Decides which slots are skipped when more is requested than can be done. */
 export interface Shedding {
-  /** Whether the slot is run at all. Called once per slot. */
-  admitsSlot(monitor: LiveMonitor, jobs: number): boolean;
+  /** Whether the slot is run at all. Called once per slot, which is `lateMs` past. */
+  admitsSlot(monitor: LiveMonitor, jobs: number, lateMs: number): boolean;
   /** Whether it is run in the region. Called once per slot and region. */
-  admits(monitor: LiveMonitor, region: Region): boolean;
+  admits(monitor: LiveMonitor, region: Region, lateMs: number): boolean;
   opened(jobs: number): void;
 }
 
@@ -202,19 +207,17 @@ export class Scheduler {
       this.#park(plan);
       return 0;
     }
-    // Slots opened ahead are already spread by their grids.
-    if (due.slot <= now) this.#allowance -= 1;
     plan.isFirst = false;
     plan.lastSlot = due.slot;
     this.#due.set(plan, slotAfter(due.slot, periodMs, plan.phase));
-    return this.#open(plan.monitor, due.slot, monotonic + Math.max(0, due.slot - now));
+    const jobs = this.#open(plan.monitor, due.slot, now, monotonic);
+    // Slots opened ahead are already spread by their grids.
+    if (due.slot <= now) this.#allowance -= jobs === null ? SKIPPED_COST : 1;
+    return jobs ?? 0;
   }
 
-  /**
-   * @param startAt monotonic ms of the slot, or now when it is past
-   * @returns the number of opened jobs
-   */
-  #open(monitor: LiveMonitor, slot: number, startAt: number): number {
+  /** @returns the number of opened jobs; null: the slot is skipped because of overload */
+  #open(monitor: LiveMonitor, slot: number, now: number, monotonic: number): number | null {
     const { regions, inFlight, events, counters, overload, hasReported } = this.#parts;
     const live =
       monitor.regions === null ? regions.live() : monitor.regions.filter((region) => regions.isLive(region));
@@ -222,16 +225,19 @@ export class Scheduler {
       counters.slots['no-agent'] += 1;
       return 0;
     }
-    const skips = overload.admitsSlot(monitor, live.length) ? this.#skips(monitor, slot, live) : null;
+    const lateMs = Math.max(0, now - slot);
+    const isAdmitted = overload.admitsSlot(monitor, live.length, lateMs);
+    const skips = isAdmitted ? this.#skips(monitor, slot, live, lateMs) : null;
     if (skips === null || (skips.length === live.length && skips.every(isOverload))) {
       counters.slots.skipped += 1;
-      return 0;
+      return null;
     }
     counters.slots.dispatched += 1;
     // With the skipped ones: the evaluation gets the skips right after, and then waits for the other regions.
     events.opened(monitor, slot, live);
     for (const { region, reason } of skips) events.skipped(monitor, slot, region, reason);
     let jobs = 0;
+    const startAt = monotonic + Math.max(0, slot - now);
     for (const region of live) {
       // The job may also belong to this slot: an agent held it over a restart.
       if (inFlight.get(monitor.id, region) !== undefined || hasReported(monitor.id, slot, region)) continue;
@@ -243,7 +249,7 @@ export class Scheduler {
     return jobs;
   }
 
-  #skips(monitor: LiveMonitor, slot: number, live: readonly Region[]): readonly Skip[] {
+  #skips(monitor: LiveMonitor, slot: number, live: readonly Region[], lateMs: number): readonly Skip[] {
     const { inFlight, overload, counters } = this.#parts;
     const skips: Skip[] = [];
     for (const region of live) {
@@ -252,7 +258,7 @@ export class Scheduler {
         if (job.slot === slot) continue;
         counters.jobsSkipped['predecessor-running'] += 1;
         skips.push({ region, reason: 'predecessor-running' });
-      } else if (!overload.admits(monitor, region)) {
+      } else if (!overload.admits(monitor, region, lateMs)) {
         skips.push({ region, reason: 'overloaded' });
       }
     }

@@ -40,8 +40,8 @@ export class SilenceJudge {
   }
 
   /**
-   * Judges the silence of the regions that have something to judge, each by itself: a region that floods
-   * delays no other. To be called in every tick.
+   * Judges the silence of each region in which something is overdue. A region that floods delays no other.
+   * Call it in every tick.
    *
    * @param asOf monotonic instant, ms
    */

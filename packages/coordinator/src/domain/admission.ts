@@ -371,6 +371,9 @@ export function fairParts(asked: ReadonlyMap<number, number>, perSecond: number)
 /** The credit of a monitor after its last slot, and the admitted part at that time. */
 export type Earned = { readonly credit: number; readonly part: number };
 
+/** Whether a slot runs, and the monitor's credit after it. */
+export type Earning = { readonly isAdmitted: boolean; readonly credit: number };
+
 /**
  * Decides whether a monitor's next slot runs while only a part of its slots does.
  *
@@ -382,11 +385,12 @@ export type Earned = { readonly credit: number; readonly part: number };
  * @param part in [0, 1]
  * @param averagePart average since the last slot, in [0, 1]
  */
-export function earn(
-  before: Earned,
-  part: number,
-  averagePart: number,
-): { readonly isAdmitted: boolean; readonly credit: number } {
+export function earn(before: Earned, part: number, averagePart: number): Earning {
   const credit = before.credit + part + averagePart - before.part;
   return credit >= 1 ? { isAdmitted: true, credit: credit - 1 } : { isAdmitted: false, credit };
+}
+
+/** The same for a slot that is skipped whatever it has earned. One slot is owed to the monitor at most. */
+export function passedOver({ isAdmitted, credit }: Earning): Earning {
+  return { isAdmitted: false, credit: Math.min(1, isAdmitted ? credit + 1 : credit) };
 }

@@ -8,7 +8,8 @@ const MINUTE = 60_000;
 function attemptInstants(random: number): number[] {
   const instants = [0];
   for (;;) {
-    const next = nextAttemptAt({ attempts: instants.length, queuedAt: 0, now: instants.at(-1)!, random });
+    const now = instants.at(-1)!;
+    const next = nextAttemptAt({ attempts: instants.length, ageMs: now, now, random });
     if (next === null) return instants;
     instants.push(next);
   }
@@ -22,25 +23,25 @@ describe('nextAttemptAt', () => {
   });
 
   test('the spread is 25 % either way', () => {
-    expect(nextAttemptAt({ attempts: 1, queuedAt: 0, now: 0, random: 0 })).toBe(3_750);
-    expect(nextAttemptAt({ attempts: 1, queuedAt: 0, now: 0, random: 0.999_999_9 })).toBe(6_250);
+    expect(nextAttemptAt({ attempts: 1, ageMs: 0, now: 0, random: 0 })).toBe(3_750);
+    expect(nextAttemptAt({ attempts: 1, ageMs: 0, now: 0, random: 0.999_999_9 })).toBe(6_250);
   });
 
   test.each([
     ['lengthens a wait', 120_000, 120_000],
     ['never shortens one', 1_000, 5_000],
   ])('the hold of the channel %s', (_name, heldUntil, expected) => {
-    expect(nextAttemptAt({ attempts: 1, queuedAt: 0, now: 0, heldUntil, random: 0.5 })).toBe(expected);
+    expect(nextAttemptAt({ attempts: 1, ageMs: 0, now: 0, heldUntil, random: 0.5 })).toBe(expected);
   });
 
   test('a receiver that only takes it later adds no wait of the delivery itself', () => {
-    const failed = { attempts: 9, queuedAt: 0, now: 0, heldUntil: 1_000, random: 0.5 };
+    const failed = { attempts: 9, ageMs: 0, now: 0, heldUntil: 1_000, random: 0.5 };
     expect(nextAttemptAt({ ...failed, isRateLimited: true })).toBe(1_000);
   });
 
   test('a delivery that was never tried in 24 h has one attempt and is then given up', () => {
-    const now = DELIVERY_LIFETIME_MS + 1;
-    expect(nextAttemptAt({ attempts: 1, queuedAt: 0, now, random: 0.5 })).toBeNull();
+    const ageMs = DELIVERY_LIFETIME_MS + 1;
+    expect(nextAttemptAt({ attempts: 1, ageMs, now: 0, random: 0.5 })).toBeNull();
   });
 
   test('always later than now, never past the end of the lifetime, never more than 75 min ahead', () => {
@@ -52,7 +53,7 @@ describe('nextAttemptAt', () => {
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (attempts, now, heldMs, random) => {
           const heldUntil = heldMs === undefined ? undefined : now + heldMs;
-          const next = nextAttemptAt({ attempts, queuedAt: 0, now, heldUntil, random });
+          const next = nextAttemptAt({ attempts, ageMs: now, now, heldUntil, random });
           expect(next).not.toBeNull();
           expect(next).toBeGreaterThan(now);
           expect(next).toBeLessThanOrEqual(Math.min(DELIVERY_LIFETIME_MS, now + 75 * MINUTE));

@@ -34,8 +34,8 @@ export const LONGEST_WAIT_MS = LAST_WAIT_MS * (1 + JITTER);
 export type FailedAttempt = {
   /** Attempts since the delivery was queued or replayed, this one included; >= 1. */
   attempts: number;
-  /** When the delivery was queued or replayed, epoch ms. */
-  queuedAt: number;
+  /** Time that has passed since the delivery was queued or replayed, ms, >= 0. */
+  ageMs: number;
   /** When this attempt ended, epoch ms. */
   now: number;
   /** Instant until which the receiver asked the channel to wait, epoch ms. It only lengthens the wait. */
@@ -54,8 +54,9 @@ export type FailedAttempt = {
  * lifetime still gets one attempt before this is asked.
  */
 export function nextAttemptAt(failed: FailedAttempt): number | null {
-  const end = failed.queuedAt + DELIVERY_LIFETIME_MS;
-  if (failed.now >= end) return null;
+  const leftMs = DELIVERY_LIFETIME_MS - failed.ageMs;
+  if (leftMs <= 0) return null;
+  const end = failed.now + leftMs;
   const wait = WAITS_MS[failed.attempts - 1] ?? LAST_WAIT_MS;
   const spread = wait * (1 - JITTER + 2 * JITTER * failed.random);
   const own = failed.isRateLimited === true ? failed.now + 1 : failed.now + spread;

@@ -1,9 +1,7 @@
-import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 
-/*
- * When alerts of many monitors come as one message, and what that message says.
- */
+/* Decides when alerts of many monitors are sent as one message, and what that message contains. */
 
 /** Changes of different monitors of a workspace that are told one by one within {@link GROUP_WINDOW_MS}. */
 export const TOLD_ALONE = 20;
@@ -11,7 +9,7 @@ export const TOLD_ALONE = 20;
 export const GROUP_WINDOW_MS = 30_000;
 /** Time after its change for which an alert waits for others of its group, ms. */
 export const COLLECT_MS = 3_000;
-/** Most monitors that a group lists; the others are counted. */
+/** Most monitors that a group lists, the worst first; the others are counted. */
 const MOST_LISTED = 100;
 
 /** Whether two changes count together. Instants are epoch ms. */
@@ -58,6 +56,8 @@ export class RecentChanges {
   }
 }
 
+const WORST_FIRST = ['error', 'degraded', 'recovered'] as const satisfies AlertStatus[];
+
 /**
  * The one alert that stands for those of many monitors: the newest of the worst status, with the group.
  *
@@ -66,10 +66,11 @@ export class RecentChanges {
 export function groupAlert(alerts: readonly Alert[]): Alert {
   const counts = { error: 0, degraded: 0, recovered: 0 };
   for (const { status } of alerts) counts[status] += 1;
-  const worst = counts.error > 0 ? 'error' : counts.degraded > 0 ? 'degraded' : 'recovered';
+  const worst = WORST_FIRST.find((status) => counts[status] > 0);
   const shown = alerts.findLast(({ status }) => status === worst);
   if (shown === undefined) throw new TypeError('a group of no alert');
-  const monitors = alerts.slice(0, MOST_LISTED).map(({ monitor: { id, name }, status, errorMessage }) => ({
+  const listed = WORST_FIRST.flatMap((each) => alerts.filter(({ status }) => status === each));
+  const monitors = listed.slice(0, MOST_LISTED).map(({ monitor: { id, name }, status, errorMessage }) => ({
     id,
     name,
     status,
@@ -80,7 +81,7 @@ export function groupAlert(alerts: readonly Alert[]): Alert {
 
 type Shared = NonNullable<Alert['group']>['shared'];
 
-/** What all alerts have in common. The same address implies the same host, which is left out then. */
+/** The facts that all alerts share. The same address implies the same host, which is then left out. */
 export function sharedFacts(alerts: readonly Alert[]): Shared {
   const address = same(alerts, ({ monitor }) => urlSecrets.replaced(monitor.url, '…'));
   const host = address === undefined ? same(alerts, ({ monitor }) => hostOf(monitor.url)) : undefined;

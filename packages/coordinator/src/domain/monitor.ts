@@ -5,7 +5,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 export const MONITOR_STATUSES = ['active', 'degraded', 'error', 'unknown'] as const;
 export type MonitorStatus = (typeof MONITOR_STATUSES)[number];
 
-/** Where a monitor's metrics go by its declaration. */
+/** The endpoint of a monitor's metrics by its declaration. */
 export type DeclaredExport = {
   /** As it is declared, with its query in clear. */
   readonly endpoint: Secret;

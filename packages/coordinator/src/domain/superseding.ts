@@ -3,7 +3,7 @@ import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 /** Age from which an alert of a kind that drops old ones is left out, ms. */
 export const OLD_MS = 3_600_000;
 
-/** What decides whether an alert that is next in line is still sent. */
+/** The facts that decide whether the next alert in line is still sent. */
 export type WaitingAlert = {
   readonly status: AlertStatus;
   /** Time since it was queued, ms. */

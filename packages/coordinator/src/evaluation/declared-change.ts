@@ -1,5 +1,6 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
 import {
+  channelChanged,
   channelLinked,
   channelRemoved,
   channelUnlinked,
@@ -32,8 +33,8 @@ export type DeclaredChange =
       readonly notificationId: number;
       readonly link: Link | null;
     }
-  /** Changed or removed. Only the latter has an effect on the evaluation; both have one on the delivery. */
-  | { readonly kind: 'channel' | 'channel-removed'; readonly notificationId: number };
+  | { readonly kind: 'channel'; readonly notificationId: number; readonly providerType: string }
+  | { readonly kind: 'channel-removed'; readonly notificationId: number };
 
 export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
   switch (change.kind) {
@@ -48,6 +49,7 @@ export function applyChange(evaluation: Evaluation, change: DeclaredChange): voi
       channelUnlinked(evaluation, change.monitorId, change.notificationId, change.link);
       return;
     case 'channel':
+      channelChanged(evaluation, change);
       return;
     case 'channel-removed':
       channelRemoved(evaluation, change.notificationId);

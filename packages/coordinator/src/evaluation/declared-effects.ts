@@ -105,6 +105,26 @@ export function channelUnlinked(
   closeOn(evaluation.frame, monitorId, known, monitor, counted, 'channel-unlinked');
 }
 
+/**
+ * Handles a changed channel. One of another kind has another receiver, which was told nothing yet: while a status
+ * is announced, it is told it.
+ */
+export function channelChanged(
+  evaluation: Evaluation,
+  { notificationId, providerType }: Pick<Link, 'notificationId' | 'providerType'>,
+): void {
+  const isFormer = (link: Link) =>
+    link.notificationId === notificationId && link.providerType !== providerType;
+  for (const state of evaluation.linkedTo(notificationId)) {
+    const monitor = evaluation.monitor(state.id);
+    if (monitor === undefined || !state.links.some(isFormer)) continue;
+    state.links = state.links.map((link) =>
+      isFormer(link) ? { notificationId, providerType, announced: 'active', incident: null } : link,
+    );
+    announce(evaluation.frame, state, monitor, countedVotes(evaluation.frame, state, monitor));
+  }
+}
+
 /** Handles a channel that is gone with its queue: nothing is sent. */
 export function channelRemoved(evaluation: Evaluation, notificationId: number): void {
   for (const state of evaluation.linkedTo(notificationId)) {

@@ -8,7 +8,7 @@ import type { Frame, Instants, StatusChange } from './frame.ts';
 import { isOutcomeUnknown, KeptResults, type Report } from './kept-results.ts';
 import { answer, give, giveNobody, isOver, report, settle } from './slot-life.ts';
 import { Drafts, type MonitorState, type States } from './state.ts';
-import { writeStates } from './state-writes.ts';
+import { addStateWrites } from './state-writes.ts';
 import { age, countedVotes } from './verdicts.ts';
 import { noWrites, type Writes } from './writes.ts';
 
@@ -72,7 +72,7 @@ export class Evaluation {
       writes: noWrites(instants.wall),
       changes: [],
       unwritten: new Set(),
-      decided: [],
+      decided: new Map(),
     };
     this.#results = new KeptResults(this.frame);
   }
@@ -191,7 +191,7 @@ export class Evaluation {
 
   /** Completes the writes. It is the last call. */
   finish(): void {
-    writeStates(this.frame, this.drafts);
+    addStateWrites(this.frame, this.drafts);
   }
 
   /** A declared monitor with its state; null when one of them is missing. */

@@ -52,6 +52,6 @@ export type Frame = {
   readonly changes: StatusChange[];
   /** States that are written at the end in any case. */
   readonly unwritten: Set<MonitorState>;
-  /** Slots that were decided with reports. */
-  readonly decided: { readonly state: MonitorState; readonly slot: number }[];
+  /** Slots that were decided with reports, by state. */
+  readonly decided: Map<MonitorState, number[]>;
 };

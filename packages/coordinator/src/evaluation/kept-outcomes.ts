@@ -5,25 +5,33 @@ import { bitOf } from '../domain/region-set.ts';
 /** Factor of the monitor's id in a key: more than the 28 regions. */
 const REGION_PLACES = 32;
 
+/** An outcome, and the one of another slot that was kept before it. */
+type Kept = { readonly slot: number; outcome: Outcome; readonly before: Kept | undefined };
+
 /**
- * Outcomes by monitor, slot and region. The slot is the first key: few slots come together, and the rest of
- * the key is then a number. A text of all three would be made and hashed for every result.
+ * Outcomes by monitor, slot and region. Monitor and region are the key, because a region mostly reports one
+ * slot of a monitor at a time. A text of all three would be made and hashed for every result.
  */
 export class KeptOutcomes {
-  readonly #bySlot = new Map<number, Map<number, Outcome>>();
+  readonly #kept = new Map<number, Kept>();
 
   of(monitorId: number, slot: number, region: Region): Outcome | undefined {
-    return this.#bySlot.get(slot)?.get(keyOf(monitorId, region));
+    return find(this.#kept.get(keyOf(monitorId, region)), slot)?.outcome;
   }
 
   set(monitorId: number, slot: number, region: Region, outcome: Outcome): void {
-    let kept = this.#bySlot.get(slot);
-    if (kept === undefined) {
-      kept = new Map();
-      this.#bySlot.set(slot, kept);
-    }
-    kept.set(keyOf(monitorId, region), outcome);
+    const key = keyOf(monitorId, region);
+    const before = this.#kept.get(key);
+    const known = find(before, slot);
+    if (known === undefined) this.#kept.set(key, { slot, outcome, before });
+    else known.outcome = outcome;
   }
+}
+
+function find(newest: Kept | undefined, slot: number): Kept | undefined {
+  let kept = newest;
+  while (kept !== undefined && kept.slot !== slot) kept = kept.before;
+  return kept;
 }
 
 function keyOf(monitorId: number, region: Region): number {

@@ -127,7 +127,7 @@ function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: O
   const entered = (state.entered & frame.electable) | open.given;
   if (entered !== state.entered) frame.unwritten.add(state);
   state.entered = entered;
-  if (open.reports.length > 0) frame.decided.push({ state, slot: open.slot });
+  if (open.reports.length > 0) noteDecided(frame, state, open.slot);
   if (!cast(frame, state, monitor, open.reports)) {
     age(frame, state, monitor);
     return false;
@@ -136,6 +136,12 @@ function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: O
   state.unwrittenDecisions += 1;
   if (state.unwrittenDecisions >= DECISIONS_PER_WRITE) frame.unwritten.add(state);
   return true;
+}
+
+function noteDecided({ decided }: Frame, state: MonitorState, slot: number): void {
+  const slots = decided.get(state);
+  if (slots === undefined) decided.set(state, [slot]);
+  else slots.push(slot);
 }
 
 /**

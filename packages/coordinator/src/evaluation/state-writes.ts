@@ -11,7 +11,7 @@ import type { WrittenState } from './writes.ts';
  */
 
 /** Adds the states that must be written to the writes. It is called once, after everything was evaluated. */
-export function writeStates(frame: Frame, drafts: Drafts): void {
+export function addStateWrites(frame: Frame, drafts: Drafts): void {
   dateDecisions(frame, drafts);
   for (const state of frame.unwritten) {
     // Removed meanwhile.
@@ -28,19 +28,18 @@ export function writeStates(frame: Frame, drafts: Drafts): void {
  * without any result of its slot is stored with the state.
  */
 function dateDecisions(frame: Frame, drafts: Drafts): void {
-  const dated = new Set<string>();
-  const { slotNow } = frame.instants;
-  for (const row of frame.writes.results) {
+  const { decided, instants, writes } = frame;
+  for (const row of writes.results) {
     const { monitor, slot, outcome } = row.result;
     const state = drafts.find(monitor);
     // Under a clock that was ahead, nothing waits for it.
     if (outcome === 'not_run' || state === null || !(isOver(state, slot) || isAhead(frame, slot))) continue;
-    row.decidedAfterMs = slotNow - slot;
-    dated.add(slotKey(monitor, slot));
+    row.decidedAfterMs = instants.slotNow - slot;
+    const undated = decided.get(state);
+    const index = undated?.indexOf(slot) ?? -1;
+    if (index >= 0) undated?.splice(index, 1);
   }
-  for (const { state, slot } of frame.decided) {
-    if (!dated.has(slotKey(state.id, slot))) frame.unwritten.add(state);
-  }
+  for (const [state, undated] of decided) if (undated.length > 0) frame.unwritten.add(state);
 }
 
 function asWritten({ now, instants }: Frame, { open, ...state }: MonitorState): WrittenState {
@@ -53,8 +52,4 @@ function asWritten({ now, instants }: Frame, { open, ...state }: MonitorState): 
       countsUntil: Math.floor(instants.slotNow + expiresAt - now),
     })),
   };
-}
-
-function slotKey(monitorId: number, slot: number): string {
-  return `${monitorId} ${slot}`;
 }

@@ -30,7 +30,7 @@ export type ReasonInterval = {
   readonly isUnwritten: boolean;
 };
 
-/** What the evaluation knows about one monitor. */
+/** The knowledge of the evaluation about one monitor. */
 export type MonitorState = {
   readonly id: number;
   status: MonitorStatus;

@@ -15,8 +15,7 @@ import type { MonitorState } from './state.ts';
 import { changeStatus } from './status-change.ts';
 
 /*
- * From a monitor's votes to its status: whose votes count, what they say together, and what ageing does to
- * it.
+ * Makes a monitor's votes its status: which votes count, what they mean together, and how ageing changes it.
  */
 
 /**

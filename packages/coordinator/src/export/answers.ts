@@ -1,8 +1,8 @@
 import type { PostResult } from '../outgoing/http-post.ts';
-import { excerptOf, maskSecrets } from '../outgoing/mask.ts';
+import { maskedExcerpt } from '../outgoing/mask.ts';
 import type { Encoding } from './request-encoder.ts';
 
-/** What an endpoint said to a request, and what follows from it. */
+/** The answer of an endpoint to a request, and its consequence. */
 export type Verdict =
   /** `rejected` points of it were not taken (a partial success). */
   | { readonly is: 'taken'; readonly rejected: number; readonly error: string | null }
@@ -13,12 +13,12 @@ export type Verdict =
 
 /** Statuses after which the same request may be sent again (OTLP 1.10, "Retryable Response Codes"). */
 const RETRYABLE = new Set([429, 502, 503, 504]);
-/** What receivers answer to an encoding that they do not know. */
+/** Statuses with which receivers answer an unknown encoding. */
 const ENCODING_UNKNOWN = new Set([400, 415]);
 /** Failures that another try would meet as well. */
 const PERMANENT = new Set(['invalid-request', 'egress-denied']);
-/** UTF-16 code units of what an endpoint says about a partial success. */
-const MESSAGE_LENGTH = 300;
+/** Most bytes that are shown of what an endpoint says about a partial success. */
+const MESSAGE_BYTES = 300;
 
 /** @param secrets must not appear in what is said, even when the endpoint repeats them */
 export function verdictOf(result: PostResult, encoding: Encoding, secrets: readonly string[]): Verdict {
@@ -40,7 +40,7 @@ type PartialSuccess = { readonly rejected: number; readonly message: string };
 
 function partial({ rejected, message }: PartialSuccess, secrets: readonly string[]): Verdict {
   if (rejected === 0 && message === '') return { is: 'taken', rejected, error: null };
-  const said = excerptOf(maskSecrets(message, secrets), MESSAGE_LENGTH);
+  const said = maskedExcerpt(message, secrets, MESSAGE_BYTES);
   const error = `${rejected} points were rejected${said === '' ? '' : `: ${said}`}`;
   return { is: 'taken', rejected, error: rejected === 0 ? said : error };
 }

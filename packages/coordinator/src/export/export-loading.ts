@@ -16,7 +16,7 @@ import { exportedMonitor, targetOf } from './targets.ts';
 
 /** Monitors of one read. */
 const PAGE = 200;
-/** What the uptime is about. */
+/** The span of the uptime. */
 const HISTORY_MS = 24 * 3_600_000;
 /** Changes may be dated by a clock that is a little ahead. */
 const AHEAD_MS = 60_000;

@@ -13,11 +13,11 @@ const SAVE_EVERY_MS = 600_000;
 /** As OpenTelemetry's specification has it, ms. */
 const TIMEOUT_MS = 10_000;
 
-/** What the operator has set about exports. */
+/** The operator's settings of exports. */
 export type ExportSettings = {
-  /** Where monitors without an endpoint of their own are exported to; null: nowhere. */
+  /** The endpoint of monitors without one of their own; null: none. */
   readonly fallback: Pick<ExportTarget, 'url' | 'headers'> | null;
-  /** That is tried first. */
+  /** The encoding that is tried first. */
   readonly encoding: Encoding;
   readonly isCompressed: boolean;
   readonly histograms: HistogramKind;
@@ -35,7 +35,8 @@ export type ExportSettings = {
 type Config = SettingsOf<typeof OTLP_SETTINGS>;
 
 /**
- * What is set for metrics goes before what is set for all signals, as OpenTelemetry's specification says.
+ * Reads the settings. A variable for metrics wins over the one for all signals, as OpenTelemetry's specification
+ * says.
  *
  * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */

@@ -22,10 +22,10 @@ import type {
 import type { Encoding, RequestEncoder } from './request-encoder.ts';
 import { addPoints, NO_POINTS } from './told-states.ts';
 
-/** What begins anew is stored so soon, ms. */
+/** Delay after which new totals are stored, ms. */
 const SAVE_NEW_AFTER_MS = 1_000;
 const TELL_EVERY_MS = 1_000;
-/** What could not be stored is stored so late, ms. */
+/** Pause after totals that could not be stored, ms. */
 const SAVE_AGAIN_AFTER_MS = 10_000;
 /** Between two parts of what is stored, ms: recording goes first. */
 const SAVE_PAUSE_MS = 20;
@@ -48,7 +48,7 @@ type Destination = {
   readonly monitors: Set<number>;
 };
 
-/** What the thread of the export does: keeps totals, sends them to their endpoints, has them stored. */
+/** The work of the export's thread: it keeps totals, sends them to their endpoints, and has them stored. */
 export class ExportThread {
   readonly #parts: Parts;
   readonly #monitors: ExportedMonitors;
@@ -135,7 +135,7 @@ export class ExportThread {
     if (this.#targets.get(id)?.key === target.key) return;
     this.#leave(id);
     const destination = this.#destinations.get(target.key) ?? this.#open(target);
-    // That of its first monitor: what comes from another thread is a copy for each.
+    // The object of its first monitor, because each monitor from another thread has a copy of its own.
     this.#targets.set(id, destination.pipeline.target);
     destination.monitors.add(id);
     this.#changes += 1;

@@ -88,8 +88,8 @@ export class ExportedMonitors {
   }
 
   /**
-   * What is to be stored, a part at a time, each when the one before is stored. The last part says which notes
-   * nobody needs any more. Whoever leaves the loop early could not store a part: what is left is stored the next time.
+   * The totals to store, a part at a time, each after the former one was stored. The last part says which notes are
+   * not needed any more. Whoever leaves the loop early could not store a part: what is left is stored the next time.
    */
   *unsaved(): Generator<SavedTotals, void> {
     const { noted: until, hasNew } = this;

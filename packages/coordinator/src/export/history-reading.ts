@@ -33,7 +33,7 @@ export class HistoryReading {
     this.#wanted.add(monitorId);
     if (this.#isReading || this.#isStopped) return;
     this.#isReading = true;
-    // What is declared together is told of together.
+    // Monitors that are declared together are reported together.
     setImmediate(() => void this.#readAll());
   }
 

@@ -72,7 +72,7 @@ export class MetricsExport {
   readonly #tests: EndpointTests;
   #lastNote = 0;
   #worker: Worker | null = null;
-  /** What is told while the thread loads; null: it has loaded. */
+  /** Messages that wait while the thread loads; null: it has loaded. */
   #held: ToExportThread[] | null = null;
   /** Of notes since totals were last stored, about. */
   #keptBytes = 0;
@@ -110,7 +110,7 @@ export class MetricsExport {
     });
   }
 
-  /** To be called before anything is recorded. */
+  /** Call it before anything is recorded. */
   async load(): Promise<void> {
     this.#lastNote = await lastNote(this.#parts.store);
   }
@@ -132,7 +132,8 @@ export class MetricsExport {
     this.#notes.clear();
     this.#tests.ended();
     if (this.#worker === null) return;
-    // What is not stored is in the notes. What is being stored is not waited for: the database may take nothing.
+    // Totals that are not stored are in the notes. The end does not wait for totals that are being stored, because the
+    // database may accept no writes.
     const ended = this.#worker.terminate();
     const { promise: waited, resolve } = Promise.withResolvers<void>();
     const cancel = this.#parts.clock.after(END_WITHIN_MS, resolve);

@@ -59,7 +59,7 @@ export function perMetric<T>(make: () => T): Readonly<Record<MetricKey, T>> {
   return Object.fromEntries(METRIC_KEYS.map((key) => [key, make()])) as Record<MetricKey, T>;
 }
 
-/** Names of attributes. What is of OpenTelemetry's semantic conventions has their name. */
+/** Names of attributes. Attributes of OpenTelemetry's semantic conventions have their names. */
 export const ATTRIBUTE = {
   monitorId: 'svc.monitor.id',
   monitorName: 'svc.monitor.name',

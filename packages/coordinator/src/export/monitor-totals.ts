@@ -10,12 +10,12 @@ import { RegionAttributes } from './region-attributes.ts';
 import { type RegionTotals, storedRegion } from './region-totals.ts';
 import type { RequestEncoder } from './request-encoder.ts';
 
-/** What is known of a monitor by its declaration. */
+/** The facts about a monitor from its declaration. */
 export type ExportedMonitor = {
   readonly id: number;
   readonly name: string;
   readonly kind: string;
-  /** Without what of it is secret. */
+  /** The target without its secret parts. */
   readonly target: string;
   readonly isActive: boolean;
   /** Null: every region with an agent. */
@@ -24,10 +24,10 @@ export type ExportedMonitor = {
   readonly freshForMs: number;
 };
 
-/** What `export_totals.totals` holds. */
+/** The contents of `export_totals.totals`. */
 const storedTotals = z.object({
   v: z.literal(1),
-  /** What the attributes and the buckets were made from. */
+  /** The sources of the attributes and the buckets. */
   identity: z.string(),
   /** Epoch ms. */
   startedAt: z.number(),
@@ -64,14 +64,14 @@ class MonitorAttributes extends Attributes {
 }
 
 /**
- * What is exported of a monitor. The counts begin at `startedAt` and go on over restarts, as long as the
- * attributes stay the same: another name or target makes other time series, which begin at nothing.
+ * The exported totals of a monitor. The counts begin at `startedAt` and continue over restarts while the
+ * attributes stay the same. Another name or target makes other time series, which begin at 0.
  */
 export class MonitorTotals {
   readonly startedAt: number;
   /** Notes up to this one are in it. */
   until: number;
-  /** Not all of it is stored. */
+  /** Whether totals have changed since they were stored. */
   isUnsaved = false;
   #monitor: ExportedMonitor;
   readonly #attributes: Attributes;
@@ -132,13 +132,13 @@ export class MonitorTotals {
     if (row !== null) this.#regions.count(row, result, at);
   }
 
-  /** Gives back the place that the counts take. Nothing else may be called after it. */
+  /** Frees the memory of the counts. Nothing else may be called after it. */
   release(): void {
     for (const row of this.#rows) this.#regions.remove(row);
     this.#rows = [];
   }
 
-  /** What was before the changes that it was told of. */
+  /** The history before the changes that were reported. */
   knows(history: readonly StatusSince[]): void {
     const last = history.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
     this.#changes = [...history, ...this.#changes.filter(({ at }) => at > last)];
@@ -171,7 +171,10 @@ export class MonitorTotals {
     if (uptime !== null) encoder.gauge('uptime', NO_ATTRIBUTES, uptime);
   }
 
-  /** Counts of a region stay when it sees the target no more; what it saw last would be taken for the present. */
+  /**
+   * The counts of a region stay when it does not check the target any more. Its last gauge does not, because it
+   * would count as the present value.
+   */
   #encodeCertificate(encoder: RequestEncoder, row: number, now: number): void {
     const expiresAt = this.#regions.certificateExpiresAt(row);
     if (expiresAt === null || !this.#isSeen(row, now)) return;
@@ -221,7 +224,7 @@ function encodeCounts(encoder: RequestEncoder, totals: RegionTotals, row: number
   }
 }
 
-/** Undefined: it is no JSON. Nothing else of the export depends on that row. */
+/** Undefined: the text is not JSON. Nothing else in the export depends on that row. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

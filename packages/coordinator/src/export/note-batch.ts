@@ -6,8 +6,8 @@ const FIRST_ROOM = 16 * 1_024;
 const HEAD_BYTES = 12;
 
 /**
- * Notes that go to another thread together, as bytes one after the other. A message costs more than what is in it, and what
- * waits as an object costs the collector of garbage.
+ * Notes that go to another thread together, as bytes one after the other. A message costs more than its contents, and
+ * waiting objects cost time of the garbage collector.
  */
 export class NoteBatch {
   #buffer = new Uint8Array(FIRST_ROOM);

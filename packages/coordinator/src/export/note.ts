@@ -3,9 +3,9 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { ERROR_TYPES, errorTypeOf } from './error-type.ts';
 
 /*
- * What the export needs to know of recorded results, as numbers: some are written with every commit, kept
- * until the totals have them, and read by another thread. Places in lists stand for names, so those lists only
- * grow at their end.
+ * The facts about recorded results that the export needs, as numbers: some are written with every commit, kept until
+ * the totals have them, and read by another thread. Places in lists stand for names, so those lists only grow at their
+ * end.
  *
  * A note is its version (one byte) and its results. A result is its monitor (double), region, outcome, status code (two
  * bytes), error type, a bit for each number that it has, and those numbers (doubles): latency, certificate, phases.

@@ -8,7 +8,7 @@ import { gzipped } from './gzipped.ts';
 import { type BufferedRequest, RequestBuffer } from './request-buffer.ts';
 import { CONTENT_TYPES, type Encoding } from './request-encoder.ts';
 
-/** Where the metrics of some monitors go. */
+/** The destination of the metrics of some monitors. */
 export type ExportTarget = {
   /** Of endpoint, headers and workspace: a pipeline each. */
   readonly key: string;
@@ -50,7 +50,7 @@ type Parts = {
   readonly intervalMs: number;
   /** How many endpoints there are: their buffers share the memory. */
   readonly endpoints: () => number;
-  /** What is exported at this moment, in requests of a bounded size. */
+  /** The exported points at this moment, in requests of a bounded size. */
   readonly collect: (encoding: Encoding) => Iterable<Collected>;
 };
 
@@ -71,7 +71,8 @@ const noState = {
 };
 
 /**
- * Exports to one endpoint: collects at each interval, sends one request at a time, and keeps what is not taken.
+ * Exports to one endpoint: collects at each interval, sends one request at a time, and keeps requests that are not
+ * accepted.
  *
  *     interval ──▶ collect ──▶ buffer ──▶ send ── taken ──▶ next
  *                     ▲                    │ ├── retry ──▶ wait (growing, or as the endpoint says) ──▶ send
@@ -129,7 +130,7 @@ export class Pipeline {
     this.#cancelTimers = cancelFirst;
   }
 
-  /** What waits is dropped. */
+  /** Waiting requests are dropped. */
   stop(): void {
     this.#stopping.abort();
     this.#cancelTimers();
@@ -138,7 +139,10 @@ export class Pipeline {
     this.#onRoom();
   }
 
-  /** One request with what `collect` has, now, beside all others: what the endpoint said to each encoding. */
+  /**
+   * Sends the points of `collect` now, in a request beside the others. Answers the reply of the endpoint to each
+   * encoding.
+   */
   async test(
     collect: (encoding: Encoding) => Collected,
   ): Promise<{ encoding: Encoding; verdict: Verdict }[]> {
@@ -239,7 +243,10 @@ export class Pipeline {
     }
   }
 
-  /** What was collected in the refused encoding is collected again. Where the other was refused too, it is dropped. */
+  /**
+   * Points in the refused encoding are collected again in the other one. If the other one was refused too, they are
+   * dropped.
+   */
   #refusedEncoding(request: BufferedRequest): void {
     if (this.#hasChanged) {
       this.#drop(request);
@@ -248,7 +255,7 @@ export class Pipeline {
       this.#tries = 0;
       this.#count({ dropped: this.#buffer.clear(request.collection) });
       this.#encoding = other(this.#encoding);
-      // Where all was collected already, nobody would do so before the next interval.
+      // If everything was collected already, nothing would collect again before the next interval.
       if (!this.#isCollecting) void this.#collect(true);
     }
   }
@@ -292,7 +299,10 @@ export class Pipeline {
     return this.target.isCompressed ? gzipped(body) : body.slice();
   }
 
-  /** What an endpoint says of rejected points is believed up to what it was sent: sums must not be its to ruin. */
+  /**
+   * The number of rejected points that an endpoint reports is bounded by the number that it was sent, so that it
+   * cannot spoil our sums.
+   */
   #countTaken(points: number, said: number): void {
     const rejected = Math.min(points, said);
     this.#count({ taken: points - rejected, rejected });
@@ -313,7 +323,7 @@ function other(encoding: Encoding): Encoding {
   return encoding === 'json' ? 'protobuf' : 'json';
 }
 
-/** What says how the body is written is ours. */
+/** Headers about the form of the body are ours. */
 function withoutBodyHeaders(headers: ExportTarget['headers']): ExportTarget['headers'] {
   return headers.filter(({ key }) => !/^content-(?:type|encoding)$/i.test(key));
 }

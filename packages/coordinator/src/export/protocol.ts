@@ -5,9 +5,12 @@ import type { ExportedMonitor } from './monitor-totals.ts';
 import type { ExportTarget, PipelineState } from './pipeline.ts';
 import type { Encoding } from './request-encoder.ts';
 
-/* What goes between the main thread and the thread of the export. Everything is plain: no `Secret` survives the way. */
+/*
+ * The messages between the main thread and the thread of the export. All values are plain, because no `Secret` survives
+ * the cloning.
+ */
 
-/** What the thread is started with. */
+/** The data with which the thread is started. */
 export type ExportThreadData = {
   readonly intervalMs: number;
   readonly saveEveryMs: number;
@@ -78,14 +81,14 @@ export type SavedTotals = {
 /** How it stands with one endpoint. */
 export type EndpointState = PipelineState & {
   readonly key: string;
-  /** Without what of it is secret. */
+  /** The URL without its secret parts. */
   readonly url: string;
   /** Null: the operator's default. */
   readonly workspaceId: number | null;
   readonly monitors: number;
 };
 
-/** What became of points that were sent, or were to be. */
+/** The fate of points that were sent, or should have been. */
 export type ExportedPoints = {
   readonly taken: number;
   readonly rejected: number;

@@ -9,7 +9,10 @@ export const OVERFLOW = -1;
 /** Status codes are below it. */
 const CODES = 1_000;
 
-/** What points of a region have of their own. There is one for each region, whatever the number of monitors. */
+/**
+ * The attributes that points of a region have of their own. There is one object for each region, whatever the
+ * number of monitors.
+ */
 export class RegionAttributes {
   readonly region: Attributes;
   /** As {@link COUNTED_OUTCOMES} has them. */

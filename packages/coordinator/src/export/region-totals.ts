@@ -29,7 +29,7 @@ export const storedRegion = z.object({
 export type StoredRegion = z.infer<typeof storedRegion>;
 
 /**
- * What is counted of all monitors, a row for each monitor and region, as columns (see {@link Histograms}). Durations of
+ * The counts of all monitors, with a row for each monitor and region, as columns (see {@link Histograms}). Durations of
  * checks that ended the same way have a histogram, and those of a row are a chain.
  */
 export class RegionTotals {

@@ -16,8 +16,8 @@ const MOST_BYTES_OF_ALL = 256 * 1_024 * 1_024;
 const OLDEST_MS = 3_600_000;
 
 /**
- * The requests of an endpoint that were not taken yet, oldest first. What is beyond the bounds is dropped from the
- * oldest on: as counts are cumulative, no later point misses what an older one had.
+ * The requests that an endpoint has not accepted yet, oldest first. Beyond the bounds the oldest ones are dropped.
+ * Counts are cumulative, so later points include the dropped ones.
  */
 export class RequestBuffer {
   points = 0;

@@ -2,7 +2,7 @@ import type { Attributes } from './attributes.ts';
 import type { HistogramKind, Histograms } from './histograms.ts';
 import type { MetricKey } from './metrics.ts';
 
-/** What every request says beside its points. */
+/** The members of every request in addition to its points. */
 export type RequestFrame = {
   readonly resource: Attributes;
   readonly scope: { readonly name: string; readonly version: string };

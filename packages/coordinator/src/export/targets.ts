@@ -8,7 +8,7 @@ import type { ExportSettings } from './export-settings.ts';
 import type { ExportedMonitor } from './monitor-totals.ts';
 import type { ExportTarget } from './pipeline.ts';
 
-/** Where the monitor is exported to; null: nowhere. */
+/** The destination of the monitor's metrics; null: none. */
 export function targetOf(monitor: LiveMonitor, settings: ExportSettings): ExportTarget | null {
   const { declaredExport: declared, workspaceId } = monitor;
   if (declared === null) {
@@ -18,7 +18,10 @@ export function targetOf(monitor: LiveMonitor, settings: ExportSettings): Export
   return keyed({ url: metricsUrlOf(declared.endpoint.reveal()), headers, workspaceId }, settings);
 }
 
-/** What its time series are known by. A query of the target may hold a key: it is left out. */
+/**
+ * The attributes that identify its time series. The query of the target is left out, because it may hold a
+ * key.
+ */
 export function exportedMonitor(monitor: LiveMonitor): ExportedMonitor {
   const { id, name, type: kind, target, active: isActive, regions, periodMs, longestCheckMs } = monitor;
   return {

@@ -13,7 +13,10 @@ export function addPoints(
   };
 }
 
-/** What the thread of the export has told of its endpoints, a second ago at most, and what threads before it had. */
+/**
+ * The states of endpoints that the thread of the export reported, at most a second ago, with the counts of earlier
+ * threads.
+ */
 export class ToldStates {
   #endpoints: readonly EndpointState[] = [];
   #ofThread = NO_POINTS;
@@ -34,7 +37,7 @@ export class ToldStates {
     this.#ofThread = points;
   }
 
-  /** The thread is gone, and what waited in it with it. */
+  /** The thread is gone, with the requests that waited in it. */
   ended(): void {
     const dropped = this.#endpoints.reduce((sum, { bufferedPoints }) => sum + bufferedPoints, 0);
     this.#before = addPoints(this.points, { ...NO_POINTS, dropped });

@@ -8,11 +8,15 @@ import { reasonOf } from './attempts.ts';
 import type { SendContext, SendResult } from './channel.ts';
 import type { FoundChannel } from './channel-queue.ts';
 import type { Send } from './sender.ts';
+import { bytesUpTo, shortened } from './shortening.ts';
 
 const OWN_FAILURE: SendResult = {
   outcome: 'not-sent',
   error: 'svc could not send the alert: see the log of the coordinator',
 };
+
+/** Most bytes of what is said of a failure. */
+const ERROR_BYTES = 1_024;
 
 type Parts = {
   readonly send: Send;
@@ -33,7 +37,7 @@ export class Attempting {
   async attempt(found: FoundChannel, alert: Alert | null, context: SendContext): Promise<SendResult> {
     const { clock, counters } = this.#parts;
     const startedAt = clock.monotonic();
-    const result = await this.#sendTo(found, alert, context);
+    const result = bounded(await this.#sendTo(found, alert, context));
     const reason = reasonOf(result);
     if (reason !== null) counters.failures[reason] += 1;
     if (result.outcome !== 'not-sent') {
@@ -61,4 +65,9 @@ export class Attempting {
       return this.ownFailure(error, { deliveryId: context.deliveryId });
     }
   }
+}
+
+function bounded(result: SendResult): SendResult {
+  if (result.outcome === 'delivered') return result;
+  return { ...result, error: shortened(result.error, bytesUpTo(ERROR_BYTES)) };
 }

@@ -14,9 +14,6 @@ export type FinishedAttempt = {
   nextAttemptAt: number | null;
 };
 
-/** Reasons after which the receiver may have the alert, although it did not say so. */
-const MAY_HAVE_ARRIVED: ReadonlySet<FailureReason> = new Set(['unanswered']);
-
 /** The attempt as the ledger stores it. */
 export function attemptStep(finished: FinishedAttempt): DeliveryStep {
   const { delivery, result, nextAttemptAt } = finished;
@@ -32,6 +29,7 @@ export function attemptStep(finished: FinishedAttempt): DeliveryStep {
     // People asked for a replay, as for a test.
     channel: delivery.replayedAt === null ? channelState(result) : testedState(result),
     announced: announcedBy(delivery, result),
+    isGroupKept: nextAttemptAt !== null && mayHaveArrived(result),
   };
 }
 
@@ -41,7 +39,7 @@ export function leftOut(
   state: Extract<DeliveryState, 'dead' | 'superseded'>,
   error: string | null,
   /** Whether the receiver may have it from before a crash. */
-  mayHaveArrived = false,
+  isPerhapsKnown = false,
 ): DeliveryStep {
   return {
     deliveryId,
@@ -51,7 +49,8 @@ export function leftOut(
     state,
     nextAttemptAt: null,
     channel: null,
-    announced: mayHaveArrived && alert !== null ? { incident: alert.incident, thread: null } : null,
+    announced: isPerhapsKnown && alert !== null ? { incident: alert.incident, thread: null } : null,
+    isGroupKept: false,
   };
 }
 
@@ -118,9 +117,12 @@ function announcedBy({ alert, isAnnounced }: QueuedDelivery, result: SendResult)
   if (alert === null) return null;
   const { incident } = alert;
   if (result.outcome === 'delivered') return { incident, thread: result.thread ?? null };
-  const reason = reasonOf(result);
-  if (isAnnounced || reason === null || !MAY_HAVE_ARRIVED.has(reason)) return null;
-  return { incident, thread: null };
+  return isAnnounced || !mayHaveArrived(result) ? null : { incident, thread: null };
+}
+
+/** Whether the receiver may have it, although it did not say so. */
+function mayHaveArrived(result: SendResult): boolean {
+  return reasonOf(result) === 'unanswered';
 }
 
 function errorOf(result: SendResult): string | null {

@@ -5,9 +5,12 @@ import type { Rate } from '../domain/rate.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import type { SendMail } from '../outgoing/smtp/mail.ts';
 
-/** What an attempt gets in addition to the alert. */
+/** The means that an attempt gets in addition to the alert. */
 export type SendContext = {
-  /** Id of the delivery, the same on every attempt, so that receivers can drop repetitions. */
+  /**
+   * Id of the delivery, the same on every attempt, so that receivers can drop repetitions. A message for many
+   * deliveries has an id of its own.
+   */
   readonly deliveryId: string;
   /** Epoch ms. */
   readonly attemptAt: number;
@@ -62,12 +65,12 @@ export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 type Answer = {
   statusCode?: number;
-  /** What the receiver answered, masked, at most 1 KiB. The sender sets it wherever `post` was used. */
+  /** What the receiver answered, masked, at most 900 bytes. The sender sets it wherever `post` was used. */
   reply?: string;
 };
 
 type Failure = Answer & {
-  /** For people: at most 1 KiB, and without any secret of the settings. */
+  /** For people, without any secret of the settings. What is beyond 1 KiB in UTF-8 is cut off. */
   error: string;
   /** Left out where it follows from the status code: 429, 500 and more, another; without one `unanswered`. */
   reason?: FailureReason;
@@ -107,7 +110,10 @@ export type SendOutcome = SendResult['outcome'];
 /** A settings table without a setting. */
 export type NoSettings = Readonly<Record<never, never>>;
 
-/** What a vendor takes. The deliverer keeps to both limits; a refusal slows the channel down further. */
+/**
+ * The rates that a vendor accepts. The deliverer keeps to both limits; a refusal slows the channel down
+ * further.
+ */
 export type Rates = {
   /** For one channel; left out: no limit is known. */
   readonly channel?: Rate;

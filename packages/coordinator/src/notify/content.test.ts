@@ -116,6 +116,37 @@ test('many monitors in one message: what they share, then their names', () => {
   );
 });
 
+test.each([280, 400, 700, 2_000])(
+  'of many monitors those that fit %d bytes are named, and the others are counted',
+  (limit) => {
+    const monitors = Array.from({ length: 100 }, (_, index) => ({
+      id: index + 1,
+      name: `A shop with a rather long name ${index + 1}`,
+      status: 'error' as const,
+    }));
+    const group = {
+      counts: { error: 500, degraded: 0, recovered: 0 },
+      monitors,
+      shared: { host: 'shop.example' },
+    };
+    const { facts } = contentOf({ ...ALERT, group, delayedMs: 120_000 }, PUBLIC_URL);
+    const text = linesWithin(facts, plainLine, bytesUpTo(limit));
+    const named = text.split('\n').filter((line) => line.startsWith('Error: ')).length;
+    expect(named).toBeGreaterThan(0);
+    expect(text).toMatch(/^Same host: shop.example\nError: A shop/);
+    expect(text).toContain(`\nMore: ${500 - named} other monitors\nDelayed: sent 2 min late`);
+  },
+);
+
+test('the link is called what it leads to', () => {
+  const group = { counts: { error: 2, degraded: 0, recovered: 0 }, monitors: [], shared: {} };
+  const called = (alert: Alert) => contentOf(alert, PUBLIC_URL).linkText;
+  expect(called(ALERT)).toBe('Open the monitor');
+  expect(called({ ...ALERT, group })).toBe('Open svc');
+  expect(called({ ...ALERT, notice: { title: 'A channel fails', lines: [] } })).toBe('Open svc');
+  expect(called(testAlert(AT, PUBLIC_URL))).toBe('Open svc');
+});
+
 test('of many regions five are named', () => {
   const names = [
     'hosta-ams',
@@ -134,6 +165,8 @@ test('of many regions five are named', () => {
 
 test.each([
   ['no name', '', 'Error: monitor 12'],
+  ['only characters that nobody sees', '\u200b\u2060\u00ad \u{e0020}\u3164', 'Error: monitor 12'],
+  ['characters that join others', 'a\u{1f468}\u200d\u{1f469}', 'Error: a\u{1f468}\u200d\u{1f469}'],
   ['line breaks and control characters', 'a\r\nBcc: x\u0000\u0007\u2028b', 'Error: a Bcc: x b'],
   ['characters that turn the text around', 'safe\u202Egnp.exe\u2066', 'Error: safegnp.exe'],
   ['half of a surrogate pair', 'a\uD83D', 'Error: a\uFFFD'],

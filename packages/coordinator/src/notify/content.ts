@@ -15,6 +15,10 @@ export type Fact = {
   readonly text: string;
   /** Whether the text is the monitor's address. Media that format texts show it as it is. */
   readonly isAddress: boolean;
+  /** Whether it names one monitor of a group. */
+  readonly isMonitor?: boolean;
+  /** How many monitors of a group are not named; only in the fact that tells this, which follows the named ones. */
+  readonly others?: number;
 };
 
 export type Content = {
@@ -23,8 +27,10 @@ export type Content = {
   readonly title: string;
   /** The most important fact comes first. */
   readonly facts: readonly Fact[];
-  /** http(s) URL of the monitor's page. */
+  /** http(s) URL of the monitor's page; of svc, where the alert is not about one monitor. */
   readonly link: string;
+  /** What a button with the link says. */
+  readonly linkText: string;
 };
 
 /** Colours of the statuses, 0xRRGGBB. */
@@ -62,19 +68,21 @@ const CLOSURE_WORDS: Readonly<Record<Closure, string>> = {
 export function contentOf(alert: Alert, publicUrl: string): Content {
   const base = new URL(publicUrl.replace(/\/*$/, '/')).href;
   const { status, monitor } = alert;
-  if (alert.notice !== undefined) return { status, ...noticeContent(alert.notice), link: base };
+  const home = { link: base, linkText: 'Open svc' };
+  if (alert.notice !== undefined) return { status, ...noticeContent(alert.notice), ...home };
   if (alert.group !== undefined) {
     const { title, facts } = groupContent(alert.group);
-    return { status, title, facts: [...facts, ...delayFacts(alert)], link: base };
+    return { status, title, facts: [...facts, ...delayFacts(alert)], ...home };
   }
-  if (alert.test === true) return { status, ...testContent(alert), link: base };
-  const name = onOneLine(monitor.name) || `monitor ${monitor.id}`;
+  if (alert.test === true) return { status, ...testContent(alert), ...home };
+  const name = nameOf(monitor);
   const word = alert.closure === undefined ? STATUS_WORDS[status] : 'Closed';
   return {
     status,
     title: `${word}: ${name}`,
     facts: [...problemFacts(alert), ...placeFacts(alert), ...timeFacts(alert), ...delayFacts(alert)],
     link: `${base}monitors/${monitor.id}`,
+    linkText: 'Open the monitor',
   };
 }
 
@@ -110,11 +118,16 @@ function groupContent({
     ...named.map(({ id, name, status, errorMessage }) => {
       const problem =
         shared.errorMessage === undefined && errorMessage !== undefined ? ` (${errorMessage})` : '';
-      return fact(STATUS_WORDS[status], `${onOneLine(name) || `monitor ${id}`}${problem}`);
+      const named = fact(STATUS_WORDS[status], `${nameOf({ id, name })}${problem}`);
+      return { ...named, isMonitor: true };
     }),
-    ...(more > 0 ? [fact('More', `${more} other monitors`)] : []),
+    ...(more > 0 ? [othersFact(more)] : []),
   ];
   return { title: `${total} monitors: ${counted.join(', ')}`, facts: facts.filter(isTold) };
+}
+
+function othersFact(others: number): Fact {
+  return { ...fact('More', others === 1 ? '1 other monitor' : `${others} other monitors`), others };
 }
 
 function delayFacts({ delayedMs }: Alert): Fact[] {
@@ -170,6 +183,14 @@ const AT_WORDS: Readonly<Record<AlertStatus, string>> = {
   recovered: 'Recovered at',
 };
 
+/** Characters that are displayed as nothing, or as a space. */
+const UNSEEN = /^[\p{Default_Ignorable_Code_Point}\s\u2800]*$/u;
+
+function nameOf({ id, name }: Pick<Alert['monitor'], 'id' | 'name'>): string {
+  const text = onOneLine(name);
+  return UNSEEN.test(text) ? `monitor ${id}` : text;
+}
+
 function isTold({ text }: Fact): boolean {
   return text !== '';
 }
@@ -193,7 +214,8 @@ const LENGTHS = [Number.POSITIVE_INFINITY, 1_000, 500, 250, 120, 60, 30];
 
 /**
  * The facts, shortened so far that they fit together. Long texts are shortened before short ones, and facts are
- * left out, the last one first, only when that is not enough.
+ * left out only when that is not enough: first the monitors of a group, which are counted instead, then the last
+ * fact.
  */
 export function factsWithin(
   facts: readonly Fact[],
@@ -204,8 +226,16 @@ export function factsWithin(
     within = facts.map((each) => ({ ...each, text: shortened(each.text, charactersUpTo(length)) }));
     if (fit(within)) return within;
   }
-  while (within.length > 0 && !fit(within)) within.pop();
+  while (within.length > 0 && !fit(within)) within = withOneLess(within);
   return within;
+}
+
+function withOneLess(facts: readonly Fact[]): Fact[] {
+  const last = facts.findLastIndex(({ isMonitor }) => isMonitor === true);
+  if (last < 0) return facts.slice(0, -1);
+  const counted = facts[last + 1]?.others ?? 0;
+  const following = facts.slice(counted === 0 ? last + 1 : last + 2);
+  return [...facts.slice(0, last), othersFact(counted + 1), ...following];
 }
 
 /**

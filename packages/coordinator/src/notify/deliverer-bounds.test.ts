@@ -75,7 +75,7 @@ const states = async () => {
   return Map.groupBy(rows, ({ state }) => state);
 };
 const stored = (state: 'delivered' | 'dead', count: number) =>
-  expect.poll(async () => (await states()).get(state)?.length ?? 0, { timeout: 5_000 }).toBe(count);
+  expect.poll(async () => (await states()).get(state)?.length ?? 0).toBe(count);
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 test('a dead address gets no request after its first answers, whatever waits', async () => {

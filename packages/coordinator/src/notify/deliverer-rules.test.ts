@@ -22,7 +22,7 @@ const GONE: SendResult = { outcome: 'permanent-channel', error: 'gone', statusCo
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
 let sent: Sent[];
-let answer: (sent: Sent) => SendResult;
+let answer: (sent: Sent) => SendResult | Promise<SendResult>;
 
 beforeEach(async () => {
   parts = await configuredStore();
@@ -265,4 +265,49 @@ test('alerts that wait for two minutes raise the alarm, and people hear of it on
   await expect.poll(() => overdue.channels).toEqual([]);
   expect(sent.filter(({ kind }) => kind === 'email')).toHaveLength(1);
   await overdue.stop();
+});
+
+test('a clock that is set forward by days takes nothing from the schedule', async () => {
+  const id = await channel('webhook');
+  answer = () => DOWN;
+  await queue(id, 1, 'error');
+  await arrived(1);
+  await expect.poll(() => deliverer.gauges.sending).toBe(0);
+  parts.clock.stepWall(3 * 24 * 60 * MINUTE);
+  for (let attempt = 2; attempt <= 10; attempt += 1) {
+    parts.clock.advance(15 * MINUTE);
+    await arrived(attempt);
+    await expect.poll(() => deliverer.gauges.sending).toBe(0);
+  }
+  expect(await states()).toEqual(['pending']);
+  expect(sent.at(-1)?.alert.delayedMs).toBe(9 * 15 * MINUTE);
+});
+
+test('after a kill between the send and its record, an SMS tells the end of an incident hours later', async () => {
+  const id = await channel('sms');
+  const held = Promise.withResolvers<SendResult>();
+  answer = () => held.promise;
+  await queue(id, 1, 'error');
+  await arrived(1);
+  const stopped = deliverer.stop();
+  parts.clock.advance(10_000);
+  held.resolve({ outcome: 'retry', error: 'svc is stopping' });
+  await stopped;
+  parts.clock.advance(120 * MINUTE);
+  deliverer = begin();
+  await queue(id, 1, 'recovered');
+  answer = () => OK;
+  await deliverer.start();
+  await stored(['superseded', 'delivered']);
+  expect(sent.map(({ alert }) => alert.status)).toEqual(['error', 'recovered']);
+});
+
+test('what is said of a failure is bounded', async () => {
+  const id = await channel('webhook');
+  answer = () => ({ outcome: 'permanent-message', error: 'ö'.repeat(4_000) });
+  await queue(id, 1, 'error');
+  await stored(['dead']);
+  const [row] = await parts.store.read.selectFrom('deliveries').select('last_error').execute();
+  expect(Buffer.byteLength(row?.last_error ?? '')).toBeLessThanOrEqual(1_024);
+  expect(row?.last_error).toMatch(/^ö{500,}…$/);
 });

@@ -5,6 +5,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/totals.ts';
 import { DELIVERY_LIFETIME_MS, nextAttemptAt } from '../domain/backoff.ts';
+import { LOOK_AT_CLOCK_EVERY_MS, PassedTime } from '../domain/passed-time.ts';
 import type { DeliveryStep } from '../store/delivery-ledger.ts';
 import type { LaneId, QueuedDelivery } from '../store/delivery-queue.ts';
 import { StoreError } from '../store/errors.ts';
@@ -14,8 +15,8 @@ import { Attempting } from './attempting.ts';
 import { attemptStep, type FinishedAttempt, reasonOf } from './attempts.ts';
 import type { SendResult } from './channel.ts';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
-import { Gathering } from './gathering.ts';
-import { alertOf, Groups, type Member, ofEach, threadOf } from './groups.ts';
+import { Gathering, type Group } from './gathering.ts';
+import { alertOf, Groups, type Member, ofEach, oldestOf, threadOf } from './groups.ts';
 import { isFailedBefore, type Lane, type NewlyQueued, openingDelivery, ownWait, takeHead } from './lane.ts';
 import { learn, ofFormer } from './learning.ts';
 import { Ledger } from './ledger.ts';
@@ -96,6 +97,8 @@ export class Deliverer {
   readonly #attempting: Attempting;
   readonly #abort = new AbortController();
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
+  readonly #passed: PassedTime;
+  #cancelLook: () => void = () => {};
   /** Deliveries up to this id are from before the start: an unrecorded attempt may have been made. */
   #lastIdBefore = 0;
   #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
@@ -104,6 +107,7 @@ export class Deliverer {
     const { clock, log, source } = parts;
     this.#parts = parts;
     this.#random = parts.random ?? Math.random;
+    this.#passed = new PassedTime(clock.wall(), clock.monotonic());
     this.#ledger = new Ledger({ ...parts, onQueued: (queued) => this.wake(queued) });
     this.#turns = new Turns({
       clock,
@@ -132,7 +136,7 @@ export class Deliverer {
       lanes += queue.lanes.size;
       oldest = Math.min(oldest, queue.oldestQueuedAt ?? oldest);
     }
-    const oldestMs = lanes === 0 ? 0 : Math.max(0, this.#parts.clock.wall() - oldest);
+    const oldestMs = lanes === 0 ? 0 : this.#ageOf(oldest);
     return { lanes, sending: this.#turns.sending, oldestMs };
   }
 
@@ -160,13 +164,18 @@ export class Deliverer {
     }
     if (this.#state !== 'loading') return;
     this.#state = 'running';
-    const now = this.#parts.clock.wall();
+    const { clock } = this.#parts;
+    const now = clock.wall();
+    this.#cancelLook = clock.every(LOOK_AT_CLOCK_EVERY_MS, () =>
+      this.#passed.look(clock.wall(), clock.monotonic()),
+    );
     this.#turns.start((lane) => (plannedAt.get(lane) ?? now) - now);
   }
 
   /** Running sends may end by themselves for 1 s, then they are cut off. Unrecorded attempts stay pending. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
+    this.#cancelLook();
     this.#turns.stop();
     const cancelGrace = this.#parts.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
     await this.#turns.idle();
@@ -310,8 +319,15 @@ export class Deliverer {
   }
 
   #leftOut(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery): DeliveryStep | null {
-    const now = this.#parts.clock.wall();
-    return stepLeftOut(queue, found, delivery, { now, lastIdBefore: this.#lastIdBefore });
+    const ageMs = this.#ageOf(delivery.createdAt);
+    return stepLeftOut(queue, found, delivery, { ageMs, lastIdBefore: this.#lastIdBefore });
+  }
+
+  /** Time that has passed since a stored instant, ms. */
+  #ageOf(at: number): number {
+    const { clock } = this.#parts;
+    this.#passed.look(clock.wall(), clock.monotonic());
+    return this.#passed.since(at);
   }
 
   /** An alert is dead without an attempt, because its channel is stopped. */
@@ -323,7 +339,9 @@ export class Deliverer {
   /** Sends the lane's head alone or with its group, or lets it wait for that. */
   async #sendAs(queue: ChannelQueue, found: FoundChannel, member: Member): Promise<void> {
     const turn = this.#groups.turnOf(queue, found, member, this.#parts.clock.wall());
-    if (turn.as === 'alone') return this.#try(queue, found, [member]);
+    if (turn.as === 'alone') {
+      return this.#try(queue, found, { members: [member], uid: member.delivery.uid });
+    }
     if (turn.as === 'collected') {
       this.#turns.giveBack(queue);
       member.lane.collectedId = member.delivery.id;
@@ -339,15 +357,15 @@ export class Deliverer {
   }
 
   /** Makes one attempt for these heads, in one message, and records it for each. */
-  async #try(queue: ChannelQueue, found: FoundChannel, members: readonly Member[]): Promise<void> {
+  async #try(queue: ChannelQueue, found: FoundChannel, { members, uid }: Group): Promise<void> {
     const { clock } = this.#parts;
     const at = clock.wall();
     const startedAt = clock.monotonic();
     const { signal } = this.#abort;
     const { takenUp } = queue;
     for (const { lane } of members) lane.triedAt = startedAt;
-    const sent = await this.#attempting.attempt(found, alertOf(members, at), {
-      deliveryId: members[0]?.delivery.uid ?? '',
+    const sent = await this.#attempting.attempt(found, alertOf(members, this.#ageOf(oldestOf(members))), {
+      deliveryId: uid,
       attemptAt: at,
       signal,
       thread: threadOf(members),
@@ -439,14 +457,12 @@ export class Deliverer {
   ): number | null {
     const { clock } = this.#parts;
     const now = clock.wall();
-    const queuedAt = replayedAt ?? createdAt;
-    if (result.outcome === 'not-sent') {
-      return now >= queuedAt + DELIVERY_LIFETIME_MS ? null : now + ownWait(lane);
-    }
+    const ageMs = this.#ageOf(replayedAt ?? createdAt);
+    if (result.outcome === 'not-sent') return ageMs >= DELIVERY_LIFETIME_MS ? null : now + ownWait(lane);
     if (result.outcome !== 'retry') return null;
     return nextAttemptAt({
       attempts: tries + 1,
-      queuedAt,
+      ageMs,
       now,
       heldUntil: now + queue.pace.readyAt(clock.monotonic()) - clock.monotonic(),
       isRateLimited: reasonOf(result) === 'rate-limited',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
 import { GROUP_MEMBERS, isGroupable, type Member, mayJoin } from './groups.ts';
 import { type Lane, takeHead } from './lane.ts';
@@ -6,11 +7,19 @@ import type { Turns } from './turns.ts';
 
 type Parts = {
   readonly turns: Pick<Turns, 'takeAlong'>;
-  readonly ledger: Pick<Ledger, 'heads'>;
+  readonly ledger: Pick<Ledger, 'heads' | 'joinGroup'>;
   /** Whether the member's delivery is sent, and not left out. */
   readonly isSent: (queue: ChannelQueue, found: FoundChannel, member: Member) => boolean;
   /** The lane's turn comes again. */
   readonly goOn: (queue: ChannelQueue, lane: Lane) => void;
+};
+
+/** What goes out in one message. */
+export type Group = {
+  /** In the order of their alerts. */
+  readonly members: readonly Member[];
+  /** Id of the message. */
+  readonly uid: string;
 };
 
 /** Gathers the members of a group, whose alerts go out in one message. */
@@ -22,28 +31,46 @@ export class Gathering {
   }
 
   /**
-   * The member with all others of its group that are not being sent, in the order of their alerts.
+   * The member with all others of its group that are not being sent. A group that may have arrived stays as it
+   * is, under its id: a receiver that drops repetitions by it must not drop further alerts with them.
    *
    * @throws StoreError; the other lanes go on by themselves then
    */
-  async of(queue: ChannelQueue, found: FoundChannel, first: Member): Promise<Member[]> {
+  async of(queue: ChannelQueue, found: FoundChannel, first: Member): Promise<Group> {
     const { turns, goOn } = this.#parts;
+    const { groupUid } = first.delivery;
     const members = [first];
     const isJoining = (lane: Lane) => mayJoin(lane, first.delivery.createdAt);
     const join = async () => {
       const lanes = turns.takeAlong(queue, isJoining, GROUP_MEMBERS - members.length);
-      members.push(...(await this.#headsOf(queue, found, lanes)));
+      const others = await this.#headsOf(queue, found, lanes);
+      for (const other of others) {
+        if (other.delivery.groupUid === groupUid) members.push(other);
+        else goOn(queue, other.lane);
+      }
     };
     try {
       await join();
       // Lanes whose turn came together with this one were being sent until their heads were read.
       await queue.allDecided();
       await join();
+      members.sort((one, other) => one.delivery.id - other.delivery.id);
+      return { members, uid: groupUid ?? (await this.#newGroup(members)) };
     } catch (error) {
       for (const { lane } of members.slice(1)) goOn(queue, lane);
       throw error;
     }
-    return members.sort((one, other) => one.delivery.id - other.delivery.id);
+  }
+
+  async #newGroup(members: readonly Member[]): Promise<string> {
+    const [first] = members;
+    if (first !== undefined && members.length === 1) return first.delivery.uid;
+    const uid = randomUUID();
+    await this.#parts.ledger.joinGroup(
+      members.map(({ delivery }) => delivery.id),
+      uid,
+    );
+    return uid;
   }
 
   /** The heads of lanes that were taken along. Those that are not of a group go on by themselves. */

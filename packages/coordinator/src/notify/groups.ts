@@ -27,10 +27,12 @@ export type Turn =
   | { readonly as: 'collected'; readonly waitMs: number };
 
 const ALONE: Turn = { as: 'alone' };
+const LATER: Turn = { as: 'collected', waitMs: COLLECT_MS };
 
 /**
- * Decides which alerts come as one message. Nothing of it is stored: after a restart it is found again from
- * when the deliveries were queued.
+ * Decides which alerts come as one message. Only what goes together is stored, right before it is sent: what
+ * may have arrived is sent as the same message again. The rest is found again after a restart from when the
+ * deliveries were queued.
  */
 export class Groups {
   /** By workspace, that of the latest change last. */
@@ -41,13 +43,14 @@ export class Groups {
    */
   turnOf(queue: ChannelQueue, found: FoundChannel, { lane, delivery }: Member, wall: number): Turn {
     if (!isGroupable(queue, found, lane, delivery)) return ALONE;
-    const { createdAt, monitorId, tries, id } = delivery;
+    const { createdAt, monitorId, tries, id, groupUid } = delivery;
+    if (groupUid !== null) return queue.isGrouping ? LATER : { as: 'leading' };
     const rank = this.#changesOf(found.workspaceId, createdAt).note(monitorId, createdAt);
     const leftMs = createdAt + COLLECT_MS - wall;
     // What could not be sent at once may as well come with the others.
     const isFresh = tries === 0 && leftMs > 0;
     if (rank <= TOLD_ALONE && (isFresh || !this.#isOfMany(queue, found, createdAt))) return ALONE;
-    if (queue.isGrouping) return { as: 'collected', waitMs: COLLECT_MS };
+    if (queue.isGrouping) return LATER;
     // Once only: the clock may have been set back.
     if (leftMs > 0 && lane.collectedId !== id) {
       return { as: 'collected', waitMs: Math.min(leftMs, COLLECT_MS) };
@@ -116,15 +119,19 @@ export function threadOf(members: readonly Member[]): string | null {
   return members.every(({ delivery }) => delivery.thread === thread) ? thread : null;
 }
 
+/** When the oldest of these members was queued, epoch ms. */
+export function oldestOf(members: readonly Member[]): number {
+  return Math.min(...members.map(({ delivery }) => delivery.createdAt));
+}
+
 /**
- * The message for these members, with how late the oldest of its alerts is when that matters to people.
+ * The message for these members, with how late it is when that matters to people.
  *
- * @param now epoch ms
+ * @param delayedMs age of the oldest of its alerts
  * @returns null: this version cannot read the stored alert
  */
-export function alertOf(members: readonly Member[], now: number): Alert | null {
+export function alertOf(members: readonly Member[], delayedMs: number): Alert | null {
   const alert = alertFor(members);
-  const delayedMs = now - Math.min(...members.map(({ delivery }) => delivery.createdAt));
   return alert === null || delayedMs < LATE_MS ? alert : { ...alert, delayedMs };
 }
 

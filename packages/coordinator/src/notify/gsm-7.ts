@@ -38,7 +38,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
-/** What belongs to a character before it and is not shown by itself. */
+/** Characters that combine with the one before them and are not shown alone. */
 const ATTACHED = /[\p{Mark}\p{Cf}\p{Emoji_Modifier}]/u;
 
 /** The text in the alphabet of SMS. Characters that it has no form for become one question mark each. */

@@ -18,6 +18,6 @@ export function jsonOf({ body }: { readonly body: string }): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    return undefined; // Whoever answered is not the vendor. The status and the excerpt tell it.
+    return undefined; // The answer is not from the vendor. The status and the excerpt show that.
   }
 }

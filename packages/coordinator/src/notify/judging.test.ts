@@ -35,6 +35,15 @@ test('no answer is tried again; a request that cannot be made is not', () => {
   });
 });
 
+test('a certificate that is not trusted raises a doubt about an address of users, one that has expired does not', () => {
+  const by = (failure: 'certificate' | 'certificate-expired', whose: 'users' | 'operator') =>
+    judged({ kind: 'unanswered', failure, error: 'no' }, undefined, whose);
+  const unreachable = { outcome: 'retry', error: 'no', reason: 'unreachable' };
+  expect(by('certificate', 'users')).toEqual({ ...unreachable, mayBeDead: true });
+  expect(by('certificate', 'operator')).toEqual(unreachable);
+  expect(by('certificate-expired', 'users')).toEqual(unreachable);
+});
+
 test('the meaning of a vendor goes first', () => {
   const gone = reply(200, { excerpt: 'no' });
   expect(judged(gone, (answer) => refused('permanent-message', answer))).toMatchObject({

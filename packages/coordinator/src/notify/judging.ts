@@ -13,18 +13,23 @@ type Retry = Extract<SendResult, { outcome: 'retry' }>;
  * | 401, 403, 404, 410: the credential or the address is at fault | `permanent-channel` |
  * | none, 408, 425, 429, 5xx, a redirect (never followed), and what has no known meaning | `retry` |
  *
- * @param own what the vendor means otherwise; null: nothing
+ * A certificate that is not trusted may say that an address that users declare leads to somebody else: after some
+ * minutes it is dead. One that has expired is renewed, and what the operator sets is the operator's to mend.
+ *
+ * @param own   what the vendor means otherwise; null: nothing
+ * @param whose who sets the address
  */
 export function judged(
   result: PostResult,
   own: (reply: PostReply) => SendResult | null = () => null,
+  whose: 'users' | 'operator' = 'operator',
 ): SendResult {
   if (result.kind === 'unanswered') {
     const { failure, error } = result;
     if (failure === 'invalid-request') return { outcome: 'permanent-channel', error, reason: 'refused' };
-    return NOT_REACHED.has(failure)
-      ? { outcome: 'retry', error, reason: 'unreachable' }
-      : { outcome: 'retry', error };
+    if (!NOT_REACHED.has(failure)) return { outcome: 'retry', error };
+    const mayBeDead = failure === 'certificate' && whose === 'users';
+    return { outcome: 'retry', error, reason: 'unreachable', ...(mayBeDead ? { mayBeDead } : {}) };
   }
   const special = own(result);
   if (special !== null) return special;
@@ -44,6 +49,7 @@ const NOT_REACHED: ReadonlySet<PostFailure> = new Set([
   'unresolved',
   'unreachable',
   'certificate',
+  'certificate-expired',
 ]);
 
 /** The result of an answer that stands for good. */

@@ -115,5 +115,6 @@ export function openingDelivery({
     hasNewerOfIncident: false,
     isAnnounced: false,
     thread: null,
+    groupUid: null,
   };
 }

@@ -4,6 +4,7 @@ import { pause } from '@svc/shared/pause.ts';
 import { type DeliveryStep, insertFinished, type Recorded, recordSteps } from '../store/delivery-ledger.ts';
 import {
   headsOf,
+  joinGroup,
   type LaneId,
   lastDeliveryId,
   type PendingLane,
@@ -98,6 +99,16 @@ export class Ledger {
   }
 
   /**
+   * Notes that these deliveries go in one message. A process that is killed between the send and the record
+   * sends the same message again, with the same id.
+   *
+   * @throws StoreError
+   */
+  joinGroup(deliveryIds: readonly number[], groupUid: string): Promise<void> {
+    return this.#parts.store.transaction((tx) => joinGroup(tx, deliveryIds, groupUid));
+  }
+
+  /**
    * Records a step. `settled` is called once, after the commit; never when the ledger is closed before.
    */
   record(step: DeliveryStep, settled: Settled): void {
@@ -129,7 +140,7 @@ export class Ledger {
   }
 
   /**
-   * Writes the waiting steps once, and waits for that within bounds, because the disk may stall. Unwritten
+   * Tries the waiting steps once more, and waits for that within bounds, because the disk may stall. Unwritten
    * deliveries are sent again after the next start.
    */
   async close(): Promise<void> {
@@ -161,9 +172,10 @@ export class Ledger {
         this.#perTransaction = Math.min(2 * this.#perTransaction, STEPS_PER_TRANSACTION);
       } catch (error) {
         log.error({ error, steps: batch.length }, 'recording deliveries failed: svc tries again');
-        if (this.#closing.signal.aborted) break;
-        // One at a time and at the end: a step that cannot be written must not delay the others.
         this.#perTransaction = 1;
+        // Of a closed ledger each step is tried once more by itself: one that cannot be written takes no other along.
+        if (this.#closing.signal.aborted && batch.length === 1) continue;
+        // One at a time and at the end: a step that cannot be written must not delay the others.
         this.#waiting.push(...batch);
         await pause(clock, WRITE_AGAIN_MS, this.#closing.signal);
       }
@@ -186,7 +198,7 @@ export class Ledger {
           title: `The notification channel ${name} is stopped`,
           lines: [
             `Its address is dead: ${reason ?? 'no reason was given'}.`,
-            'Its alerts wait. Change its settings, or send a test that is delivered, to take it up again.',
+            'Its alerts wait. Change its settings, or send a test that is delivered, to start it again.',
           ],
         }),
       });

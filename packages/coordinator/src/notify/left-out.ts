@@ -13,17 +13,17 @@ const SUPERSEDED = {
 /**
  * Why nothing is sent for a delivery, as the step that ends it; null: it is sent.
  *
- * @param now epoch ms
+ * @param ageMs time since it was queued
  * @param lastIdBefore deliveries up to this id are from before the start: a process that was killed may have
- *   sent what it did not record, so an incident that may be open is closed
+ *   sent what it did not record. Then the channel has heard of the incident, and hears of its end
  */
 export function stepLeftOut(
   { facts }: Pick<ChannelQueue, 'facts'>,
   { stoppedFor }: Pick<FoundChannel, 'stoppedFor'>,
   delivery: QueuedDelivery,
-  { now, lastIdBefore }: { readonly now: number; readonly lastIdBefore: number },
+  { ageMs, lastIdBefore }: { readonly ageMs: number; readonly lastIdBefore: number },
 ): DeliveryStep | null {
-  const { alert, createdAt, hasNewer, hasNewerOfIncident, isAnnounced, replayedAt, id } = delivery;
+  const { alert, hasNewer, hasNewerOfIncident, isAnnounced, replayedAt, id } = delivery;
   if (stoppedFor !== null && replayedAt === null) {
     return leftOut(delivery, 'dead', `the channel is stopped: ${stoppedFor}`);
   }
@@ -31,7 +31,7 @@ export function stepLeftOut(
   const superseded = supersededBy(
     {
       status: alert.status,
-      ageMs: now - createdAt,
+      ageMs,
       hasNewer,
       hasNewerOfIncident,
       isAnnounced,
@@ -40,6 +40,6 @@ export function stepLeftOut(
     facts,
   );
   if (superseded === null) return null;
-  const mayHaveArrived = facts.closesIncidents && id <= lastIdBefore;
+  const mayHaveArrived = superseded !== 'never-announced' && id <= lastIdBefore;
   return leftOut(delivery, 'superseded', SUPERSEDED[superseded], mayHaveArrived);
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import {
   channelNamed,
@@ -9,6 +8,7 @@ import {
 } from '../store/delivery-queue.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
+import { derivedUuid } from './derived-uuid.ts';
 import type { NewlyQueued } from './lane.ts';
 import { HUMAN_KINDS } from './registry.ts';
 
@@ -45,7 +45,8 @@ export async function queueNotice(
   if (told.length === 0) return;
   const alert = noticeAlert(notice.text(channel), `notice-${event}`, at, publicUrl);
   const queued = told.map((id) => ({
-    uid: uuidOf(`${event} ${id}`),
+    // The same event is queued once, also over restarts.
+    uid: derivedUuid(`${event} ${id}`),
     notificationId: id,
     monitorId: NO_MONITOR,
     alert,
@@ -85,10 +86,4 @@ function noticeAlert(
     regions: [],
     notice,
   };
-}
-
-/** The same UUID for the same event, so that it is queued once, also over restarts. */
-function uuidOf(event: string): string {
-  const hex = createHash('sha256').update(event).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -73,7 +73,7 @@ export class OverdueAlerts {
     const { notificationId, oldestQueuedAt, lanes } = channel;
     this.#parts.log.error(
       { notificationId, monitors: lanes, since: new Date(oldestQueuedAt).toISOString() },
-      'alerts of a channel are not delivered since two minutes',
+      'alerts of a channel have not been delivered for two minutes',
     );
     this.#telling = this.#telling.then(() => this.#tell(channel));
   }

@@ -5,7 +5,7 @@ import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { type ClientIdentity, trustedContext } from '@svc/shared/trusted-authorities.ts';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './dial.ts';
-import { excerptOf, maskSecrets } from './mask.ts';
+import { EXCERPT_BYTES, maskedExcerpt } from './mask.ts';
 import { fairly, type Lookups, type Resolve, resolveAsSystem } from './names.ts';
 import { ProxyError } from './tunnel.ts';
 
@@ -14,8 +14,6 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Bound on the whole exchange by default, ms: the name, the connection, the request and the read part of the reply. */
 const TOTAL_TIMEOUT_MS = 15_000;
 const REPLY_BYTES = 64 * 1_024;
-/** Length of an excerpt in UTF-16 code units. It stays well below 1 KiB together with the text before it. */
-const EXCERPT_LENGTH = 500;
 
 export type PostRequest = {
   /** Default: POST. */
@@ -40,7 +38,7 @@ export type PostReply = {
   body: string;
   /** The same, as it came. */
   bytes: Uint8Array;
-  /** The part of the reply that people may see: one masked line, '' when there was no body. */
+  /** The part of the reply that people may see: one masked line of at most 900 bytes, '' when there was no body. */
   excerpt: string;
 };
 
@@ -51,6 +49,7 @@ const POST_FAILURES = [
   'unresolved',
   'unreachable',
   'certificate',
+  'certificate-expired',
   'timeout',
   'aborted',
   'broken',
@@ -70,7 +69,7 @@ export type HttpPostParts = {
   lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   ca?: readonly string[];
-  /** What receivers that ask for a certificate are shown. */
+  /** The certificate for receivers that ask for one. */
   identity?: ClientIdentity | undefined;
   /** Bound on the whole exchange, ms; on the connection too, where it is shorter than that of connections. */
   timeoutMs?: number;
@@ -138,7 +137,7 @@ export function createHttpPost({
         reset: true,
         signal: abort.signal,
       });
-      const bytes = await readReply(response.body, abort.signal);
+      const { bytes, isWhole } = await readReply(response.body, abort.signal);
       const body = bytes.toString('utf8');
       const retryAfterMs = parseRetryAfter(response.headers['retry-after'], clock.wall());
       return {
@@ -148,7 +147,7 @@ export function createHttpPost({
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
         body,
         bytes,
-        excerpt: excerptOf(maskSecrets(body, request.secrets), EXCERPT_LENGTH),
+        excerpt: maskedExcerpt(body, request.secrets, EXCERPT_BYTES, !isWhole),
       };
     } catch (error) {
       return { kind: 'unanswered', ...failureOf(abort.signal.aborted ? abort.signal.reason : error) };
@@ -158,10 +157,13 @@ export function createHttpPost({
       request.signal.removeEventListener('abort', onAbort);
       // This is not awaited: it only waits for the socket to end, and nothing may delay the delivery's
       // result.
-      client?.destroy().catch(() => {});
+      client?.destroy(EXCHANGE_OVER).catch(() => {});
     }
   };
 }
+
+/** Nobody gets it. Without a reason undici makes an error with its stack for each request, which takes long. */
+const EXCHANGE_OVER = new SvcError('post-aborted', 'the exchange is over');
 
 class PostAborted extends SvcError {
   readonly failure: PostFailure;
@@ -176,19 +178,25 @@ class PostAborted extends SvcError {
  * Reads the reply's body. The receiver has already answered with its status, so a body that breaks off or
  * never ends changes nothing.
  */
-async function readReply(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<Buffer> {
+async function readReply(
+  body: Dispatcher.ResponseData['body'],
+  signal: AbortSignal,
+): Promise<{ readonly bytes: Buffer; readonly isWhole: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;
+  let isWhole = true;
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       size += chunk.length;
-      if (size >= REPLY_BYTES || signal.aborted) break;
+      isWhole = size < REPLY_BYTES && !signal.aborted;
+      if (!isWhole) break;
     }
   } catch {
     // The part that has come is all there is.
+    isWhole = false;
   }
-  return Buffer.concat(chunks).subarray(0, REPLY_BYTES);
+  return { bytes: Buffer.concat(chunks).subarray(0, REPLY_BYTES), isWhole };
 }
 
 /** Reads `Retry-After` as ms from now; undefined when it is absent, or neither seconds nor a date. */
@@ -253,6 +261,11 @@ function failureOf(error: unknown): { failure: PostFailure; error: string } {
   if (RESOLVING.has(code)) return { failure: 'unresolved', error: `cannot resolve the host name (${code})` };
   if (CONNECTING.has(code))
     return { failure: 'unreachable', error: `cannot connect to the receiver (${code})` };
+  if (EXPIRED.has(code))
+    return {
+      failure: 'certificate-expired',
+      error: `the receiver's TLS certificate is out of date (${code})`,
+    };
   if (/CERT|SIGNATURE|ERR_TLS_CERT|ISSUER|UNABLE_TO_/.test(code)) {
     return { failure: 'certificate', error: `the receiver's TLS certificate is not trusted (${code})` };
   }
@@ -263,6 +276,7 @@ function failureOf(error: unknown): { failure: PostFailure; error: string } {
 }
 
 const RESOLVING = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'EAI_NONAME', 'ESERVFAIL']);
+const EXPIRED = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']);
 const CONNECTING = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { excerptOf, maskSecrets } from './mask.ts';
+import { maskedExcerpt } from './mask.ts';
 
 test.each([
   ['whole', 'key=abcd1234!', ['abcd1234!'], 'key=********'],
@@ -16,30 +16,73 @@ test.each([
   ['the longer of two that overlap', 'secret-secret-1', ['secret', 'secret-secret-1'], '********'],
   ['not what is too short to be one', 'on time', ['on', 'ti'], 'on time'],
 ])('masked: %s', (_name, text, secrets, expected) => {
-  expect(maskSecrets(text, secrets)).toBe(expected);
+  expect(maskedExcerpt(text, secrets, 900)).toBe(expected);
 });
 
-test('no secret of four characters or more is left, wherever it stands', () => {
-  const secret = fc.string({ minLength: 4, maxLength: 40 });
-  fc.assert(
-    fc.property(fc.string(), secret, fc.string(), (before, hidden, after) => {
-      // The mask itself may complete a secret made of asterisks; nothing is given away by that.
-      fc.pre(!hidden.includes('*'));
-      expect(maskSecrets(`${before}${hidden}${after}`, [hidden])).not.toContain(hidden);
-    }),
-  );
+test('of two secrets that overlap nothing is left', () => {
+  expect(maskedExcerpt('a 12345678 b', ['12345', '345678'], 900)).toBe('a ******** b');
 });
 
-test('an excerpt is one bounded line', () => {
+test('white space and control characters between the words of a secret hide it from nobody', () => {
+  expect(maskedExcerpt('got Bearer\r\n\t tok en', ['Bearer  tok en'], 900)).toBe('got ********');
+});
+
+/** Characters of which secrets are made here, and nothing else. */
+const secretOf = (bounds: { minLength: number; maxLength: number }) =>
+  fc.string({ ...bounds, unit: fc.constantFrom('X', 'Y', 'Z', '/', '"', '<', '&', '=', 'ö', '😀') });
+const otherText = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '…', '.') });
+const OF_SECRETS = /[XYZ/"<&=ö😀]|\p{Surrogate}/u;
+
+test('nothing of a secret is shown, wherever the excerpt ends', () => {
   fc.assert(
     fc.property(
-      fc.string({ unit: 'binary', maxLength: 200 }),
-      fc.integer({ min: 1, max: 50 }),
-      (text, length) => {
-        const line = excerptOf(text, length);
-        expect(line.length).toBeLessThanOrEqual(length);
-        expect(line).not.toMatch(/[\u0000-\u001f\u007f]/);
+      otherText,
+      secretOf({ minLength: 4, maxLength: 60 }),
+      otherText,
+      fc.integer({ min: 4, max: 90 }),
+      (before, secret, after, bytes) => {
+        const shown = maskedExcerpt(`${before}${secret}${after}${secret}`, [secret], bytes);
+        expect(shown).not.toMatch(OF_SECRETS);
+        expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(bytes);
       },
     ),
   );
+});
+
+test('of a text that broke off within a secret, nothing of the secret is shown', () => {
+  fc.assert(
+    fc.property(
+      otherText,
+      secretOf({ minLength: 8, maxLength: 60 }),
+      fc.nat({ max: 50 }),
+      (before, secret, cut) => {
+        const broken = Array.from(secret).slice(0, Math.max(4, cut)).join('');
+        expect(maskedExcerpt(`${before}${broken}`, [secret], 900, true)).not.toMatch(OF_SECRETS);
+      },
+    ),
+  );
+  expect(maskedExcerpt('no such host', ['hostname'], 900)).toBe('no such host');
+});
+
+test('what would take too long to look through is not shown', () => {
+  const secrets = Array.from({ length: 20_000 }, (_, index) => `aaaaaaaa${index}-`);
+  const shown = maskedExcerpt(`${'a'.repeat(60_000)} the end`, secrets, 900);
+  expect(shown).toMatch(/^a*\*+$/);
+});
+
+test('an excerpt is one bounded line, and the beginning of the text', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary', maxLength: 200 }),
+      fc.integer({ min: 4, max: 50 }),
+      (text, bytes) => {
+        const line = maskedExcerpt(text, [], bytes);
+        expect(Buffer.byteLength(line)).toBeLessThanOrEqual(bytes);
+        expect(line).not.toMatch(/[\u0000-\u001f\u007f]/);
+        expect(line.isWellFormed()).toBe(true);
+      },
+    ),
+  );
+  expect(maskedExcerpt('short', [], 5)).toBe('short');
+  expect(maskedExcerpt('longer', [], 5)).toBe('lo…');
 });

@@ -1,66 +1,45 @@
 import { MASK } from '@svc/shared/secret.ts';
 import { unescapePercent } from '@svc/shared/user-info.ts';
+import { onOneLine, SecretForms } from './secret-forms.ts';
 
-/** Shorter values are not masked: replacing them would garble the text and hide nothing. */
-const SHORTEST = 4;
-const SHORTEST_WORD = 8;
-/** Credentials have few words. Each form costs a search through the text, and a text may have thousands of words. */
-const MOST_WORDS = 4;
+/** Most bytes of an excerpt in UTF-8: less than 1 KiB together with the text that goes before it. */
+export const EXCERPT_BYTES = 900;
+
+const ELLIPSIS = '…';
 
 /**
- * Removes all secrets from `text`: whole, in the parts that a receiver is likely to repeat (the token of
- * `Bearer <token>`), and in the forms in which servers write texts into URLs, JSON and HTML.
+ * What people may see of a text that a receiver sent: one line without control characters and without any
+ * secret, the part of one that the end cuts off included. Only what is shown is looked through, so the cost
+ * does not grow with the text.
+ *
+ * @param bytes most bytes in UTF-8, > 3
+ * @param isCut whether the text broke off, perhaps within a secret
  */
-export function maskSecrets(text: string, secrets: readonly string[]): string {
-  const patterns = new Set<string>();
-  for (const secret of secrets) {
-    const words = secret.split(/\s+/).filter(({ length }) => length >= SHORTEST_WORD);
-    if (secret.length >= SHORTEST) addForms(patterns, secret, addWritten);
-    for (const word of words) addForms(patterns, word, words.length <= MOST_WORDS ? addWritten : null);
+export function maskedExcerpt(
+  text: string,
+  secrets: readonly string[],
+  bytes: number,
+  isCut = false,
+): string {
+  const line = onOneLine(text);
+  if (line === '') return '';
+  const forms = new SecretForms(secrets, line, isCut);
+  let shown = '';
+  for (let at = 0; at < line.length && shown.length <= bytes; ) {
+    const end = forms.endOf(at);
+    shown += end > at ? MASK : line.charAt(at);
+    at = Math.max(end, at + 1);
   }
-  // The longest comes first, so that a secret that contains another one is replaced as a whole.
-  const ordered = [...patterns].sort((a, b) => b.length - a.length);
-  return ordered.reduce((masked, pattern) => masked.replaceAll(pattern, MASK), text);
+  return beginning(shown, bytes);
 }
 
-type AddForms = (patterns: Set<string>, secret: string) => void;
-
-function addForms(patterns: Set<string>, secret: string, more: AddForms | null): void {
-  patterns.add(secret);
-  patterns.add(encodeURIComponent(secret.toWellFormed()));
-  patterns.add(inJson(secret));
-  more?.(patterns, secret);
-}
-
-function inJson(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
-
-/** The forms that other languages and templates give a text. */
-function addWritten(patterns: Set<string>, secret: string): void {
-  const json = inJson(secret);
-  // PHP escapes slashes; Go, Java and Django escape what has a meaning in HTML.
-  patterns.add(json.replaceAll('/', '\\/'));
-  patterns.add(json.replace(/[&<>]/g, asUnicodeEscape));
-  patterns.add(json.replace(/[&<>'=]/g, asUnicodeEscape));
-  for (const quote of QUOTES_IN_HTML)
-    patterns.add(escapedMarkup(secret).replaceAll('"', quote.double).replaceAll("'", quote.single));
-}
-
-const QUOTES_IN_HTML = [
-  { double: '&quot;', single: '&#39;' },
-  { double: '&quot;', single: '&#x27;' },
-  { double: '&quot;', single: '&#039;' },
-  { double: '&#34;', single: '&#39;' },
-  { double: '"', single: "'" },
-];
-
-function asUnicodeEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
-
-function escapedMarkup(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+/** The text, or its longest beginning that fits together with an ellipsis. */
+function beginning(text: string, bytes: number): string {
+  const room = new Uint8Array(bytes);
+  const encoder = new TextEncoder();
+  if (encoder.encodeInto(text, room).read === text.length) return text;
+  const { read } = encoder.encodeInto(text, room.subarray(Buffer.byteLength(ELLIPSIS)));
+  return `${text.slice(0, read)}${ELLIPSIS}`;
 }
 
 /**
@@ -92,13 +71,4 @@ export function pathSecrets({ pathname }: URL): string[] {
 export function addressSecrets(address: string): string[] {
   const url = URL.parse(address);
   return url === null ? [address] : [...querySecrets(url), ...pathSecrets(url)];
-}
-
-/** At most `length` UTF-16 code units of `text`, on one line and without control characters. */
-export function excerptOf(text: string, length: number): string {
-  const line = text
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\s]+/g, ' ')
-    .trim()
-    .toWellFormed();
-  return line.length <= length ? line : `${line.slice(0, length - 1).toWellFormed()}…`;
 }

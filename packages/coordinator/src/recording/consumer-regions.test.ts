@@ -233,7 +233,6 @@ describe('a backlog of 64 MiB', () => {
     ['of deep JSON', () => '['.repeat(LARGE)],
   ])(
     '%s neither cuts the coordinator off nor evicts or delays what other regions report',
-    { timeout: 60_000 },
     async (_what, message) => {
       startConsumer(128 * MEBIBYTE);
       await consumer.caughtUp();
@@ -241,6 +240,7 @@ describe('a backlog of 64 MiB', () => {
       await bus.flush();
       await consumer.caughtUp();
       await consumer.stop();
+      const filledAt = systemClock.monotonic();
       const count = await fill(A, 80 * MEBIBYTE, message);
       send(B, [1_000]);
       await bus.flush();
@@ -266,8 +266,8 @@ describe('a backlog of 64 MiB', () => {
       await consumer.caughtUp();
       expect(await recorded(B)).toEqual(Array.from({ length: 10 }, (_, index) => 1_000 * (index + 1)));
       expect(disconnections).toBe(0);
-      // It would have everybody's checks shed.
-      expect(lagMs).toBeLessThan(200);
+      // As old as the backlog, it would have everybody's checks shed.
+      expect(lagMs).toBeLessThan((systemClock.monotonic() - filledAt) / 2);
       expect(consumer.dropped['results-dropped']).toBeGreaterThan(0);
       expect(recording.recorder.positionIn(resultsStream(A))?.sequence).toBe(count + 1);
     },

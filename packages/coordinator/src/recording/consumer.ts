@@ -11,7 +11,7 @@ import type { Recorder } from './recorder.ts';
 import type { RecordedResult } from './result-feed.ts';
 import { streamLimit } from './stream-limits.ts';
 import { DROPS, FAILURES, StreamReader, type StreamReaderParts } from './stream-reader.ts';
-import { Turns } from './turns.ts';
+import { TimeSlices } from './time-slices.ts';
 
 const RETRY_MS = 500;
 /** Interval at which recorded messages are purged and limits are checked, ms. */
@@ -44,7 +44,7 @@ export class ResultConsumer {
   readonly #parts: ConsumerParts;
   readonly #drops: DropLog<(typeof DROPS)[number]>;
   readonly #failures: DropLog<(typeof FAILURES)[number]>;
-  readonly #turns: Turns;
+  readonly #timeSlices: TimeSlices;
   readonly #stopping = new AbortController();
   /** Readers by stream, of the streams that are read now. */
   readonly #readers = new Map<string, StreamReader>();
@@ -63,7 +63,7 @@ export class ResultConsumer {
     this.#parts = parts;
     this.#drops = new DropLog(DROPS, parts.clock, parts.log);
     this.#failures = new DropLog(FAILURES, parts.clock, parts.log);
-    this.#turns = new Turns(parts.clock);
+    this.#timeSlices = new TimeSlices(parts.clock);
   }
 
   start(): void {
@@ -211,7 +211,7 @@ export class ResultConsumer {
       recorder,
       drops: this.#drops,
       failures: this.#failures,
-      turns: this.#turns,
+      timeSlices: this.#timeSlices,
       clock,
       log,
     });

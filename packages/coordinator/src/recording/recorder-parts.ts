@@ -13,7 +13,7 @@ import type { RecordedResult } from './result-feed.ts';
 
 /* The parts that the recorder needs. */
 
-/** What the evaluation needs to know about regions. Dispatch keeps it. */
+/** The facts about regions that the evaluation needs. Dispatch keeps them. */
 export interface RecentRegions {
   /** Whether the region has a live agent, or had one within the last 24 h. */
   hadAgentWithin24h(region: Region): boolean;
@@ -36,9 +36,9 @@ export interface TokenCheck {
   isValid(token: string, monitor: number, region: Region, slot: number): boolean;
 }
 
-/** Whoever exports what is recorded; `MetricsExport` is one. */
+/** Exports recorded results. `MetricsExport` implements this. */
 export interface ExportNotes {
-  /** What of these results is exported, to be written in their transaction; null: nothing. */
+  /** The exported part of these results, which is written in their transaction; null: nothing. */
   noteOf(recorded: readonly RecordedResult[]): ExportNote | null;
   /** The transaction is committed. Notes come in their order. */
   noted(note: ExportNote): void;

@@ -701,6 +701,21 @@ describe('changed declarations', () => {
     expect(told()).toHaveLength(4);
   });
 
+  test('a channel that becomes one of another kind is told anew, and ends incidents as that kind does', async () => {
+    await period('passed');
+    await period('failed');
+    await it.changeKind(10, 'incident_b');
+    await it.changeKind(20, 'email');
+    expect(told().slice(2)).toEqual([
+      [10, 'error', undefined],
+      [20, 'error', undefined],
+    ]);
+    await it.changeKind(10, 'incident_b');
+    expect(told()).toHaveLength(4);
+    await it.remove(1);
+    expect(told().slice(4)).toEqual([[10, 'recovered', 'monitor-deleted']]);
+  });
+
   test('a deleted channel drops its queue and leaves the others', async () => {
     await period('passed');
     await period('failed');

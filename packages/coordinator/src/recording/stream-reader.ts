@@ -10,7 +10,7 @@ import { type ParsedResults, parseResults } from './parse-results.ts';
 import { ReadingLag } from './reading-lag.ts';
 import { ReadingWorth } from './reading-worth.ts';
 import type { Recorder } from './recorder.ts';
-import type { Turns } from './turns.ts';
+import type { TimeSlices } from './time-slices.ts';
 
 const RETRY_MS = 500;
 /** How long recorded messages stay in the stream, ms. */
@@ -47,7 +47,7 @@ export type StreamReaderParts = {
   readonly recorder: Pick<Recorder, 'record' | 'positionIn' | 'flushed' | 'onPosition'>;
   readonly drops: DropLog<(typeof DROPS)[number]>;
   readonly failures: DropLog<(typeof FAILURES)[number]>;
-  readonly turns: Turns;
+  readonly timeSlices: TimeSlices;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -215,8 +215,8 @@ export class StreamReader {
 
   /** Handles a message in its turn, and waits until the next one may come. */
   async #handle(message: StreamMessage): Promise<void> {
-    const { turns } = this.#parts;
-    const pause = () => (this.#stopping.signal.aborted ? undefined : turns.wait());
+    const { timeSlices } = this.#parts;
+    const pause = () => (this.#stopping.signal.aborted ? undefined : timeSlices.wait());
     for (let turn = pause(); turn !== undefined; turn = pause()) await turn;
     const parsed = await parseResults(message, pause);
     if (this.#stopping.signal.aborted) return;

@@ -186,7 +186,7 @@ describe('a summary is what a count of all results says', () => {
       }),
       { numRuns: 15 },
     );
-  }, 120_000);
+  });
 
   test('over weeks, with a status that changes', async () => {
     await recording.declare(liveMonitor(1));
@@ -201,7 +201,7 @@ describe('a summary is what a count of all results says', () => {
     await expectTrue(1);
     const [days] = await recording.rows<{ many: number }>('SELECT count(*) AS many FROM uptime_days');
     expect(days?.many).toBeGreaterThan(20);
-  }, 60_000);
+  });
 });
 
 describe('hours', () => {
@@ -428,7 +428,7 @@ describe('what is kept', () => {
     expect(await oldest('rollup_hours')).toEqual([{ at: today - DAY_MS - 14 * DAY_MS }]);
     expect(await oldest('rollup_days')).toEqual([{ at: today - DAY_MS - 400 * DAY_MS }]);
     expect(await oldest('uptime_days')).toEqual([{ at: today - DAY_MS - 400 * DAY_MS }]);
-  }, 60_000);
+  });
 
   test("a deleted monitor's roll-ups go, and do not come back", async () => {
     for (const id of [1, 2]) await recording.declare(liveMonitor(id));

@@ -12,9 +12,9 @@ const ALL_PAGES = 2 ** 31 - 1;
 
 /**
  * Copies the database as it is at one moment, while a coordinator may use it. It reads only, and delays no write: the
- * journal keeps what is written meanwhile.
+ * journal keeps writes of this time.
  *
- * @param to a path where nothing is; only its owner may read the file
+ * @param to a path that does not exist; only its owner may read the file
  * @throws SvcError `bad-backup`
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
@@ -24,7 +24,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
     closeSync(openSync(to, 'wx', 0o600));
     await backup(source, to, { rate: ALL_PAGES });
   } catch (error) {
-    throw new SvcError('bad-backup', `cannot copy ${from}: ${messageOf(error)}`, { cause: error });
+    throw new SvcError('bad-backup', `cannot copy ${from} to ${to}: ${messageOf(error)}`, { cause: error });
   } finally {
     source?.close();
   }
@@ -34,7 +34,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
  * Checks a database that nobody uses: its pages, that svc made it, and that the keys open its secrets.
  *
  * @param keys null: they are not known, and not checked
- * @throws SvcError `bad-backup` that says what is wrong
+ * @throws SvcError `bad-backup` with the fault
  */
 export function checkDatabase(path: string, keys: SecretKeys | null): void {
   let database: DatabaseSync | undefined;

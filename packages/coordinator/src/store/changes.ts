@@ -35,7 +35,7 @@ const monitorDetail = z.object({
 /** The content of a monitor's rows before they were removed: enough to end its incident. */
 export type RemovedRows = z.infer<typeof monitorDetail>;
 
-/** What is appended. */
+/** An entry to append. */
 export type NewChange =
   /** `removed` null: created or updated. */
   | { readonly kind: 'monitor'; readonly monitorId: number; readonly removed: RemovedRows | null }
@@ -60,9 +60,8 @@ type Of<K extends NewChange['kind']> = Extract<NewChange, { kind: K }>;
 export type Change = { readonly id: number } & (
   | (Omit<Of<'monitor'>, 'removed'> & { readonly removed: RemovedRows | typeof UNREADABLE | null })
   /** `providerType`: the type of the channel now; null when the channel is already gone. */
-  | (Of<'linked'> & { readonly providerType: string | null })
+  | (Of<'linked' | 'channel'> & { readonly providerType: string | null })
   | (Omit<Of<'unlinked'>, 'link'> & { readonly link: RemovedLink | typeof UNREADABLE })
-  | Of<'channel'>
   | Of<'channel-removed'>
 );
 
@@ -106,6 +105,7 @@ function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type
     case 'unlinked':
       return { id, kind, monitorId, notificationId, link: read(linkDetail, detail ?? '') };
     case 'channel':
+      return { id, kind, notificationId, providerType: provider_type };
     case 'channel-removed':
       return { id, kind, notificationId };
   }

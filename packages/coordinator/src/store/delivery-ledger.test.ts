@@ -71,6 +71,7 @@ test('a delivery to a channel that is gone is left out, and the others are queue
     hasNewerOfIncident: true,
     isAnnounced: false,
     thread: null,
+    groupUid: null,
   });
 });
 
@@ -96,6 +97,7 @@ test('an attempt answers what comes next in its lane, and nothing of a delivery 
     state,
     nextAttemptAt: state === 'pending' ? 6_000.5 : null,
     channel: { state: 'failing', reason: 'busy' } as const,
+    isGroupKept: false,
   });
   const recorded = async (one: DeliveryStep) => {
     const { following } = await parts.store.transaction((tx) =>

@@ -6,7 +6,8 @@ import type { Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
 
 /*
- * What becomes of deliveries: attempts, ends, the states of channels, and what channels know of incidents.
+ * Records the fate of deliveries: attempts, ends, the states of channels, and what channels know of
+ * incidents.
  */
 
 /** How an attempt ended, as the ledger keeps it. */
@@ -42,6 +43,8 @@ export type DeliveryStep = {
   channel: ChannelState | null;
   /** The channel has, or may have, heard of this incident now; null: nothing new. */
   announced: Announced | null;
+  /** Whether it stays in the group of its last message, because that may have arrived. */
+  isGroupKept: boolean;
 };
 
 /** @property thread what the kind keeps from now on; null: what it kept before */
@@ -77,14 +80,15 @@ export async function recordSteps(
 ): Promise<Recorded> {
   const outcomes = await tx.runEach(
     `UPDATE deliveries SET state = ?, attempts = coalesce(?, attempts), next_attempt_at = ?, last_error = ?,
-       finished_at = ?
+       finished_at = ?, group_uid = CASE WHEN ? = 1 THEN group_uid END
      WHERE id = ?`,
-    steps.map(({ deliveryId, attempt, state, nextAttemptAt, error }) => [
+    steps.map(({ deliveryId, attempt, state, nextAttemptAt, error, isGroupKept }) => [
       state,
       attempt?.number ?? null,
       nextAttemptAt === null ? null : wholeMs(nextAttemptAt),
       error,
       state === 'pending' ? null : wholeMs(now),
+      isGroupKept ? 1 : 0,
       deliveryId,
     ]),
   );

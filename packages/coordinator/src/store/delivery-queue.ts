@@ -39,6 +39,8 @@ export type QueuedDelivery = LaneId & {
   isAnnounced: boolean;
   /** What the kind of the channel keeps of the incident; null: nothing. */
   thread: string | null;
+  /** Id of the message for many alerts in which it may have arrived; null: there is none. */
+  groupUid: string | null;
 };
 
 /** A delivery as it is queued. */
@@ -133,12 +135,13 @@ type HeadRow = {
   has_newer_of_incident: Flag;
   is_announced: Flag;
   thread: string | null;
+  group_uid: string | null;
 };
 
 function selectHeads(lanes: readonly LaneId[]) {
   const pairs = lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId] as const);
   return sql<HeadRow>`
-    SELECT d.id, d.uid, d.notification_id, d.monitor_id, d.alert, d.attempts, d.created_at, d.replayed_at,
+    SELECT d.id, d.uid, d.notification_id, d.monitor_id, d.alert, d.attempts, d.created_at, d.replayed_at, d.group_uid,
       CASE WHEN d.replayed_at IS NULL THEN d.attempts ELSE (SELECT count(*) FROM delivery_attempts a
         WHERE a.delivery_id = d.id AND a.at >= d.replayed_at) END AS tries,
       EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
@@ -169,7 +172,16 @@ function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
     hasNewerOfIncident: Boolean(row.has_newer_of_incident),
     isAnnounced: Boolean(row.is_announced),
     thread: row.thread,
+    groupUid: row.group_uid,
   };
+}
+
+/** Notes that these deliveries go in one message, before it is sent. */
+export async function joinGroup(tx: Transaction, ids: readonly number[], groupUid: string): Promise<void> {
+  await tx.runEach(
+    'UPDATE deliveries SET group_uid = ? WHERE id = ?',
+    ids.map((id) => [groupUid, id]),
+  );
 }
 
 /**

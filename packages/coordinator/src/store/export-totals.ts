@@ -1,7 +1,7 @@
 import { readFact, writeFact } from './facts.ts';
 import type { SqlStep, Store } from './store.ts';
 
-/** What a commit of the recorder leaves for the export. */
+/** A note that a commit of the recorder leaves for the export. */
 export type ExportNote = {
   /** Grows from note to note. */
   readonly id: number;

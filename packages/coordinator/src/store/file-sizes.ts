@@ -10,7 +10,7 @@ export type DatabaseSizes = {
   readonly file: number;
   /** SQLite's write-ahead log; 0 without one. */
   readonly journal: number;
-  /** What is left for this user on the file's disk. */
+  /** Free space of the file's disk for this user. */
   readonly free: number;
 };
 
@@ -63,7 +63,7 @@ export class FileSizes {
       ]);
       this.#sizes = { file: file.size, journal: journal.size, free: disk.bavail * disk.bsize };
     } catch {
-      // Whoever cannot read the file cannot write it either, and the recorder says so.
+      // A user who cannot read the file cannot write it either, and the recorder reports that.
     }
   }
 }

@@ -39,10 +39,10 @@ export async function keptKeys(folder: string, generate: () => string): Promise<
 }
 
 /**
- * Removes the previous key. To be called when nothing is sealed with it any more.
+ * Removes the previous key. Call it when nothing is sealed with that key any more.
  *
- * @param keys the answer of {@link keptKeys}. Where another rotation began since, the previous file holds the
- *   key that everything is sealed with: it stays.
+ * @param keys the answer of {@link keptKeys}. If another rotation began since, the previous file holds the key
+ *   with which everything is sealed, and stays.
  */
 export async function forgetPreviousKey(folder: string, keys: SecretKeys): Promise<void> {
   if (keys.previous === null) return;

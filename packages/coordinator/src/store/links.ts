@@ -110,3 +110,21 @@ export async function removeLinks(
   );
   return removed.reduce((sum, { changes }) => sum + changes, 0);
 }
+
+/**
+ * Makes the links of a channel those of one that was told nothing, and forgets what its former kind kept of the
+ * incidents that it may still be told of.
+ */
+export async function beginLinksAnew({ db }: Transaction, notificationId: number): Promise<void> {
+  await sql`DELETE FROM delivery_threads WHERE notification_id = ${notificationId} AND incident IN (
+      SELECT incident FROM links WHERE notification_id = ${notificationId} AND incident IS NOT NULL
+      UNION SELECT incident FROM deliveries
+        WHERE notification_id = ${notificationId} AND state = 'pending' AND incident IS NOT NULL)`.execute(
+    db,
+  );
+  await db
+    .updateTable('links')
+    .set({ announced: 'active', incident: null })
+    .where('notification_id', '=', notificationId)
+    .execute();
+}

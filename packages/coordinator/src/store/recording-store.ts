@@ -37,7 +37,7 @@ export type RecordedBatch = {
   readonly positions: readonly StreamPosition[];
   /** This batch applies the changes of the declaration up to this one; null: none. */
   readonly changesUntil: number | null;
-  /** What the export is told of the batch; null: nothing of it is exported. */
+  /** The note of the batch for the export; null: nothing of the batch is exported. */
   readonly exportNote: ExportNote | null;
 };
 
@@ -74,7 +74,7 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
       const deliveries = batch.writes.deliveries.map((delivery) => rowOf(secrets, delivery));
       try {
         const outcomes = await store.commit([insertDeliveries(deliveries), ...stepsOf(batch)]);
-        return (outcomes[0] ?? []).map(({ changes, lastInsertRowid }) =>
+        return Array.from(outcomes[0] ?? [], ({ changes, lastInsertRowid }) =>
           changes === 0 ? null : lastInsertRowid,
         );
       } catch (error) {

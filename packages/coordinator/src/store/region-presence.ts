@@ -24,7 +24,16 @@ export async function storedPresence({ read }: Store): Promise<StoredPresence> {
   };
 }
 
-/** When these regions last had a live agent. */
+/**
+ * When each region last had a live agent, epoch ms. The value may be a minute old while the region has one. A
+ * region that never had an agent is missing.
+ */
+export async function regionsLastSeen(store: Store): Promise<ReadonlyMap<string, number>> {
+  const rows = await store.read.selectFrom('region_presence').selectAll().execute();
+  return new Map(rows.map((row) => [row.region, row.last_seen_at]));
+}
+
+/** Stores when these regions last had a live agent. */
 export async function writeLastSeen(tx: Transaction, lastSeen: StoredPresence['lastSeen']): Promise<void> {
   await tx.runEach(
     `INSERT INTO region_presence (region, last_seen_at) VALUES (?, ?)

@@ -15,7 +15,7 @@ export const RESOURCE_TABLES: readonly ResourceTable[] = [
   'components',
 ];
 
-/** Not a mapped type: what is said of all tables can then be said of any. */
+/** This is not a mapped type, so that a statement about all tables holds for any one of them. */
 interface Rows {
   monitors: Selectable<Database['monitors']>;
   notifications: Selectable<Database['notifications']>;

@@ -1,4 +1,5 @@
 import type { Attempt, CheckResult } from '@svc/shared/messages/check-result.ts';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { abstentionDetail, readResultDetail, resultDetail } from './result-detail.ts';
 
@@ -100,6 +101,27 @@ describe('what is read is what was reported', () => {
 
 test('the usual result takes few bytes', () => {
   expect(written(RESULT).text).toBe('{"started_at":30012,"phases":[0.5,1,3,5,3]}');
+});
+
+test('phases are read as they were reported, whichever there are', () => {
+  const ms = fc.option(
+    fc.oneof(
+      fc.nat().map((tenths) => tenths / 10),
+      fc.double({ min: 0, max: 86_400_000, noNaN: true }),
+    ),
+    {
+      nil: undefined,
+    },
+  );
+  const some = fc.record({ dns: ms, connect: ms, tls: ms, first_byte: ms, transfer: ms });
+  fc.assert(
+    fc.property(some, fc.nat(), (phases, started_at) => {
+      const present = JSON.parse(JSON.stringify(phases));
+      const { read } = written({ ...RESULT, phases: present, started_at });
+      expect(read).toMatchObject({ phases: present, started_at });
+      expect(read.phases).toEqual(present);
+    }),
+  );
 });
 
 test('a region that did not run it has no attempts, and neither has a row without detail', () => {

@@ -7,6 +7,7 @@ import {
   type Outcome,
   type Phases,
 } from '@svc/shared/messages/check-result.ts';
+import { TextBytes } from '@svc/shared/text-bytes.ts';
 import { z } from 'zod';
 
 /** Order of the phases in `results.detail`. Add at the end only: rows are read by position. */
@@ -57,21 +58,38 @@ function isUsual(result: CheckResult): boolean {
   );
 }
 
+/** The text that is made. It is made for every result, so it leaves nothing else behind. */
+const DETAIL = new TextBytes(256);
+
 /** Makes the same text as {@link fullDetail} for a usual result, in a twentieth of the time. */
 function usualDetail({ started_at, phases }: CheckResult): string {
-  if (phases === undefined) return `{"started_at":${started_at}}`;
-  let places = '';
-  let missing = '';
+  DETAIL.cut(0);
+  DETAIL.ascii('{"started_at":');
+  DETAIL.count(started_at);
+  if (phases !== undefined) writePhases(phases);
+  DETAIL.ascii('}');
+  return DETAIL.asciiText();
+}
+
+function writePhases(phases: Phases): void {
+  let separator = ',"phases":[';
+  let missing = 0;
   for (const name of PHASES) {
     const ms = phases[name];
     if (ms === undefined) {
-      missing += 'null,';
+      missing += 1;
       continue;
     }
-    places += `${missing}${ms},`;
-    missing = '';
+    for (; missing > 0; missing -= 1) {
+      DETAIL.ascii(separator);
+      DETAIL.ascii('null');
+      separator = ',';
+    }
+    DETAIL.ascii(separator);
+    DETAIL.decimal(ms);
+    separator = ',';
   }
-  return `{"started_at":${started_at},"phases":[${places.slice(0, -1)}]}`;
+  DETAIL.ascii(separator === ',' ? ']' : ',"phases":[]');
 }
 
 function fullDetail(result: CheckResult): string {

@@ -165,6 +165,7 @@ export interface Database {
     created_at: number;
     replayed_at: number | null;
     finished_at: number | null;
+    group_uid: Generated<string | null>;
   };
   delivery_attempts: {
     delivery_id: number;

@@ -42,7 +42,7 @@ export class SqliteStore implements Store {
     return this.#writes.runIfRoom(() => this.#transact(work));
   }
 
-  commit(steps: readonly SqlStep[]): Promise<RowOutcome[][]> {
+  commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]> {
     if (this.#closing !== null) return Promise.reject(closedError());
     return this.#writes.runUrgent(() => this.#parts.writer.commit(steps));
   }

@@ -44,11 +44,11 @@ export interface Store {
    * Runs a whole transaction in one message: all steps and the commit, or nothing. It is for the recorder: it
    * goes before all waiting transactions, and is never refused because of their number.
    *
-   * @returns for each step the outcomes of its rows
+   * @returns for each step the outcomes of its rows, which are made when they are asked for
    * @throws StoreError for failures of the database; `store-unanswered` when the commit is nevertheless
    *   durable
    */
-  commit(steps: readonly SqlStep[]): Promise<readonly (readonly RowOutcome[])[]>;
+  commit(steps: readonly SqlStep[]): Promise<readonly Iterable<RowOutcome>[]>;
   /** Closes the store. Earlier requests are finished first; later requests fail with `store-closed`. */
   close(): Promise<void>;
 }

@@ -48,7 +48,7 @@ export class WriterThread {
   }
 
   async each(sql: string, rows: SqlStep['rows']): Promise<RowOutcome[]> {
-    return unpacked((await this.#thread.ask({ kind: 'each', sql, rows })) as PackedWritten);
+    return [...unpacked((await this.#thread.ask({ kind: 'each', sql, rows })) as PackedWritten)];
   }
 
   async commit(): Promise<void> {
@@ -59,9 +59,9 @@ export class WriterThread {
     await this.#thread.ask({ kind: 'rollback' });
   }
 
-  async script(steps: readonly SqlStep[]): Promise<RowOutcome[][]> {
+  async script(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]> {
     const packed = await this.#durable({ kind: 'script', steps });
-    return (packed as PackedWritten[]).map(unpacked);
+    return (packed as PackedWritten[]).map((written) => ({ [Symbol.iterator]: () => unpacked(written) }));
   }
 
   async close(): Promise<void> {
@@ -96,10 +96,8 @@ export class WriterThread {
   }
 }
 
-function unpacked(written: PackedWritten): RowOutcome[] {
-  const rows: RowOutcome[] = [];
+function* unpacked(written: PackedWritten): Generator<RowOutcome> {
   for (let at = 0; at < written.length; at += 2) {
-    rows.push({ changes: written[at] ?? 0, lastInsertRowid: written[at + 1] ?? 0 });
+    yield { changes: written[at] ?? 0, lastInsertRowid: written[at + 1] ?? 0 };
   }
-  return rows;
 }

@@ -31,7 +31,7 @@ export class Writer {
   }
 
   /** Runs the steps as one transaction. */
-  async commit(steps: readonly SqlStep[]): Promise<RowOutcome[][]> {
+  async commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]> {
     return this.#thread().script(steps);
   }
 

@@ -18,7 +18,7 @@ export type Closure = (typeof CLOSURES)[number];
 const group = z.object({
   /** Numbers of monitors by their newest status. */
   counts: z.object({ error: z.number().int(), degraded: z.number().int(), recovered: z.number().int() }),
-  /** The monitors, in the order of their alerts; at most 100 of them. */
+  /** The monitors, the worst first and then in the order of their alerts; at most 100 of them. */
   monitors: z.array(
     z.object({
       id: z.number().int(),

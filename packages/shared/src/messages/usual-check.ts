@@ -9,8 +9,8 @@ import {
 } from './check.ts';
 
 /**
- * The check of an HTTP or TCP monitor, recognised by hand; null for all others, which may be good all the same: the
- * schema judges those. Whatever is not null the schema takes as well, and reads the same.
+ * The check of an HTTP or TCP monitor, recognised by hand; null for all others. The schema judges those, and they
+ * may be valid. The schema accepts every check that is not null here, and reads it in the same way.
  *
  * An agent reads one for each check that it makes: the schema takes some 4 of 19 KB of garbage (decision 0230).
  * Unknown members of the check are left out; those of its headers and assertions stay, where nobody looks.

@@ -10,7 +10,7 @@ export const DELIVERY_COUNTERS = {
         delivered: 'The receiver took it.',
         retry:
           'It failed in a way that may pass. An alert is tried again until it is a day old, a test is not.',
-        'permanent-message': 'The receiver refused this alert for good; others may pass.',
+        'permanent-message': 'The receiver refused this alert for good; other alerts may pass.',
         'permanent-channel':
           'The receiver refuses all of this channel until its settings are changed, or the channel cannot send.',
       },
@@ -20,10 +20,10 @@ export const DELIVERY_COUNTERS = {
   }),
   dead: counter(
     'svc_deliveries_dead_total',
-    'Alerts that were given up: nobody tries to deliver them again.',
+    'Alerts that were given up. svc does not try to deliver them again.',
     {
       advice:
-        'Any growth: somebody was not told. `GET /v1/notifications/{id}/deliveries?state=dead` has them with the reason; mend the channel and replay them.',
+        'Any growth: an alert did not arrive. `GET /v1/notifications/{id}/deliveries?state=dead` has them with the reason; mend the channel and replay them.',
     },
   ),
   failures: counter(

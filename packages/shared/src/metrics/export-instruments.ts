@@ -1,6 +1,6 @@
 import { counter, gauge } from './instrument.ts';
 
-/** What the coordinator counts while it exports metrics of monitors over OTLP; from the beginning of its leading on. */
+/** Counters of the export of monitors' metrics over OTLP, since the coordinator began to lead. */
 export const EXPORT_COUNTERS = {
   points: counter(
     'svc_otlp_points_total',
@@ -19,7 +19,7 @@ export const EXPORT_COUNTERS = {
   ),
 };
 
-/** What the export measures at the moment of reading. */
+/** Measurements of the export at the moment of reading. */
 export const EXPORT_GAUGES = {
   endpoints: gauge('svc_otlp_endpoints', 'Endpoints that metrics of monitors are exported to over OTLP.', {
     label: {

@@ -38,7 +38,7 @@ export type Instrument<
   readonly label: Label<V> | null;
   /** In place of `label`. */
   readonly openLabels: OpenLabels<N> | null;
-  /** What the instrument counts or measures, as a sentence. */
+  /** A sentence about what the instrument counts or measures. */
   readonly description: string;
   /** When somebody should look at it, and what to do then. Null: it is no reason for an alarm. */
   readonly advice: string | null;

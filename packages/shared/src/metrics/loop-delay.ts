@@ -5,8 +5,8 @@ import { PROCESS_HISTOGRAMS } from './process-instruments.ts';
 const SAMPLE_MS = 100;
 
 /**
- * How late the event loop runs its timers: a timer notes ten times a second how much later it came than it was set
- * for. What stands still for longer makes one value.
+ * Measures how late the event loop runs its timers. Ten times a second, a timer notes its delay. A longer
+ * standstill makes one value.
  */
 export class LoopDelay {
   /** Seconds, since the start. */

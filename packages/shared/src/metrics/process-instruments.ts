@@ -13,7 +13,7 @@ export const PROCESS_COUNTERS = {
 export const PROCESS_HISTOGRAMS = {
   loopDelay: histogram(
     'svc_event_loop_delay_seconds',
-    'How late the event loop runs its timers, measured ten times a second. What stands still for longer makes one value.',
+    'How late the event loop runs its timers, measured ten times a second. A longer standstill makes one value.',
     {
       unit: 'seconds',
       bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],

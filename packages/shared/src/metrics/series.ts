@@ -1,6 +1,6 @@
 /**
  * The values of an instrument with open labels: a number for each combination of label values that has one.
- * Who counts bounds the combinations; the declaration of the instrument says by what.
+ * The code that counts bounds the combinations; the declaration of the instrument says how.
  *
  * @typeParam N the names of the labels
  */

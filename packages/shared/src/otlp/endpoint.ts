@@ -2,10 +2,10 @@ import { httpUrl, type TextCheck } from '../resources/texts.ts';
 
 /** Path of metrics below a base URL (OTLP 1.10, "OTLP/HTTP Request"). */
 const METRICS_PATH = '/v1/metrics';
-/** Where OTLP over gRPC listens by convention; over HTTP it is 4318. */
+/** The usual port of OTLP over gRPC. Over HTTP it is 4318. */
 const GRPC_PORT = '4317';
 
-/** What a text must be to be an endpoint of OTLP over HTTP. The answer for gRPC says what to use in its place. */
+/** Whether a text is an endpoint of OTLP over HTTP. The answer for gRPC says what to use instead. */
 export const otlpEndpoint: TextCheck = (text) => {
   if (/^grpcs?:\/\//i.test(text)) return useHttp('is an address of gRPC');
   const wrong = httpUrl(text);
@@ -21,10 +21,10 @@ function useHttp(what: string): string {
 }
 
 /**
- * Where metrics are posted to. A base URL (no path, or one that ends with `/`) gets `/v1/metrics`; a path is used
- * as it is given.
+ * The URL to which metrics are posted. A base URL (no path, or one that ends with `/`) gets `/v1/metrics`; a path
+ * is used as it is given.
  *
- * @param endpoint a URL that {@link otlpEndpoint} finds nothing wrong with
+ * @param endpoint a URL in which {@link otlpEndpoint} finds no fault
  */
 export function metricsUrlOf(endpoint: string): string {
   return new URL(endpoint).pathname.endsWith('/') ? belowBase(endpoint) : endpoint;

@@ -34,7 +34,7 @@ describe('OpenTelemetry’s variables', () => {
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4317' }, /gRPC.*4318/],
     [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /http\/json or http\/protobuf/],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'Bearer secret-token' }, /name=value pairs/],
-    [{ OTEL_EXPORTER_OTLP_HEADERS: 'secret token=1' }, /none of a header/],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'secret token=1' }, /that no header can have/],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'host=example.com' }, /sets itself/],
     [{ OTEL_METRIC_EXPORT_INTERVAL: '10' }, /1000/],
   ])('%j stop the start', (environment, message) => {

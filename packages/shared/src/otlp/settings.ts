@@ -31,14 +31,14 @@ function pairs(text: string): { key: string; value: string }[] | null {
 const pairList = z.string().transform((text, context) => {
   const read = pairs(text);
   if (read !== null) return read;
-  context.addIssue({ code: 'custom', message: 'must be name=value pairs between commas' });
+  context.addIssue({ code: 'custom', message: 'must be name=value pairs, separated by commas' });
   return z.NEVER;
 });
 
 /** No message repeats a name or a value: whoever mistakes one for the other has put the secret there. */
 const headers = pairList
   .refine((list) => list.every(({ key }) => outgoingHeaderName(key) === null), {
-    error: 'has a name that is none of a header, or of one that the connection sets itself',
+    error: 'has a name that no header can have, or that the connection sets itself',
   })
   .refine((list) => list.every(({ value }) => headerValue(value) === null), {
     error: 'has a value that a header cannot carry',
@@ -73,78 +73,79 @@ export const OTLP_SETTINGS = {
   otlpEndpoint: {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     description:
-      "base URL of OTLP over HTTP that the process's own metrics go to, and those of monitors without an endpoint of their own; /v1/metrics is appended",
+      "base URL of the OTLP endpoint (HTTP) for the process's own metrics and for monitors without an endpoint of their own; /v1/metrics is appended",
     schema: endpoint,
   },
   otlpMetricsEndpoint: {
     name: 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
-    description: 'the same as a full URL, before the one above',
+    description: 'full URL of that endpoint; wins over OTEL_EXPORTER_OTLP_ENDPOINT',
     schema: endpoint,
   },
   otlpHeaders: {
     name: 'OTEL_EXPORTER_OTLP_HEADERS',
-    description: 'headers sent there, name=value pairs between commas, values percent-encoded',
+    description:
+      'headers for that endpoint: name=value pairs, separated by commas, with percent-encoded values',
     schema: headers,
   },
   otlpMetricsHeaders: {
     name: 'OTEL_EXPORTER_OTLP_METRICS_HEADERS',
-    description: 'the same for metrics only, in place of those above',
+    description: 'headers for metrics; they replace OTEL_EXPORTER_OTLP_HEADERS',
     schema: headers,
   },
   otlpProtocol: {
     name: 'OTEL_EXPORTER_OTLP_PROTOCOL',
     description:
-      'encoding of own metrics, and the one that is tried first for those of monitors: http/json or http/protobuf',
+      'encoding of own metrics, and the first encoding that is tried for those of monitors: http/json or http/protobuf',
     defaultShown:
-      'http/protobuf for own metrics; for those of monitors http/json, then http/protobuf where that is refused',
+      'http/protobuf for own metrics; for those of monitors http/json, then http/protobuf if the endpoint refuses that',
     schema: protocol,
   },
   otlpMetricsProtocol: {
     name: 'OTEL_EXPORTER_OTLP_METRICS_PROTOCOL',
-    description: 'the same, before the one above',
+    description: 'encoding of metrics; wins over OTEL_EXPORTER_OTLP_PROTOCOL',
     schema: protocol,
   },
   otlpCompression: {
     name: 'OTEL_EXPORTER_OTLP_COMPRESSION',
-    description: 'of all exports: gzip or none',
+    description: 'compression of all exports: gzip or none',
     defaultShown: 'gzip',
     schema: compression,
   },
   otlpMetricsCompression: {
     name: 'OTEL_EXPORTER_OTLP_METRICS_COMPRESSION',
-    description: 'the same, before the one above',
+    description: 'compression of metrics; wins over OTEL_EXPORTER_OTLP_COMPRESSION',
     schema: compression,
   },
   otlpTimeout: {
     name: 'OTEL_EXPORTER_OTLP_TIMEOUT',
-    description: 'time limit of one request of an export, ms, for all endpoints',
+    description: 'time limit of one request to any endpoint, ms',
     defaultShown: '10000',
     schema: timeout,
   },
   otlpMetricsTimeout: {
     name: 'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT',
-    description: 'the same, before the one above',
+    description: 'time limit for metrics; wins over OTEL_EXPORTER_OTLP_TIMEOUT',
     schema: timeout,
   },
   otlpCertificate: {
     name: 'OTEL_EXPORTER_OTLP_CERTIFICATE',
     description:
-      'path of a PEM file with further authorities that the endpoint of these settings is trusted by, beside those of SVC_PROBE_CA',
+      'path of a PEM file with further authorities that are trusted for this endpoint, in addition to those of SVC_PROBE_CA',
     schema: certificateFile.optional(),
   },
   otlpMetricsCertificate: {
     name: 'OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE',
-    description: 'the same, in place of the one above',
+    description: 'authorities for metrics; they replace OTEL_EXPORTER_OTLP_CERTIFICATE',
     schema: certificateFile.optional(),
   },
   otlpClientCertificate: {
     name: 'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
-    description: 'path of a PEM file with the certificate that the endpoint of these settings is shown',
+    description: 'path of a PEM file with the client certificate for this endpoint',
     schema: clientCertificate,
   },
   otlpMetricsClientCertificate: {
     name: 'OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE',
-    description: 'the same, before the one above',
+    description: 'client certificate for metrics; wins over OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
     schema: clientCertificate,
   },
   otlpClientKey: {
@@ -154,27 +155,27 @@ export const OTLP_SETTINGS = {
   },
   otlpMetricsClientKey: {
     name: 'OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY',
-    description: 'the same, before the one above',
+    description: 'key of the client certificate for metrics; wins over OTEL_EXPORTER_OTLP_CLIENT_KEY',
     schema: privateKeyFile.optional(),
   },
   otlpDisabled: {
     name: 'OTEL_SDK_DISABLED',
     description:
-      'true: nothing goes to the endpoint of these settings. Endpoints of monitors are not concerned',
+      'true: svc sends nothing to the endpoint of these settings. Endpoints of monitors are not affected',
     default: 'false',
     schema: isTrue,
   },
   otlpExporters: {
     name: 'OTEL_METRICS_EXPORTER',
     description:
-      'without otlp among its values between commas, like none: the same as OTEL_SDK_DISABLED=true',
+      'exporters, separated by commas. A list without otlp, such as none, has the effect of OTEL_SDK_DISABLED=true',
     default: 'otlp',
     schema: commaList,
   },
   otlpHistograms: {
     name: 'OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION',
     description:
-      'buckets of exported durations: base2_exponential_bucket_histogram or explicit_bucket_histogram; a change begins them anew',
+      'buckets of exported durations: base2_exponential_bucket_histogram or explicit_bucket_histogram; a change starts new histograms',
     default: 'base2_exponential_bucket_histogram',
     schema: oneOf(
       ['base2_exponential_bucket_histogram', 'explicit_bucket_histogram'],
@@ -183,13 +184,13 @@ export const OTLP_SETTINGS = {
   },
   otlpInterval: {
     name: 'OTEL_METRIC_EXPORT_INTERVAL',
-    description: 'ms between two exports',
+    description: 'time between two exports, ms',
     default: DEFAULT_INTERVAL_MS,
     schema: wholeNumber(1_000, 86_400_000),
   },
   otlpResource: {
     name: 'OTEL_RESOURCE_ATTRIBUTES',
-    description: 'attributes of the resource of all exports, name=value pairs between commas',
+    description: 'attributes of the resource of all exports: name=value pairs, separated by commas',
     default: '',
     schema: pairList,
   },

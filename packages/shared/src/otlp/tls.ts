@@ -23,7 +23,8 @@ type Config = Pick<
 >;
 
 /**
- * What is set for metrics goes before what is set for all signals, as OpenTelemetry's specification says.
+ * The certificates of the settings. A variable for metrics wins over the one for all signals, as
+ * OpenTelemetry's specification says.
  *
  * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */

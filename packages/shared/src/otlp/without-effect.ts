@@ -7,10 +7,10 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   OTEL_METRIC_EXPORT_TIMEOUT:
     'a request that is not taken is kept and sent again; OTEL_EXPORTER_OTLP_TIMEOUT limits each',
   OTEL_METRICS_EXEMPLAR_FILTER: 'there are no traces that an exemplar could name',
-  OTEL_EXPORTER_OTLP_INSECURE: 'it is of gRPC; over HTTP the scheme of the endpoint says it',
-  OTEL_EXPORTER_OTLP_METRICS_INSECURE: 'it is of gRPC; over HTTP the scheme of the endpoint says it',
-  OTEL_EXPORTER_PROMETHEUS_HOST: '/metrics is where SVC_LISTEN and SVC_AGENT_LISTEN say',
-  OTEL_EXPORTER_PROMETHEUS_PORT: '/metrics is where SVC_LISTEN and SVC_AGENT_LISTEN say',
+  OTEL_EXPORTER_OTLP_INSECURE: 'it applies to gRPC; over HTTP the scheme of the endpoint decides',
+  OTEL_EXPORTER_OTLP_METRICS_INSECURE: 'it applies to gRPC; over HTTP the scheme of the endpoint decides',
+  OTEL_EXPORTER_PROMETHEUS_HOST: 'SVC_LISTEN and SVC_AGENT_LISTEN set the address of /metrics',
+  OTEL_EXPORTER_PROMETHEUS_PORT: 'SVC_LISTEN and SVC_AGENT_LISTEN set the address of /metrics',
   OTEL_CONFIG_FILE: 'the settings are environment variables only',
   OTEL_EXPERIMENTAL_CONFIG_FILE: 'the settings are environment variables only',
 };
@@ -36,7 +36,7 @@ export function otlpWarnings(environment: NodeJS.ProcessEnv): string[] {
     .split(',')
     .map((name) => name.trim());
   const others = exporters.filter((name) => !['', 'otlp', 'none'].includes(name));
-  if (others.length > 0) warnings.push(`${EXPORTERS}: there is no exporter but otlp here (and /metrics)`);
+  if (others.length > 0) warnings.push(`${EXPORTERS}: svc has only the exporter otlp, and /metrics`);
   const isOff = disabled === 'true' || !(exporters.includes('otlp') || exporters.join('') === '');
   const endpoint = ENDPOINTS.find((name) => textOf(name) !== '');
   if (isOff && endpoint !== undefined) {

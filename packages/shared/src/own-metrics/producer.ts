@@ -23,8 +23,8 @@ export type ProducerParts = {
 };
 
 /**
- * What OpenTelemetry's reader asks for the metrics of the process, in place of meters of its SDK: one registry is
- * behind `/metrics` and OTLP. Sums and histograms are cumulative, from the start that their part had.
+ * Gives OpenTelemetry's reader the metrics of the process, instead of meters of its SDK: `/metrics` and OTLP have
+ * one registry. Sums and histograms are cumulative since the start of their part.
  */
 export function ownMetricsProducer({ resource, measurements, now }: ProducerParts): MetricProducer {
   return {

@@ -32,7 +32,7 @@ const TIMEOUT_MS = 10_000;
 export const AGENT_OTLP_SETTINGS = {
   otlpEndpoint: {
     ...OTLP_SETTINGS.otlpEndpoint,
-    description: "base URL of OTLP over HTTP that the agent's own metrics go to; /v1/metrics is appended",
+    description: "base URL of the OTLP endpoint (HTTP) for the agent's own metrics; /v1/metrics is appended",
   },
   otlpMetricsEndpoint,
   otlpHeaders,
@@ -43,7 +43,7 @@ export const AGENT_OTLP_SETTINGS = {
     defaultShown: 'http/protobuf',
   },
   otlpMetricsProtocol,
-  otlpCompression: { ...OTLP_SETTINGS.otlpCompression, description: 'of exports: gzip or none' },
+  otlpCompression: { ...OTLP_SETTINGS.otlpCompression, description: 'compression of exports: gzip or none' },
   otlpMetricsCompression,
   otlpTimeout: { ...otlpTimeout, description: 'time limit of an export, ms' },
   otlpMetricsTimeout,
@@ -86,8 +86,8 @@ export function isExportOff({
 }
 
 /**
- * What the variables say; null: own metrics are not exported. What is set for metrics goes before what is set for
- * all signals, as OpenTelemetry's specification says.
+ * The export that the variables ask for; null: own metrics are not exported. A variable for metrics wins over the
+ * one for all signals, as OpenTelemetry's specification says.
  *
  * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */

@@ -43,7 +43,7 @@ function index(): string {
     '',
     'An attribute that is marked as sensitive or as encrypted is a secret. It is encrypted in the database, and tokens of scope `read` see `********` in its place. All other attributes are stored in clear. Tokens of every scope see them, and alerts, logs and pages may show them.',
     '',
-    'Beside the resources: [settings](settings.md) and [metrics](metrics.md).',
+    'Besides the resources there are [settings](settings.md) and [metrics](metrics.md).',
     '',
     'Editors complete and check the declared file with [svc.schema.json](svc.schema.json): put `# yaml-language-server: $schema=<path or URL of svc.schema.json>` into its first line.',
   ]);

@@ -30,8 +30,8 @@ export type ResourceDefinition = {
   /** The inverse of {@link arrange}. */
   present?(normalized: Readonly<Record<string, unknown>>): Record<string, unknown>;
   /**
-   * Warnings about attributes that have no effect beside the other attributes, without a full stop. Nobody who sets
-   * a password means a page that everybody can see.
+   * Warnings about attributes that have no effect beside the other attributes, without a full stop. For example, a
+   * password has no effect on a page that everybody can see.
    */
   withoutEffect?(normalized: Readonly<Record<string, unknown>>): readonly string[];
 };
@@ -57,7 +57,7 @@ export type Value<T = unknown> = {
   readonly references?: readonly string[];
   /** Members of each object of `objects`. */
   readonly attributes?: Attributes;
-  /** What a valid value looks like, in a few words: `host:port`. */
+  /** The form of a valid value in a few words: `host:port`. */
   readonly form?: string;
   /** The secret part of a value that is not secret as a whole. */
   readonly secretPart?: SecretPart;

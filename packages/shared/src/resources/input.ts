@@ -111,7 +111,7 @@ function readOnlyShape(definition: ResourceDefinition): z.ZodRawShape {
   };
 }
 
-/** What the service sets: the computed attributes, and what only the API answers. */
+/** Names that only the service sets: the computed attributes, and members that only the API answers. */
 function readOnlyNames({ attributes, apiMembers }: ResourceDefinition): string[] {
   const computed = Object.entries(attributes).filter(([, { presence }]) => presence === 'computed');
   return [...computed.map(([name]) => name), ...apiMembers];
@@ -120,7 +120,7 @@ function readOnlyNames({ attributes, apiMembers }: ResourceDefinition): string[]
 /** Of a member that nobody may set. */
 export const SET_BY_THE_SERVICE = 'is set by the service: remove it';
 const NOT_KNOWN = 'is unknown';
-/** Unknown members that are told what was probably meant: looking for that takes its time. */
+/** Most unknown members for which the message names the nearest known one, because the search takes time. */
 const MOST_HINTS = 20;
 
 /** Unknown members make one issue with a line for each of them; {@link issuesOf} takes it apart. */

@@ -1,9 +1,9 @@
 import type { Attribute, Attributes, Block, ResourceDefinition, Value } from './definition.ts';
 
 /*
- * Whether a value has the form that stored attributes are to have, without making anything: the parser that
- * `stored-form.ts` asks otherwise copies, which takes five times as long (decision 0233). It says yes only to what
- * the parser would answer unchanged.
+ * Whether a value has the form of stored attributes. It makes no copy; the parser that `stored-form.ts` uses
+ * otherwise does, and takes five times as long (decision 0233). It answers true only for values that the parser
+ * would answer unchanged.
  */
 
 type Test = (value: unknown) => boolean;

@@ -8,15 +8,15 @@ import { type TcpMonitor, tcpCheckOf, tcpMonitor } from './tcp-monitor.ts';
 /** Normalized monitors by the type of their checks. */
 export type Monitors = { http: HttpMonitor; tcp: TcpMonitor; dns: DnsMonitor };
 
-/** A kind of monitor: what it is to users, and what is made of it. */
+/** A kind of monitor: its definition for users, and the functions on it. */
 type MonitorEntry<T extends CheckKind> = {
   readonly definition: ResourceDefinition & {
     readonly kind: KindOfType<T>;
     readonly constants: { readonly type: T };
   };
-  /** What probes need of it: names in their ASCII form, header values in clear. */
+  /** The check for probes: names in their ASCII form, header values in clear. */
   checkOf(monitor: Monitors[T], attempts: Attempts): CheckOf<T>;
-  /** What it is known by in alerts, without user information. */
+  /** The target that alerts name, without user information. */
   targetOf(monitor: Monitors[T]): string;
 };
 

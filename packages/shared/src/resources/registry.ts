@@ -32,8 +32,8 @@ export function resourceSchema<K extends ResourceKind>(kind: K, surface: Surface
 export type Parsed<T> = { ok: true; value: T } | { ok: false; issues: Issue[] };
 
 /**
- * Validates and normalizes what a user wrote; all that is wrong with it is reported at once. A secret that is the mask
- * is wrong on every surface: it would take the secret's place.
+ * Validates and normalizes a user's input. All faults are reported at once. The mask instead of a secret is a fault on
+ * every surface, because it would replace the secret.
  */
 export function parseResource<K extends ResourceKind>(
   kind: K,

@@ -79,7 +79,7 @@ export function isMask({ value, part }: Pick<SecretPlace, 'value' | 'part'>): bo
   return value === maskOf({ value, part });
 }
 
-/** Every secret of a resource, as users write it, that is the mask: somebody sends back what was shown to a read token. */
+/** Every secret of a resource, as users write it, that is the mask: somebody sends back the answer to a read token. */
 export function maskIssues(kind: ResourceKind, resource: unknown): MaskIssue[] {
   return secretsIn(kind, resource)
     .filter(isMask)

@@ -11,11 +11,10 @@ import { isFormed } from './is-formed.ts';
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind, type Resources } from './registry.ts';
 
 /*
- * Normalized attributes as they come back from where they were stored. They were validated when they were written,
- * and a bound that has become narrower since does not make them wrong. So only their form is checked, which is what
- * the rest of the code relies on. A text may be the mask of a secret. What is missing was written before its
- * attribute came to be, and gets what an attribute gets that is left out. Members that are not known are left out:
- * a newer version wrote them.
+ * Parses normalized attributes from the store. They were validated when they were written, and a bound that has
+ * become narrower since does not make them wrong. So only their form is checked, on which the rest of the code
+ * relies. A text may be the mask of a secret. A missing attribute is newer than the row, and gets the value of an
+ * attribute that is left out. Unknown members are left out: a newer version wrote them.
  */
 
 type Forms = { readonly [K in ResourceKind]: z.ZodType<Resources[K]> };

@@ -3,9 +3,9 @@ import { domainToASCII } from 'node:url';
 import { userInfo } from '../user-info.ts';
 
 /**
- * Forms of text values. Each function answers what is wrong with the text and what to do, or null when
- * nothing is. The answer never repeats the text or a part of it, which may be a secret. Texts are kept as
- * they were written: nothing here trims or changes case.
+ * Forms of text values. Each function answers the fault of the text and what to do, or null when there is none.
+ * The answer never repeats the text or a part of it, which may be a secret. Texts are kept as they were
+ * written: nothing here trims or changes case.
  */
 export type TextCheck = (text: string) => string | null;
 
@@ -96,7 +96,7 @@ export const hostAndPort: TextCheck = (text) => {
       : 'must be host:port, like example.com:443';
   }
   if (!/^\d{1,5}$/.test(parts.port) || Number(parts.port) < 1 || Number(parts.port) > 65_535) {
-    return 'has a port that is none: ports are whole numbers from 1 to 65535';
+    return 'has an invalid port: ports are whole numbers from 1 to 65535';
   }
   if (parts.isBracketed) {
     return isIPv6(parts.host) ? null : 'has brackets around what is not an IPv6 address';

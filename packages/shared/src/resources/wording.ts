@@ -35,10 +35,18 @@ export function tooMany(count: number, maximum: number): string {
 
 /** Follows a value that is none of these, or a name. */
 export function notOneOf(options: readonly unknown[]): string {
-  return `is not one of ${options.join(', ')}`;
+  let said = saidOf.get(options);
+  if (said === undefined) {
+    said = `is not one of ${options.join(', ')}`;
+    saidOf.set(options, said);
+  }
+  return said;
 }
 
-/** For a text that is none of these: what was given, what is allowed, and what was probably meant. */
+/** A large body may hold a hundred thousand wrong choices from the same options. */
+const saidOf = new WeakMap<readonly unknown[], string>();
+
+/** The message for a text that is none of these: the text, the allowed ones, and the nearest of them. */
 export function wrongChoice(given: string, options: readonly string[]): string {
   const meant = nearest(given, options);
   return `${quoted(given)} ${notOneOf(options)}${meant === null ? '' : `: did you mean "${meant}"?`}`;

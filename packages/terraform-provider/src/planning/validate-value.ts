@@ -8,7 +8,7 @@ import type { AttributeProblem } from './diagnostic-text.ts';
 /** Of a number that is within its bounds and that a double does not hold. */
 const INEXACT = 'has too many digits: write at most 15';
 
-/** What is wrong with the value of an attribute by the definition's own schema; paths start at the attribute. */
+/** The faults of an attribute's value by the definition's own schema. Paths start at the attribute. */
 export function valueProblems({ value, secret }: Attribute, given: TerraformValue): AttributeProblem[] {
   if (given === UNKNOWN) return [];
   const parsed = value.schema.safeParse(withStandIns(given));

@@ -32,7 +32,7 @@ export function validateConfig(
     ),
     ...ruleProblems(definition, given),
   ];
-  // What is the mask is told only as that, as the API does.
+  // The mask has one message of its own and no others, as at the API.
   const problems = [...others.filter((problem) => !masked.has(placeOf(problem))), ...masks];
   return [
     ...writeOnlyProblems(definition, config, allowsWriteOnly),

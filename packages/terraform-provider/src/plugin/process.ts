@@ -113,6 +113,7 @@ class PluginProcess {
     if (this.#isEnding) return;
     this.#isEnding = true;
     this.#log('debug', 'the provider is ending', { why, open_calls: this.#server.openCalls.count });
+    // A provider that failed to load has told that in each call, and has nothing to stop.
     this.#provider?.then((provider) => provider.stop()).catch(() => {});
     void this.#server.stop(limitMs).finally(() => process.exit(0));
   }

@@ -12,7 +12,7 @@ type Message = {
   result?: Record<string, unknown>;
 };
 
-/** Asks by `fetch` from a page of the same origin; the network's own word for an error comes along. */
+/** Asks by `fetch` from a page of the same origin. An error carries the text of Chromium's network stack. */
 export async function startChromium(origin: string): Promise<Client> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-answers-'));
   const child = spawn(

@@ -2,10 +2,10 @@ import type { Answer } from '../answer.ts';
 
 /** What a client made of an answer. */
 export type Observation =
-  /** `body` is left out by clients that tell only how long it was. */
+  /** Clients that report only the length of the body leave `body` out. */
   { status: number; bytes: number; body?: string } | { refused: string };
 
-/** A client that answers of the corpus are given to, one after the other. */
+/** A client that gets the answers of the corpus, one after the other. */
 export interface Client {
   readonly version: string;
   ask(url: string, answer: Answer): Promise<Observation>;

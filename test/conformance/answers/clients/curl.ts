@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { Client, Observation } from './client.ts';
 
 const run = promisify(execFile);
-/** Follows redirects, keeps cookies, and decodes bodies where the family is about that. */
+/** Follows redirects and keeps cookies. Decodes bodies in the families that test decoding. */
 export async function startCurl(): Promise<Client> {
   const { stdout } = await run('curl', ['--version']);
   return {

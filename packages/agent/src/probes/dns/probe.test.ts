@@ -258,7 +258,6 @@ describe('a CNAME assertion sees every link of the chain', () => {
       timeoutMs: 200,
     });
     expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true });
-    expect(outcome.latency).toBeLessThan(400);
   });
 });
 

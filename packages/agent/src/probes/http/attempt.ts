@@ -250,8 +250,8 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   }
 
   onComplete(): void {
-    // Decoding and judging come after the last byte and do not count as latency. Decoding may go on for a while.
-    // What becomes of the connection meanwhile (many servers reset it) does not matter any more.
+    // Decoding and judging come after the last byte and do not count as latency. Decoding may take a while.
+    // Events of the connection in this time (many servers reset it) do not matter.
     this.#measured = this.#stopwatch.read();
     this.#exchange?.hangUp();
     this.#body?.end();

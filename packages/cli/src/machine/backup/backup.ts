@@ -9,7 +9,16 @@ import { replaceFile, syncFolder } from '../../replace-file.ts';
 import { UsageError } from '../../usage-error.ts';
 import { requireAbsent } from '../../write-file.ts';
 import { MANIFEST_FILE, type Manifest, sha256Of } from './manifest.ts';
-import { DATABASE_FILE, KEY_FILES, keysIn, NATS_FOLDER, type Places, SECRET_FILES } from './places.ts';
+import {
+  DATABASE_FILE,
+  KEY_FILES,
+  keysIn,
+  NATS_FOLDER,
+  natsFilesIn,
+  type Places,
+  SECRET_FILES,
+} from './places.ts';
+import { explainedFull, requireRoom, sizeOfDatabase } from './room.ts';
 
 /** Name of the folder of a backup that is not complete, and of the file in it that its process locks. */
 const DRAFT = /\.[0-9a-f]{12}\.part$/;
@@ -18,7 +27,7 @@ const LOCK_FILE = 'backup.lock';
 const TRIES = 3;
 
 export type BackupOptions = {
-  /** Whether the secret key is left out, to be kept elsewhere. */
+  /** Whether every key is left out, to be kept elsewhere: the secret key, the API token, and the seeds of NATS. */
   readonly isWithoutKeys: boolean;
 };
 
@@ -36,8 +45,10 @@ export async function makeBackup(places: Places, target: string, options: Backup
       { cause: error },
     );
   });
-  await mkdir(dirname(target), { recursive: true });
-  await removeDeadDrafts(dirname(target));
+  const folder = dirname(target);
+  await mkdir(folder, { recursive: true });
+  await removeDeadDrafts(folder);
+  await requireRoom(folder, await sizeOfDatabase(places.database));
   const draft = `${target}.${randomBytes(6).toString('hex')}.part`;
   let unlock: (() => void) | null = null;
   try {
@@ -48,16 +59,17 @@ export async function makeBackup(places: Places, target: string, options: Backup
       v: 1,
       made_at: new Date().toISOString(),
       version: VERSION,
+      without_keys: options.isWithoutKeys,
       files: await sumsOf(draft),
     };
     await replaceFile(join(draft, MANIFEST_FILE), `${JSON.stringify(made, null, 2)}\n`);
     await rm(join(draft, LOCK_FILE));
     await rename(draft, target);
-    await syncFolder(dirname(target));
+    await syncFolder(folder);
     return made;
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    throw error;
+    throw explainedFull(error, folder);
   } finally {
     unlock?.();
   }
@@ -103,29 +115,23 @@ async function copyConsistently(
   }
   const keys = places.keysOfSettings ?? (await keysIn(draft));
   checkDatabase(database, keys);
-  if (isWithoutKeys || places.keysOfSettings !== null) {
-    for (const name of KEY_FILES) await rm(join(draft, name), { force: true });
-  }
-  await copyNatsFolder(places.natsDir, draft);
+  const left = isWithoutKeys ? SECRET_FILES : places.keysOfSettings === null ? [] : KEY_FILES;
+  for (const name of left) await rm(join(draft, name), { force: true });
+  await copyNatsFolder(places.natsDir, draft, isWithoutKeys ? /\.(?:conf|json)$/ : /\.(?:nk|conf|json)$/);
 }
 
-/** The keys of the data folder as one text. */
+/** The keys of the data folder as one text, to notice a replacement. Copying reports a key that cannot be read. */
 async function keyText(folder: string): Promise<string> {
   const texts = KEY_FILES.map((name) => readFile(join(folder, name), 'utf8').catch(() => ''));
   return (await Promise.all(texts)).join('\n');
 }
 
-/** Keys and accounts of NATS that "svc region" keeps. */
-async function copyNatsFolder(folder: string, draft: string): Promise<void> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const names = entries.filter((entry) => entry.isFile() && /\.(?:nk|conf|json)$/.test(entry.name));
+/** What "svc region" keeps: keys (`*.nk`), and the accounts, which have the public halves only. */
+async function copyNatsFolder(folder: string, draft: string, isCopied: RegExp): Promise<void> {
+  const names = (await natsFilesIn(folder)).filter((name) => isCopied.test(name));
   if (names.length === 0) return;
   await mkdir(join(draft, NATS_FOLDER), { mode: 0o700 });
-  await copyIfThere(
-    folder,
-    join(draft, NATS_FOLDER),
-    names.map(({ name }) => name),
-  );
+  await copyIfThere(folder, join(draft, NATS_FOLDER), names);
 }
 
 async function copyIfThere(from: string, to: string, names: readonly string[]): Promise<void> {
@@ -135,11 +141,19 @@ async function copyIfThere(from: string, to: string, names: readonly string[]): 
       () => true,
       (error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return false;
-        throw error;
+        throw unreadable(join(from, name), error);
       },
     );
     if (isThere) await chmod(join(to, name), 0o600);
   }
+}
+
+/** What to do where a file belongs to another user; another error stays as it is. */
+function unreadable(path: string, error: NodeJS.ErrnoException): Error {
+  if (error.code !== 'EACCES') return error;
+  return new UsageError(`this user may not read ${path}, which belongs into the backup: call it as root`, {
+    cause: error,
+  });
 }
 
 /** The sums of all files in the folder and the folders in it; makes each of them durable. */

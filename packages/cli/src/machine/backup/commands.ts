@@ -1,3 +1,4 @@
+import { SECRET_KEY_FILE } from '@svc/coordinator/store/key-files.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import type { CommandBody, Surroundings } from '../../command.ts';
 import { describeOptions, parseOptions } from '../../options.ts';
@@ -10,7 +11,7 @@ import { restoreBackup } from './restore.ts';
 const BACKUP = {
   'without-keys': {
     description:
-      'leave the secret key out: a restore then needs it from elsewhere. The API token and the keys of NATS stay in',
+      'leave the secret key, the API token and the keys of NATS out: keep those files elsewhere, once',
   },
 } as const;
 
@@ -23,10 +24,11 @@ export const backupCommand: CommandBody = {
 
 Copies the database as it is at one moment, the secret key, the generated API token, and the keys and accounts of NATS that "svc
 region" keeps, to a new folder. The copy is checked. The coordinator may run, and is not delayed. Call it on the
-coordinator's machine, as its user.
+coordinator's machine, as root or as a user who may read all of this.
 
-The backup opens every stored secret: guard it like the data folder, or keep the key apart with --without-keys. A key that
-SVC_SECRET_KEY sets is never in the backup: keep it elsewhere. Results that NATS holds and the declared file are not in it.
+The backup opens every stored secret and has the keys of the running service: guard it like the data folder, or keep the keys apart
+with --without-keys. A key that SVC_SECRET_KEY sets is never in the backup: keep it elsewhere. Results that NATS holds and the declared
+file are not in it.
 
 Options:
 ${describeOptions(BACKUP)}
@@ -45,17 +47,18 @@ ${SETTINGS}`,
       );
     else if (isWithoutKeys)
       err.write(
-        `svc: it does not have ${places.dataDir}/secret-key: keep that elsewhere, nothing else opens the backup. It has the API token and the keys of NATS\n`,
+        `svc: it has no keys. Keep ${places.dataDir}/secret-key elsewhere: nothing else opens the backup. Keep api-token there and the *.nk files of ${places.natsDir} too, or make new ones after a restore\n`,
       );
-    else err.write('svc: it has the secret key: guard it like the data folder\n');
+    else if (Object.hasOwn(files, SECRET_KEY_FILE))
+      err.write('svc: it has the secret key: guard it like the data folder\n');
   },
 };
 
 export const restoreCommand: CommandBody = {
   help: `Usage: npm run svc -- restore FOLDER
 
-Brings a backup into the data folder, which must be empty or absent, and which no coordinator may use. The next start of the
-coordinator goes on from there. What happened since the backup is not known to it: results that NATS still holds are read, and an
+Brings a backup into the data folder, which must be empty or absent, and which no coordinator may use. Called by root, it gives the
+files to the owner of the folder. The next start of the coordinator goes on from there. What happened since the backup is not known to it: results that NATS still holds are read, and an
 alert of that time may be sent again, under the same id where it waited to be sent.
 
 ${SETTINGS}`,
@@ -70,6 +73,11 @@ ${SETTINGS}`,
     if (needsKey) {
       err.write(
         `svc: it has no secret key: bring ${places.dataDir}/secret-key, or set SVC_SECRET_KEY, before you start the coordinator\n`,
+      );
+    }
+    if (manifest.without_keys) {
+      err.write(
+        `svc: it was made without keys: bring api-token to ${places.dataDir}, or the coordinator makes another one, and the *.nk files to ${places.natsDir}, or make new ones with "svc region rotate", that of system first\n`,
       );
     }
   },

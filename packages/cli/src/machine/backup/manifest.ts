@@ -8,13 +8,15 @@ import { DATABASE_FILE } from './places.ts';
 
 export const MANIFEST_FILE = 'manifest.json';
 
-/** What a backup has. It is written last, so a backup without it is not complete. */
+/** The contents of a backup. The manifest is written last, so a backup without it is not complete. */
 const manifest = z.object({
   v: z.literal(1),
   /** ISO 8601 */
   made_at: z.string(),
   /** Version of svc that made it. */
   version: z.string(),
+  /** Whether the secret key, the API token and the keys of NATS were left out. */
+  without_keys: z.boolean().default(false),
   /** SHA-256 in hex, by the path in the backup. */
   files: z.record(z.string().regex(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/), z.string()),
 });
@@ -35,7 +37,7 @@ export async function checkedManifest(backup: string): Promise<Manifest> {
   return found;
 }
 
-/** What tells a backup of a later version of svc, whatever else it has. */
+/** The member that shows a backup of a later version of svc, whatever else the manifest has. */
 const later = z.object({ v: z.number().min(2), version: z.string().optional() });
 
 async function read(path: string): Promise<Manifest> {

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COORDINATOR_SETTINGS, databasePathOf } from '@svc/coordinator/config.ts';
 import {
@@ -7,8 +8,10 @@ import {
   SECRET_KEY_FILE,
   type SecretKeys,
 } from '@svc/coordinator/store/key-files.ts';
+import { messageOf } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 import { CLI_SETTINGS } from '../../settings.ts';
+import { UsageError } from '../../usage-error.ts';
 import { userPath } from '../../write-file.ts';
 
 /** The settings that say where the coordinator's data are. */
@@ -48,6 +51,23 @@ export function placesOf(environment: NodeJS.ProcessEnv): Places {
     database: userPath(databasePathOf(databaseUrl, dataDir), environment),
     keysOfSettings: secretKey === undefined ? null : { key: secretKey, previous: previousSecretKey ?? null },
   };
+}
+
+/**
+ * Names of the keys and accounts of NATS that "svc region" keeps in this folder; none where there is no such folder.
+ *
+ * @throws UsageError when the folder cannot be read: a backup without the keys in it would look complete
+ */
+export async function natsFilesIn(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isFile() && /\.(?:nk|json|conf)$/.test(entry.name))
+      .map(({ name }) => name);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw new UsageError(`cannot read the keys of NATS in ${folder}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** The keys in a folder; null where it has none. */

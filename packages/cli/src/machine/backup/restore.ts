@@ -1,43 +1,71 @@
-import { chmod, copyFile, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, chown, copyFile, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkDatabase } from '@svc/coordinator/store/backup.ts';
 import { lockDatabaseFile } from '@svc/coordinator/store/file-lock.ts';
+import type { SecretKeys } from '@svc/coordinator/store/key-files.ts';
 import { syncFolder } from '../../replace-file.ts';
 import { UsageError } from '../../usage-error.ts';
 import { checkedManifest, type Manifest, sha256Of } from './manifest.ts';
-import { DATABASE_FILE, keysIn, NATS_FOLDER, type Places } from './places.ts';
+import { DATABASE_FILE, keysIn, NATS_FOLDER, natsFilesIn, type Places } from './places.ts';
+import { explainedFull, requireRoom, sizeOfDatabase } from './room.ts';
 
 /** Ends the names of files of a restore that is not complete. */
 const PART = '.restoring';
+
+export type Restored = {
+  readonly manifest: Manifest;
+  /** Whether the secret key still has to be brought. */
+  readonly needsKey: boolean;
+  /** Whether the keys of NATS of this machine stay. */
+  readonly keepsNats: boolean;
+};
 
 /**
  * Restores a backup into an empty data folder, which no coordinator uses. The database gets its name last: where the
  * restore is cut short there is none, and it can be begun again.
  *
- * @returns the manifest, whether the keys still have to be brought, and whether the keys of NATS of this machine stay
- * @throws UsageError, SvcError `bad-backup`
+ * @throws UsageError, SvcError `bad-backup`, `file-not-written`
  */
-export async function restoreBackup(
-  backup: string,
-  places: Places,
-): Promise<{ manifest: Manifest; needsKey: boolean; keepsNats: boolean }> {
+export async function restoreBackup(backup: string, places: Places): Promise<Restored> {
   const manifest = await checkedManifest(backup);
   const keys = places.keysOfSettings ?? (await keysIn(backup));
-  await mkdir(dirname(places.database), { recursive: true, mode: 0o700 });
-  await mkdir(places.dataDir, { recursive: true, mode: 0o700 });
-  // A coordinator that is started meanwhile finds the database locked, and ends.
-  let keepsNats = false;
-  const unlock = lockDatabaseFile(places.database);
+  const folder = dirname(places.database);
+  let unlock: (() => void) | null = null;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await mkdir(places.dataDir, { recursive: true, mode: 0o700 });
+    await requireRoom(folder, await sizeOfDatabase(join(backup, DATABASE_FILE)));
+    // A coordinator that is started meanwhile finds the database locked, and ends.
+    unlock = lockDatabaseFile(places.database);
+    await giveToOwner(`${places.database}.lock`);
+    await requireEmpty(places, manifest);
+    const keepsNats = await isUsed(places.natsDir, manifest);
+    const names = Object.keys(manifest.files).filter((name) => !(keepsNats && name.startsWith(NATS_FOLDER)));
+    await bring(backup, names, places, keys);
+    return { manifest, needsKey: keys === null, keepsNats };
+  } catch (error) {
+    throw explainedFull(error, folder);
+  } finally {
+    unlock?.();
+  }
+}
+
+/** Copies the files of the backup, checks the database, and gives all of them their names. */
+async function bring(
+  backup: string,
+  names: readonly string[],
+  places: Places,
+  keys: SecretKeys | null,
+): Promise<void> {
+  const parts = names.map((name) => ({ name, path: placeOf(name, places) }));
   const drafts: string[] = [];
   try {
-    await requireEmpty(places, manifest);
-    keepsNats = await isUsed(places.natsDir, manifest);
-    const names = Object.keys(manifest.files).filter((name) => !(keepsNats && name.startsWith(NATS_FOLDER)));
-    const parts = names.map((name) => ({ name, path: placeOf(name, places) }));
     for (const { name, path } of parts) {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      if (made !== undefined) await giveToOwner(made);
       drafts.push(`${path}${PART}`);
       await copyFile(join(backup, name), `${path}${PART}`);
+      await giveToOwner(`${path}${PART}`);
       const isOfServer = name.startsWith(NATS_FOLDER) && name.endsWith('.conf');
       await chmod(`${path}${PART}`, isOfServer ? 0o644 : 0o600);
     }
@@ -50,11 +78,16 @@ export async function restoreBackup(
       await syncFolder(dirname(path));
     }
   } finally {
-    // Where it failed: they have secrets, or fill the disk.
+    // After a failure the drafts must go, because they have secrets and fill the disk.
     for (const draft of drafts) await rm(draft, { force: true });
-    unlock();
   }
-  return { manifest, needsKey: keys === null, keepsNats };
+}
+
+/** Root restores for the user of the folder: a coordinator that may not read its files does not start. */
+async function giveToOwner(path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(dirname(path));
+  await chown(path, uid, gid);
 }
 
 function placeOf(name: string, { dataDir, database, natsDir }: Places): string {
@@ -64,8 +97,7 @@ function placeOf(name: string, { dataDir, database, natsDir }: Places): string {
 
 /** Whether the folder holds keys or accounts of NATS that an unfinished restore of this backup has not brought. */
 async function isUsed(natsDir: string, { files }: Manifest): Promise<boolean> {
-  for (const name of await readdir(natsDir).catch(() => [])) {
-    if (!/\.(?:nk|json|conf)$/.test(name)) continue;
+  for (const name of await natsFilesIn(natsDir)) {
     if (files[`${NATS_FOLDER}/${name}`] !== (await sumOf(join(natsDir, name)))) return true;
   }
   return false;

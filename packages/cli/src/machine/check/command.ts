@@ -66,8 +66,10 @@ ${describeSettings(SETTINGS)}
 function checkOf(target: string, timeout: string | undefined, followsRedirects: boolean): Check {
   const [, scheme = '', rest = ''] = /^(https?|tcp|dns):\/\/(.+)$/i.exec(target) ?? [];
   const type = /^(?:tcp|dns)$/i.test(scheme) ? (scheme.toLowerCase() as 'tcp' | 'dns') : 'http';
-  if (scheme === '')
-    throw new UsageError(`"${target}" is no target: write https://${target}, tcp://host:port or dns://name`);
+  if (scheme === '') {
+    const meant = /^[\w.-]+(?::\d+)?(?:\/\S*)?$/.test(target) ? target : 'www.example.com/';
+    throw new UsageError(`"${target}" is no target: write https://${meant}, tcp://host:port or dns://name`);
+  }
   if (timeout !== undefined && !/^[1-9]\d{0,5}$/.test(timeout))
     throw new UsageError(`--timeout must be a number of milliseconds, not "${timeout}"`);
   const written = {

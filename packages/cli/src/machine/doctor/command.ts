@@ -17,7 +17,12 @@ import { type Role, type Subject, subjectOf } from './subject.ts';
 import { tlsFindings } from './tls.ts';
 
 const OPTIONS = {
-  'env-file': { value: 'FILE', description: 'take settings from this file, before those of the environment' },
+  'env-file': {
+    value: 'FILE',
+    repeats: true,
+    description:
+      'take settings from this file, before those of the environment; the last of several files counts',
+  },
   'clock-from': {
     value: 'URL',
     description: 'compare the clock with this HTTP server (the default: SVC_BASE_URL)',
@@ -44,10 +49,9 @@ Settings, from the environment or the file: those of the coordinator or of the a
     if (role !== 'coordinator' && role !== 'agent')
       throw new UsageError('say what runs here: "doctor coordinator" or "doctor agent"');
     const given = parseOptions(args, OPTIONS);
-    const envFile =
-      given['env-file'] === undefined ? null : userPath(given['env-file'], surroundings.environment);
-    const environment = { ...surroundings.environment, ...(envFile === null ? {} : settingsIn(envFile)) };
-    const findings = await examine(role, environment, envFile, given['clock-from'] ?? null);
+    const envFiles = (given['env-file'] ?? []).map((file) => userPath(file, surroundings.environment));
+    const environment = Object.assign({}, surroundings.environment, ...envFiles.map(settingsIn));
+    const findings = await examine(role, environment, envFiles, given['clock-from'] ?? null);
     const count = findings.filter(({ level }) => level === 'failed').length;
     surroundings.out.write(
       given.json ? `${JSON.stringify({ healthy: count === 0, findings }, null, 2)}\n` : shown(findings),
@@ -59,7 +63,7 @@ Settings, from the environment or the file: those of the coordinator or of the a
 async function examine(
   role: Role,
   environment: NodeJS.ProcessEnv,
-  envFile: string | null,
+  envFiles: readonly string[],
   clockFrom: string | null,
 ): Promise<Finding[]> {
   const { subject, findings } = subjectOf(role, environment);
@@ -68,7 +72,7 @@ async function examine(
   const base = environment.SVC_BASE_URL;
   const clockUrl = clockFrom ?? (base ? `${base.replace(/\/+$/, '')}/healthz` : null);
   const found = await Promise.all([
-    fileFindings(subject, envFile),
+    fileFindings(subject, envFiles),
     diskFindings(subject),
     dnsFindings(subject),
     natsFindings(subject),

@@ -21,7 +21,9 @@ export async function diskFindings(subject: Subject): Promise<Finding[]> {
   const { databaseUrl, dataDir } = subject.config;
   const folder = dirname(databasePathOf(databaseUrl, dataDir));
   try {
-    return [await room(folder), await speed(folder)];
+    const found = await room(folder);
+    // What cannot be written to a full disk says nothing about its speed.
+    return found.level === 'failed' ? [found] : [found, await speed(folder)];
   } catch (error) {
     return [
       failed(

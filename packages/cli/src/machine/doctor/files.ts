@@ -11,10 +11,10 @@ import type { Subject } from './subject.ts';
 
 const { ok, failed } = findingsOf('files');
 
-/** Whether anybody but the owner can read the files with secrets. @param envFile the env file with the settings */
+/** Whether anybody but the owner can read the files with secrets. @param envFiles files with the settings */
 export async function fileFindings(
   { role, config, environment }: Subject,
-  envFile: string | null,
+  envFiles: readonly string[],
 ): Promise<Finding[]> {
   const named = [...KNOWN_VARIABLES]
     .filter((name) => name.endsWith('_FILE'))
@@ -25,7 +25,7 @@ export async function fileFindings(
     ...named,
     config.natsCredentials,
     ...(role === 'coordinator' ? [config.tlsKey, ...inFolder.map((name) => join(config.dataDir, name))] : []),
-    envFile ?? undefined,
+    ...envFiles,
   ];
   const findings = await Promise.all(paths.flatMap((path) => (path ? [exposure(path)] : [])));
   const exposed = findings.filter((finding) => finding !== null);

@@ -1,9 +1,12 @@
-/** What a check of the doctor found. `skipped`: it could not be looked at, and `todo` says how it can. */
+/**
+ * The result of one check of the doctor. `skipped`: the check was not possible, and `todo` says how to make
+ * it possible.
+ */
 export type Finding = {
   readonly check: CheckName;
   readonly level: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly what: string;
-  /** What to do; '' where nothing is to be done. */
+  /** Advice for the operator; '': nothing needs to be done. */
   readonly todo: string;
 };
 

@@ -19,7 +19,7 @@ const MINIMUM = [2, 9, 10];
 /** A round trip above it delays checks, ms. */
 const FAR_MS = 500;
 
-/** Connects as the process does, and tries what its key may do, and what it must not. */
+/** Connects as the process does. Tries operations that its key may do, and operations that it must not do. */
 export async function natsFindings(subject: Subject): Promise<Finding[]> {
   const { config, role } = subject;
   const shown = shownServers(parseNatsServers(config.natsUrl.reveal()));

@@ -53,7 +53,7 @@ async function answers(server: string): Promise<Finding> {
   return dns.ok(`the resolver ${server} answers`);
 }
 
-/** Whether this machine reaches what it needs beside NATS. */
+/** Whether this machine reaches the hosts that it needs in addition to NATS. */
 export async function egressFindings({ role, config }: Subject): Promise<Finding[]> {
   const proxy = role === 'agent' ? config.probeProxy : config.channelProxy;
   const otlp = role === 'coordinator' ? (config.otlpMetricsEndpoint ?? config.otlpEndpoint) : undefined;

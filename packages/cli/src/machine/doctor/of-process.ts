@@ -3,7 +3,7 @@ import type { Subject } from './subject.ts';
 
 const { ok, warning, failed } = findingsOf('process');
 
-/** Descriptors beside those of attempts, and beside those of the API's connections. */
+/** Number of descriptors that are needed in addition to those of attempts or of the API's connections. */
 const RESERVE = 512;
 const OF_COORDINATOR = 4_096;
 

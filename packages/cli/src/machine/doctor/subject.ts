@@ -4,7 +4,7 @@ import { checkNatsSettings } from '@svc/shared/nats-settings.ts';
 import { readEnvironment, SettingsError, type SettingsTable } from '@svc/shared/settings.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
-/** What the doctor looks at: the process that would run with this environment, on this machine. */
+/** The subject of the doctor: the process that would run with this environment, on this machine. */
 export type Subject = { readonly environment: NodeJS.ProcessEnv } & (
   | { readonly role: 'coordinator'; readonly config: CoordinatorConfig }
   | { readonly role: 'agent'; readonly config: AgentConfig }

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { messageOf } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats-servers.ts';
@@ -33,7 +33,17 @@ async function natsCertificate(address: string, now: number): Promise<Finding> {
     socket = connectTcp(Number(port || 4_222), host);
     // The server speaks first, in clear text, and then changes to TLS.
     await onceWithin(socket, 'data');
-    const secured = connectTls({ socket, servername: host, rejectUnauthorized: false });
+  } catch (error) {
+    socket?.destroy();
+    const why = `the certificate of ${address} was not seen: ${messageOf(error)}`;
+    return skipped(why, 'look at what is said about names and NATS first');
+  }
+  try {
+    const secured = connectTls({
+      socket,
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      rejectUnauthorized: false,
+    });
     await onceWithin(secured, 'secureConnect');
     const certificate = secured.getPeerX509Certificate();
     secured.destroy();
@@ -46,7 +56,7 @@ async function natsCertificate(address: string, now: number): Promise<Finding> {
       'look at the tls block of the NATS server',
     );
   } finally {
-    socket?.destroy();
+    socket.destroy();
   }
 }
 

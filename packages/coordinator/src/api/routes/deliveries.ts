@@ -50,7 +50,7 @@ export function deliveryEndpoints({
       tag: 'Notifications',
       summary: 'Send a test alert: one attempt, now',
       description:
-        'Goes the way of real alerts, past their queue, and answers what the receiver said. A kind that keeps incidents open is then told that the incident of the test is over. What waits for the channel is tried again after it, and a test that is delivered takes up a channel that is stopped.',
+        'The test is sent like a real alert, but past the queue, and the answer has the reply of the receiver. If the kind keeps incidents open, svc then ends the incident of the test. Afterwards the waiting alerts of the channel are tried again. A delivered test starts a stopped channel again.',
       answers: { 200: { description: 'Outcome of the attempt, delivered or not.', schema: testView } },
       async handle(request) {
         const id = await requireNotification(store, workspaceOf(request), idOf(request));

@@ -18,7 +18,7 @@ import { serviceState } from '../service-state.ts';
 /** At once; one may take two minutes where the endpoint hangs. */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
-/** What callers other than the operator are told of the endpoint of the settings. */
+/** The text that other callers than the operator get for the endpoint of the settings. */
 const HIDDEN_ENDPOINT = 'the default of the coordinator';
 const HIDDEN_ERROR = "a request to it with the operator's token says why";
 
@@ -38,8 +38,8 @@ export function exportEndpoints(parts: Parts): Endpoint[] {
       tag: 'Monitors',
       summary: 'Export the metrics of the monitor to its OTLP endpoint, now',
       description:
-        'Sends the present values once and says what the endpoint answered. Where it refuses the encoding (400 or 415), the other one is tried, as exports do.',
-      answers: { 200: { description: 'What the endpoint answered, good or bad.', schema: otlpTestView } },
+        'Sends the present values once, and answers the reply of the endpoint. If the endpoint refuses the encoding (400 or 415), the other one is tried, as in exports.',
+      answers: { 200: { description: 'The reply of the endpoint, good or bad.', schema: otlpTestView } },
       problems: ['conflict'],
       async handle(request) {
         const id = idOf(request);
@@ -65,9 +65,9 @@ export function exportEndpoints(parts: Parts): Endpoint[] {
       access: 'read',
       tag: 'System',
       summary:
-        'How it stands with the coordinator, its queues, the streams of results, the delivery of alerts and the export over OTLP',
+        'State of the coordinator, its queues, the streams of results, the delivery of alerts and the export over OTLP',
       description:
-        'Has the channels and the endpoints of the workspace. The default endpoint of the settings, and the last errors of the log, are shown to the token of the operator.',
+        'The answer has the channels and the endpoints of the workspace. Only the token of the operator sees the default endpoint of the settings and the last errors of the log.',
       answers: { 200: { description: 'The state of the service.', schema: systemView } },
       handle(request) {
         const { token } = request;

@@ -1,5 +1,6 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import type { Notification } from '@svc/shared/resources/registry.ts';
+import { sameAttributes } from '../../configuration/same-attributes.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { type Collection, collectionEndpoints } from '../collection.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -17,15 +18,23 @@ export function notificationEndpoints(parts: ApiParts): Endpoint[] {
     type: typeFilter(CHANNEL_KINDS),
     removal: 'The deliveries of the channel are removed with it, also those that are pending.',
     present: (stored) => stored.map(notificationView),
-    async written(change, id, attributes) {
+    async written(change, id, attributes, before) {
       const { provider_type: kind, settings } = attributes as Notification;
       const problem = channelProblem(kind, settings);
       if (problem === null) return;
       const { message } = problem;
+      // A name or a monitor can be changed also while nothing can be delivered.
+      if (before !== null && isSentAlike(before as Notification, attributes as Notification)) {
+        return change.setChannelState(id, 'failing', message);
+      }
       if (problem.reason === 'setting-missing') throw invalid([{ path: ['provider_type'], message }]);
       if (problem.reason === 'address-denied') throw invalid([{ path: [kind, problem.attribute], message }]);
       await change.setChannelState(id, 'failing', message);
     },
   };
   return collectionEndpoints(collection, parts);
+}
+
+function isSentAlike(one: Notification, other: Notification): boolean {
+  return one.provider_type === other.provider_type && sameAttributes(one.settings, other.settings);
 }

@@ -1,10 +1,10 @@
 import { deniedHost } from '@svc/shared/denied-host.ts';
 import { probeFingerprint, targetOf } from '@svc/shared/resources/check.ts';
 import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
+import { reviseChannels } from '../../store/channels.ts';
 import { componentsOfMonitors, removeComponents, showNothing } from '../../store/components.ts';
 import { StoreError } from '../../store/errors.ts';
 import { standingsOf } from '../../store/monitors.ts';
-import { reviseChannels } from '../../store/notifications.ts';
 import type { Row } from '../../store/resources.ts';
 import type { SealPurpose, Secrets } from '../../store/secrets.ts';
 import type { ShownBy } from '../configuration.ts';

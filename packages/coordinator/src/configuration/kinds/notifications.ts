@@ -1,7 +1,13 @@
 import type { Notification } from '@svc/shared/resources/registry.ts';
 import { masked } from '@svc/shared/resources/secrets.ts';
 import { openSettings, sealSettings } from '../../store/channels.ts';
-import { insertLinks, linkedMonitors, linksOfChannel, removeLinks } from '../../store/links.ts';
+import {
+  beginLinksAnew,
+  insertLinks,
+  linkedMonitors,
+  linksOfChannel,
+  removeLinks,
+} from '../../store/links.ts';
 import { sameAttributes } from '../same-attributes.ts';
 import type { ChangeScope } from '../scope.ts';
 import { metadataOf } from '../stored.ts';
@@ -32,9 +38,11 @@ export const notifications: Kind<'notifications'> = {
   revised: (_scope, _row, before, after) =>
     isSentOtherwise(before, after) ? { state: 'ok', state_reason: null, stopped_at: null } : {},
   async written(scope, id, before, after) {
-    const { monitor_ids } = after;
+    const { monitor_ids, provider_type } = after;
     const isLinked = new Set(monitor_ids);
     const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
+    // Another kind has another receiver.
+    if (before !== null && before.row.provider_type !== provider_type) await beginLinksAnew(scope.tx, id);
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
     if (before !== null && isFoundOtherwise(before.attributes, after)) {
       scope.changed({ kind: 'channel', notificationId: id });

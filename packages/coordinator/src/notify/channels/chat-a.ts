@@ -40,7 +40,7 @@ export const chatA: Channel<'chat_a'> = {
       secrets: addressSecrets(address),
       signal,
     });
-    return judged(result, own);
+    return judged(result, own, 'users');
   },
 };
 

@@ -23,7 +23,8 @@ export const chatB: Channel<'chat_b'> = {
   operatorSettings: {},
   async send({ webhook_url: url }, alert, { signal }, { post, publicUrl }) {
     const body = renderSlack(alert, publicUrl);
-    return judged(await postJson(post, { url, body, secrets: addressSecrets(url), signal }), own);
+    const result = await postJson(post, { url, body, secrets: addressSecrets(url), signal });
+    return judged(result, own, 'users');
   },
 };
 

@@ -21,14 +21,17 @@ export const chatC: Channel<'chat_c'> = {
   rate: { channel: { perMinute: 60, burst: 1 } },
   declaredUrl: { attribute: 'webhook_url', hosts: ['chat.googleapis.com'] },
   operatorSettings: {},
-  async send({ webhook_url: address }, alert, { deliveryId, signal }, { post, publicUrl }) {
+  async send({ webhook_url: address }, alert, { deliveryId, signal, thread }, { post, publicUrl }) {
+    // Kept, because an alert that came in a message for many monitors is in the thread of another incident.
+    const threadKey = thread ?? alert.incident;
     const result = await postJson(post, {
       url: withOptions(address, deliveryId),
-      body: renderGoogleChat(alert, publicUrl),
+      body: renderGoogleChat(alert, threadKey, publicUrl),
       secrets: addressSecrets(address),
       signal,
     });
-    return judged(result, own);
+    const answer = judged(result, own, 'users');
+    return answer.outcome === 'delivered' ? { ...answer, thread: threadKey } : answer;
   },
 };
 
@@ -48,22 +51,22 @@ const TITLE_CHARACTERS = 300;
 /** Google takes 32,000 bytes. */
 const MESSAGE_BYTES = 30_000;
 
-function renderGoogleChat(alert: Alert, publicUrl: string) {
+function renderGoogleChat(alert: Alert, threadKey: string, publicUrl: string) {
   const content = contentOf(alert, publicUrl);
   const title = shortened(content.title, charactersUpTo(TITLE_CHARACTERS));
   const message = (facts: readonly Fact[]) => ({
     // For notifications. `<users/all>` would mention everybody.
     fallbackText: title.replaceAll('<', '‹'),
     cardsV2: [{ cardId: 'alert', card: cardOf({ ...content, title, facts }) }],
-    thread: { threadKey: alert.incident },
+    thread: { threadKey },
   });
   const size = (facts: readonly Fact[]) => Buffer.byteLength(JSON.stringify(message(facts)));
   return message(factsWithin(content.facts, (facts) => size(facts) <= MESSAGE_BYTES));
 }
 
-function cardOf({ status, title, facts, link }: Content) {
+function cardOf({ status, title, facts, link, linkText }: Content) {
   const heading = `<font color="${cssColor(status)}"><b>${escapedMarkup(title)}</b></font>`;
-  const button = { text: 'Open the monitor', onClick: { openLink: { url: link } } };
+  const button = { text: linkText, onClick: { openLink: { url: link } } };
   const widgets = [
     { textParagraph: { text: heading } },
     ...facts.map(widgetOf),

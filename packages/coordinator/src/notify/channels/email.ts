@@ -13,7 +13,7 @@ const SETTINGS = {
   smtpUrl: {
     name: 'SVC_SMTP_URL',
     description:
-      'SMTP server for e-mail: smtp[s]://[user:password@]host[:port]. smtp is STARTTLS, which a server on this machine or ?starttls=never does without',
+      'SMTP server for e-mail: smtp[s]://[user:password@]host[:port]. smtp:// requires STARTTLS, except with a server on this machine or with ?starttls=never',
     schema: z
       .string()
       .transform((text, context) => orProblem(context, () => parseSmtpRelay(text)))
@@ -124,7 +124,8 @@ function refusedMail(refusal: Extract<MailResult, { kind: 'refused' }>): SendRes
 
 /**
  * Whether a refusal at `RCPT TO` is about svc. Servers judge the client, its greeting and the sender there too: Postfix by
- * default (`smtpd_delay_reject`), Exim when it verifies the sender.
+ * default (`smtpd_delay_reject`), Exim when it verifies the sender or finds the relay's address in a list, which it says with 550
+ * and in words only.
  */
 function isOfTheSender({ stage, enhanced, error }: Extract<MailResult, { kind: 'refused' }>): boolean {
   return stage === 'recipient' && (OF_THE_SENDER.test(enhanced ?? '') || SAYS_SENDER.test(error));
@@ -133,7 +134,7 @@ function isOfTheSender({ stage, enhanced, error }: Extract<MailResult, { kind: '
 /** RFC 3463: the sender's address, the server as a whole but for its limit of size, the dialogue, the policy. */
 const OF_THE_SENDER = /^5\.(?:1\.[78]|3\.[^4]|5\.[1-4]|7\.\d+)/;
 const SAYS_SENDER =
-  /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)|\b(?:sender address|helo command|client host)\b.* rejected|\bsender verify failed/i;
+  /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)|\b(?:sender address|helo command|client host)\b.* rejected|\bsender verify failed|\b(?:listed|black ?list|block ?list|blocked)\b.* (?:at|by|in|on|using) /i;
 
 /**
  * RFC 3463: 5.1.x is about the address, 5.2.2 is a full mailbox, which somebody may empty. A recipient that is

@@ -30,7 +30,7 @@ export const incidentC: Channel<'incident_c'> = {
       secrets: addressSecrets(url),
       signal,
     });
-    return judged(result, own);
+    return judged(result, own, 'users');
   },
 };
 

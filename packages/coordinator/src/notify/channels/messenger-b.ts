@@ -2,7 +2,7 @@ import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
 import { z } from 'zod';
 import type { Channel } from '../channel.ts';
-import { contentOf, plainLine } from '../content.ts';
+import { contentOf, type Fact, factsWithin, plainLine } from '../content.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
 import { sendByTwilio, TWILIO_SETTINGS } from '../twilio.ts';
 
@@ -87,10 +87,10 @@ export const messengerB: Channel<'messenger_b', typeof SETTINGS> = {
  */
 function renderWhatsApp(alert: Alert, templates: Templates, publicUrl: string) {
   const { title, facts, link } = contentOf(alert, publicUrl);
-  const told = facts.map(plainLine).join('; ');
+  const told = (some: readonly Fact[]) => some.map(plainLine).join('; ');
   const variables = {
     1: shortened(title, NAME),
-    2: shortened(told, FACTS) || '-',
+    2: told(factsWithin(facts, (some) => FACTS(told(some)))) || '-',
     3: shortened(link, LINK),
   };
   return {

@@ -38,7 +38,9 @@ export const pushA: Channel<'push_a', typeof SETTINGS> = {
       secrets: [...(token === null ? [] : [token]), ...(server === null ? [] : addressSecrets(server))],
       signal,
     });
-    return judged(result, (reply) => (server === null ? ofTheDefault(reply) : null) ?? own(reply));
+    return server === null
+      ? judged(result, (reply) => ofTheDefault(reply) ?? own(reply))
+      : judged(result, own, 'users');
   },
 };
 
@@ -61,14 +63,14 @@ const LOOKS: Readonly<Record<AlertStatus, { priority: number; tags: readonly str
 };
 
 function renderNtfy({ topic }: ChannelSettings['push_a'], alert: Alert, publicUrl: string) {
-  const { status, title, facts, link } = contentOf(alert, publicUrl);
+  const { status, title, facts, link, linkText } = contentOf(alert, publicUrl);
   return {
     topic,
     title: shortened(title, bytesUpTo(TITLE_BYTES, inJson)),
     message: linesWithin(facts, plainLine, bytesUpTo(MESSAGE_BYTES, inJson)),
     ...LOOKS[status],
     click: link,
-    actions: [{ action: 'view', label: 'Open the monitor', url: link }],
+    actions: [{ action: 'view', label: linkText, url: link }],
   };
 }
 

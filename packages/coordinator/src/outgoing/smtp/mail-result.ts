@@ -1,8 +1,8 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import { excerptOf, maskSecrets } from '../mask.ts';
+import { EXCERPT_BYTES, maskedExcerpt } from '../mask.ts';
 import type { SmtpRelay } from './relay.ts';
 
-/** What the relay refused. */
+/** The part of the dialogue that the relay refused. */
 export type MailStage = 'connection' | 'login' | 'sender' | 'recipient' | 'message';
 
 /** Why the relay gave no answer. */
@@ -43,10 +43,7 @@ export class MailStopped extends SvcError {
   }
 }
 
-/** Length of an excerpt of the relay's answer in UTF-16 code units. */
-const EXCERPT_LENGTH = 500;
-
-/** What nodemailer and sockets say of a failure. */
+/** The members of nodemailer's and sockets' errors. */
 type SmtpError = Error & {
   readonly code?: string;
   readonly originalCode?: string;
@@ -72,7 +69,7 @@ function refused(error: SmtpError, code: number, credentials: SmtpRelay['credent
   const response = error.response ?? '';
   const stage = stageOf(error);
   const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1] ?? null;
-  const excerpt = excerptOf(maskSecrets(response, secretsOf(credentials)), EXCERPT_LENGTH);
+  const excerpt = maskedExcerpt(response, secretsOf(credentials), EXCERPT_BYTES);
   return { kind: 'refused', stage, code, enhanced, error: `the relay refused ${WHAT[stage]}: ${excerpt}` };
 }
 
@@ -107,10 +104,10 @@ function unansweredBy(error: SmtpError): MailResult {
     return unanswered('timeout', 'the relay did not answer in time');
   // An answer of another class than the step has says nothing about the mail.
   if ((code === 'EMESSAGE' || code === 'EENVELOPE') && response !== undefined)
-    return unanswered('broken', 'the relay gave an answer that SMTP does not have at this step');
+    return unanswered('broken', 'the relay gave an answer that SMTP does not allow at this step');
   if (code === 'EMESSAGE') return unanswered('too-large', 'the mail is larger than the relay takes');
   if (code === 'EENVELOPE')
-    return unanswered('invalid-envelope', 'the relay takes no address with other than ASCII characters');
+    return unanswered('invalid-envelope', 'the relay accepts only addresses in ASCII');
   if (RESOLVING.test(originalCode))
     return unanswered('unresolved', `cannot resolve the host name of the relay (${originalCode})`);
   if (CONNECTING.test(originalCode))

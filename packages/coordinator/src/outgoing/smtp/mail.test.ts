@@ -232,7 +232,7 @@ describe('no answer', () => {
       const { send } = sending();
       expect(await send(request(relayAt(port)))).toMatchObject({
         failure: 'broken',
-        error: 'the relay gave an answer that SMTP does not have at this step',
+        error: 'the relay gave an answer that SMTP does not allow at this step',
       });
     },
   );

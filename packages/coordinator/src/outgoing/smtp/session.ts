@@ -36,7 +36,7 @@ export class SmtpSession {
   private constructor(connection: SMTPConnection) {
     this.#connection = connection;
     const { promise, reject } = Promise.withResolvers<never>();
-    // Nobody may be waiting when it breaks.
+    // Without this, a connection that breaks while nothing waits for it is an unhandled rejection.
     promise.catch(() => {});
     connection.on('error', reject);
     this.#broken = promise;

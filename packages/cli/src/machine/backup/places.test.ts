@@ -1,0 +1,31 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { UsageError } from '../../usage-error.ts';
+import { natsFilesIn } from './places.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'svc-places-'));
+
+afterAll(() => rm(folder, { recursive: true }));
+
+describe('the files of "svc region"', () => {
+  test('are its keys, accounts and regions, and nothing else in the folder', async () => {
+    const nats = join(folder, 'nats');
+    await mkdir(join(nats, 'jetstream.conf'), { recursive: true });
+    for (const name of ['coordinator.nk', 'accounts.conf', 'regions.json', 'notes.txt'])
+      await writeFile(join(nats, name), '');
+    expect((await natsFilesIn(nats)).sort()).toEqual(['accounts.conf', 'coordinator.nk', 'regions.json']);
+  });
+
+  test('are none where the folder does not exist', async () => {
+    expect(await natsFilesIn(join(folder, 'none'))).toEqual([]);
+  });
+
+  test('are not taken for none where the folder cannot be read', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    await expect(natsFilesIn(file)).rejects.toThrow(UsageError);
+    await expect(natsFilesIn(file)).rejects.toThrow(`cannot read the keys of NATS in ${file}: ENOTDIR`);
+  });
+});

@@ -1,0 +1,65 @@
+import { DELIVERY_LIFETIME_MS } from './backoff.ts';
+
+/** Time between two calls of {@link PassedTime.look}, ms. It must be shorter than the smallest jump. */
+export const LOOK_AT_CLOCK_EVERY_MS = 60_000;
+/** Smallest step of the wall clock that counts as a jump, ms. Smaller ones hardly change an age. */
+const SMALLEST_JUMP_MS = 2 * LOOK_AT_CLOCK_EVERY_MS;
+
+/** @property before when it would have been, epoch ms, without the jump by `byMs` */
+type Jump = { readonly before: number; readonly byMs: number };
+
+/**
+ * Ages of stored instants by the time that really passed. A wall clock that is set forward by a day makes
+ * nothing a day old: alerts that wait keep the rest of their schedule. What happened while nobody looked, before
+ * the start, cannot be told from a jump and counts as time that passed.
+ */
+export class PassedTime {
+  readonly #jumps: Jump[] = [];
+  #wall: number;
+  #monotonic: number;
+
+  /**
+   * @param wall      epoch ms
+   * @param monotonic ms, of any origin
+   */
+  constructor(wall: number, monotonic: number) {
+    this.#wall = wall;
+    this.#monotonic = monotonic;
+  }
+
+  /** Compares the clocks. To be called at least every {@link LOOK_AT_CLOCK_EVERY_MS}. */
+  look(wall: number, monotonic: number): void {
+    const expected = this.#wall + monotonic - this.#monotonic;
+    const byMs = wall - expected;
+    this.#wall = wall;
+    this.#monotonic = monotonic;
+    if (byMs >= SMALLEST_JUMP_MS) this.#jumps.push({ before: expected, byMs });
+    else if (byMs <= -SMALLEST_JUMP_MS) this.#takeBack(-byMs);
+    // Whatever waited at an older jump is over by now.
+    while (this.#jumps.length > 1 && this.#passedSince(this.#jumps[0]?.before ?? 0) > DELIVERY_LIFETIME_MS) {
+      this.#jumps.shift();
+    }
+  }
+
+  /** Time since a stored instant, epoch ms, at the last look; >= 0. */
+  since(at: number): number {
+    return Math.max(0, this.#passedSince(at));
+  }
+
+  #passedSince(at: number): number {
+    return this.#jumps.reduce(
+      (passed, { before, byMs }) => (at <= before ? passed - byMs : passed),
+      this.#wall - at,
+    );
+  }
+
+  /** The clock was set back: that ends earlier jumps, wholly or in part. */
+  #takeBack(byMs: number): void {
+    for (let left = byMs; left > 0; ) {
+      const last = this.#jumps.pop();
+      if (last === undefined) return;
+      if (last.byMs > left) this.#jumps.push({ ...last, byMs: last.byMs - left });
+      left -= last.byMs;
+    }
+  }
+}

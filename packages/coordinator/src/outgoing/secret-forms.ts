@@ -1,0 +1,146 @@
+import { SHORTEST_WORD, Words } from './secret-words.ts';
+
+/** Shorter values are not masked: replacing them would garble the text and hide nothing. */
+const SHORTEST = 4;
+/** Credentials have few words. A text may have thousands, and each form costs time. */
+const MOST_WORDS = 4;
+/** Most characters that are compared for one text: 20 ms at most. What is behind them is taken for secret. */
+const MOST_COMPARED = 500_000;
+/** What a look at a place, and a comparison, cost beside the characters. */
+const COMPARISON = 16;
+
+/** Writes each character of a text by itself. */
+type Write = (text: string) => string;
+
+/** A secret as it may stand in a text. It is written out when the text has its beginning. */
+type Form = { readonly secret: string; readonly write: Write; written: string | null };
+
+/**
+ * Finds secrets in a text: whole, in the parts that a receiver is likely to repeat (the token of
+ * `Bearer <token>`), and in the forms in which servers write texts into URLs, JSON and HTML.
+ */
+export class SecretForms {
+  readonly #byBeginning = new Map<string, Form[]>();
+  readonly #words = new Words();
+  readonly #line: string;
+  readonly #isCut: boolean;
+  #comparable = MOST_COMPARED;
+
+  /**
+   * @param line  as `onOneLine` makes it
+   * @param isCut whether the text broke off: then the beginning of a secret at its end is one too
+   */
+  constructor(secrets: readonly string[], line: string, isCut: boolean) {
+    this.#line = line;
+    this.#isCut = isCut;
+    for (const secret of secrets) {
+      this.#add(secret);
+      const words = secret.split(/\s+/, MOST_WORDS + 1);
+      if (words.length > MOST_WORDS) this.#addWords(secret);
+      else for (const word of words) if (word.length >= SHORTEST_WORD && word !== secret) this.#add(word);
+    }
+  }
+
+  /** The end of the secret that begins at this place, with those that overlap it; `at`: none does. */
+  endOf(at: number): number {
+    let end = this.#endOfOne(at);
+    for (let within = at + 1; within < end && this.#comparable > 0; within += 1) {
+      end = Math.max(end, this.#endOfOne(within));
+    }
+    return this.#comparable > 0 ? end : this.#line.length;
+  }
+
+  #endOfOne(at: number): number {
+    let end = at;
+    this.#comparable -= COMPARISON;
+    for (const form of this.#byBeginning.get(this.#line.slice(at, at + SHORTEST)) ?? []) {
+      form.written ??= onOneLine(form.write(form.secret));
+      end = Math.max(end, this.#endOfThis(form.written, at));
+    }
+    for (let word = this.#words.mayBegin(this.#line, at); word !== null; word = word.next) {
+      end = Math.max(end, this.#endOfThis(word.text.slice(word.start, word.end), at));
+    }
+    return end;
+  }
+
+  #endOfThis(secret: string, at: number): number {
+    if (this.#comparable <= 0) return at;
+    this.#comparable -= secret.length + COMPARISON;
+    if (this.#line.startsWith(secret, at)) return at + secret.length;
+    return this.#isCutIn(secret, at) ? this.#line.length : at;
+  }
+
+  /** Whether the text broke off within this secret. */
+  #isCutIn(secret: string, at: number): boolean {
+    const left = this.#line.length - at;
+    return this.#isCut && left >= SHORTEST && left < secret.length && secret.startsWith(this.#line.slice(at));
+  }
+
+  #addWords(secret: string): void {
+    const line = onOneLine(secret);
+    for (const text of new Set([line, inUrl(line).replaceAll('%20', ' '), inJson(line)]))
+      this.#words.add(text);
+  }
+
+  #add(secret: string): void {
+    for (const write of PLAIN.test(secret) ? [asItIs] : WRITERS) {
+      const beginning = beginningOf(secret, write);
+      if (beginning.length < SHORTEST) continue;
+      const form = { secret, write, written: null };
+      const others = this.#byBeginning.get(beginning);
+      if (others === undefined) this.#byBeginning.set(beginning, [form]);
+      else others.push(form);
+    }
+  }
+}
+
+/** The first characters of a form; fewer when the form is shorter. */
+function beginningOf(secret: string, write: Write): string {
+  // One more than needed, so that no character that counts is cut in half.
+  const beginning = onOneLine(write(secret.slice(0, SHORTEST + 1).toWellFormed())).slice(0, SHORTEST);
+  return beginning.length < SHORTEST ? onOneLine(write(secret)).slice(0, SHORTEST) : beginning;
+}
+
+const NOT_SHOWN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\s]+/g;
+
+/** The text on one line, without control characters, as messages show it. */
+export function onOneLine(text: string): string {
+  return text.replace(NOT_SHOWN, ' ').trim().toWellFormed();
+}
+
+/** Texts that are the same in all forms. */
+const PLAIN = /^[\w.~-]*$/;
+
+const asItIs: Write = (text) => text;
+const inUrl: Write = (text) => encodeURIComponent(text.toWellFormed());
+const inJson: Write = (text) => JSON.stringify(text).slice(1, -1);
+
+/** The forms that languages and templates give a text. */
+const WRITERS: readonly Write[] = [
+  asItIs,
+  inUrl,
+  inJson,
+  // PHP escapes slashes; Go, Java and Django escape what has a meaning in HTML.
+  (text) => inJson(text).replaceAll('/', '\\/'),
+  (text) => inJson(text).replace(/[&<>]/g, asUnicodeEscape),
+  (text) => inJson(text).replace(/[&<>'=]/g, asUnicodeEscape),
+  inHtml('&quot;', '&#39;'),
+  inHtml('&quot;', '&#x27;'),
+  inHtml('&quot;', '&#039;'),
+  inHtml('&#34;', '&#39;'),
+  inHtml('"', "'"),
+];
+
+function asUnicodeEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+function inHtml(doubleQuote: string, singleQuote: string): Write {
+  return (text) =>
+    text
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', doubleQuote)
+      .replaceAll("'", singleQuote);
+}

@@ -1,0 +1,106 @@
+/** Numbers are written in two halves, because integers of 31 bits are divided several times as fast as larger ones. */
+const HALF = 1_000_000_000;
+const DIGIT_0 = 0x30;
+const POINT = 0x2e;
+/** UTF-8 takes three bytes at most for each unit of a string. */
+const BYTES_PER_UNIT = 3;
+
+/** Longest tenths that {@link TextBytes.decimal} writes by itself; other numbers go through their strings. */
+const MOST_TENTHS = 2 ** 31;
+
+/**
+ * A text that is put together from many pieces, as bytes in memory that the next text uses again. With strings,
+ * every piece is an object, and the whole is copied once more before it is sent or stored.
+ */
+export class TextBytes {
+  #bytes: Buffer;
+  #length = 0;
+
+  /** @param capacity of the memory at first, bytes; it grows when a text is longer */
+  constructor(capacity: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(capacity);
+  }
+
+  /** Bytes written so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Removes everything after the first `length` bytes. */
+  cut(length: number): void {
+    this.#length = length;
+  }
+
+  /** Appends a short text of ASCII characters. */
+  ascii(text: string): void {
+    this.#reserve(text.length);
+    const bytes = this.#bytes;
+    let at = this.#length;
+    for (let index = 0; index < text.length; index += 1) {
+      bytes[at] = text.charCodeAt(index);
+      at += 1;
+    }
+    this.#length = at;
+  }
+
+  /** Appends any text. */
+  text(text: string): void {
+    this.#reserve(text.length * BYTES_PER_UNIT);
+    this.#length += this.#bytes.write(text, this.#length, 'utf8');
+  }
+
+  /** Appends the decimal digits of an integer from 0 to `Number.MAX_SAFE_INTEGER`. */
+  count(value: number): void {
+    const low = value % HALF;
+    const high = (value - low) / HALF;
+    if (high > 0) this.#digits(high, 1);
+    this.#digits(low, high > 0 ? 9 : 1);
+  }
+
+  /** Appends a number as `String` writes it; one that is at least 0 and has one decimal at most is quick. */
+  decimal(value: number): void {
+    const tenths = Math.round(value * 10);
+    if (!(tenths >= 0 && tenths <= MOST_TENTHS) || tenths / 10 !== value) {
+      this.ascii(String(value));
+      return;
+    }
+    const tenth = tenths % 10;
+    this.#digits((tenths - tenth) / 10, 1);
+    if (tenth === 0) return;
+    this.#reserve(2);
+    this.#bytes[this.#length] = POINT;
+    this.#bytes[this.#length + 1] = DIGIT_0 + tenth;
+    this.#length += 2;
+  }
+
+  /** A copy of the bytes, which later texts leave alone. */
+  copy(): Uint8Array {
+    return Buffer.from(this.#bytes.subarray(0, this.#length));
+  }
+
+  /** The text, which must be ASCII. */
+  asciiText(): string {
+    return this.#bytes.toString('latin1', 0, this.#length);
+  }
+
+  /** @param least digits, with zeros in front where the value has fewer */
+  #digits(value: number, least: number): void {
+    let digits = least;
+    for (let rest = 10 ** least; rest <= value; rest *= 10) digits += 1;
+    this.#reserve(digits);
+    let rest = value;
+    for (let at = this.#length + digits - 1; at >= this.#length; at -= 1) {
+      this.#bytes[at] = DIGIT_0 + (rest % 10);
+      rest = Math.floor(rest / 10);
+    }
+    this.#length += digits;
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#length + bytes;
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#bytes.length));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+  }
+}

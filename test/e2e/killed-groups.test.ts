@@ -1,0 +1,152 @@
+/**
+ * The coordinator is killed with SIGKILL around the message for many alerts: before it is sent, and between the
+ * send and its record. What an ntfy server got at the end is compared with what was queued.
+ */
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { DatabaseSync } from 'node:sqlite';
+import { TOLD_ALONE } from '@svc/coordinator/domain/grouping.ts';
+import { insertDeliveries } from '@svc/coordinator/store/delivery-queue.ts';
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { System } from '../support/system.ts';
+
+/** So many that the message for many names each of its monitors. */
+const MONITORS = 2 * TOLD_ALONE;
+/** Most sends at once to one channel: what is under way at a kill. */
+const UNDER_WAY = 8;
+/** Nothing here takes long but the starts of processes on a busy machine, ms. */
+const TIMEOUT_MS = 300_000;
+
+type Message = { readonly title: string; readonly message: string };
+
+let receiver: Receiver;
+let system: System;
+
+beforeEach(async () => {
+  receiver = await startReceiver();
+  system = await System.start({
+    regions: [],
+    declared: {
+      svc_notification: {
+        ops: {
+          name: 'Ops',
+          provider_type: 'push_a',
+          push_a: { topic: 'alerts', server_url: receiver.url },
+          monitor_ids: [],
+        },
+      },
+    },
+  });
+  await expect
+    .poll(() => system.query('SELECT id FROM notifications'), { timeout: TIMEOUT_MS })
+    .toHaveLength(1);
+  await system.coordinator.end('SIGTERM');
+  queueErrors();
+}, TIMEOUT_MS);
+
+afterEach(async () => {
+  await system?.dispose();
+  await receiver?.close();
+});
+
+/**
+ * One alert for each monitor, as the outbox has it after a commit. The clock that they were queued by was ahead,
+ * so they are fresh whenever the coordinator has started.
+ */
+function queueErrors(): void {
+  const [channel] = system.query<{ id: number }>('SELECT id FROM notifications');
+  const queued = Array.from({ length: MONITORS }, (_, index) => {
+    const id = index + 1;
+    const alert: Alert = {
+      monitor: { id, name: `Shop ${id}.`, url: `https://shop.example/${id}`, type: 'http' },
+      status: 'error',
+      cronTimestamp: 1,
+      at: 1,
+      reason: 'test',
+      incident: `incident of ${id}`,
+      regions: [],
+    };
+    return {
+      uid: randomUUID(),
+      notificationId: channel?.id ?? 0,
+      monitorId: id,
+      alert: JSON.stringify(alert),
+      incident: alert.incident,
+      status: alert.status,
+      createdAt: Date.now() + 3_600_000,
+    };
+  });
+  const { sql, rows } = insertDeliveries(queued);
+  const database = new DatabaseSync(system.databasePath);
+  for (const row of rows) database.prepare(sql).run(...row);
+  database.close();
+}
+
+const messages = () => receiver.requests.map(({ json }) => json as Message);
+const isForMany = ({ title }: Message) => title.includes(' monitors: ');
+const toldIn = ({ title, message }: Message) => `${title}\n${message}`.match(/Shop \d+\./g) ?? [];
+/** How often each monitor was told of. */
+const told = () => Map.groupBy(messages().flatMap(toldIn), (name) => name);
+
+const allDelivered = () =>
+  expect
+    .poll(() => system.query("SELECT id FROM deliveries WHERE state = 'delivered'").length, {
+      timeout: TIMEOUT_MS,
+    })
+    .toBe(MONITORS);
+
+/** Starts the coordinator, and kills it at the message that `isLast` chooses, which gets no answer. */
+async function killedAt(isLast: (message: Message) => boolean): Promise<void> {
+  const { promise: killed, resolve } = Promise.withResolvers<void>();
+  let isKilled = false;
+  receiver.answerWith(({ json }, response) => {
+    if (!isKilled && isLast(json as Message)) {
+      isKilled = true;
+      void system.coordinator.end('SIGKILL').then(() => resolve());
+    }
+    if (!isKilled) publish(response);
+  });
+  await system.coordinator.start();
+  await killed;
+  receiver.answerWith((_request, response) => publish(response));
+}
+
+/** Answers as ntfy does. */
+function publish(response: ServerResponse): void {
+  const published = { id: 'a1', time: 1_767_225_602, event: 'message', topic: 'alerts' };
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(published));
+}
+
+test('killed after the first ones: each monitor is told of, and only what was under way twice', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  await killedAt(() => receiver.requests.length === TOLD_ALONE);
+  const before = messages();
+  expect(before.filter(isForMany)).toEqual([]);
+  await system.coordinator.start();
+  await allDelivered();
+  const all = told();
+  expect(all.size).toBe(MONITORS);
+  const twice = [...all.values()].filter(({ length }) => length > 1);
+  expect(twice.every(({ length }) => length === 2)).toBe(true);
+  expect(twice.length).toBeLessThanOrEqual(UNDER_WAY);
+  const namesBefore = new Set(before.flatMap(toldIn));
+  expect(twice.every(([name]) => namesBefore.has(name ?? ''))).toBe(true);
+});
+
+test('killed between the send and its record: the message for many comes once more, as it was', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  await killedAt(isForMany);
+  const alone = messages().filter((message) => !isForMany(message));
+  expect(alone).toHaveLength(TOLD_ALONE);
+  await system.coordinator.start();
+  await allDelivered();
+  const forMany = messages().filter(isForMany);
+  expect(forMany).toHaveLength(2);
+  expect(forMany[1]).toEqual(forMany[0]);
+  expect(messages()).toHaveLength(TOLD_ALONE + 2);
+  expect(told().size).toBe(MONITORS);
+});

@@ -1,0 +1,48 @@
+/** `svc backup` and `svc restore` beside the files of other users. */
+
+import { chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore } from '@svc/coordinator/store/open.ts';
+import { pino } from 'pino';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { svc } from '../support/svc.ts';
+
+const isRoot = process.getuid?.() === 0;
+/** As distributions number "nobody". */
+const SERVICE_USER = 65_534;
+
+let folder: string;
+const place = (name: string): string => join(folder, name);
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-backup-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const store = await openStore({ path: place('data/svc.db'), log: pino({ enabled: false }) });
+  await store.close();
+  await writeFile(place('data/api-token'), 'svc_token\n', { mode: 0o600 });
+});
+
+const backup = (more: Record<string, string> = {}) =>
+  svc(['backup', place('backup')], { SVC_DATA_DIR: place('data'), ...more });
+
+test.skipIf(!isRoot)('what root restores belongs to the user of the data folder', async () => {
+  await mkdir(place('data/nats-server'));
+  await writeFile(place('data/nats-server/coordinator.nk'), 'seed\n', { mode: 0o600 });
+  expect(await backup()).toMatchObject({ code: 0 });
+  await mkdir(place('new'), { mode: 0o700 });
+  await chown(place('new'), SERVICE_USER, SERVICE_USER);
+  expect(await svc(['restore', place('backup')], { SVC_DATA_DIR: place('new') })).toMatchObject({ code: 0 });
+  const names = (await readdir(place('new'), { recursive: true })).sort();
+  expect(names).toEqual(['api-token', 'nats-server', 'nats-server/coordinator.nk', 'svc.db', 'svc.db.lock']);
+  for (const name of names) expect((await stat(place(`new/${name}`))).uid, name).toBe(SERVICE_USER);
+});
+
+test('a folder of NATS that cannot be read ends the backup: it would lack the keys', async () => {
+  await writeFile(place('no-folder'), '');
+  expect(await backup({ SVC_NATS_DIR: place('no-folder') })).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('no-folder'),
+  });
+  expect((await readdir(folder)).sort()).toEqual(['data', 'no-folder']);
+});
