@@ -57,7 +57,8 @@ async function agentRow(name: string, command: string, args: readonly string[], 
     await once(child, 'exit');
   }
   const { child } = await started(command, args);
-  await delay(10_000);
+  // Half a minute after its start the agent returns what that has left behind.
+  await delay(40_000);
   const used = await rest(child.pid ?? 0);
   child.kill('SIGTERM');
   await once(child, 'exit');

@@ -66,6 +66,18 @@ describe('memory is returned', () => {
     expect(state.collections).toBe(1);
   });
 
+  test('not after the start while something runs', () => {
+    const { clock, state } = agent(73);
+    state.running = 8;
+    clock.advance(5_000);
+    state.running = 1;
+    clock.advance(60_000);
+    expect(state.collections).toBe(0);
+    state.running = 0;
+    clock.advance(5_000);
+    expect(state.collections).toBe(1);
+  });
+
   test('once after the start, when the agent is calm, however little it is', () => {
     const { clock, state } = agent(73);
     state.leftMiB = 68;

@@ -34,7 +34,7 @@ export const processMemory: ProcessMemory = {
  * Returns memory to the system after the start and after an overload.
  *
  * A start leaves 5 MiB behind that nothing refers to: what it took to load and link the program. They are
- * returned once, when the agent is calm for the first time. It has little to collect then, and runs little.
+ * returned once, when the agent is calm for the first time and runs nothing that the pause could delay.
  *
  * V8 keeps the pages that a burst of checks filled, for another burst, as long as the agent allocates at all:
  * the agent held 60 MiB of free pages for ever. Only the last resort of its collector returns them, and that
@@ -72,7 +72,7 @@ export class MemoryReturn {
     this.#calmLooks = count <= this.#mostRunning * CALM_PART ? this.#calmLooks + 1 : 0;
     const resident = memory.residentBytes();
     this.#least = Math.min(this.#least, resident);
-    const isWorthIt = this.#isAfterStart || resident >= this.#least + WORTH_BYTES;
+    const isWorthIt = (this.#isAfterStart && count === 0) || resident >= this.#least + WORTH_BYTES;
     if (this.#calmLooks >= CALM_LOOKS && isWorthIt) this.#collect(resident);
   }
 
