@@ -68,6 +68,7 @@ const deliverer = new Deliverer({
       kind: 'webhook',
       stoppedFor: null,
       groupsAlerts: false,
+      kept: null,
       open: () => ({
         kind: 'webhook',
         settings: new Secret({ endpoint: `http://127.0.0.1:${port}/${kindOf(id)}/${id}`, headers: null }),

@@ -16,8 +16,6 @@ import { System } from '../support/system.ts';
 const MONITORS = 2 * TOLD_ALONE;
 /** Most sends at once to one channel: what is under way at a kill. */
 const UNDER_WAY = 8;
-/** Nothing here takes long but the starts of processes on a busy machine, ms. */
-const TIMEOUT_MS = 300_000;
 
 type Message = { readonly title: string; readonly message: string };
 
@@ -39,12 +37,10 @@ beforeEach(async () => {
       },
     },
   });
-  await expect
-    .poll(() => system.query('SELECT id FROM notifications'), { timeout: TIMEOUT_MS })
-    .toHaveLength(1);
+  await expect.poll(() => system.query('SELECT id FROM notifications')).toHaveLength(1);
   await system.coordinator.end('SIGTERM');
   queueErrors();
-}, TIMEOUT_MS);
+});
 
 afterEach(async () => {
   await system?.dispose();
@@ -92,9 +88,7 @@ const told = () => Map.groupBy(messages().flatMap(toldIn), (name) => name);
 
 const allDelivered = () =>
   expect
-    .poll(() => system.query("SELECT id FROM deliveries WHERE state = 'delivered'").length, {
-      timeout: TIMEOUT_MS,
-    })
+    .poll(() => system.query("SELECT id FROM deliveries WHERE state = 'delivered'").length)
     .toBe(MONITORS);
 
 /** Starts the coordinator, and kills it at the message that `isLast` chooses, which gets no answer. */
@@ -119,9 +113,7 @@ function publish(response: ServerResponse): void {
   response.setHeader('content-type', 'application/json').end(JSON.stringify(published));
 }
 
-test('killed after the first ones: each monitor is told of, and only what was under way twice', {
-  timeout: TIMEOUT_MS,
-}, async () => {
+test('killed after the first ones: each monitor is told of, and only what was under way twice', async () => {
   await killedAt(() => receiver.requests.length === TOLD_ALONE);
   const before = messages();
   expect(before.filter(isForMany)).toEqual([]);
@@ -136,9 +128,7 @@ test('killed after the first ones: each monitor is told of, and only what was un
   expect(twice.every(([name]) => namesBefore.has(name ?? ''))).toBe(true);
 });
 
-test('killed between the send and its record: the message for many comes once more, as it was', {
-  timeout: TIMEOUT_MS,
-}, async () => {
+test('killed between the send and its record: the message for many comes once more, as it was', async () => {
   await killedAt(isForMany);
   const alone = messages().filter((message) => !isForMany(message));
   expect(alone).toHaveLength(TOLD_ALONE);

@@ -94,5 +94,8 @@ test('a coordinator of a version that tells nothing of itself is told as that', 
     SVC_BASE_URL: `http://127.0.0.1:${(older.address() as AddressInfo).port}`,
     SVC_API_TOKEN: 'token-of-nobody',
   });
-  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('or an older one, which needs an update') });
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: expect.stringContaining('or an older one, which needs an update'),
+  });
 });

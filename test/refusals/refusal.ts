@@ -67,6 +67,7 @@ export function terraformRequires(name: string): { readonly terraform: RegExp } 
 /** The messages about a member that the service sets. The API ignores it, so that an answer can be sent back. */
 export const IGNORED_BY_THE_API = { api: null };
 
+export const OF_THE_CONNECTION = 'names a header that the connection itself sets';
 export const MASK_SENT = 'is the mask that read tokens see: write the secret itself';
 
 /** The path and the text of a message. The path of the resource itself is empty. */

@@ -4,10 +4,9 @@ import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
 import { recover } from '@svc/coordinator/dispatch/restart.ts';
 import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
 import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
-import type { LiveMonitor, LiveMonitors, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
-import { BELIEVED_AHEAD_MS } from '@svc/coordinator/domain/status.ts';
 import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
@@ -20,6 +19,8 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Answer, Offer, Report } from './agents.ts';
+import { DeclaredMonitor } from './declared-monitor.ts';
+import { type GivenSlots, givenSlots, NO_SLOTS } from './given-slots.ts';
 import { MortalClock } from './mortal-clock.ts';
 import type { Presence } from './presence.ts';
 import type { WorldStore } from './store.ts';
@@ -39,27 +40,6 @@ export type Surroundings = {
   readonly isAhead: boolean;
   readonly heldBy: (region: Region) => Iterable<number>;
 };
-
-/** The monitors in memory: one. */
-class DeclaredMonitor implements LiveMonitors {
-  current: LiveMonitor | null = null;
-
-  get size(): number {
-    return this.current === null ? 0 : 1;
-  }
-
-  get(id: number): LiveMonitor | undefined {
-    return this.current?.id === id ? this.current : undefined;
-  }
-
-  values(): Iterable<LiveMonitor> {
-    return this.current === null ? [] : [this.current];
-  }
-
-  onChange(): () => void {
-    return () => {};
-  }
-}
 
 /**
  * One life of the coordinator: the real scheduler, in-flight table and recording under the virtual clock. The
@@ -426,27 +406,6 @@ export class Service {
       },
     };
   }
-}
-
-/** What is recorded of the slots that the monitor was given. */
-type GivenSlots = {
-  /** The newest that is believed. */
-  readonly newest: number | null;
-  /** The newest slot of all, when it lies too far ahead to be believed. */
-  readonly ahead: number | null;
-};
-
-const NO_SLOTS: GivenSlots = { newest: null, ahead: null };
-
-/**
- * The newest slots as a start finds them. While slots lie too far ahead of the wall clock, only those up to the present
- * are believed.
- */
-async function givenSlots({ store, clock }: Surroundings, monitorId: number): Promise<GivenSlots> {
-  const wall = Math.floor(clock.wall());
-  const newest = await store.newestSlot(monitorId, Number.POSITIVE_INFINITY);
-  if (newest === null || newest <= wall + BELIEVED_AHEAD_MS) return { newest, ahead: null };
-  return { newest: await store.newestSlot(monitorId, wall), ahead: newest };
 }
 
 /** One monitor is never too much. */

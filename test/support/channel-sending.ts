@@ -39,6 +39,7 @@ export function sendContext(signal = new AbortController().signal): SendContext 
     attemptAt: 1_767_225_602_999,
     signal,
     thread: null,
+    kept: null,
   };
 }
 

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { guardProcess } from '../../deploy/local/guard.ts';
-import { DnsClient, type DnsReply } from '../../packages/agent/src/dns/client.ts';
+import { DnsClient } from '../../packages/agent/src/dns/client.ts';
+import type { DnsReply } from '../../packages/agent/src/dns/open-question.ts';
 import { freePort } from './free-port.ts';
 
 /** The program's path, or null; Debian keeps servers in folders that a user's PATH leaves out. */

@@ -48,6 +48,7 @@ describe('what is not known is refused, with what was probably meant', () => {
     [['export'], 'there is no API token: set SVC_API_TOKEN'],
     [['otlp-test'], 'the id of the monitor is missing'],
     [['otlp-test', 'web'], 'the id of the monitor is missing'],
+    [['retry', 'ops'], 'the id of the channel is missing'],
     [['otlp-test', '1'], 'there is no API token: set SVC_API_TOKEN'],
   ] as const)('%j', async (args, message) => {
     const { code, out, err } = await svc(...args);

@@ -8,6 +8,7 @@ import { exportCommand } from './export/command.ts';
 import { loginCommand, logoutCommand } from './login-command.ts';
 import { otlpTestCommand } from './otlp-test-command.ts';
 import { regionCommand } from './region/command.ts';
+import { retryCommand } from './retry-command.ts';
 import { secretKeyCommand } from './secret-key-command.ts';
 import { statusCommand } from './status/command.ts';
 import { tokenCommand } from './token-command.ts';
@@ -38,6 +39,7 @@ const COMMANDS: Readonly<Record<string, Command | LaterCommand>> = {
     summary: 'bring a backup into an empty data folder',
     load: async () => (await import('./machine/backup/commands.ts')).restoreCommand,
   },
+  retry: retryCommand,
   'secret-key': secretKeyCommand,
   status: statusCommand,
   token: tokenCommand,

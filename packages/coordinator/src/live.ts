@@ -55,6 +55,7 @@ export function servedLive(
     checks: { runNow: async (...check) => leader().checks.runNow(...check) },
     deliveries: {
       replay: async (id) => leader().deliveries.replay(id),
+      replayAll: async (id) => leader().deliveries.replayAll(id),
       sendTest: async (id) => leader().deliveries.sendTest(id),
     },
     overdue: () => (isLeading() ? (current()?.overdue() ?? []) : []),

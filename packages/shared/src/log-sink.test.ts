@@ -12,6 +12,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LogSink } from './log-sink.ts';
 
 const LOG = JSON.stringify(new URL('log.ts', import.meta.url).href);
+const SINK = JSON.stringify(new URL('log-sink.ts', import.meta.url).href);
 /** More than waits for a reader that takes nothing. */
 const MANY = 40_000;
 
@@ -56,10 +57,11 @@ function logging(
     ${last}
     setImmediate(() => process.stdout.write('alive\\n'));
     process.stdin.resume().on('end', () => log.info('the end'));`;
-  const [program = '', ...args] = [...before, process.execPath, '--input-type=module', '-e', script];
-  const child = spawn(program, args, {
-    stdio: ['pipe', 'pipe', stderr],
-  });
+  return started([...before, process.execPath, '--input-type=module', '-e', script], stderr);
+}
+
+function started([program = '', ...args]: readonly string[], stderr: 'pipe' | number): ChildProcess {
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', stderr] });
   children.push(child);
   return child;
 }
@@ -128,7 +130,16 @@ test('at the exit of the process what waits is written', async () => {
 
 test('a reader that is slow at the exit gets all that waits', async () => {
   const { path, reader, writer } = await openFifo();
-  const child = logging(3_000, writer.fd, SAY_AND_EXIT);
+  // A busy machine makes any reader slower than the waits of a real exit.
+  const script = `
+    const { LogSink } = await import(${SINK});
+    const sink = new LogSink(2, () => {}, { withoutProgressMs: 60_000, inAllMs: 120_000 });
+    const text = 'x'.repeat(200);
+    for (let number = 0; number < 3_000; number += 1) {
+      sink.write(JSON.stringify({ number, text, msg: 'line' }) + String.fromCharCode(10));
+    }
+    ${SAY_AND_EXIT}`;
+  const child = started([process.execPath, '--input-type=module', '-e', script], writer.fd);
   await writer.close();
   expect(await said(child)).toBe('ends\n');
   const lines = await readAll(createReadStream(path), 3_000);

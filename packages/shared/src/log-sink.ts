@@ -13,12 +13,15 @@ const ROOM_AGAIN = MOST_WAITING / 2;
 const CHUNK_BYTES = 4_096;
 /** Wait before a reader that takes nothing is tried again, ms. */
 const RETRY_MS = 20;
-/**
- * Bounds at the exit of the process, ms: how long the reader may take nothing, and how long all writing may
- * take.
- */
-const LAST_WAIT_MS = 200;
-const LAST_WAIT_IN_ALL_MS = 1_000;
+/** Bounds at the exit of the process, ms. */
+type LastWaits = {
+  /** How long the reader may take nothing. */
+  readonly withoutProgressMs: number;
+  /** How long all writing may take. */
+  readonly inAllMs: number;
+};
+
+const LAST_WAITS: LastWaits = { withoutProgressMs: 200, inAllMs: 1_000 };
 
 /**
  * Writes lines to a file descriptor and never makes its caller wait. A held terminal, a hanging log collector
@@ -35,6 +38,7 @@ const LAST_WAIT_IN_ALL_MS = 1_000;
 export class LogSink {
   readonly #fd: number;
   readonly #onDropped: (lines: number) => void;
+  readonly #lastWaits: LastWaits;
   #lines: string[] = [];
   /** Size of `#lines`, in UTF-16 units. */
   #waiting = 0;
@@ -52,9 +56,10 @@ export class LogSink {
    * @param onDropped called with the number of lost lines. It may write a line about them, which then stands
    *   where they are missing
    */
-  constructor(fd: number, onDropped: (lines: number) => void) {
+  constructor(fd: number, onDropped: (lines: number) => void, lastWaits = LAST_WAITS) {
     this.#fd = fd;
     this.#onDropped = onDropped;
+    this.#lastWaits = lastWaits;
   }
 
   /** @param line a line with its line feed */
@@ -76,7 +81,7 @@ export class LogSink {
    * of a process.
    */
   flushSync(): void {
-    const endsAt = performance.now() + LAST_WAIT_IN_ALL_MS;
+    const endsAt = performance.now() + this.#lastWaits.inAllMs;
     // Lines that are written meanwhile wait here and not in the thread pool.
     const wasWriting = this.#isWriting;
     this.#isWriting = true;
@@ -94,11 +99,11 @@ export class LogSink {
   /** @returns the part that was not taken in time or cannot be written; null when all was written */
   #writeSync(chunk: Chunk, endsAt: number): Chunk | null {
     let rest = chunk;
-    let until = Math.min(endsAt, performance.now() + LAST_WAIT_MS);
+    let until = Math.min(endsAt, performance.now() + this.#lastWaits.withoutProgressMs);
     while (rest.bytes.length > 0) {
       try {
         rest = this.#restOf(rest, writeSync(this.#fd, rest.bytes));
-        until = Math.min(endsAt, performance.now() + LAST_WAIT_MS);
+        until = Math.min(endsAt, performance.now() + this.#lastWaits.withoutProgressMs);
       } catch (error) {
         if (!isBusy(error) || performance.now() > until) return rest;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);

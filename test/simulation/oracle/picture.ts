@@ -2,16 +2,8 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
-import {
-  freshMs,
-  isTooFew,
-  type Question,
-  SET_ASIDE_MS,
-  statusOf,
-  tookMs,
-  type Vote,
-  votableMs,
-} from './rule.ts';
+import { afterLate, following, isTooOld, supposed } from './following-votes.ts';
+import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, tookMs, type Vote } from './rule.ts';
 
 /** A slot that is not decided. */
 type OpenSlot = {
@@ -341,26 +333,9 @@ export class Picture {
       return true;
     }
     const isNewer = vote.slot > before.slot;
-    const next = isNewer ? this.#following(before, vote, now) : afterLate(before, vote);
+    const next = isNewer ? following(before, vote, this.monitor, now) : afterLate(before, vote);
     votes.set(vote.region, next);
     return next !== before;
-  }
-
-  /**
-   * A failure begins with its slot. It begins earlier, with the run of failures that it continues, unless the last of
-   * them has aged and no region may report about its slot any more. It begins 5 s after the region's last pass while
-   * that pass still counts.
-   */
-  #following(before: Vote, vote: Vote, now: Now): Vote {
-    if (vote.outcome !== 'failed') return vote;
-    const { upSlot } = before;
-    const isAged = before.freshUntil <= now.age;
-    if (before.outcome === 'failed') {
-      const isOver = isAged && this.monitor !== null && isTooOld(before.slot, this.monitor, now);
-      return isOver ? { ...vote, upSlot } : { ...vote, upSlot, downFrom: before.downFrom };
-    }
-    if (isAged) return { ...vote, upSlot };
-    return { ...vote, upSlot, downFrom: Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS) };
   }
 
   #freshMs(): number {
@@ -455,24 +430,6 @@ type Extreme = Vote['outcome'] | 'kept' | 'aged';
 /** Beside `passed`, from the one that differs most. */
 const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
 
-/** Time after a pass for which the target is believed to have been up for the region, ms. */
-const UP_AFTER_PASS_MS = 5_000;
-
-/** It says nothing about now. */
-function isTooOld(slot: number, { periodMs, longestCheckMs }: LiveMonitor, now: Now): boolean {
-  return slot < now.slot - votableMs(periodMs, longestCheckMs);
-}
-
-/** A late report about an older slot makes the run of failures longer, or breaks it when it is a pass. */
-function afterLate(vote: Vote, late: Vote): Vote {
-  if (vote.outcome !== 'failed' || late.slot <= vote.upSlot || late.slot >= vote.slot) return vote;
-  if (late.outcome === 'failed') {
-    return late.slot < vote.downFrom ? { ...vote, downFrom: late.slot } : vote;
-  }
-  const since = Math.min(vote.slot, Math.max(late.slot + UP_AFTER_PASS_MS, late.endedAt + 1));
-  return { ...vote, upSlot: late.slot, downFrom: Math.max(vote.downFrom, since) };
-}
-
 function ago({ monotonic, slot, age }: Now, ms: number): Now {
   return { monotonic: monotonic - ms, slot: slot - ms, age: age - ms };
 }
@@ -481,17 +438,3 @@ const untilAfter =
   (age: number) =>
   ({ freshUntil }: Vote): number =>
     freshUntil > age ? freshUntil : Number.POSITIVE_INFINITY;
-
-/** What a region that is missing would say. */
-function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote {
-  const never = Number.POSITIVE_INFINITY;
-  return {
-    region,
-    outcome,
-    slot,
-    freshUntil: never,
-    downFrom: slot,
-    upSlot: outcome === 'failed' ? 0 : slot,
-    endedAt: slot,
-  };
-}

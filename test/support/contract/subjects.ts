@@ -11,6 +11,11 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
   '/v1/monitors/{id}/otlp-test': async (world) => ({ id: await world.exportedMonitor() }),
   '/v1/notifications/{id}': async (world) => ({ id: await world.notification() }),
   '/v1/notifications/{id}/test': async (world) => ({ id: await world.notification() }),
+  '/v1/notifications/{id}/retry': async (world) => {
+    const id = await world.notification();
+    await world.delivery('dead', { notification: id });
+    return { id };
+  },
   '/v1/notifications/{id}/deliveries': async (world) => {
     const id = await world.notification();
     await world.delivery('dead', { notification: id });

@@ -1,5 +1,6 @@
 import { recordsOf, textOf } from '../dns/answers.ts';
-import type { AskPolicy, DnsClient, DnsReply } from '../dns/client.ts';
+import type { DnsClient } from '../dns/client.ts';
+import type { AskPolicy, DnsReply } from '../dns/open-question.ts';
 import { RCODE } from '../dns/packet.ts';
 import type { Cancel } from '../dns/query.ts';
 import type { ResolvedAddress } from './resolver.ts';

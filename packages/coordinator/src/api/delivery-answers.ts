@@ -105,6 +105,10 @@ export const deliveryView = z
   });
 export type DeliveryView = z.infer<typeof deliveryView>;
 
+export const retriedView = z
+  .object({ retried: z.number().int().meta({ description: 'Number of deliveries that are pending again.' }) })
+  .meta({ examples: [{ retried: 12 }] });
+
 const testedAlert = z.object({
   delivered: z.boolean(),
   delivery_id: id,

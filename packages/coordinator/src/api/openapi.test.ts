@@ -38,6 +38,7 @@ describe('the OpenAPI document', () => {
       '/v1/notifications get post',
       '/v1/notifications/{id} get put delete',
       '/v1/notifications/{id}/deliveries get',
+      '/v1/notifications/{id}/retry post',
       '/v1/notifications/{id}/test post',
       '/v1/regions get',
       '/v1/status-pages get post',

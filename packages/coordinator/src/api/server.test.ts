@@ -413,6 +413,32 @@ describe('notifications', () => {
       data: [{ state: 'delivered', attempts: [{ number: 1 }, { number: 2, status_code: 200 }] }],
     });
   });
+
+  test('all that a channel gave up is sent again at once by one request', async () => {
+    const monitor = await created('/v1/monitors', MONITOR);
+    const { id } = await created('/v1/notifications', webhook('/all'));
+    receiver.answerWith((_request, response) => response.writeHead(410).end('gone'));
+    for (let count = 0; count < 3; count += 1) await api.call('POST', `/v1/notifications/${id}/test`);
+    const path = `/v1/notifications/${id}/deliveries`;
+    const ids = ((await api.call('GET', path)).body as { data: { id: string }[] }).data.map(
+      (each) => each.id,
+    );
+    // One stays a test, which is not sent again.
+    for (const each of ids.slice(1)) {
+      await changeRow(api.store, 'deliveries', Number(each), { monitor_id: Number(monitor.id) });
+    }
+    receiver.answerWith((_request, response) => response.end());
+    expect(await api.call('POST', `/v1/notifications/${id}/retry`)).toMatchObject({
+      status: 202,
+      body: { retried: 2 },
+    });
+    await expect
+      .poll(async () => (await api.call('GET', path)).body)
+      .toMatchObject({ data: [{ state: 'dead' }, { state: 'delivered' }, { state: 'delivered' }] });
+    expect((await api.call('GET', `/v1/notifications/${id}`)).body).toMatchObject({ state: 'ok' });
+    expect((await api.call('POST', `/v1/notifications/${id}/retry`)).body).toEqual({ retried: 0 });
+    expect((await api.call('POST', '/v1/notifications/999/retry')).status).toBe(404);
+  });
 });
 
 test('a monitor names the channels that deliver nothing for it', async () => {

@@ -29,6 +29,7 @@ export function attemptStep(finished: FinishedAttempt): DeliveryStep {
     // People asked for a replay, as for a test.
     channel: delivery.replayedAt === null ? channelState(result) : testedState(result),
     announced: announcedBy(delivery, result),
+    kept: result.outcome === 'delivered' ? (result.kept ?? null) : null,
     isGroupKept: nextAttemptAt !== null && mayHaveArrived(result),
   };
 }
@@ -50,6 +51,7 @@ export function leftOut(
     nextAttemptAt: null,
     channel: null,
     announced: isPerhapsKnown && alert !== null ? { incident: alert.incident, thread: null } : null,
+    kept: null,
     isGroupKept: false,
   };
 }

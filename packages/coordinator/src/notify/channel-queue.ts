@@ -15,6 +15,8 @@ export type FoundChannel = {
   readonly stoppedFor: string | null;
   /** Whether alerts of many monitors that change together come as one message, where people read it. */
   readonly groupsAlerts: boolean;
+  /** What its kind keeps of it: see `SendContext.kept`. */
+  readonly kept: string | null;
   /**
    * The channel with its settings in clear.
    *
@@ -48,6 +50,8 @@ export class ChannelQueue {
   sending = 0;
   /** Whether one message for many lanes is made or sent: there is one at a time. */
   isGrouping = false;
+  /** Whether its last send was slow: see `Places`. */
+  isSlow = false;
   /** Whether the last attempt was a success. */
   isProven = false;
   /** How often the channel was changed or taken up: an answer to an earlier send says nothing of it as it is. */
@@ -88,6 +92,15 @@ export class ChannelQueue {
     this.opening = null;
   }
 
+  /** What was found and learned counts no more, and neither do answers to what is being sent. */
+  takeUp(): void {
+    this.reopen();
+    this.takenUp += 1;
+    this.pace.reset();
+    this.doubtedAt = null;
+    this.isProven = false;
+  }
+
   /** A lane's turn came, and its head is read. Returns a function that says that this is over. */
   deciding(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -106,6 +119,11 @@ export class ChannelQueue {
   /** Its address is dead: nothing more is sent to it until it is looked up again. */
   stop(reason: string): void {
     if (this.found !== undefined && this.found !== null) this.found = { ...this.found, stoppedFor: reason };
+  }
+
+  /** Its kind keeps this from now on. */
+  keep(kept: string): void {
+    if (this.found !== undefined && this.found !== null) this.found = { ...this.found, kept };
   }
 
   /** When the next send may start by what the receiver takes, on the monotonic clock. */

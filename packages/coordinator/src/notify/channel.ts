@@ -21,6 +21,8 @@ export type SendContext = {
    * opening message, say); null: none yet.
    */
   readonly thread: string | null;
+  /** The `kept` that the kind last returned for this channel (the new id of a chat, say); null: none yet. */
+  readonly kept: string | null;
 };
 
 /** The tools that every kind sends with. */
@@ -92,6 +94,8 @@ export type SendResult =
       outcome: 'delivered';
       /** Kept for later alerts of the incident on this channel, at most 1 KiB: see `SendContext.thread`. */
       thread?: string;
+      /** Kept for all later alerts on this channel, at most 1 KiB: see `SendContext.kept`. */
+      kept?: string;
     })
   | (Failure & {
       outcome: 'retry';

@@ -335,3 +335,41 @@ test('what is said of a failure is bounded', async () => {
   expect(Buffer.byteLength(row?.last_error ?? '')).toBeLessThanOrEqual(1_024);
   expect(row?.last_error).toMatch(/^ö{500,}…$/);
 });
+
+test('what a kind keeps of its channel comes with all later alerts, also after a restart', async () => {
+  const id = await channel('webhook');
+  answer = () => ({ ...OK, kept: 'moved to 7' });
+  await queue(id, 1, 'error');
+  await stored(['delivered']);
+  answer = () => OK;
+  await queue(id, 2, 'error');
+  await stored(['delivered', 'delivered']);
+  await deliverer.stop();
+  deliverer = begin();
+  await deliverer.start();
+  await queue(id, 3, 'error');
+  await arrived(3);
+  expect(sent.map(({ context }) => context.kept)).toEqual([null, 'moved to 7', 'moved to 7']);
+});
+
+test('what is sent again by hand during a stop is sent by then, or after the next start', async () => {
+  const id = await channel('webhook');
+  answer = () => ({ outcome: 'permanent-message', error: 'no', statusCode: 400 });
+  const all = Array.from({ length: 250 }, (_, index) => index + 1);
+  for (const monitorId of all) await queue(id, monitorId, 'error');
+  await stored(all.map(() => 'dead'));
+  sent = [];
+  answer = () => OK;
+  const replayed = byHand().replayAll(id);
+  await deliverer.stop();
+  expect(await replayed).toBe(all.length);
+  const byThen = sent.length;
+  await expect.poll(() => deliverer.gauges.sending).toBe(0);
+  expect(sent).toHaveLength(byThen);
+  deliverer = begin();
+  await deliverer.start();
+  await stored(all.map(() => 'delivered'));
+  expect(new Set(monitors()).size).toBe(all.length);
+  // At most what was under way at the stop comes twice.
+  expect(sent.length).toBeLessThanOrEqual(all.length + 8);
+});

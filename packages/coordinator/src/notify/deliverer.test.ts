@@ -20,7 +20,7 @@ import type { FinishedAttempt } from './attempts.ts';
 import type { FoundChannel } from './channel-queue.ts';
 import { Deliverer } from './deliverer.ts';
 import { createManualDeliveries } from './manual-deliveries.ts';
-import { SENDS_PER_WORKSPACE } from './places.ts';
+import { SENDS_IN_ALL } from './places.ts';
 import { createSender, type StoredChannel } from './sender.ts';
 
 const HOUR = 3_600_000;
@@ -101,7 +101,14 @@ class Bench {
       .executeTakeFirst();
     const stoppedFor = (row?.stopped_at ?? null) === null ? null : (row?.state_reason ?? '');
     const workspaceId = this.workspaces.get(id) ?? 1;
-    return { workspaceId, kind: channel.kind, stoppedFor, groupsAlerts: true, open: () => channel };
+    return {
+      workspaceId,
+      kind: channel.kind,
+      stoppedFor,
+      groupsAlerts: true,
+      kept: null,
+      open: () => channel,
+    };
   }
 
   /** Until so many attempts were recorded, all together. */
@@ -314,18 +321,19 @@ describe('delivering', () => {
       else held.push(() => response.end());
     });
     await bench.deliverer.start();
-    const channels = SENDS_PER_WORKSPACE / 2 + 4;
+    const places = SENDS_IN_ALL / 2;
+    const channels = places / 2 + 4;
     for (let index = 0; index < channels; index += 1) {
       const channel = await bench.webhook('/hangs');
       for (const monitor of [1, 2]) await bench.queue(channel, monitor, 'error');
     }
-    await expect.poll(() => held).toHaveLength(SENDS_PER_WORKSPACE);
+    await expect.poll(() => held).toHaveLength(places);
     const other = await bench.webhook('/other');
     bench.workspaces.set(other, 2);
     await bench.queue(other, 5_000, 'error');
     await bench.recorded(1);
     expect(bench.attempts[0]?.result.outcome).toBe('delivered');
-    await expect.poll(() => held).toHaveLength(SENDS_PER_WORKSPACE);
+    await expect.poll(() => held).toHaveLength(places);
     for (const release of held.splice(0)) release();
     await expect.poll(() => held).toHaveLength(8);
     for (const release of held.splice(0)) release();

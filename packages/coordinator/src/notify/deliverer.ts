@@ -4,23 +4,17 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/totals.ts';
-import { DELIVERY_LIFETIME_MS, nextAttemptAt } from '../domain/backoff.ts';
-import { LOOK_AT_CLOCK_EVERY_MS, PassedTime } from '../domain/passed-time.ts';
-import type { DeliveryStep } from '../store/delivery-ledger.ts';
-import type { LaneId, QueuedDelivery } from '../store/delivery-queue.ts';
+import type { LaneId } from '../store/delivery-queue.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
+import { Ages } from './ages.ts';
 import { Attempting } from './attempting.ts';
-import { attemptStep, type FinishedAttempt, reasonOf } from './attempts.ts';
+import type { FinishedAttempt } from './attempts.ts';
 import type { SendResult } from './channel.ts';
-import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
-import { Gathering, type Group } from './gathering.ts';
-import { alertOf, Groups, type Member, ofEach, oldestOf, threadOf } from './groups.ts';
-import { isFailedBefore, type Lane, type NewlyQueued, openingDelivery, ownWait, takeHead } from './lane.ts';
-import { learn, ofFormer } from './learning.ts';
+import { type Lane, type NewlyQueued, openingDelivery } from './lane.ts';
+import { LaneSending } from './lane-sending.ts';
 import { Ledger } from './ledger.ts';
-import { stepLeftOut } from './left-out.ts';
 import { NO_MONITOR } from './notices.ts';
 import type { Send } from './sender.ts';
 import { type ChannelSource, Turns } from './turns.ts';
@@ -41,8 +35,6 @@ export type DelivererParts = {
 
 /** Time that {@link Deliverer.stop} gives running sends to end by themselves, ms. */
 const STOP_GRACE_MS = 1_000;
-/** Least time between two attempts where a younger alert of the lane asks for the second, ms. */
-const HURRY_MS = 30_000;
 
 /** A test and what became of it. */
 export type TestedDelivery = {
@@ -89,42 +81,42 @@ export class Deliverer {
   /** Counts since the deliverer was created. */
   readonly counters = createTotals(DELIVERY_COUNTERS);
   readonly #parts: DelivererParts;
-  readonly #random: () => number;
   readonly #ledger: Ledger;
   readonly #turns: Turns;
-  readonly #groups = new Groups();
-  readonly #gathering: Gathering;
   readonly #attempting: Attempting;
+  readonly #sending: LaneSending;
+  readonly #ages: Ages;
   readonly #abort = new AbortController();
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
-  readonly #passed: PassedTime;
-  #cancelLook: () => void = () => {};
-  /** Deliveries up to this id are from before the start: an unrecorded attempt may have been made. */
-  #lastIdBefore = 0;
   #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
 
   constructor(parts: DelivererParts) {
     const { clock, log, source } = parts;
     this.#parts = parts;
-    this.#random = parts.random ?? Math.random;
-    this.#passed = new PassedTime(clock.wall(), clock.monotonic());
+    this.#ages = new Ages(clock);
     this.#ledger = new Ledger({ ...parts, onQueued: (queued) => this.wake(queued) });
     this.#turns = new Turns({
       clock,
       log,
       source,
-      send: (queue, found, lane) => this.#send(queue, found, lane),
+      send: (queue, found, lane) => this.#sending.send(queue, found, lane),
       onOwnFailure: () => {
         this.counters.failures.own += 1;
       },
     });
     this.#attempting = new Attempting({ ...parts, counters: this.counters });
-    this.#gathering = new Gathering({
+    this.#sending = new LaneSending({
+      clock,
+      log,
+      random: parts.random ?? Math.random,
       turns: this.#turns,
       ledger: this.#ledger,
-      isSent: (queue, found, { delivery }) => this.#leftOut(queue, found, delivery) === null,
-      goOn: (queue, lane) => {
-        if (this.#state === 'running' && !queue.isRemoved) this.#turns.makeReady(queue, lane, null);
+      attempting: this.#attempting,
+      ages: this.#ages,
+      counters: this.counters,
+      signal: this.#abort.signal,
+      onRecorded: (attempt) => {
+        for (const listener of this.#listeners) listener(attempt);
       },
     });
   }
@@ -136,7 +128,7 @@ export class Deliverer {
       lanes += queue.lanes.size;
       oldest = Math.min(oldest, queue.oldestQueuedAt ?? oldest);
     }
-    const oldestMs = lanes === 0 ? 0 : this.#ageOf(oldest);
+    const oldestMs = lanes === 0 ? 0 : this.#ages.of(oldest);
     return { lanes, sending: this.#turns.sending, oldestMs };
   }
 
@@ -152,7 +144,7 @@ export class Deliverer {
   /** Starts all pending deliveries. Deliveries that are queued meanwhile are started too. */
   async start(): Promise<void> {
     this.#state = 'loading';
-    this.#lastIdBefore = await this.#ledger.lastId();
+    this.#sending.lastIdBefore = await this.#ledger.lastId();
     const plannedAt = new Map<Lane, number>();
     for await (const page of this.#ledger.pendingLanes()) {
       for (const { notificationId, monitorId, headId, queuedAt, nextAttemptAt: at } of page) {
@@ -164,18 +156,15 @@ export class Deliverer {
     }
     if (this.#state !== 'loading') return;
     this.#state = 'running';
-    const { clock } = this.#parts;
-    const now = clock.wall();
-    this.#cancelLook = clock.every(LOOK_AT_CLOCK_EVERY_MS, () =>
-      this.#passed.look(clock.wall(), clock.monotonic()),
-    );
+    const now = this.#parts.clock.wall();
+    this.#ages.start();
     this.#turns.start((lane) => (plannedAt.get(lane) ?? now) - now);
   }
 
   /** Running sends may end by themselves for 1 s, then they are cut off. Unrecorded attempts stay pending. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
-    this.#cancelLook();
+    this.#ages.stop();
     this.#turns.stop();
     const cancelGrace = this.#parts.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
     await this.#turns.idle();
@@ -194,7 +183,7 @@ export class Deliverer {
     const known = queue.lanes.get(monitorId);
     if (known !== undefined) {
       known.isWoken = true;
-      this.#hurry(queue, known);
+      this.#turns.hurry(queue, known);
       return;
     }
     const lane = queue.lane(monitorId);
@@ -223,7 +212,7 @@ export class Deliverer {
   /** The channel's settings were changed: what was learned about it does not count any more. */
   channelChanged(notificationId: number): void {
     const queue = this.#turns.find(notificationId);
-    if (queue !== undefined) this.#takeUp(queue);
+    if (queue !== undefined) this.#turns.takeUp(queue);
   }
 
   /** The channel is gone: nothing more is sent to it. */
@@ -261,6 +250,7 @@ export class Deliverer {
       attemptAt: at,
       signal,
       thread,
+      kept: found.kept,
     });
     const durationMs = clock.monotonic() - startedAt;
     const delivery = { uid, notificationId, monitorId: NO_MONITOR, alert, queuedAt: at };
@@ -272,229 +262,7 @@ export class Deliverer {
   #tested(notificationId: number, { outcome }: SendResult): void {
     const queue = this.#turns.find(notificationId);
     if (queue === undefined || outcome === 'not-sent') return;
-    if (outcome === 'delivered' || outcome === 'permanent-channel') this.#takeUp(queue);
+    if (outcome === 'delivered' || outcome === 'permanent-channel') this.#turns.takeUp(queue);
     else this.#turns.wakeLanes(queue, () => true);
   }
-
-  #takeUp(queue: ChannelQueue): void {
-    queue.reopen();
-    queue.takenUp += 1;
-    queue.pace.reset();
-    queue.doubtedAt = null;
-    queue.isProven = false;
-    this.#turns.wakeLanes(queue, () => true);
-  }
-
-  /** A younger alert came while the lane waits: its head is tried soon, not at the end of a long wait. */
-  #hurry(queue: ChannelQueue, lane: Lane): void {
-    if (lane.place !== 'waiting') return;
-    const now = this.#parts.clock.monotonic();
-    const at = (lane.triedAt ?? now) + HURRY_MS;
-    if (at >= lane.dueAt) return;
-    lane.cancelTimer();
-    this.#turns.wait(queue, lane, at - now);
-  }
-
-  /** Makes one attempt for the lane's head, or leaves it out, and records it. All errors end here. */
-  async #send(queue: ChannelQueue, found: FoundChannel, lane: Lane): Promise<void> {
-    const decided = queue.deciding();
-    try {
-      const delivery = lane.loaded ?? (await this.#head(queue, lane));
-      lane.loaded = null;
-      decided();
-      const step = delivery === null ? null : this.#leftOut(queue, found, delivery);
-      if (delivery === null || step !== null) this.#turns.giveBack(queue);
-      if (delivery === null) return;
-      if (step !== null) {
-        if (step.state === 'dead') this.#countStopped();
-        return await this.#record(step, (next) => this.#settle(queue, lane, next));
-      }
-      await this.#sendAs(queue, found, { lane, delivery });
-    } catch (error) {
-      decided();
-      this.#attempting.ownFailure(error, laneOf(lane));
-      this.counters.failures.own += 1;
-      if (this.#state === 'running' && !queue.isRemoved) this.#turns.wait(queue, lane, ownWait(lane));
-    }
-  }
-
-  #leftOut(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery): DeliveryStep | null {
-    const ageMs = this.#ageOf(delivery.createdAt);
-    return stepLeftOut(queue, found, delivery, { ageMs, lastIdBefore: this.#lastIdBefore });
-  }
-
-  /** Time that has passed since a stored instant, ms. */
-  #ageOf(at: number): number {
-    const { clock } = this.#parts;
-    this.#passed.look(clock.wall(), clock.monotonic());
-    return this.#passed.since(at);
-  }
-
-  /** An alert is dead without an attempt, because its channel is stopped. */
-  #countStopped(): void {
-    this.counters.failures.stopped += 1;
-    this.counters.dead += 1;
-  }
-
-  /** Sends the lane's head alone or with its group, or lets it wait for that. */
-  async #sendAs(queue: ChannelQueue, found: FoundChannel, member: Member): Promise<void> {
-    const turn = this.#groups.turnOf(queue, found, member, this.#parts.clock.wall());
-    if (turn.as === 'alone') {
-      return this.#try(queue, found, { members: [member], uid: member.delivery.uid });
-    }
-    if (turn.as === 'collected') {
-      this.#turns.giveBack(queue);
-      member.lane.collectedId = member.delivery.id;
-      if (this.#state === 'running' && !queue.isRemoved) this.#turns.wait(queue, member.lane, turn.waitMs);
-      return;
-    }
-    queue.isGrouping = true;
-    try {
-      await this.#try(queue, found, await this.#gathering.of(queue, found, member));
-    } finally {
-      queue.isGrouping = false;
-    }
-  }
-
-  /** Makes one attempt for these heads, in one message, and records it for each. */
-  async #try(queue: ChannelQueue, found: FoundChannel, { members, uid }: Group): Promise<void> {
-    const { clock } = this.#parts;
-    const at = clock.wall();
-    const startedAt = clock.monotonic();
-    const { signal } = this.#abort;
-    const { takenUp } = queue;
-    for (const { lane } of members) lane.triedAt = startedAt;
-    const sent = await this.#attempting.attempt(found, alertOf(members, this.#ageOf(oldestOf(members))), {
-      deliveryId: uid,
-      attemptAt: at,
-      signal,
-      thread: threadOf(members),
-    });
-    // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
-    if (signal.aborted && sent.outcome !== 'delivered') return;
-    const endedAt = clock.monotonic();
-    const answer = takenUp === queue.takenUp ? sent : ofFormer(sent);
-    const learned = learn(queue, answer, { startedAt, endedAt }, this.#random);
-    const result = ofEach(members, learned);
-    // A receiver that has just proved to work takes more at once, also while the record is written.
-    this.#turns.resume(queue);
-    const durationMs = endedAt - startedAt;
-    await Promise.all(
-      members.map((member) => this.#recordAttempt(queue, member, { at, durationMs, result })),
-    );
-    if (result.outcome !== 'delivered') return;
-    if (found.stoppedFor !== null) this.#takeUp(queue);
-    else this.#turns.wakeLanes(queue, (each) => isFailedBefore(each, startedAt));
-  }
-
-  #recordAttempt(
-    queue: ChannelQueue,
-    { lane, delivery }: Member,
-    attempt: Pick<FinishedAttempt, 'at' | 'durationMs' | 'result'>,
-  ): Promise<void> {
-    const { result } = attempt;
-    const next = this.#nextAttempt(queue, lane, delivery, result);
-    const finished = { delivery, ...attempt, nextAttemptAt: next };
-    return this.#record(attemptStep(finished), (following) => {
-      if (next === null) this.#settle(queue, lane, following);
-      else this.#again(queue, lane, next, result);
-      for (const listener of this.#listeners) listener(finished);
-    });
-  }
-
-  /** Resolves when the step is recorded, or when the stop does not wait for that any more. */
-  #record(step: DeliveryStep, settled: (following: QueuedDelivery | null) => void): Promise<void> {
-    const { signal } = this.#abort;
-    return new Promise((resolve) => {
-      const giveUp = () => resolve();
-      signal.addEventListener('abort', giveUp, { once: true });
-      // After the grace of the stop nobody waits any more. The ledger still tries once when it closes.
-      if (signal.aborted) resolve();
-      this.#ledger.record(step, (following) => {
-        signal.removeEventListener('abort', giveUp);
-        settled(following);
-        resolve();
-      });
-    });
-  }
-
-  /** The lane's head. Null removes the lane, unless something was queued since the database was asked. */
-  async #head(queue: ChannelQueue, lane: Lane): Promise<QueuedDelivery | null> {
-    lane.isWoken = false;
-    const head = await this.#ledger.head(lane);
-    if (head === null) {
-      if (lane.isWoken) return this.#head(queue, lane);
-      this.#turns.remove(queue, lane);
-      return null;
-    }
-    takeHead(lane, head);
-    return head;
-  }
-
-  #nextAttempt(queue: ChannelQueue, lane: Lane, delivery: QueuedDelivery, result: SendResult): number | null {
-    const { log } = this.#parts;
-    if (result.outcome === 'delivered') return null;
-    const { id: deliveryId, notificationId, monitorId } = delivery;
-    const ids = { deliveryId, notificationId, monitorId };
-    const next = this.#retryAt(queue, lane, delivery, result);
-    if (next === null) {
-      this.counters.dead += 1;
-      log.warn({ ...ids, outcome: result.outcome, reason: result.error }, 'gave up the delivery of an alert');
-    } else {
-      log.info(
-        { ...ids, reason: result.error, nextAttemptAt: next },
-        'the delivery of an alert failed: svc tries again later',
-      );
-    }
-    return next;
-  }
-
-  #retryAt(
-    queue: ChannelQueue,
-    lane: Lane,
-    { tries, replayedAt, createdAt }: QueuedDelivery,
-    result: SendResult,
-  ): number | null {
-    const { clock } = this.#parts;
-    const now = clock.wall();
-    const ageMs = this.#ageOf(replayedAt ?? createdAt);
-    if (result.outcome === 'not-sent') return ageMs >= DELIVERY_LIFETIME_MS ? null : now + ownWait(lane);
-    if (result.outcome !== 'retry') return null;
-    return nextAttemptAt({
-      attempts: tries + 1,
-      ageMs,
-      now,
-      heldUntil: now + queue.pace.readyAt(clock.monotonic()) - clock.monotonic(),
-      isRateLimited: reasonOf(result) === 'rate-limited',
-      random: this.#random(),
-    });
-  }
-
-  /** The head is tried again. A receiver that takes it later holds its channel, and the lane stays ready. */
-  #again(queue: ChannelQueue, lane: Lane, next: number, result: SendResult): void {
-    if (this.#state !== 'running' || queue.isRemoved) return;
-    if (result.outcome !== 'not-sent') lane.ownFailures = 0;
-    if (reasonOf(result) === 'rate-limited') this.#turns.makeReady(queue, lane, null);
-    else {
-      this.#turns.wait(queue, lane, next - this.#parts.clock.wall());
-      // A younger alert came during the attempt.
-      if (lane.isWoken) this.#hurry(queue, lane);
-    }
-  }
-
-  /** Continues the lane right after the commit of its head's end, before a later transaction can wake it. */
-  #settle(queue: ChannelQueue, lane: Lane, following: QueuedDelivery | null): void {
-    lane.isWoken = false;
-    if (this.#state !== 'running' || queue.isRemoved) return;
-    if (following === null) {
-      this.#turns.remove(queue, lane);
-      return;
-    }
-    takeHead(lane, following);
-    this.#turns.makeReady(queue, lane, following);
-  }
-}
-
-function laneOf({ notificationId, monitorId }: LaneId): LaneId {
-  return { notificationId, monitorId };
 }

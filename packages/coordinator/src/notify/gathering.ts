@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
 import { GROUP_MEMBERS, isGroupable, type Member, mayJoin, messageIdOf } from './groups.ts';
 import { type Lane, takeHead } from './lane.ts';
@@ -18,7 +17,7 @@ type Parts = {
 export type Group = {
   /** In the order of their alerts. */
   readonly members: readonly Member[];
-  /** Id of the message: the same whenever the same deliveries go together. */
+  /** Id of the message: another one for other alerts. */
   readonly uid: string;
 };
 
@@ -31,9 +30,8 @@ export class Gathering {
   }
 
   /**
-   * The member with all others of its group that are not being sent. A group that may have arrived takes nobody in.
-   * The id of the message follows from its members: a receiver that drops repetitions must not drop the rest of
-   * a group of which a part was sent before.
+   * The member with all others of its group that are not being sent. A group that may have arrived stays as it
+   * is, and so does its id: a receiver that drops repetitions by it must not drop further alerts with them.
    *
    * @throws StoreError; the other lanes go on by themselves then
    */
@@ -56,19 +54,15 @@ export class Gathering {
       await queue.allDecided();
       await join();
       members.sort((one, other) => one.delivery.id - other.delivery.id);
-      if (groupUid === null) await this.#keep(members);
-      return { members, uid: messageIdOf(members) };
+      const uid = messageIdOf(members);
+      if (groupUid === null && members.length > 1) {
+        await this.#parts.ledger.joinGroup(members.map(idOfDelivery), uid);
+      }
+      return { members, uid };
     } catch (error) {
       for (const { lane } of members.slice(1)) goOn(queue, lane);
       throw error;
     }
-  }
-
-  /** Stores who goes together. */
-  async #keep(members: readonly Member[]): Promise<void> {
-    if (members.length === 1) return;
-    const ids = members.map(({ delivery }) => delivery.id);
-    await this.#parts.ledger.joinGroup(ids, randomUUID());
   }
 
   /** The heads of lanes that were taken along. Those that are not of a group go on by themselves. */
@@ -90,4 +84,8 @@ export class Gathering {
       return [];
     });
   }
+}
+
+function idOfDelivery({ delivery }: Member): number {
+  return delivery.id;
 }

@@ -25,6 +25,7 @@ export function learn(
     case 'delivered':
       pace.taken(endedAt, startedAt);
       queue.isProven = true;
+      if (result.kept !== undefined) queue.keep(result.kept);
       queue.doubtedAt = null;
       return result;
     case 'retry': {

@@ -59,6 +59,7 @@ function delivered(deliveryId: number): DeliveryStep {
     nextAttemptAt: null,
     channel: null,
     announced: null,
+    kept: null,
     isGroupKept: false,
   };
 }

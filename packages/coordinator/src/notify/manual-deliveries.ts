@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import { replayDelivery } from '../store/delivery-queue.ts';
+import { deadDeliveries, replayDeliveries, replayDelivery } from '../store/delivery-queue.ts';
 import type { Store } from '../store/store.ts';
 import type { Deliverer, TestedDelivery } from './deliverer.ts';
 import { closesIncidents } from './registry.ts';
+
+/** Most deliveries that one transaction queues again: some ms, for which other writes wait. */
+const REPLAYED_AT_ONCE = 200;
 
 /** Operations on deliveries that people start by hand. */
 export interface ManualDeliveries {
@@ -14,6 +17,13 @@ export interface ManualDeliveries {
    * takes the channel up again. Returns `not-dead` for one that is not dead.
    */
   replay(deliveryId: number): Promise<'replayed' | 'not-dead' | 'not-found'>;
+  /**
+   * Queues all dead deliveries of a channel again, each as {@link replay} does, the oldest first and in small
+   * steps. Tests and messages of svc itself stay as they are. Answers the number of deliveries.
+   *
+   * @throws StoreError; what was queued by then stays queued
+   */
+  replayAll(notificationId: number): Promise<number>;
   /**
    * Sends a test alert: one attempt, at once, past the queue. A kind that keeps incidents open is then told
    * that the incident of the test is over. The ledger stores both under monitor 0, and they update the
@@ -45,6 +55,21 @@ export function createManualDeliveries(options: {
         tx.onCommit(() => deliverer.wakeReplayed(lane));
         return 'replayed';
       });
+    },
+
+    async replayAll(notificationId) {
+      let replayed = 0;
+      for (let after = 0; ; ) {
+        const ids = await deadDeliveries(store, notificationId, after, REPLAYED_AT_ONCE);
+        const last = ids.at(-1);
+        if (last === undefined) return replayed;
+        after = last;
+        replayed += await store.transaction(async (tx) => {
+          const lanes = await replayDeliveries(tx, ids, clock.wall());
+          for (const lane of lanes) tx.onCommit(() => deliverer.wakeReplayed(lane));
+          return lanes.length;
+        });
+      }
     },
 
     async sendTest(notificationId) {

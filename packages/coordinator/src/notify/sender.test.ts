@@ -35,7 +35,13 @@ function withEmail() {
 
 const CHANNEL = { kind: 'email', settings: new Secret({ email: 'ops@example.com' }) } as const;
 const ALERT = testAlert(1_767_225_600_000, 'https://svc.example');
-const CONTEXT = { deliveryId: 'a', attemptAt: 0, signal: new AbortController().signal, thread: null };
+const CONTEXT = {
+  deliveryId: 'a',
+  attemptAt: 0,
+  signal: new AbortController().signal,
+  thread: null,
+  kept: null,
+};
 const post = () => Promise.reject(new TypeError('nothing is posted here'));
 
 test('a kind is given the clear settings and the values of the operator', async () => {

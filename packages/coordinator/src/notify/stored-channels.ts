@@ -11,12 +11,13 @@ export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
     async find(notificationId) {
       const channel = await findChannel(store, notificationId);
       if (channel === null) return null;
-      const { workspaceId, kind, stoppedFor, groupsAlerts, settingsSealed } = channel;
+      const { workspaceId, kind, stoppedFor, groupsAlerts, kept, settingsSealed } = channel;
       return {
         workspaceId,
         kind,
         stoppedFor,
         groupsAlerts,
+        kept,
         open() {
           const settings = openSettings(secrets, settingsSealed).reveal();
           const stored = storedChannel.safeParse({ kind, settings });

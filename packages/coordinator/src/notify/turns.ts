@@ -25,6 +25,8 @@ type Parts = {
 
 /** A send that takes longer is slow, ms: see `Places`. */
 const SLOW_AFTER_MS = 1_000;
+/** Least time between two attempts where a younger alert of the lane asks for the second, ms. */
+const HURRY_MS = 30_000;
 /** Wait after a lookup of a channel that failed, ms. */
 const LOOK_AGAIN_MS = 1_000;
 /** Time for which the queue of a channel without alerts is kept, ms. */
@@ -155,6 +157,27 @@ export class Turns {
     return [...taken];
   }
 
+  /** A younger alert came while the lane waits: its head is tried soon, not at the end of a long wait. */
+  hurry(queue: ChannelQueue, lane: Lane): void {
+    if (lane.place !== 'waiting') return;
+    const now = this.#parts.clock.monotonic();
+    const at = (lane.triedAt ?? now) + HURRY_MS;
+    if (at >= lane.dueAt) return;
+    lane.cancelTimer();
+    this.wait(queue, lane, at - now);
+  }
+
+  /** The channel was changed, or works again: what was learned counts no more, and what waits is tried. */
+  takeUp(queue: ChannelQueue): void {
+    queue.takeUp();
+    this.wakeLanes(queue, () => true);
+  }
+
+  /** Whether lanes of the channel still get turns. */
+  isGoingOn(queue: ChannelQueue): boolean {
+    return this.#isRunning && !queue.isRemoved;
+  }
+
   /** The channel may take more than before. */
   resume(queue: ChannelQueue): void {
     this.#pump(queue);
@@ -206,7 +229,7 @@ export class Turns {
   /** Sends the channel's first ready lane; false: there is no place. */
   #launch(queue: ChannelQueue, found: FoundChannel): boolean {
     const { clock } = this.#parts;
-    const place = this.#places.take(found.workspaceId);
+    const place = this.#places.take(found.workspaceId, queue.isSlow);
     if (place === null) return false;
     const lane = queue.ready.pop();
     if (lane === undefined) throw new TypeError('no lane is ready');
@@ -214,11 +237,15 @@ export class Turns {
     this.#kinds.started(queue);
     lane.place = 'sending';
     queue.sending += 1;
+    let isSlow = false;
     const cancelSlow = clock.after(SLOW_AFTER_MS, () => {
+      isSlow = true;
+      queue.isSlow = true;
       if (place.slow()) this.#pumpStarved();
     });
     this.#run(this.#parts.send(queue, found, lane), () => {
       cancelSlow();
+      queue.isSlow = isSlow;
       place.give();
       queue.sending -= 1;
       this.#pump(queue);
@@ -245,10 +272,9 @@ export class Turns {
   }
 
   *#withPlaces(): Iterable<ChannelQueue> {
-    if (this.#places.isFull) return;
     for (const queue of this.#starved) {
       const workspaceId = queue.found?.workspaceId;
-      if (workspaceId === undefined || this.#places.hasFor(workspaceId)) yield queue;
+      if (workspaceId === undefined || this.#places.hasFor(workspaceId, queue.isSlow)) yield queue;
     }
   }
 

@@ -18,7 +18,7 @@ type Word = {
  * texts have thousands of words, and hardly any is asked for.
  */
 export class Words {
-  readonly #buckets: (Word | null)[] = Array.from({ length: BUCKETS }, () => null);
+  readonly #buckets = new Map<number, Word>();
 
   /** @param text has no white space but single spaces */
   add(text: string): void {
@@ -27,7 +27,7 @@ export class Words {
       const end = space === -1 ? text.length : space;
       if (end - start >= SHORTEST_WORD) {
         const bucket = bucketOf(text, start);
-        this.#buckets[bucket] = { text, start, end, next: this.#buckets[bucket] ?? null };
+        this.#buckets.set(bucket, { text, start, end, next: this.#buckets.get(bucket) ?? null });
       }
       start = end + 1;
     }
@@ -35,7 +35,7 @@ export class Words {
 
   /** The words that may begin at this place of the line, as a list; null: none. */
   mayBegin(line: string, at: number): Word | null {
-    return this.#buckets[bucketOf(line, at)] ?? null;
+    return this.#buckets.get(bucketOf(line, at)) ?? null;
   }
 }
 

@@ -14,6 +14,8 @@ export type SealedChannel = {
   readonly groupsAlerts: boolean;
   /** Why the channel is stopped; null: it is not. */
   readonly stoppedFor: string | null;
+  /** What its kind keeps of it; null: nothing. */
+  readonly kept: string | null;
 };
 
 /** Null when there is none. */
@@ -27,6 +29,7 @@ export async function findChannel(store: Store, notificationId: number): Promise
       'group_alerts',
       'stopped_at',
       'state_reason',
+      'kept',
     ])
     .where('id', '=', notificationId)
     .executeTakeFirst();
@@ -38,6 +41,7 @@ export async function findChannel(store: Store, notificationId: number): Promise
     settingsSealed: row.settings_sealed,
     groupsAlerts: row.group_alerts === 1,
     stoppedFor,
+    kept: row.kept,
   };
 }
 

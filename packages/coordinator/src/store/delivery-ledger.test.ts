@@ -97,6 +97,7 @@ test('an attempt answers what comes next in its lane, and nothing of a delivery 
     state,
     nextAttemptAt: state === 'pending' ? 6_000.5 : null,
     channel: { state: 'failing', reason: 'busy' } as const,
+    kept: null,
     isGroupKept: false,
   });
   const recorded = async (one: DeliveryStep) => {

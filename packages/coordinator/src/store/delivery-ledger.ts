@@ -43,6 +43,8 @@ export type DeliveryStep = {
   channel: ChannelState | null;
   /** The channel has, or may have, heard of this incident now; null: nothing new. */
   announced: Announced | null;
+  /** What the kind keeps of the channel from now on; null: what it kept before. */
+  kept: string | null;
   /** Whether it stays in the group of its last message, because that may have arrived. */
   isGroupKept: boolean;
 };
@@ -100,6 +102,7 @@ export async function recordSteps(
     ),
   );
   await announce(tx, written, now);
+  await keep(tx, written);
   const stopped = await writeChannelStates(tx, written.flatMap(changedChannel), now);
   const over = written.filter(({ state }) => state !== 'pending');
   const heads = await headsOf(
@@ -156,6 +159,14 @@ async function announce(tx: Transaction, steps: readonly DeliveryStep[], now: nu
      DO UPDATE SET thread = coalesce(excluded.thread, delivery_threads.thread), at = excluded.at`,
     rows,
   );
+}
+
+/** Remembers what kinds keep of their channels. */
+async function keep(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {
+  const rows = steps.flatMap(({ lane, kept }) =>
+    kept === null ? [] : [[kept, lane.notificationId] as const],
+  );
+  if (rows.length > 0) await tx.runEach('UPDATE notifications SET kept = ? WHERE id = ?', rows);
 }
 
 type NewState = ChannelState & { readonly notificationId: number };

@@ -234,12 +234,48 @@ export async function replayDelivery(
     .executeTakeFirst();
   if (delivery === undefined) return 'not-found';
   if (delivery.state !== 'dead') return 'not-dead';
-  await tx.db
+  await replayDeliveries(tx, [deliveryId], now);
+  return { notificationId: delivery.notification_id, monitorId: delivery.monitor_id };
+}
+
+/**
+ * The oldest dead deliveries of a channel that are about a monitor, in the order of their ids, at most `limit`.
+ *
+ * @param after only those with a higher id
+ */
+export async function deadDeliveries(
+  { work }: Pick<Store, 'work'>,
+  notificationId: number,
+  after: number,
+  limit: number,
+): Promise<number[]> {
+  const rows = await work
+    .selectFrom('deliveries')
+    .select('id')
+    .where('notification_id', '=', notificationId)
+    .where('id', '>', after)
+    .where('state', '=', 'dead')
+    .where('monitor_id', '<>', 0)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Queues these deliveries again, if they are dead: see {@link replayDelivery}. Answers the lane of each. */
+export async function replayDeliveries(
+  { db }: Transaction,
+  ids: readonly number[],
+  now: number,
+): Promise<LaneId[]> {
+  const rows = await db
     .updateTable('deliveries')
     .set({ state: 'pending', replayed_at: wholeMs(now), next_attempt_at: null, finished_at: null })
-    .where('id', '=', deliveryId)
+    .where('id', 'in', ids)
+    .where('state', '=', 'dead')
+    .returning(['notification_id', 'monitor_id'])
     .execute();
-  return { notificationId: delivery.notification_id, monitorId: delivery.monitor_id };
+  return rows.map((row) => ({ notificationId: row.notification_id, monitorId: row.monitor_id }));
 }
 
 /**

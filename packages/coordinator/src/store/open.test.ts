@@ -183,6 +183,7 @@ test('a database whose table names the types of monitor keeps its rows, and take
     DROP TABLE delivery_threads;
     ALTER TABLE notifications DROP COLUMN stopped_at;
     ALTER TABLE notifications DROP COLUMN group_alerts;
+    ALTER TABLE notifications DROP COLUMN kept;
     DELETE FROM kysely_migration WHERE name >= '0012';
     INSERT INTO workspaces (id, name, created_at) VALUES (1, 'a', 1);
     INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)

@@ -61,6 +61,7 @@ export interface Database {
     state: Generated<'ok' | 'failing'>;
     state_reason: string | null;
     stopped_at: Generated<number | null>;
+    kept: Generated<string | null>;
   };
   links: {
     monitor_id: number;

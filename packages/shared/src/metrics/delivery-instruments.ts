@@ -23,7 +23,7 @@ export const DELIVERY_COUNTERS = {
     'Alerts that were given up. svc does not try to deliver them again.',
     {
       advice:
-        'Any growth: an alert did not arrive. `GET /v1/notifications/{id}/deliveries?state=dead` has them with the reason; mend the channel and replay them.',
+        'Any growth: an alert did not arrive. `GET /v1/notifications/{id}/deliveries?state=dead` has them with the reason; mend the channel, and send them again by `POST /v1/notifications/{id}/retry`.',
     },
   ),
   failures: counter(

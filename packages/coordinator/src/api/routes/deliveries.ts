@@ -18,7 +18,13 @@ import { openAlert, readMasked } from '../../store/stored-alerts.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
 import { shownTo } from '../collection.ts';
-import { type DeliveryView, deliveryView, type TestedAlertView, testView } from '../delivery-answers.ts';
+import {
+  type DeliveryView,
+  deliveryView,
+  retriedView,
+  type TestedAlertView,
+  testView,
+} from '../delivery-answers.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
@@ -69,6 +75,22 @@ export function deliveryEndpoints({
         const tested = await sending;
         const resolved = tested.resolved === null ? null : testedView(tested.resolved);
         return ok({ ...testedView(tested), resolved });
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/v1/notifications/{id}/retry',
+      access: 'write',
+      tag: 'Notifications',
+      summary: 'Queue all dead deliveries of a channel again, the oldest first',
+      description:
+        'Each gets its former id and a fresh schedule, as by the retry of one delivery. Tests and messages of svc about itself are left out. Alerts of a channel that is stopped are sent too; one that is delivered takes the channel up again.',
+      answers: { 202: { description: 'The deliveries are pending.', schema: retriedView } },
+      async handle(request) {
+        const id = await requireNotification(store, workspaceOf(request), idOf(request));
+        const bounds = [{ key: `retries ${id}`, most: 1 }];
+        const retried = await atOnce.run('retries of the channel', bounds, () => deliveries.replayAll(id));
+        return { status: 202, body: { retried } };
       },
     }),
     endpoint({

@@ -13,10 +13,14 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function send(chat: string, thread: string | null = null): Promise<SendResult> {
+async function send(
+  chat: string,
+  thread: string | null = null,
+  kept: string | null = null,
+): Promise<SendResult> {
   const operator = { telegramBotToken: new Secret(TELEGRAM_TOKEN), telegramBaseUrl: server.url };
   const channel = { kind: 'messenger_a', settings: new Secret({ chat_id: chat }) } as const;
-  return loopbackSender(operator)(channel, FULL_ALERT, { ...sendContext(), thread });
+  return loopbackSender(operator)(channel, FULL_ALERT, { ...sendContext(), thread, kept });
 }
 
 function threadOf(result: SendResult): string {
@@ -39,6 +43,17 @@ test('a group that became a supergroup gets its alert at once, and the thread st
   await send(TELEGRAM_CHATS.former, opening);
   expect(server.requests).toHaveLength(3);
   expect(vendor.messages.map(({ thread }) => thread)).toEqual(['1', '1']);
+});
+
+test('the new id of a group is kept: the next incident costs one request', async () => {
+  const first = await send(TELEGRAM_CHATS.former);
+  const kept = first.outcome === 'delivered' ? (first.kept ?? null) : null;
+  const second = await send(TELEGRAM_CHATS.former, null, kept);
+  expect(server.requests).toHaveLength(3);
+  expect(second).toMatchObject({ outcome: 'delivered' });
+  // The channel was declared anew meanwhile.
+  await send(TELEGRAM_CHATS.group, null, kept);
+  expect(server.requests[3]?.json).toMatchObject({ chat_id: Number(TELEGRAM_CHATS.group) });
 });
 
 test.each([

@@ -40,15 +40,16 @@ export const messengerA: Channel<'messenger_a', typeof SETTINGS> = {
   declaredUrl: null,
   operatorSettings: SETTINGS,
   async send({ chat_id: declared }, alert, context, tools) {
+    const present = readMove(context.kept, declared) ?? declared;
     const opening = readOpening(context.thread, declared);
-    const first = await sendTo(opening?.chat ?? declared, opening, alert, context, tools);
+    const first = await sendTo(opening?.chat ?? present, opening, alert, context, tools);
     // A group that became a supergroup has another id. Telegram tells it with every refusal.
     const moved = first.kind === 'answered' ? movedTo(first) : null;
-    const chat = moved ?? opening?.chat ?? declared;
+    const chat = moved ?? opening?.chat ?? present;
     // The ids of messages do not move along.
     const result = moved === null ? first : await sendTo(moved, null, alert, context, tools);
     return judged(result, (reply) =>
-      own(reply, { declared, chat, opening: moved === null ? opening : null }),
+      own(reply, { declared, chat, moved, opening: moved === null ? opening : null }),
     );
   },
 };
@@ -123,16 +124,17 @@ function parametersOf(reply: PostReply) {
 const NO_CHAT = /chat not found|chat_id is empty|PEER_ID_INVALID|user not found/i;
 const NO_RIGHTS = /not enough rights|administrator rights|CHAT_WRITE_FORBIDDEN|have no rights/i;
 
-function own(
-  reply: PostReply,
-  { declared, chat, opening }: { declared: string; chat: string; opening: Opening | null },
-): SendResult | null {
+/** @property moved the id that Telegram told for the chat; null: none */
+type Sent = { declared: string; chat: string; moved: string | null; opening: Opening | null };
+
+function own(reply: PostReply, { declared, chat, moved, opening }: Sent): SendResult | null {
   const { statusCode } = reply;
   if (statusCode >= 200 && statusCode <= 299) {
     const { data } = sent.safeParse(jsonOf(reply));
     if (data === undefined) return passing(reply);
     const thread = JSON.stringify({ declared, ...(opening ?? { chat, messageId: data.result.message_id }) });
-    return { outcome: 'delivered', statusCode, thread };
+    const kept = moved === null ? {} : { kept: JSON.stringify({ declared, chat: moved }) };
+    return { outcome: 'delivered', statusCode, thread, ...kept };
   }
   if (statusCode === 429) {
     const seconds = parametersOf(reply)?.retry_after;
@@ -155,4 +157,13 @@ function readOpening(thread: string | null, declared: string): Opening | null {
   if (thread === null) return null;
   const { data } = openings.safeParse(jsonOf({ body: thread }));
   return data?.declared === declared ? { chat: data.chat, messageId: data.messageId } : null;
+}
+
+const moves = z.object({ declared: z.string(), chat: z.string() });
+
+/** The chat that the declared one has become; null: none is known. */
+function readMove(kept: string | null, declared: string): string | null {
+  if (kept === null) return null;
+  const { data } = moves.safeParse(jsonOf({ body: kept }));
+  return data?.declared === declared ? data.chat : null;
 }

@@ -14,7 +14,7 @@ import * as monitorTypes from './0012-monitor-types.ts';
 import * as exportTotals from './0013-export-totals.ts';
 import * as deliveryLedger from './0014-delivery-ledger.ts';
 import * as groupAlerts from './0015-group-alerts.ts';
-import * as groupIds from './0016-group-ids.ts';
+import * as keptForDeliveries from './0016-kept-for-deliveries.ts';
 
 /**
  * All migrations by name, in the order of their names. They are a list and not a folder, so that bundling
@@ -36,5 +36,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0013-export-totals': exportTotals,
   '0014-delivery-ledger': deliveryLedger,
   '0015-group-alerts': groupAlerts,
-  '0016-group-ids': groupIds,
+  '0016-kept-for-deliveries': keptForDeliveries,
 };

@@ -1,0 +1,311 @@
+import { type Bounded, Deadline } from '../deadline.ts';
+import type { KnownServer } from './known-server.ts';
+import { type DnsMessage, type DnsQuestion, RCODE } from './packet.ts';
+import type { Cancel } from './query.ts';
+import { type ServerAddress, serverName } from './servers.ts';
+import { SILENT_AFTER_MS, type Silence } from './silence.ts';
+import { queryOverTcp } from './tcp-query.ts';
+
+/** How long and how often servers are asked before a question is given up. */
+export type AskPolicy = {
+  /**
+   * Servers in the order in which they are asked, round after round; at least one. Servers that were silent
+   * come last.
+   */
+  servers: readonly ServerAddress[];
+  /** The wait after try `n` (from 0) before the next, ms. An answer to an earlier try is still accepted. */
+  waitMs: (n: number) => number;
+  /** Most tries; may be Infinity when `timeoutMs` is not. */
+  tries: number;
+  /** Bound on the whole question, ms; may be Infinity. */
+  timeoutMs: number;
+};
+
+export type DnsReply =
+  /** RCODE 0 or 3 (no such name): the servers know the answer. */
+  | { kind: 'answer'; message: DnsMessage }
+  /** Some server answered that it cannot or will not tell, and no server did better. */
+  | { kind: 'failed'; why: string }
+  | { kind: 'silent'; why: string }
+  /**
+   * No server could be reached (refused, no route, or no socket left), or none has answered any question
+   * about any name. This says something about the agent's own network and nothing about the name.
+   */
+  | { kind: 'unreachable'; why: string }
+  /** The client was closed. */
+  | { kind: 'unable'; why: string };
+
+/**
+ * Silence about one name after which another name is asked for, ms. An attempt can tell the servers' silence
+ * from the name's when half of its time-out is longer than this.
+ */
+const LISTEN_AFTER_MS = 100;
+
+/** What all questions of a client share. */
+type Shared = { readonly silence: Silence; readonly now: () => number };
+
+/** One question on its way through the servers. */
+export class OpenQuestion implements Bounded {
+  readonly #question: DnsQuestion;
+  readonly #policy: AskPolicy;
+  readonly #shared: Shared;
+  readonly #startedAt: number;
+  readonly #settle: (reply: DnsReply) => void;
+  /** Servers that have not said yet that they cannot help, the next to ask first. */
+  readonly #hopeful: KnownServer[];
+  /** When each server was first asked, for servers that have not been heard since. */
+  readonly #unheard = new Map<KnownServer, number>();
+  readonly #triesAt = new Map<KnownServer, number>();
+  /** Servers whose truncated answer is asked for again over TCP. */
+  readonly #overTcp = new Set<KnownServer>();
+  readonly #reasons: string[] = [];
+  readonly #cancels: Cancel[] = [];
+  readonly #deadline: Deadline | undefined;
+  #newest: KnownServer | undefined;
+  #wait: NodeJS.Timeout | undefined;
+  #tries = 0;
+  #ignored = 0;
+  /** Whether some server has said anything, even a refusal. */
+  #isHeard = false;
+  #isDone = false;
+  #askForOther: (name: string) => void = () => {};
+
+  constructor(
+    question: DnsQuestion,
+    policy: AskPolicy,
+    servers: KnownServer[],
+    shared: Shared,
+    settle: (reply: DnsReply) => void,
+  ) {
+    this.#question = question;
+    this.#policy = policy;
+    this.#shared = shared;
+    this.#startedAt = shared.now();
+    this.#settle = settle;
+    this.#hopeful = servers;
+    if (Number.isFinite(policy.timeoutMs)) {
+      this.#deadline = new Deadline(this, policy.timeoutMs);
+    }
+  }
+
+  /** @param askForOther asks for another name that the servers have answered before */
+  start(askForOther: (name: string) => void): void {
+    this.#askForOther = askForOther;
+    this.#shared.silence.asked(this.#question.name, this.#startedAt);
+    this.next();
+  }
+
+  readonly cancel = (): void => {
+    if (!this.#isDone) this.#noteEnd();
+    this.#isDone = true;
+    this.#deadline?.end();
+    clearTimeout(this.#wait);
+    for (const cancel of this.#cancels) cancel();
+  };
+
+  readonly next = (): void => {
+    clearTimeout(this.#wait);
+    const server = this.#tries < this.#policy.tries ? this.#hopeful.shift() : undefined;
+    if (server === undefined) {
+      this.#givenUp();
+      return;
+    }
+    this.#hopeful.push(server);
+    if (this.#tries > 0 && !this.#isHeard) this.#listenForOthers();
+    const waitMs = this.#policy.waitMs(this.#tries++);
+    if (this.#tries === 1 && waitMs > LISTEN_AFTER_MS) this.#waitAndListen(waitMs);
+    else this.#wait = setTimeout(this.next, waitMs);
+    this.#try(server);
+  };
+
+  /**
+   * Waits for the first time and listens for others meanwhile. Attempts with short time-outs have no longer
+   * wait than this one.
+   */
+  #waitAndListen(waitMs: number): void {
+    this.#wait = setTimeout(() => {
+      this.#wait = setTimeout(this.next, waitMs - LISTEN_AFTER_MS);
+      if (!this.#isHeard) this.#listenForOthers();
+    }, LISTEN_AFTER_MS);
+  }
+
+  /**
+   * Asks for another name while only one name has been silent, to find out whether the servers answer at all.
+   */
+  #listenForOthers(): void {
+    const { name } = this.#question;
+    const { silence, now } = this.#shared;
+    const other = silence.otherNameToAsk(name, this.#startedAt, now());
+    if (other !== null) this.#askForOther(other);
+  }
+
+  /**
+   * Notes the end of the question. A caller may give it up earlier than the policy does, and that is silence
+   * too.
+   */
+  #noteEnd(): void {
+    const { silence, now } = this.#shared;
+    const { name } = this.#question;
+    silence.ended(name);
+    if (!this.#isHeard && now() - this.#startedAt >= SILENT_AFTER_MS) silence.gaveUp(name);
+  }
+
+  #noteHeard(): void {
+    this.#isHeard = true;
+    this.#shared.silence.heard(this.#question.name, this.#shared.now());
+  }
+
+  /** Sends one try. Every other try has no EDNS, because some servers and firewalls drop queries with it. */
+  #try(server: KnownServer): void {
+    const earlier = this.#triesAt.get(server) ?? 0;
+    this.#triesAt.set(server, earlier + 1);
+    if (earlier === 0) this.#unheard.set(server, this.#shared.now());
+    this.#newest = server;
+    this.#send(server, earlier % 2 === 0 ? server.takesEdns : !server.takesEdns);
+  }
+
+  #send(server: KnownServer, withEdns: boolean): void {
+    this.#cancels.push(
+      server.udp.send({
+        question: this.#question,
+        withEdns,
+        answered: (message) => this.#heard(server, message, withEdns),
+        failed: (code) => this.#lost(server, code),
+        garbage: this.#garbage,
+      }),
+    );
+  }
+
+  #heard(server: KnownServer, message: DnsMessage, withEdns: boolean): void {
+    server.heard();
+    this.#noteHeard();
+    this.#unheard.delete(server);
+    if (isTelling(message)) {
+      if (withEdns) server.answeredEdns();
+      else if (server.takesEdns) server.answeredPlainOnly();
+    }
+    if (!message.isTruncated) this.#answered(server, message, withEdns);
+    else if (!this.#overTcp.has(server)) this.#askOverTcp(server);
+  }
+
+  #askOverTcp(server: KnownServer): void {
+    this.#overTcp.add(server);
+    this.#cancels.push(
+      queryOverTcp(server.address, {
+        question: this.#question,
+        withEdns: false,
+        answered: (message) => this.#answered(server, message, false),
+        failed: (code) => this.#lost(server, code, 'over TCP, after a truncated answer'),
+        garbage: this.#garbage,
+      }),
+    );
+  }
+
+  #answered(server: KnownServer, message: DnsMessage, withEdns: boolean): void {
+    if (this.#isDone) return;
+    const { rcode, isReferral } = message;
+    if (isTelling(message)) {
+      this.#finish({ kind: 'answer', message });
+    } else if (withEdns && EDNS_REFUSALS.has(rcode)) {
+      this.#send(server, false);
+    } else {
+      const said = isReferral ? 'a referral to other servers' : (RCODE_NAMES[rcode] ?? `RCODE ${rcode}`);
+      this.#discard(server, `${said} from ${serverName(server.address)}`);
+    }
+  }
+
+  #lost(server: KnownServer, code: string, how = ''): void {
+    if (this.#isDone) return;
+    if (code === 'ECANCELLED') {
+      this.#finish({ kind: 'unable', why: 'the agent is stopping' });
+      return;
+    }
+    const what = code === 'EBADRESP' ? 'malformed answer' : code;
+    this.#discard(server, `${what} from ${serverName(server.address)}${how === '' ? '' : ` ${how}`}`);
+  }
+
+  /** Discards a server that has nothing more to say, and asks the next one at once. */
+  #discard(server: KnownServer, reason: string): void {
+    const index = this.#hopeful.indexOf(server);
+    if (index < 0) return;
+    this.#hopeful.splice(index, 1);
+    this.#reasons.push(reason);
+    if (this.#hopeful.length === 0) this.#givenUp();
+    else this.next();
+  }
+
+  readonly #garbage = (): void => {
+    this.#ignored += 1;
+    this.#noteHeard();
+  };
+
+  onDeadline(): void {
+    this.#givenUp();
+  }
+
+  #givenUp(): void {
+    if (this.#isDone) return;
+    if (this.#hopeful.length === 0) {
+      this.#noneLeft();
+      return;
+    }
+    const malformed = this.#ignored === 0 ? [] : [`${this.#ignored} malformed answers ignored`];
+    const namesOf = (servers: KnownServer[]) => servers.map(({ address }) => serverName(address)).join(', ');
+    const silent = this.#hopeful.filter((server) => !this.#overTcp.has(server));
+    const truncated = this.#hopeful.filter((server) => this.#overTcp.has(server));
+    const none = [
+      ...(silent.length === 0 ? [] : [`no answer from ${namesOf(silent)}`]),
+      ...(truncated.length === 0
+        ? []
+        : [`no answer over TCP, after a truncated one, from ${namesOf(truncated)}`]),
+    ];
+    const { silence, now } = this.#shared;
+    const isOurs = !this.#isHeard && silence.isTotal(this.#startedAt, now());
+    const why = [...none, ...malformed, ...this.#reasons].join(', ');
+    if (isOurs) this.#finish({ kind: 'unreachable', why: `${why}, nor about any other name` });
+    else this.#finish({ kind: 'silent', why });
+  }
+
+  /** Every server has said that it cannot help, or could not be reached. */
+  #noneLeft(): void {
+    const { silence, now } = this.#shared;
+    if (!this.#isHeard) silence.unreachable(now());
+    this.#finish({ kind: this.#isHeard ? 'failed' : 'unreachable', why: this.#reasons.join(', ') });
+  }
+
+  #finish(reply: DnsReply): void {
+    if (this.#isDone) return;
+    this.cancel();
+    if (reply.kind === 'answer') this.#blameUnheard();
+    this.#settle(reply);
+  }
+
+  /**
+   * Notes the servers that kept this question waiting. The server asked last and only once has not had its
+   * time yet.
+   */
+  #blameUnheard(): void {
+    for (const [server, sentAt] of this.#unheard) {
+      const hadItsTime = server !== this.#newest || (this.#triesAt.get(server) ?? 0) > 1;
+      if (hadItsTime) server.leftUnanswered(sentAt);
+    }
+  }
+}
+
+/** Whether the server knows the name, or knows that it does not exist: RCODE 0 or 3. */
+export function isTelling({ rcode, isReferral }: DnsMessage): boolean {
+  return !isReferral && (rcode === RCODE.ok || rcode === RCODE.noSuchName);
+}
+
+/**
+ * Answers of servers from before EDNS to a query with it (RFC 6891, section 6.2.2; RFC 8906, section 8.1).
+ * Most servers that say SERVFAIL mean something else, and a second query tells.
+ */
+const EDNS_REFUSALS = new Set([RCODE.formatError, RCODE.serverFailure, RCODE.notImplemented]);
+
+const RCODE_NAMES: Record<number, string> = {
+  [RCODE.formatError]: 'FORMERR',
+  [RCODE.serverFailure]: 'SERVFAIL',
+  [RCODE.notImplemented]: 'NOTIMP',
+  [RCODE.refused]: 'REFUSED',
+};

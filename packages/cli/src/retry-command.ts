@@ -1,0 +1,31 @@
+import { describeSettings } from '@svc/shared/settings.ts';
+import { z } from 'zod';
+import { asking, openApi } from './api.ts';
+import type { Command } from './command.ts';
+import { parseOptions } from './options.ts';
+import { CLI_SETTINGS } from './settings.ts';
+import { UsageError } from './usage-error.ts';
+
+export const retryCommand: Command = {
+  summary: 'send all alerts again that a channel gave up',
+  help: `Usage: npm run svc -- retry CHANNEL
+
+CHANNEL is the id of a notification. Its dead deliveries are pending again, the oldest first, with a fresh schedule.
+Needs a token of scope write.
+
+Settings, from the environment:
+${describeSettings(CLI_SETTINGS)}
+`,
+  async run([id, ...args], surroundings) {
+    if (id === undefined || !/^[1-9]\d{0,14}$/.test(id)) {
+      throw new UsageError('the id of the channel is missing: use retry 3');
+    }
+    parseOptions(args, {});
+    const api = openApi(surroundings);
+    const { body } = await asking(api, () => api.client.request('POST', `/v1/notifications/${id}/retry`));
+    const { retried } = answer.parse(body);
+    surroundings.out.write(`${retried} ${retried === 1 ? 'alert is' : 'alerts are'} sent again\n`);
+  },
+};
+
+const answer = z.object({ retried: z.number() });

@@ -1,0 +1,55 @@
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { Now } from '../told.ts';
+import { type Vote, votableMs } from './rule.ts';
+
+/* How the vote of a region becomes another one. Like the rule, it is written from the sentences of the design. */
+
+/** Time after a pass for which the target is believed to have been up for the region, ms. */
+const UP_AFTER_PASS_MS = 5_000;
+
+/** Whether a report about the slot is so old that it says nothing about now. */
+export function isTooOld(slot: number, { periodMs, longestCheckMs }: LiveMonitor, now: Now): boolean {
+  return slot < now.slot - votableMs(periodMs, longestCheckMs);
+}
+
+/**
+ * The vote of a newer slot, after the region's last one. A failure begins with its slot. It begins earlier, with the
+ * run of failures that it continues, unless the last of them has aged and no region may report about its slot any more.
+ * It begins 5 s after the region's last pass while that pass still counts.
+ */
+export function following(before: Vote, vote: Vote, monitor: LiveMonitor | null, now: Now): Vote {
+  if (vote.outcome !== 'failed') return vote;
+  const { upSlot } = before;
+  const isAged = before.freshUntil <= now.age;
+  if (before.outcome === 'failed') {
+    const isOver = isAged && monitor !== null && isTooOld(before.slot, monitor, now);
+    return isOver ? { ...vote, upSlot } : { ...vote, upSlot, downFrom: before.downFrom };
+  }
+  if (isAged) return { ...vote, upSlot };
+  return { ...vote, upSlot, downFrom: Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS) };
+}
+
+/** A late report about an older slot makes the run of failures longer, or breaks it when it is a pass. */
+export function afterLate(vote: Vote, late: Vote): Vote {
+  if (vote.outcome !== 'failed' || late.slot <= vote.upSlot || late.slot >= vote.slot) return vote;
+  if (late.outcome === 'failed') {
+    return late.slot < vote.downFrom ? { ...vote, downFrom: late.slot } : vote;
+  }
+  const since = Math.min(vote.slot, Math.max(late.slot + UP_AFTER_PASS_MS, late.endedAt + 1));
+  return { ...vote, upSlot: late.slot, downFrom: Math.max(vote.downFrom, since) };
+}
+
+/** What a region that is missing would say. */
+export function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote {
+  const never = Number.POSITIVE_INFINITY;
+  return {
+    region,
+    outcome,
+    slot,
+    freshUntil: never,
+    downFrom: slot,
+    upSlot: outcome === 'failed' ? 0 : slot,
+    endedAt: slot,
+  };
+}
