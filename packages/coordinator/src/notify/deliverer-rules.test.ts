@@ -44,6 +44,12 @@ function begin(): Deliverer {
   });
 }
 
+function overdueAlerts(): OverdueAlerts {
+  const { store, secrets, clock } = parts;
+  const publicUrl = 'http://svc.example';
+  return new OverdueAlerts({ store, secrets, clock, log: silentLog, publicUrl, deliverer });
+}
+
 const SETTINGS = {
   webhook: { endpoint: 'http://receiver.example/', headers: null },
   email: { email: 'ops@example.com' },
@@ -243,15 +249,8 @@ test('a test of an incident kind resolves itself', async () => {
 test('alerts that wait for two minutes raise the alarm, and people hear of it once', async () => {
   const id = await channel('webhook');
   await channel('email');
-  const { store, secrets, clock } = parts;
-  const overdue = new OverdueAlerts({
-    store,
-    secrets,
-    clock,
-    log: silentLog,
-    publicUrl: 'http://svc.example',
-    deliverer,
-  });
+  const { clock } = parts;
+  const overdue = overdueAlerts();
   overdue.start();
   answer = ({ kind }) => (kind === 'webhook' ? DOWN : OK);
   await queue(id, 1, 'error');
@@ -265,6 +264,31 @@ test('alerts that wait for two minutes raise the alarm, and people hear of it on
   await expect.poll(() => overdue.channels).toEqual([]);
   expect(sent.filter(({ kind }) => kind === 'email')).toHaveLength(1);
   await overdue.stop();
+});
+
+test('channels that become overdue together are told of in one message', async () => {
+  const ids = [await channel('incident_a')];
+  for (let count = 0; count < 11; count += 1) ids.push(await channel('webhook'));
+  await channel('email');
+  const overdue = overdueAlerts();
+  overdue.start();
+  answer = ({ kind }) => (kind === 'email' ? OK : DOWN);
+  for (const id of ids) await queue(id, 1, 'error');
+  await arrived(12);
+  await expect.poll(() => deliverer.gauges.sending).toBe(0);
+  await parts.clock.advanceSettling(3 * MINUTE);
+  const mails = () => sent.filter(({ kind }) => kind === 'email');
+  await expect.poll(() => mails().length).toBe(1);
+  await overdue.stop();
+  expect(mails()).toHaveLength(1);
+  expect(mails()[0]?.alert.notice).toMatchObject({
+    title: 'Alerts do not reach 12 notification channels',
+    lines: [
+      expect.stringMatching(/^my incident_a, my webhook, .* and 2 more\.$/),
+      expect.any(String),
+      expect.any(String),
+    ],
+  });
 });
 
 test('a clock that is set forward by days takes nothing from the schedule', async () => {

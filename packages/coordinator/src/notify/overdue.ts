@@ -1,8 +1,9 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { channelNamed } from '../store/delivery-queue.ts';
 import type { Secrets } from '../store/secrets.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import type { Deliverer, WaitingChannel } from './deliverer.ts';
 import { queueNotice } from './notices.ts';
 
@@ -26,7 +27,7 @@ export type OverdueParts = {
 /**
  * The coordinator's own alarm about alerts that do not arrive: in its log and metrics, in `/v1/system`, and to
  * the people of the workspace by its other channels. Each channel raises it once, until nothing of it is
- * overdue.
+ * overdue. Channels that become overdue together come as one message.
  */
 export class OverdueAlerts {
   readonly #parts: OverdueParts;
@@ -60,7 +61,10 @@ export class OverdueAlerts {
     for (const channel of deliverer.waiting()) {
       if (channel.oldestQueuedAt <= before) overdue.set(channel.notificationId, channel);
     }
-    for (const [id, channel] of overdue) if (!this.#raised.has(id)) this.#raise(channel);
+    const raised = [...overdue.values()].filter(({ notificationId }) => !this.#raised.has(notificationId));
+    for (const channel of raised) this.#raise(channel);
+    const ofOne = Map.groupBy(raised, ({ workspaceId, notificationId }) => workspaceId ?? -notificationId);
+    for (const channels of ofOne.values()) this.#telling = this.#telling.then(() => this.#tell(channels));
     for (const id of this.#raised.keys()) {
       if (overdue.has(id)) continue;
       log.info({ notificationId: id }, 'no alert of the channel is overdue any more');
@@ -69,39 +73,66 @@ export class OverdueAlerts {
     for (const [id, channel] of overdue) this.#raised.set(id, channel);
   }
 
-  #raise(channel: OverdueChannel): void {
-    const { notificationId, oldestQueuedAt, lanes } = channel;
+  #raise({ notificationId, oldestQueuedAt, lanes }: OverdueChannel): void {
     this.#parts.log.error(
       { notificationId, monitors: lanes, since: new Date(oldestQueuedAt).toISOString() },
-      'alerts of a channel have not been delivered for two minutes',
+      'alerts of a channel are not delivered since two minutes',
     );
-    this.#telling = this.#telling.then(() => this.#tell(channel));
   }
 
-  async #tell({ notificationId, oldestQueuedAt, lanes }: OverdueChannel): Promise<void> {
+  /** Channels of one workspace: a network that is down makes all of them overdue, which is one message. */
+  async #tell(channels: readonly OverdueChannel[]): Promise<void> {
     const { store, clock, log, deliverer } = this.#parts;
     const parts = { ...this.#parts, onQueued: deliverer.wake.bind(deliverer) };
-    const since = Math.floor(oldestQueuedAt);
     try {
-      await store.transaction((tx) =>
-        queueNotice(tx, parts, {
-          notificationId,
-          event: `overdue ${notificationId} ${since}`,
-          at: clock.wall(),
-          text: ({ name }) => ({
-            title: `Alerts do not reach the notification channel ${name}`,
-            lines: [
-              `Alerts of ${lanes === 1 ? 'one monitor' : `${lanes} monitors`} wait, the oldest since ${new Date(since).toISOString()}.`,
-              'They are tried again for a day.',
-            ],
-          }),
-        }),
-      );
+      await store.transaction(async (tx) => {
+        const there = await channelsThere(tx, channels);
+        const [first] = there;
+        if (first === undefined) return;
+        const { notificationId, oldestQueuedAt } = first;
+        const event = `overdue ${notificationId} ${Math.floor(oldestQueuedAt)}`;
+        await queueNotice(tx, parts, { notificationId, event, at: clock.wall(), text: () => textOf(there) });
+      });
     } catch (error) {
       log.error(
-        { error: messageOf(error), notificationId },
+        { error: messageOf(error), notificationIds: channels.map(({ notificationId }) => notificationId) },
         'cannot queue the message about alerts that are not delivered',
       );
     }
   }
+}
+
+/** Most channels that one message names. */
+const MOST_NAMED = 10;
+
+type NamedChannel = OverdueChannel & { readonly name: string };
+
+/** Those that were not removed meanwhile; the first ones with their names, the others as they were. */
+async function channelsThere(tx: Transaction, channels: readonly OverdueChannel[]): Promise<NamedChannel[]> {
+  const there: NamedChannel[] = [];
+  for (const channel of channels) {
+    const isShown = there.length < MOST_NAMED;
+    const named = isShown ? await channelNamed(tx, channel.notificationId) : { name: '' };
+    if (named !== null) there.push({ ...channel, name: named.name });
+  }
+  return there;
+}
+
+/** @param channels at least one */
+function textOf(channels: readonly NamedChannel[]): { title: string; lines: string[] } {
+  const named = channels.slice(0, MOST_NAMED).map(({ name }) => name);
+  const more = channels.length - named.length;
+  const names = `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const lanes = Math.max(...channels.map((channel) => channel.lanes));
+  const since = new Date(Math.min(...channels.map(({ oldestQueuedAt }) => oldestQueuedAt))).toISOString();
+  const tried = 'They are tried again for a day.';
+  if (channels.length > 1) {
+    const title = `Alerts do not reach ${channels.length} notification channels`;
+    return { title, lines: [`${names}.`, `The oldest alert waits since ${since}.`, tried] };
+  }
+  const monitors = lanes === 1 ? 'one monitor' : `${lanes} monitors`;
+  return {
+    title: `Alerts do not reach the notification channel ${names}`,
+    lines: [`Alerts of ${monitors} wait, the oldest since ${since}.`, tried],
+  };
 }
