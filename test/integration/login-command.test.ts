@@ -36,7 +36,10 @@ test('a login is kept for its owner, and other commands use it until the logout'
 
 test('a token that the API refuses is not kept', async () => {
   const { code, err } = await svc(['login', api.url], { HOME: home }, 'token-of-nobody');
-  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('SVC_API_TOKEN') });
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: expect.stringContaining('the token comes from standard input'),
+  });
   await expect(stat(file)).rejects.toThrow('ENOENT');
 });
 
