@@ -41,7 +41,7 @@ test.skipIf(!isRoot)('what root restores belongs to the user of the data folder'
 test('a folder of NATS that cannot be read ends the backup: it would lack the keys', async () => {
   await writeFile(place('no-folder'), '');
   expect(await backup({ SVC_NATS_DIR: place('no-folder') })).toMatchObject({
-    code: 1,
+    code: 2,
     err: expect.stringContaining('no-folder'),
   });
   expect((await readdir(folder)).sort()).toEqual(['data', 'no-folder']);
