@@ -436,7 +436,9 @@ export class Picture {
     }
     for (const region of this.#entered) if (!declared.has(region)) this.#entered.delete(region);
     for (const region of this.#given) if (!declared.has(region)) this.#given.delete(region);
-    if (isChanged) this.#judge(now);
+    // "A removed region's vote goes at once", and a slot is decided "when every region given it has reported": both
+    // together make one verdict.
+    if (isChanged && !this.#decideOpen(now)) this.#judge(now);
   }
 }
 

@@ -584,6 +584,18 @@ describe('changed declarations', () => {
     expect(it.status(1)).toBe('error');
   });
 
+  test('a removal that completes an open slot makes one verdict: nothing is unknown in between', async () => {
+    await it.slot(1, { [A]: 'passed', [B]: 'passed' });
+    await it.pass(PERIOD);
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, B, 'failed');
+    await it.report(1, slot, C, 'passed');
+    await it.declare(liveMonitor(1, { regions: [C] }));
+    expect(it.states.get(1)).toMatchObject({ status: 'active', decidedSlot: slot });
+    expect((await transitions()).map(({ to_status }) => to_status)).toEqual(['active']);
+  });
+
   test('added regions do not make the status unknown before they were asked', async () => {
     await it.declare(liveMonitor(1, { regions: [A] }));
     await it.slot(1, { [A]: 'passed' });
