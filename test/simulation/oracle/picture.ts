@@ -216,7 +216,8 @@ export class Picture {
     const known = this.#open.find((open) => open.slot === slot);
     if (known !== undefined) return known;
     const periodMs = this.monitor?.periodMs ?? 0;
-    const endsAt = now.monotonic + Math.min(periodMs, slot + periodMs - now.slot);
+    // "Or one period has passed": since the slot, which jobs may be "sent ahead of".
+    const endsAt = now.monotonic + Math.min(2 * periodMs, slot + periodMs - now.slot);
     const open: OpenSlot = {
       slot,
       endsAt,
