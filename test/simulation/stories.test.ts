@@ -140,6 +140,60 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'regions that came while nothing ran were not given the slot that the start excuses them from',
+    {
+      seed: 7_210_986,
+      id: 7_155,
+      lengthMs: 990_000,
+      periodMs: 30_000,
+      regions: ['hosta-dfw', 'hostb-par', 'hostc-us-east4'],
+      agents: ['hostb-par'],
+      timeoutMs: 10_000,
+      moves: [
+        { at: 96_807, do: 'restart', downMs: 83_705, isBeforeCommit: true },
+        { at: 195_567, do: 'start-agent', region: 'hosta-dfw' },
+        { at: 195_567, do: 'start-agent', region: 'hostc-us-east4' },
+      ],
+    },
+  ],
+  [
+    'a removal of regions that completes an open slot makes nothing unknown',
+    {
+      seed: 7_218_509,
+      id: 860_440,
+      lengthMs: 690_000,
+      periodMs: 30_000,
+      regions: ['hosta-lhr', 'hostb-sin', 'hostb-tyo'],
+      agents: ['hosta-lhr', 'hostb-sin', 'hostb-tyo'],
+      timeoutMs: 10_000,
+      isAhead: true,
+      mishaps: { ...CALM, blip: 0.05, notRun: 0.1, late: 0.3, lagMs: 47_087 },
+      moves: [
+        { at: 104_060, do: 'switch-off' },
+        { at: 104_131, do: 'switch-on' },
+        {
+          at: 137_036,
+          do: 'change-regions',
+          regions: ['hosta-nrt', 'hosta-ord', 'hosta-syd', 'hostb-sfo', 'hostb-sin', 'hostc-asia-southeast1'],
+        },
+      ],
+    },
+  ],
+  [
+    'a slot that was given ahead is decided one period after it, and a vote may age until then',
+    {
+      seed: 7_219_565,
+      id: 172_145,
+      lengthMs: 6_570_000,
+      periodMs: 30_000,
+      regions: ['hosta-bom', 'hostb-fra', 'hostb-tyo'],
+      agents: ['hosta-bom', 'hostb-fra', 'hostb-tyo'],
+      timeoutMs: 1_000,
+      isAhead: true,
+      mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 158_651 },
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

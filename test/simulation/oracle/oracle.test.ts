@@ -3,7 +3,7 @@ import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts'
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Announcement, Now, Told } from '../told.ts';
+import type { Announcement, Now, Told, Transition } from '../told.ts';
 import { Oracle } from './oracle.ts';
 
 const [FRA, PAR, EAST] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
@@ -55,8 +55,8 @@ function change(told: Told, to: MonitorStatus, announcements: Announcement[] = [
   oracle.look([told], { status, transitions: [transition], announcements }, now());
 }
 
-function opened(slot: number): Told {
-  return { is: 'opened', slot: BEGIN + slot, version: 1, regions: [FRA, PAR, EAST] };
+function opened(slot: number, regions: readonly Region[] = [FRA, PAR, EAST]): Told {
+  return { is: 'opened', slot: BEGIN + slot, version: 1, regions };
 }
 
 function reported(slot: number, region: Region, outcome: Outcome): Told {
@@ -156,6 +156,51 @@ describe('the oracle finds', () => {
     clock = 10 * PERIOD;
     look(opened(10 * PERIOD));
     expect(kinds()).toEqual(['late']);
+  });
+
+  test('nothing where regions that came while nothing ran are excused from a slot of before', () => {
+    look(opened(0, [FRA]));
+    change(reported(0, FRA, 'passed'), 'active');
+    clock = PERIOD;
+    oracle.ended();
+    clock += 20_000;
+    oracle.started(now());
+    look(reported(PERIOD, FRA, 'passed'));
+    for (const region of [PAR, EAST]) look({ is: 'excused', slot: BEGIN + PERIOD, version: 1, region });
+    look({ is: 'resumed', slot: BEGIN + PERIOD, waitedFor: [] });
+    look({ is: 'all-resumed' });
+    clock += 10_000;
+    look(null);
+    expect(kinds()).toEqual([]);
+  });
+
+  test('nothing where a slot that was given ahead is decided one period after it', () => {
+    look(opened(2_000, [FRA, PAR]));
+    clock = 2_100;
+    look(reported(2_000, FRA, 'failed'));
+    clock = PERIOD + 1_900;
+    look(null);
+    expect(kinds()).toEqual([]);
+  });
+
+  test('a status that a removal of regions makes and the open slot takes back at once', () => {
+    clock = 0;
+    look(opened(0));
+    look(reported(0, FRA, 'passed'));
+    change(reported(0, PAR, 'passed'), 'active');
+    look(reported(0, EAST, 'not_run'));
+    clock = PERIOD;
+    look(opened(PERIOD));
+    look(reported(PERIOD, PAR, 'failed'));
+    look(reported(PERIOD, EAST, 'passed'));
+    const declared: Told = { is: 'declared', before: monitor(), after: { ...monitor(), regions: [EAST] } };
+    const between = { reason: 'test', at: BEGIN + clock };
+    const transitions: Transition[] = [
+      { ...between, from: 'active', to: 'unknown' },
+      { ...between, from: 'unknown', to: 'active' },
+    ];
+    oracle.look([declared], { status, transitions, announcements: [] }, now());
+    expect(kinds()).toEqual(['unfounded']);
   });
 
   test('a channel that is told twice', () => {

@@ -15,7 +15,10 @@ type OpenSlot = {
    * time.
    */
   given: Set<Region> | null;
+  /** Regions that nobody waits for. */
   answered: Set<Region>;
+  /** Those of them that said so themselves, so that the slot was given to them. */
+  heard: Set<Region>;
   readonly reports: Vote[];
 };
 
@@ -72,7 +75,7 @@ export class Picture {
         this.#opened(told, now);
         break;
       case 'excused':
-        if (this.#isAbout(told.version, told.region)) this.#answered(told.slot, told.region, now);
+        if (this.#isAbout(told.version, told.region)) this.#excused(told.slot, told.region, now);
         break;
       case 'reported':
         this.#reported(told.region, told.result, told.isOfferedAgain, now);
@@ -80,7 +83,7 @@ export class Picture {
       case 'resumed':
         if (this.isActive && !this.#isOver(told.slot)) {
           const open = this.#openSlot(told.slot, now);
-          open.given = new Set([...open.answered, ...told.waitedFor]);
+          open.given = new Set([...open.heard, ...told.waitedFor]);
         }
         break;
       case 'all-resumed':
@@ -94,7 +97,7 @@ export class Picture {
 
   /** After a restart: only what was resumed is waited for. */
   allResumed(resumed: ReadonlySet<number>, now: Now): void {
-    for (const open of this.#open) if (!resumed.has(open.slot)) open.given = new Set(open.answered);
+    for (const open of this.#open) if (!resumed.has(open.slot)) open.given = new Set(open.heard);
     this.#upSince = now.monotonic;
     this.decide(now);
   }
@@ -107,6 +110,7 @@ export class Picture {
     for (const open of this.#open) {
       open.given = null;
       open.answered = new Set(open.reports.map(({ region }) => region));
+      open.heard = new Set(open.answered);
     }
     if (monitor === null) return;
     const freshFor = freshMs(monitor.periodMs, monitor.longestCheckMs);
@@ -159,7 +163,7 @@ export class Picture {
     for (let index = this.#nextDecided(now); index >= 0; index = this.#nextDecided(now)) {
       const [open] = this.#open.splice(index, 1) as [OpenSlot];
       this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
-      for (const region of open.given ?? open.answered) this.#entered.add(region);
+      for (const region of open.given ?? open.heard) this.#entered.add(region);
       this.#agesAt = Number.NEGATIVE_INFINITY;
       // A slot that is decided by its end is decided at that instant, whenever this is called.
       const endedMs = Math.max(0, now.monotonic - this.#endOf(open));
@@ -197,7 +201,7 @@ export class Picture {
   #opened({ slot, version, regions }: Told & { is: 'opened' }, now: Now): void {
     if (!this.isActive || this.monitor?.version !== version || this.#isOver(slot)) return;
     const open = this.#openSlot(slot, now);
-    open.given = new Set([...(open.given ?? open.answered), ...regions]);
+    open.given = new Set([...(open.given ?? open.heard), ...regions]);
     for (const region of regions) this.#given.add(region);
   }
 
@@ -212,12 +216,14 @@ export class Picture {
     const known = this.#open.find((open) => open.slot === slot);
     if (known !== undefined) return known;
     const periodMs = this.monitor?.periodMs ?? 0;
-    const endsAt = now.monotonic + Math.min(periodMs, slot + periodMs - now.slot);
+    // "Or one period has passed": since the slot, which jobs may be "sent ahead of".
+    const endsAt = now.monotonic + Math.min(2 * periodMs, slot + periodMs - now.slot);
     const open: OpenSlot = {
       slot,
       endsAt,
       given: null,
       answered: new Set(),
+      heard: new Set(),
       reports: [],
     };
     this.#open.push(open);
@@ -227,6 +233,14 @@ export class Picture {
 
   /** "`not_run`, also a second one, answers the slot but is no vote." */
   #answered(slot: number, region: Region, now: Now): void {
+    if (!this.#isOver(slot)) hear(this.#openSlot(slot, now), region);
+  }
+
+  /**
+   * "The electorate is the monitor's regions that had an agent within 24 h, each from the first slot it was given." An
+   * excuse gives a region no slot: after a restart, regions are excused that had no agent when the slot was given.
+   */
+  #excused(slot: number, region: Region, now: Now): void {
     if (!this.#isOver(slot)) this.#openSlot(slot, now).answered.add(region);
   }
 
@@ -257,7 +271,7 @@ export class Picture {
     if (!this.#isOver(slot)) {
       this.#given.add(region);
       const open = this.#openSlot(slot, now);
-      open.answered.add(region);
+      hear(open, region);
       open.reports.push(vote);
       return;
     }
@@ -413,6 +427,7 @@ export class Picture {
     for (const open of this.#open) {
       for (const region of open.given ?? []) if (!declared.has(region)) open.given?.delete(region);
       for (const region of open.answered) if (!declared.has(region)) open.answered.delete(region);
+      for (const region of open.heard) if (!declared.has(region)) open.heard.delete(region);
       const reports = open.reports.filter(({ region }) => declared.has(region));
       open.reports.splice(0, open.reports.length, ...reports);
     }
@@ -422,8 +437,17 @@ export class Picture {
     }
     for (const region of this.#entered) if (!declared.has(region)) this.#entered.delete(region);
     for (const region of this.#given) if (!declared.has(region)) this.#given.delete(region);
-    if (isChanged) this.#judge(now);
+    // "A removed region's vote goes at once", and a slot is decided "when every region given it has reported": both
+    // together make one verdict.
+    if (isChanged && !this.#decideOpen(now)) this.#judge(now);
   }
+}
+
+/** The region has said something about the slot, which was given to it therefore. */
+function hear({ given, answered, heard }: OpenSlot, region: Region): void {
+  given?.add(region);
+  answered.add(region);
+  heard.add(region);
 }
 
 type Extreme = Vote['outcome'] | 'kept' | 'aged';

@@ -8,7 +8,7 @@ export type OpenSlot = {
   readonly slot: number;
   /** Regions that were given a job of the slot. */
   given: RegionSet;
-  /** Given regions that have reported, abstained or been skipped. */
+  /** Regions that have reported, abstained or been skipped: nobody waits for them. */
   answered: RegionSet;
   /**
    * False for a slot that was put together from results after a restart, until dispatch has said which

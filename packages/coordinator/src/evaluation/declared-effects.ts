@@ -206,7 +206,8 @@ function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveM
   const votes = state.votes.filter(({ region }) => hasRegion(declared, region));
   if (votes.length < state.votes.length) {
     state.votes = votes;
-    judge(evaluation.frame, state, monitor, null);
+    // The open slots come first: a status that their votes take back at once never was.
+    if (!settle(evaluation.frame, state, monitor)) judge(evaluation.frame, state, monitor, null);
   }
   settle(evaluation.frame, state, monitor);
 }

@@ -30,7 +30,6 @@ export function give(
 export function giveNobody(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   for (const open of state.open) {
     if (open.isGivenKnown) continue;
-    open.given = open.answered;
     open.isGivenKnown = true;
   }
   settle(frame, state, monitor);
@@ -49,7 +48,7 @@ export function report(frame: Frame, state: MonitorState, monitor: LiveMonitor, 
   markAnswered(frame, state, monitor, open, vote.region);
 }
 
-/** The region has answered the slot without a vote. */
+/** The region has reported that it did not run the check. */
 export function answer(
   frame: Frame,
   state: MonitorState,
@@ -59,6 +58,22 @@ export function answer(
 ): void {
   if (isOver(state, slot)) return;
   markAnswered(frame, state, monitor, openSlot(frame, state, monitor, slot), region);
+}
+
+/**
+ * Nobody waits for the region's report. This gives the region no part in the electorate: after a restart dispatch
+ * does not know to whom the slot was given, and excuses regions that have come since.
+ */
+export function excuse(
+  frame: Frame,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  slot: number,
+  region: Region,
+): void {
+  if (isOver(state, slot)) return;
+  openSlot(frame, state, monitor, slot).answered |= bitOf(region);
+  settle(frame, state, monitor);
 }
 
 /** After a restart: a region has reported the slot, which is not decided. */

@@ -96,6 +96,20 @@ describe('regions that join', () => {
     expect(it.status(2)).toBe('active');
   });
 
+  test('while nothing runs make nothing unknown when they are excused from a slot of before', async () => {
+    const slot = it.clock.wall();
+    await it.recorder.stop();
+    it.clock.advance(PERIOD / 2);
+    for (const region of [B, C]) it.presence.had.add(region);
+    await it.restart();
+    await it.report(2, slot, A, 'passed');
+    for (const region of [B, C]) await it.abstain(2, slot, region, 'job-lost');
+    it.recorder.resume(everywhere, slot, []);
+    it.recorder.resumed();
+    await it.recorder.flushed();
+    expect(it.states.get(2)).toMatchObject({ status: 'active', decidedSlot: slot, entered: regionSet([A]) });
+  });
+
   test('are still asked after a restart', async () => {
     for (const region of [B, C, D]) it.presence.had.add(region);
     await it.slot(2, votes([A, B, C, D]));
@@ -568,6 +582,18 @@ describe('changed declarations', () => {
     await it.declare(liveMonitor(1, { regions: [B] }));
     expect(it.states.get(1)?.votes.map(({ region }) => region)).toEqual([B]);
     expect(it.status(1)).toBe('error');
+  });
+
+  test('a removal that completes an open slot makes one verdict: nothing is unknown in between', async () => {
+    await it.slot(1, { [A]: 'passed', [B]: 'passed' });
+    await it.pass(PERIOD);
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, B, 'failed');
+    await it.report(1, slot, C, 'passed');
+    await it.declare(liveMonitor(1, { regions: [C] }));
+    expect(it.states.get(1)).toMatchObject({ status: 'active', decidedSlot: slot });
+    expect((await transitions()).map(({ to_status }) => to_status)).toEqual(['active']);
   });
 
   test('added regions do not make the status unknown before they were asked', async () => {
