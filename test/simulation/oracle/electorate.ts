@@ -31,9 +31,11 @@ export class Electorate {
     for (const region of regions) this.#given.add(region);
   }
 
-  /** A slot of the regions is decided. */
-  enter(regions: Iterable<Region>): void {
+  /** A slot of the regions is decided. Returns whether there are new ones among them. */
+  enter(regions: Iterable<Region>): boolean {
+    const before = this.#entered.size;
     for (const region of regions) this.#entered.add(region);
+    return this.#entered.size > before;
   }
 
   /** The regions whose votes count, with these as if their slot were decided. */

@@ -33,6 +33,8 @@ export class Picture {
    */
   readonly #doubted = new Map<Region, number>();
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
+  /** When the electorate last grew, monotonic ms: the votes may have been enough until then. */
+  #grewAt = 0;
   /** Instant before which nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
 
@@ -139,10 +141,10 @@ export class Picture {
     for (let index = this.#nextDecided(now); index >= 0; index = this.#nextDecided(now)) {
       const [open] = this.#open.splice(index, 1) as [OpenSlot];
       this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
-      this.#electorate.enter(open.given ?? open.heard);
-      this.#agesAt = Number.NEGATIVE_INFINITY;
       // A slot that is decided by its end is decided at that instant, whenever this is called.
       const endedMs = Math.max(0, now.monotonic - this.#endOf(open));
+      if (this.#electorate.enter(open.given ?? open.heard)) this.#grewAt = now.monotonic - endedMs;
+      this.#agesAt = Number.NEGATIVE_INFINITY;
       isJudged = this.#cast(open.reports, ago(now, endedMs)) || isJudged;
     }
     return isJudged;
@@ -305,7 +307,8 @@ export class Picture {
     const ended = [...this.votes.values()]
       .map(({ freshUntil }) => freshUntil)
       .filter((until) => until <= now.age);
-    const agoMs = ended.length === 0 || isJump ? 0 : now.age - Math.max(...ended);
+    const agedMs = ended.length === 0 || isJump ? 0 : now.age - Math.max(...ended);
+    const agoMs = Math.min(agedMs, now.monotonic - this.#grewAt);
     this.#expect('unknown', now.monotonic - agoMs);
   }
 

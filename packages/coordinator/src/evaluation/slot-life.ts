@@ -131,19 +131,26 @@ function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: O
     state.decidedSlot = open.slot;
     state.decidedAnswered = open.answered;
   }
-  // A region without an agent for 24 h enters anew, with the first slot that it is given then.
-  const entered = (state.entered & frame.electable) | open.given;
-  if (entered !== state.entered) frame.unwritten.add(state);
-  state.entered = entered;
   if (open.reports.length > 0) noteDecided(frame, state, open.slot);
-  if (!cast(frame, state, monitor, open.reports)) {
-    age(frame, state, monitor);
+  const isCast = cast(frame, state, monitor, open.reports);
+  // Ageing is dated at the expiry as far as it left too few votes for the electorate of before.
+  if (!isCast) age(frame, state, monitor);
+  enter(frame, state, open.given);
+  if (!isCast) {
+    age(frame, state, monitor, frame.instants.slotNow);
     return false;
   }
   judge(frame, state, monitor, open.slot);
   state.unwrittenDecisions += 1;
   if (state.unwrittenDecisions >= DECISIONS_PER_WRITE) frame.unwritten.add(state);
   return true;
+}
+
+/** A region without an agent for 24 h enters anew, with the first slot that it is given then. */
+function enter(frame: Frame, state: MonitorState, given: RegionSet): void {
+  const entered = (state.entered & frame.electable) | given;
+  if (entered !== state.entered) frame.unwritten.add(state);
+  state.entered = entered;
 }
 
 function noteDecided({ decided }: Frame, state: MonitorState, slot: number): void {
