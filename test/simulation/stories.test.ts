@@ -213,6 +213,19 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'a slot whose time was over before the coordinator was killed was decided then, with all that were given it',
+    {
+      seed: 8_006_844,
+      id: 520_445,
+      lengthMs: 90_000,
+      periodMs: 30_000,
+      regions: ['hosta-ams', 'hostb-sfo', 'hostb-sin'],
+      agents: ['hosta-ams', 'hostb-sfo', 'hostb-sin'],
+      mishaps: { ...CALM, notRun: 0.1, late: 0.3, lagMs: 254_343 },
+      moves: [{ at: 18_087, do: 'restart', downMs: 6_244, isBeforeCommit: true }],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

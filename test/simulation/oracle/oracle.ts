@@ -78,7 +78,8 @@ export class Oracle {
   }
 
   /** The service ended. Until it has resumed, nothing is expected of it. */
-  ended(): void {
+  ended(now: Now): void {
+    this.#picture.ended(now);
     this.#judgeFrom = Number.POSITIVE_INFINITY;
     this.#wrongSince = null;
   }

@@ -84,6 +84,11 @@ export class Picture {
     this.decide(now);
   }
 
+  /** The service ended. What time alone has decided before this instant was committed. */
+  ended(now: Now): void {
+    this.decide(ago(now, 1));
+  }
+
   /** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
   restarted(now: Now): void {
     const { monitor } = this;
