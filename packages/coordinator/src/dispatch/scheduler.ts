@@ -97,7 +97,6 @@ export class Scheduler {
   readonly #due = new DueQueue<Plan>();
   /** First slots that wait for a live region. */
   readonly #parked = new Set<Plan>();
-  readonly #phaseShift: number;
   /** Newest slots, not past yet, of monitors that are no longer scheduled: they must not be given again. */
   readonly #endedSlots = new Map<number, number>();
   /** Slots are opened ahead up to this time on the slot clock. */
@@ -113,11 +112,6 @@ export class Scheduler {
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
-    // Slots recorded under a clock that was ahead must not come again: results of a recorded slot would count
-    // as repeated. So the grid is shifted by some seconds, by the same amount at every start, until the last
-    // of those slots is past.
-    const { aheadSlot } = parts.slotClock;
-    this.#phaseShift = aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
   }
 
   /** Monitors that are scheduled. */
@@ -321,7 +315,7 @@ export class Scheduler {
   }
 
   #phaseOf({ id, periodMs }: LiveMonitor): number {
-    return (phaseOf(id, periodMs) + this.#phaseShift) % periodMs;
+    return (phaseOf(id, periodMs) + this.#parts.slotClock.gridShiftMs) % periodMs;
   }
 
   #gridFrom({ monitor, phase }: Plan, now: number): number {

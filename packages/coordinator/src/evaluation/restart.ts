@@ -38,15 +38,19 @@ export type StoredState = Pick<
   readonly results: readonly StoredResult[];
 };
 
-/** Restores a monitor's state from its stored rows: it becomes what it was when the last batch was written. */
+/**
+ * Restores a monitor's state from its stored rows: it becomes what it was when the last batch was written.
+ *
+ * @param newestBelieved later slots and instants are of a clock that was ahead, epoch ms
+ */
 export function restarted(
   evaluation: Evaluation,
   stored: StoredState,
   monitor: LiveMonitor | undefined,
+  newestBelieved: number,
 ): void {
   const { results, votes, openSlots: _, writtenAt, ...rest } = stored;
   const { instants } = evaluation.frame;
-  const newestBelieved = instants.slotNow + BELIEVED_AHEAD_MS;
   const state = evaluation.drafts.put({
     ...newState(stored.id, stored.since),
     ...rest,
