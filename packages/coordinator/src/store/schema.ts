@@ -114,6 +114,7 @@ export interface Database {
     agent: string | null;
     recorded_at: number;
     decided_after: number | null;
+    set_backs: Generated<number>;
   };
   export_totals: { monitor_id: number; until: number; totals: string };
   export_notes: { id: number; note: Uint8Array };
