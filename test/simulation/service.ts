@@ -4,6 +4,7 @@ import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
 import { recover } from '@svc/coordinator/dispatch/restart.ts';
 import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
 import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
+import type { WindowTimes } from '@svc/coordinator/domain/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
@@ -11,6 +12,7 @@ import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { BacklogHold } from '@svc/coordinator/recording/backlog-hold.ts';
+import { MaintenanceHold } from '@svc/coordinator/recording/maintenance-hold.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
@@ -58,6 +60,7 @@ export class Service {
   readonly #inFlight: InFlight;
   readonly #recorder: Recorder;
   readonly #backlogHold: BacklogHold;
+  readonly #maintenanceHold: MaintenanceHold;
   readonly #agents = new Map<Region, KnownAgent>();
   readonly #events: SlotEvents;
   readonly #newestSlot: number | null;
@@ -85,6 +88,11 @@ export class Service {
       slotClock: this.#slotClock,
       onEnd: (monitorIds) => this.#recorder.announce(monitorIds),
     });
+    this.#maintenanceHold = new MaintenanceHold({
+      clock: this.#clock,
+      slotClock: this.#slotClock,
+      onEnd: (monitorIds) => this.#recorder.maintenanceEnded(monitorIds),
+    });
     this.#recorder = this.#newRecorder();
     this.#events = this.#toldEvents();
     this.#inFlight = new InFlight({
@@ -107,8 +115,10 @@ export class Service {
   ): Promise<Service> {
     const given = monitor === null ? NO_SLOTS : await givenSlots(around, monitor.id);
     const service = new Service(around, monitor, given, before);
+    service.#maintenanceHold.changed(await around.store.windows(service.#slotClock.now()));
     await service.#recorder.load();
     service.#backlogHold.start();
+    service.#maintenanceHold.start();
     return service;
   }
 
@@ -257,6 +267,15 @@ export class Service {
     await this.#apply({ kind: 'unlinked', monitorId, notificationId: channel, link: null });
   }
 
+  /** Null: the window is removed. */
+  async setWindow(windowId: number, times: WindowTimes | null): Promise<void> {
+    const monitorId = this.#monitors.current?.id;
+    if (monitorId === undefined) return;
+    const window = times === null ? null : { id: windowId, monitorIds: [monitorId], times };
+    await this.#around.store.setWindow(windowId, window);
+    await this.#apply({ kind: 'maintenance', windowId, window });
+  }
+
   regionCame(region: Region): void {
     this.#agents.set(region, new KnownAgent(`agent-${region}`, region));
     this.#liveSerial += 1;
@@ -310,6 +329,7 @@ export class Service {
       store: this.#mortalStore(store.recording),
       states: this.#states,
       monitors: this.#monitors,
+      maintenance: this.#maintenanceHold,
       presence,
       rollups: { claimedUntil: 0 },
       tokens: { isValid: (token) => token === 'good' },

@@ -181,6 +181,15 @@ test('a database whose table names the types of monitor keeps its rows, and take
     DROP TABLE export_totals;
     DROP TABLE export_notes;
     DROP TABLE delivery_threads;
+    DROP TABLE maintenance_monitors;
+    DROP TABLE maintenance_pages;
+    DROP TABLE maintenance_components;
+    DROP TABLE maintenance_windows;
+    DROP TABLE incident_updates;
+    DROP TABLE incident_pages;
+    DROP TABLE incidents;
+    CREATE TABLE incidents (key TEXT PRIMARY KEY, monitor_id INTEGER NOT NULL, opened_at INTEGER NOT NULL,
+      closed_at INTEGER, closure TEXT) WITHOUT ROWID;
     ALTER TABLE notifications DROP COLUMN stopped_at;
     ALTER TABLE notifications DROP COLUMN group_alerts;
     ALTER TABLE notifications DROP COLUMN kept;
@@ -188,6 +197,7 @@ test('a database whose table names the types of monitor keeps its rows, and take
     INSERT INTO workspaces (id, name, created_at) VALUES (1, 'a', 1);
     INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
       VALUES (7, 1, 'tcp', 'a', 1, '{}', 1, 1, 1);
+    INSERT INTO incidents VALUES ('b', 7, 20, NULL, NULL), ('a', 7, 30, 40, 'monitor-deleted'), ('c', 8, 10, 11, NULL);
     INSERT INTO monitor_states (monitor_id, status, since) VALUES (7, 'error', 1);`);
   former.close();
   store = await openStore({ path, log: silentLog });
@@ -195,4 +205,17 @@ test('a database whose table names the types of monitor keeps its rows, and take
   expect(rows).toEqual([{ id: 7, type: 'tcp' }]);
   expect(await store.read.selectFrom('monitor_states').select('status').execute()).toHaveLength(1);
   await store.transaction((tx) => tx.query("UPDATE monitors SET type = 'ping' WHERE id = 7"));
+  // Incidents get ids in the order in which they began, and the workspace of their monitor as far as it exists.
+  const incidents = await store.read.selectFrom('incidents').selectAll().orderBy('id').execute();
+  expect(incidents.map(({ id, key, workspace_id }) => [id, key, workspace_id])).toEqual([
+    [1, 'c', null],
+    [2, 'b', 1],
+    [3, 'a', 1],
+  ]);
+  expect(incidents[2]).toMatchObject({
+    opened_at: 30,
+    closed_at: 40,
+    closure: 'monitor-deleted',
+    title: null,
+  });
 });
