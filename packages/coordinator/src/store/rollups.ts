@@ -1,7 +1,7 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { addEncoded, emptyHistogram, encodeHistogram } from '../domain/latency-histogram.ts';
-import { DAY_MS } from '../domain/summary-range.ts';
+import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
 import { pairsAs } from './dialect.ts';
 import type { Counts, HourRow, TimeSpan } from './result-series.ts';
 import type { Store, Transaction } from './store.ts';
@@ -239,12 +239,29 @@ export async function rollupsByRegionAndBucket(
   span: TimeSpan,
   { from, bucketMs }: { from: number; bucketMs: number },
 ): Promise<(Counts & { region: string; at: number })[]> {
+  if (bucketMs === (table === 'rollup_days' ? DAY_MS : HOUR_MS)) return rowsIn(store, table, monitorId, span);
   const key = sql<string>`(at - (at - ${from}) % ${bucketMs}) || ' ' || region`;
   const rows = await addedUp(store, { table, monitorId, span, region: null }, key);
   return rows.map(({ key: both, ...counts }) => {
     const [at = '', region = ''] = both.split(' ');
     return { ...counts, at: Number(at), region };
   });
+}
+
+/** A monitor's roll-ups of a span as they are. */
+function rowsIn(
+  { read }: Pick<Store, 'read'>,
+  table: RollupTable,
+  monitorId: number,
+  { from, until }: TimeSpan,
+): Promise<(Counts & { region: string; at: number })[]> {
+  return read
+    .selectFrom(table)
+    .select(['at', 'region', 'passed', 'degraded', 'failed', 'not_run', 'latency'])
+    .where('monitor_id', '=', monitorId)
+    .where('at', '>=', from)
+    .where('at', '<', until)
+    .execute();
 }
 
 /** Sums up on the reading thread: 400 days of 28 regions are too many rows for the main thread. */
