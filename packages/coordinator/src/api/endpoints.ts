@@ -4,6 +4,7 @@ import type { Endpoint } from './endpoint.ts';
 import { auditEndpoints } from './routes/audit.ts';
 import { checkEndpoints } from './routes/check.ts';
 import { componentEndpoints } from './routes/components.ts';
+import { declarationEndpoints } from './routes/declaration.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
 import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
@@ -30,6 +31,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...deliveryEndpoints(parts),
     ...statusPageEndpoints(parts),
     ...componentEndpoints(parts),
+    ...declarationEndpoints(parts),
     ...regionEndpoints(parts),
     ...tokenEndpoints(parts),
     ...workspaceEndpoints(parts),
