@@ -50,11 +50,11 @@ function recordOf(attributes: Attributes, texts: Texts): Record<string, fc.Arbit
 }
 
 function attributeOf({ value, presence }: Attribute, texts: Texts): fc.Arbitrary<unknown> {
-  const given = valueOf(value, texts);
+  const given = anyValue(value, texts);
   return presence === 'optional' ? fc.option(given, { nil: null }) : given;
 }
 
-function valueOf(value: Value, texts: Texts): fc.Arbitrary<unknown> {
+function anyValue(value: Value, texts: Texts): fc.Arbitrary<unknown> {
   const { type, oneOf = [], references, attributes = {}, maximumItems = 5 } = value;
   const ids = fc.integer({ min: 1, max: 1e9 }).map(String);
   switch (type) {

@@ -68,7 +68,7 @@ const declarationView = z
       },
     ],
   });
-type DeclarationView = z.infer<typeof declarationView>;
+export type DeclarationView = z.infer<typeof declarationView>;
 
 export function declarationEndpoints({
   declaredFile,

@@ -50,25 +50,31 @@ function writeField(writing: Writing, field: Field, path: string, value: unknown
   const { control } = field;
   switch (control.type) {
     case 'text':
-      return writeText(writing, field, path, value);
+      writeText(writing, field, path, value);
+      break;
     case 'number':
     case 'choice':
     case 'reference':
       entries.set(path, [value === null ? '' : String(value)]);
-      return;
+      break;
     case 'switch':
       if (value === true) entries.set(path, ['true']);
-      return;
+      break;
     case 'choices':
-      return writeMembers(entries, path, value);
-    case 'references':
-      writeMembers(entries, path, textsIn(value).slice(0, MOST_SHOWN));
-      return writeMembers(entries, noted(path, 'shown'), textsIn(value).slice(0, MOST_SHOWN));
+      writeMembers(entries, path, value);
+      break;
+    case 'references': {
+      const shown = textsIn(value).slice(0, MOST_SHOWN);
+      writeMembers(entries, path, shown);
+      writeMembers(entries, noted(path, 'shown'), shown);
+      break;
+    }
     case 'texts':
       entries.set(path, [asSent(textsIn(value).join('\n'), true)]);
-      return;
+      break;
     case 'rows':
-      return writeRows(writing, control, path, value);
+      writeRows(writing, control, path, value);
+      break;
     case 'group':
       if (typeof value === 'object' && value !== null) {
         writeFields(writing, control.fields, `${path}.`, value as Readonly<Record<string, unknown>>);

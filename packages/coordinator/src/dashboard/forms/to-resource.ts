@@ -29,12 +29,12 @@ function read(entries: Entries, fields: readonly Field[], above: string, stored:
   const members = fields.map((field): [string, unknown] => {
     const { name, isFixed } = field;
     const value = stored?.[name] ?? null;
-    return [name, isFixed && stored !== null ? value : valueOf(entries, field, `${above}${name}`, value)];
+    return [name, isFixed && stored !== null ? value : givenValue(entries, field, `${above}${name}`, value)];
   });
   return Object.fromEntries(members);
 }
 
-function valueOf(entries: Entries, field: Field, path: string, stored: unknown): unknown {
+function givenValue(entries: Entries, field: Field, path: string, stored: unknown): unknown {
   const { control } = field;
   switch (control.type) {
     case 'text':
