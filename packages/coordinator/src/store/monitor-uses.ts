@@ -31,16 +31,15 @@ export async function usesOfMonitor(source: Readable, monitorId: number, most: n
     .selectFrom('links as l')
     .innerJoin('notifications as n', 'n.id', 'l.notification_id')
     .where('l.monitor_id', '=', monitorId);
-  const count = ({ fn }: { fn: typeof db.fn }) => fn.countAll<number>().as('total');
   const [shown, shownTotal, linked, linkedTotal] = await Promise.all([
     components.select(['c.id', 'c.page_id as pageId', 'p.slug']).orderBy('c.id').limit(most).execute(),
-    components.select(count).executeTakeFirstOrThrow(),
+    components.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
     notifications
       .select(['n.id', 'n.name', 'n.provider_type as providerType'])
       .orderBy('n.id')
       .limit(most)
       .execute(),
-    notifications.select(count).executeTakeFirstOrThrow(),
+    notifications.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
   ]);
   return {
     components: { first: shown, total: shownTotal.total },

@@ -58,7 +58,7 @@ export type Value<T = unknown> = {
   /** Members of each object of `objects`. */
   readonly attributes?: Attributes;
   /** Whether people write several lines. Forms give it a larger field. */
-  readonly isMultiline?: true;
+  readonly isMultiline?: boolean;
   /** The form of a valid value in a few words: `host:port`. */
   readonly form?: string;
   /** The secret part of a value that is not secret as a whole. */

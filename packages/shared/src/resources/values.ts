@@ -18,7 +18,7 @@ type TextBounds = {
   check?: TextCheck;
   form?: string;
   secretPart?: SecretPart;
-  multiline?: true;
+  multiline?: boolean;
 };
 
 function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<string, string> {

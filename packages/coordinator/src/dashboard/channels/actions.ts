@@ -37,7 +37,9 @@ async function sendTest({ api, ids }: DashboardRequest): Promise<DashboardAnswer
   const { delivered, delivery_id: delivery, error } = answer.body as Tested;
   return {
     redirect: `/channels/${id}?delivery=${delivery}`,
-    notice: delivered ? 'The test was delivered.' : `The test was not delivered: ${error ?? 'no reason is known'}`,
+    notice: delivered
+      ? 'The test was delivered.'
+      : `The test was not delivered: ${error ?? 'no reason is known'}`,
   };
 }
 

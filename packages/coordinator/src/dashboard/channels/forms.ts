@@ -5,6 +5,7 @@ import { firstPhrase } from '../forms/labels.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { type Editor, openExisting, openNew, sent } from '../resources/editor.ts';
 import { kindChoice } from '../resources/kind-choice.ts';
+import { type ChannelView, channelName } from './channel-state.ts';
 
 export const CHANNEL_FORM = formOf(notification);
 
@@ -52,7 +53,8 @@ function editorOf(kind: ChannelKind | null): Editor {
     form: CHANNEL_FORM,
     collection: notification.path,
     noun: 'channel',
-    title: 'Settings of the channel',
+    list: { href: '/channels', label: 'Channels' },
+    nameOf: (channel) => channelName(channel as unknown as ChannelView),
     newTitle: kind === null ? 'New channel' : `New channel: ${nameOfKind(kind)}`,
     initial: { provider_type: kind, ...(kind === null ? {} : { [kind]: {} }) },
     newPath: `/channels/new?type=${kind ?? 'email'}`,

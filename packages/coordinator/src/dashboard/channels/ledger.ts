@@ -1,5 +1,5 @@
 import type { DeliveryView } from '../../api/delivery-answers.ts';
-import { type DeliveryState, DELIVERY_STATES } from '../../store/schema.ts';
+import { DELIVERY_STATES, type DeliveryState } from '../../store/schema.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
@@ -49,7 +49,12 @@ function entry(delivery: DeliveryView, options: LedgerOptions): Html {
 ${error === null || state === 'delivered' ? NO_HTML : html`<p class="field-error">${error}</p>`}
 ${next === null ? NO_HTML : html`<p class="hint">The next attempt is at ${instant(next)}.</p>`}
 <details${isOpen ? html` open` : NO_HTML}><summary>${countOf(attempts.length)}</summary>${attemptsTable(delivery)}</details>
-${state === 'dead' && options.formToken !== null ? replay(delivery, options.path, options.formToken) : NO_HTML}</li>`;
+${isReplayable(delivery) && options.formToken !== null ? replay(delivery, options.path, options.formToken) : NO_HTML}</li>`;
+}
+
+/** Whether a delivery can be queued again: a test, and a message of svc about itself, cannot. */
+export function isReplayable({ state, monitor_id: monitorId }: DeliveryView): boolean {
+  return state === 'dead' && monitorId !== '0';
 }
 
 /** What the alert says, in a few words. */
@@ -80,5 +85,5 @@ function attemptsTable({ id, attempts }: DeliveryView): Html {
 
 function replay({ id }: DeliveryView, path: string, formToken: Html): Html {
   return html`<form method="post" action="${path}/retry">${formToken}<input type="hidden" name="delivery" value="${id}">
-<button aria-label="Send delivery ${id} again">Send again</button></form>`;
+<button aria-label="Send again: delivery ${id}">Send again</button></form>`;
 }

@@ -16,7 +16,9 @@ export const channelList: DashboardPage = {
   async handle({ api, query, can }) {
     const wanted = listQuery(query);
     const list = await api.read<Listed<ChannelView>>(`/v1/notifications?${wanted.search}`);
-    const add = can('write') ? html`<a class="button button-main" href="/channels/new">New channel</a>` : NO_HTML;
+    const add = can('write')
+      ? html`<a class="button button-main" href="/channels/new">New channel</a>`
+      : NO_HTML;
     return {
       title: 'Channels',
       styles: [FORM_STYLE],

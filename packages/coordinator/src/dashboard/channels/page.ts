@@ -9,7 +9,7 @@ import { readWhole, type Whole } from '../resources/read-whole.ts';
 import { FORM_STYLE } from '../resources/style.ts';
 import { type ChannelView, channelName, channelState } from './channel-state.ts';
 import { CHANNEL_FORM } from './forms.ts';
-import { ledger, stateFilter } from './ledger.ts';
+import { isReplayable, ledger, stateFilter } from './ledger.ts';
 
 /** Monitors of a channel that its page names; the count tells how many there are. */
 const MONITORS_NAMED = 20;
@@ -61,14 +61,17 @@ function standing(channel: ChannelView): Html {
 
 function declared({ headers }: Whole): Html {
   const declaredAs = headers.get('svc-declared-as');
-  return declaredAs === null ? NO_HTML : declaredNotice('channel', 'svc_notification', { declaredAs, headers });
+  return declaredAs === null
+    ? NO_HTML
+    : declaredNotice('channel', 'svc_notification', { declaredAs, headers });
 }
 
 async function monitors({ api }: DashboardRequest, { monitor_ids: ids }: ChannelView): Promise<Html> {
   const named: Html[] = [];
   for (const id of ids.slice(0, MONITORS_NAMED)) {
     const { status, body } = await api.call('GET', `/v1/monitors/${id}`);
-    if (status === 200) named.push(html`<li><a href="/monitors/${id}">${(body as { name: string }).name}</a></li>`);
+    if (status === 200)
+      named.push(html`<li><a href="/monitors/${id}">${(body as { name: string }).name}</a></li>`);
   }
   const more = ids.length - Math.min(ids.length, MONITORS_NAMED);
   const list =
@@ -93,7 +96,7 @@ async function ledgerSection(request: DashboardRequest, id: number): Promise<Htm
   const options = { path, formToken: token, open: query.get('delivery'), now };
   const older = new URLSearchParams({ ...(state === null ? {} : { state }), cursor: next ?? '' });
   return html`<section class="stack" aria-labelledby="ledger"><div class="row row-apart"><h2 id="ledger">Alerts</h2>${
-    token === null ? NO_HTML : replayAll(path, token)
+    token === null || !data.some(isReplayable) ? NO_HTML : replayAll(path, token)
   }</div>
 ${stateFilter(path, state)}
 ${data.length === 0 ? html`<p class="soft">${state === null ? 'Nothing was sent yet. A test shows whether alerts arrive.' : 'No alert is in this state.'}</p>` : ledger(data, options)}
@@ -101,5 +104,5 @@ ${next === null ? NO_HTML : html`<p><a href="${path}?${older.toString()}" rel="n
 }
 
 function replayAll(path: string, formToken: Html): Html {
-  return html`<form method="post" action="${path}/retry">${formToken}<button>Send all again that were given up</button></form>`;
+  return html`<form method="post" action="${path}/retry">${formToken}<button>Send all that were given up again</button></form>`;
 }

@@ -17,7 +17,9 @@ export const declarationPage: DashboardPage = {
   },
 };
 
-const SHOWN: Readonly<Record<DeclarationView['state'], { readonly state: State; readonly word: string; readonly meaning: string }>> = {
+const SHOWN: Readonly<
+  Record<DeclarationView['state'], { readonly state: State; readonly word: string; readonly meaning: string }>
+> = {
   none: { state: 'unknown', word: 'No file', meaning: '' },
   unread: { state: 'unknown', word: 'Not read yet', meaning: 'The file was not read yet.' },
   applied: {
@@ -30,7 +32,11 @@ const SHOWN: Readonly<Record<DeclarationView['state'], { readonly state: State; 
     word: 'Refused',
     meaning: 'The file has errors, and nothing was changed. The declaration that was applied last goes on.',
   },
-  waiting: { state: 'degraded', word: 'Waiting', meaning: 'The file is valid. The database does not accept it now.' },
+  waiting: {
+    state: 'degraded',
+    word: 'Waiting',
+    meaning: 'The file is valid. The database does not accept it now.',
+  },
 };
 
 function content(view: DeclarationView, now: number): Html {
@@ -58,6 +64,7 @@ function places(title: string, shown: DeclarationView['errors'], count: number):
   return html`<section class="stack"><h2>${title}</h2>
 <div class="table-frame" role="region" tabindex="0" aria-label="${title}"><table><thead><tr><th scope="col">Place</th><th scope="col">Message</th></tr></thead>
 <tbody>${shown.map(
-    ({ file, line, column, message }) => html`<tr><td><code>${file}:${line}:${column}</code></td><td>${message}</td></tr>`,
+    ({ file, line, column, message }) =>
+      html`<tr><td><code>${file}:${line}:${column}</code></td><td>${message}</td></tr>`,
   )}</tbody></table></div>${more > 0 ? html`<p class="hint">and ${more} more</p>` : NO_HTML}</section>`;
 }

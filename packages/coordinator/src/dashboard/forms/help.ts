@@ -1,4 +1,4 @@
-import { type Html, html } from '../../web/html.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { Control, Field } from './fields.ts';
 
 /** A description with its names in back quotes as code. */
@@ -7,10 +7,11 @@ export function marked(text: string): Html {
   return html`${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
-/** The description of a field and the bounds of its value. */
+/** The description of a field and the bounds of its value; nothing where it has no description. */
 export function helpOf({ help, control }: Pick<Field, 'help' | 'control'>): Html {
+  if (help === '') return NO_HTML;
   const bounds = boundsOf(control);
-  return html`${marked(help)}${bounds === null ? '' : `${help === '' ? '' : ' '}${bounds}`}`;
+  return html`${marked(help)}${bounds === null ? '' : ` ${bounds}`}`;
 }
 
 /** The bounds of a value in a sentence; null: it has none that people must know. */
@@ -41,6 +42,11 @@ function numberBounds({ minimum, maximum, unit }: Extract<Control, { type: 'numb
   if (minimum === undefined) return maximum === undefined ? null : `At most ${figure(maximum)}${measured}.`;
   if (maximum === undefined) return `${figure(minimum)}${measured} or more.`;
   return `From ${figure(minimum)} to ${figure(maximum)}${measured}.`;
+}
+
+/** Says that a field may stay empty, where it has no default. */
+export function optionalMark({ isRequired, fallback }: Pick<Field, 'isRequired' | 'fallback'>): Html {
+  return isRequired || fallback !== null ? NO_HTML : html` <span class="optional">optional</span>`;
 }
 
 /** A number as people read it: `120,000`. */

@@ -57,7 +57,7 @@ function set(view: FormView, field: Field, path: string, content: Html): Html {
   const id = elementId(path);
   const wrong = messagesAt(view, path);
   return html`<fieldset class="set" id="${id}" aria-describedby="${id}-help">
-<legend>${field.label}${field.isRequired ? NO_HTML : html` <span class="optional">optional</span>`}</legend>
+<legend>${field.label}</legend>
 <p class="hint" id="${id}-help">${helpOf(field)}</p>
 ${wrong.length === 0 ? NO_HTML : html`<p class="field-error">${wrong.join('; ')}</p>`}
 ${content}

@@ -2,7 +2,7 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { hasNote, noted, textAt } from './entries.ts';
 import type { Control, Field } from './fields.ts';
 import { elementId, type FormView, messagesAt } from './form-view.ts';
-import { helpOf } from './help.ts';
+import { helpOf, optionalMark } from './help.ts';
 import { choices, references, search } from './render-choices.ts';
 import { rows } from './render-rows.ts';
 
@@ -29,11 +29,11 @@ type Labelled = Extract<Control, { type: 'text' | 'number' | 'choice' | 'referen
 
 function labelledField(view: FormView, field: Field, control: Labelled, path: string): Html {
   const id = elementId(path);
-  const { label, isRequired, isFixed } = field;
+  const { label, isFixed } = field;
   const isLocked = isFixed && view.isStored;
   const unit = control.type === 'number' && control.unit !== undefined ? `, ${control.unit}` : '';
   return html`<div class="field">
-<label for="${id}">${label}${unit}${isRequired ? NO_HTML : html` <span class="optional">optional</span>`}</label>
+<label for="${id}">${label}${unit}${optionalMark(field)}</label>
 ${helpLine(field, path, isLocked)}
 ${isLocked ? lockedValue(view, control, path) : input(view, field, control, path)}
 ${secretNote(view, field, path)}

@@ -20,7 +20,7 @@ export function rows(view: FormView, field: Field, control: Rows, path: string, 
   const isFull = indexes.length >= control.maximum;
   const wrong = messagesAt(view, path);
   return html`<fieldset class="rows" id="${id}" aria-describedby="${id}-help"${view.focus === path ? html` tabindex="-1" autofocus` : NO_HTML}>
-<legend>${field.label} <span class="optional">optional</span></legend>
+<legend>${field.label}</legend>
 <p class="hint" id="${id}-help">${helpOf(field)}</p>
 ${wrong.length === 0 ? NO_HTML : html`<p class="field-error" id="${id}-error">${wrong.join('; ')}</p>`}
 ${indexes.map((index) => row(view, control, { path: `${path}.${index}`, name: `${one} ${index + 1}`, inner }))}

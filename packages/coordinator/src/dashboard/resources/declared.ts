@@ -7,25 +7,25 @@ import { facts } from './facts.ts';
 type Shown = {
   readonly form: ResourceForm;
   readonly noun: string;
-  readonly title: string;
+  readonly list: { readonly href: string; readonly label: string };
+  nameOf(resource: Readonly<Record<string, unknown>>): string;
   readonly leftOut?: readonly string[];
   after(id: string | null): string;
 };
 
 /** The page of a resource that a file declares: it is changed there, so that there is nothing to fill in. */
 export function declaredPage(
-  { form, noun, leftOut = [], after }: Shown,
+  { form, noun, leftOut = [], list, nameOf, after }: Shown,
   resource: Readonly<Record<string, unknown>>,
   declared: { readonly declaredAs: string; readonly headers: Headers },
 ): DashboardAnswer {
-  const { id } = resource;
-  const title = `Settings of the ${noun}`;
+  const name = nameOf(resource);
+  const above = [list, { href: after(String(resource.id)), label: name }];
   return {
-    title,
-    body: html`${pageHead(title)}
+    title: `Settings of ${name}`,
+    body: html`${pageHead('Settings', { above })}
 ${declaredNotice(noun, form.definition.kind, declared)}
-${facts(form, resource, leftOut)}
-<p><a href="${after(String(id))}">Back</a></p>`,
+${facts(form, resource, leftOut)}`,
   };
 }
 

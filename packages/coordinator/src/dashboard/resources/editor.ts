@@ -33,9 +33,12 @@ export type Editor = {
   readonly collection: string;
   /** Noun for texts: `monitor`. */
   readonly noun: string;
-  /** Heading over the form of an existing one, and over that of a new one. */
-  readonly title: string;
+  /** Heading over the form of a new one. */
   readonly newTitle: string;
+  /** The page that the resources are listed on. */
+  readonly list: { readonly href: string; readonly label: string };
+  /** Name of a resource for people. */
+  nameOf(resource: Readonly<Record<string, unknown>>): string;
   /** What stands between the heading and the form; left out: nothing. */
   readonly introduction?: Html;
   /** Attributes that the path determines. They have no field. */
@@ -250,7 +253,8 @@ function storedIn(headers: Headers, body: unknown): Stored {
 async function show(request: DashboardRequest, editor: Editor, shown: Shown): Promise<DashboardAnswer> {
   const { stored, entries, messages = NO_MESSAGES, secrets, focus = null, notice = NO_HTML, key } = shown;
   const { form, introduction = NO_HTML, leftOut = [], noun } = editor;
-  const title = stored === null ? editor.newTitle : editor.title;
+  const title = stored === null ? editor.newTitle : 'Settings';
+  const above = stored === null ? [editor.list] : aboveOf(editor, stored.body);
   const references = await referencesFor(request.api, editor, entries, stored?.body ?? null);
   const view = { entries, messages, secrets, isStored: stored !== null, references, focus };
   const action = stored === null ? editor.newPath : editor.editPath(stored.id);
@@ -264,12 +268,20 @@ async function show(request: DashboardRequest, editor: Editor, shown: Shown): Pr
     cancel: editor.after(stored?.id ?? null),
   };
   return {
-    title,
+    title: stored === null ? title : `Settings of ${editor.nameOf(stored.body)}`,
     status: shown.status ?? 200,
     styles: [FORM_STYLE],
-    body: html`${pageHead(title)}
+    body: html`${pageHead(title, { above })}
 ${introduction}
 ${notice}
 ${formHtml(form, view, frame)}`,
   };
+}
+
+/** The pages above the form of an existing resource. */
+function aboveOf(
+  { list, nameOf, after }: Pick<Editor, 'list' | 'nameOf' | 'after'>,
+  resource: Readonly<Record<string, unknown>>,
+): readonly { href: string; label: string }[] {
+  return [list, { href: after(String(resource.id)), label: nameOf(resource) }];
 }

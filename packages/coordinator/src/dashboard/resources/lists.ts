@@ -30,14 +30,18 @@ export function listQuery(query: URLSearchParams): ListQuery {
 
 /** The field that searches a list by name. */
 export function nameSearch(path: string, { name }: ListQuery, label: string): Html {
-  return html`<form class="row search" method="get" action="${path}" role="search">
+  return html`<form class="list-search" method="get" action="${path}" role="search">
 <label class="unseen" for="search-name">${label}</label>
 <input type="search" id="search-name" name="name" value="${name}" placeholder="${label}">
 <button>Search</button></form>`;
 }
 
 /** The links to the page before and after. */
-export function pager(path: string, { name }: ListQuery, { total, limit, offset, data }: Listed<unknown>): Html {
+export function pager(
+  path: string,
+  { name }: ListQuery,
+  { total, limit, offset, data }: Listed<unknown>,
+): Html {
   if (total <= limit && offset === 0) return NO_HTML;
   const link = (to: number, label: string, rel: string) => {
     const query = new URLSearchParams({ ...(name === '' ? {} : { name }), offset: String(to) });

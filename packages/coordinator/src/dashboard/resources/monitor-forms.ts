@@ -1,7 +1,7 @@
 import { kindOfType, MONITOR_TYPES, MONITORS } from '@svc/shared/resources/monitors.ts';
 import { html } from '../../web/html.ts';
 import { formOf } from '../forms/fields.ts';
-import { type DashboardAnswer, type DashboardPage, type DashboardRequest } from '../page.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { type Editor, openExisting, openNew, sent } from './editor.ts';
 import { kindChoice } from './kind-choice.ts';
 
@@ -70,8 +70,9 @@ function editorOf(type: MonitorType): Editor {
     form,
     collection: definition.path,
     noun: definition.noun,
-    title: `Settings of the ${definition.title}`,
     newTitle: `New ${definition.title}`,
+    list: { href: '/', label: 'Monitors' },
+    nameOf: ({ name }) => String(name),
     introduction: html`<p class="soft">${definition.description}</p>`,
     // Who fills in a form wants checks. The default of the definition is for declarations.
     initial: { active: true, periodicity: '1m' },

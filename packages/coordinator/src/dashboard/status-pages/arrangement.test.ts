@@ -4,13 +4,17 @@ import { arranged, type Item, moved, type Placed } from './arrangement.ts';
 
 const GROUPS = [{ id: '1' }, { id: '2' }, { id: '3' }];
 
-const component = (id: number, order: number | null, group: string | null = null, groupOrder: number | null = null) =>
-  ({ id: String(id), order, group_id: group, group_order: groupOrder }) satisfies Placed;
+const component = (
+  id: number,
+  order: number | null,
+  group: string | null = null,
+  groupOrder: number | null = null,
+) => ({ id: String(id), order, group_id: group, group_order: groupOrder }) satisfies Placed;
 
 /** A line for each item: `5`, or `1: 7 8` for a group. */
 const shown = (items: readonly Item<Placed, { id: string }>[]) =>
   items.map((item) =>
-    item.group === null
+    item.what === 'component'
       ? item.component.id
       : [`${item.group.id}:`, ...item.components.map(({ id }) => id)].join(' '),
   );
@@ -53,26 +57,31 @@ function written(components: readonly Placed[], places: ReturnType<typeof moved>
 describe('a move', () => {
   test('changes places with the neighbour, and nothing else', () => {
     fc.assert(
-      fc.property(anyComponents, fc.nat(), fc.constantFrom(-1 as const, 1 as const), (components, pick, by) => {
-        const before = arranged(components, GROUPS);
-        const items = before.filter((item) => item.group === null || item.components.length > 0);
-        const at = pick % items.length;
-        const item = items[at];
-        if (item === undefined) return;
-        const move =
-          item.group === null
-            ? ({ what: 'component', id: item.component.id, by } as const)
-            : ({ what: 'group', id: item.group.id, by } as const);
-        const after = shown(arranged(written(components, moved(before, move)), GROUPS));
-        const expected = shown(before);
-        const to = at + by;
-        if (to >= 0 && to < items.length) {
-          const [one = '', other = ''] = [expected[at], expected[to]];
-          expected[at] = other;
-          expected[to] = one;
-        }
-        expect(after).toEqual(expected);
-      }),
+      fc.property(
+        anyComponents,
+        fc.nat(),
+        fc.constantFrom(-1 as const, 1 as const),
+        (components, pick, by) => {
+          const before = arranged(components, GROUPS);
+          const items = before.filter((item) => item.what === 'component' || item.components.length > 0);
+          const at = pick % items.length;
+          const item = items[at];
+          if (item === undefined) return;
+          const move =
+            item.what === 'component'
+              ? ({ what: 'component', id: item.component.id, by } as const)
+              : ({ what: 'group', id: item.group.id, by } as const);
+          const after = shown(arranged(written(components, moved(before, move)), GROUPS));
+          const expected = shown(before);
+          const to = at + by;
+          if (to >= 0 && to < items.length) {
+            const [one = '', other = ''] = [expected[at], expected[to]];
+            expected[at] = other;
+            expected[to] = one;
+          }
+          expect(after).toEqual(expected);
+        },
+      ),
     );
   });
 

@@ -15,8 +15,8 @@ export type PlacedGroup = { readonly id: string };
 
 /** Something that has a place of its own on the page: a component without a group, or a group with its components. */
 export type Item<C extends Placed, G extends PlacedGroup> =
-  | { readonly group: null; readonly component: C }
-  | { readonly group: G; readonly components: readonly C[] };
+  | { readonly what: 'component'; readonly component: C }
+  | { readonly what: 'group'; readonly group: G; readonly components: readonly C[] };
 
 /** The items of a page in their order. Groups without components, which pages do not show, come last. */
 export function arranged<C extends Placed, G extends PlacedGroup>(
@@ -27,15 +27,15 @@ export function arranged<C extends Placed, G extends PlacedGroup>(
   const placed = new Set<string>();
   for (const component of components.toSorted(byOrder)) {
     const group = groups.find(({ id }) => id === component.group_id);
-    if (group === undefined) items.push({ group: null, component });
+    if (group === undefined) items.push({ what: 'component', component });
     else if (!placed.has(group.id)) {
       placed.add(group.id);
       const members = components.filter(({ group_id: groupId }) => groupId === group.id);
-      items.push({ group, components: members.toSorted(byGroupOrder) });
+      items.push({ what: 'group', group, components: members.toSorted(byGroupOrder) });
     }
   }
   const empty = groups.filter(({ id }) => !placed.has(id));
-  return [...items, ...empty.map((group) => ({ group, components: [] }))];
+  return [...items, ...empty.map((group) => ({ what: 'group' as const, group, components: [] }))];
 }
 
 /** What is moved by one place. */
@@ -52,17 +52,23 @@ export function moved<C extends Placed, G extends PlacedGroup>(
   { what, id, by }: Move,
 ): NewPlace[] {
   const own = (item: Item<C, G>) =>
-    item.group === null ? what === 'component' && item.component.id === id : what === 'group' && item.group.id === id;
+    item.what === what && (item.what === 'component' ? item.component.id : item.group.id) === id;
   const ofPage = shifted(items, own, by);
   const all = ofPage.map((item): Item<C, G> => {
-    if (item.group === null || what === 'group') return item;
+    if (item.what === 'component' || what === 'group') return item;
     return { ...item, components: shifted(item.components, (component) => component.id === id, by) };
   });
-  return all.flatMap((item, index) => placesOf(item, index + 1)).filter(({ now, was }) => isElsewhere(now, was)).map(({ now }) => now);
+  return all
+    .flatMap((item, index) => placesOf(item, index + 1))
+    .filter(({ now, was }) => isElsewhere(now, was))
+    .map(({ now }) => now);
 }
 
-function placesOf<C extends Placed, G extends PlacedGroup>(item: Item<C, G>, order: number): { now: NewPlace; was: C }[] {
-  if (item.group === null) {
+function placesOf<C extends Placed, G extends PlacedGroup>(
+  item: Item<C, G>,
+  order: number,
+): { now: NewPlace; was: C }[] {
+  if (item.what === 'component') {
     const { id, group_order } = item.component;
     return [{ now: { id, order, group_order }, was: item.component }];
   }

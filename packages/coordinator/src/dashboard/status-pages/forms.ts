@@ -32,7 +32,12 @@ function formPages(
   const idIn = ({ ids }: DashboardRequest) => ids[idName] ?? 0;
   return [
     { method: 'GET', path: newPath, scope, handle: async (request) => openNew(request, editorOf(request)) },
-    { method: 'POST', path: newPath, scope, handle: async (request) => sent(request, editorOf(request), null) },
+    {
+      method: 'POST',
+      path: newPath,
+      scope,
+      handle: async (request) => sent(request, editorOf(request), null),
+    },
     {
       method: 'GET',
       path: editPath,
@@ -52,7 +57,8 @@ const pageEditor: Editor = {
   form: PAGE_FORM,
   collection: statusPage.path,
   noun: 'status page',
-  title: 'Settings of the status page',
+  list: { href: '/pages', label: 'Status pages' },
+  nameOf: ({ title }) => String(title),
   newTitle: 'New status page',
   newPath: '/pages/new',
   editPath: (id) => `/pages/${id}/edit`,
@@ -65,7 +71,8 @@ function componentEditor({ ids }: DashboardRequest): Editor {
     form: COMPONENT_FORM,
     collection: `/v1/status-pages/${ids.page ?? 0}/components`,
     noun: 'component',
-    title: 'Settings of the component',
+    list: { href: '/pages', label: 'Status pages' },
+    nameOf: ({ name, id }) => String(name ?? `component ${id}`),
     newTitle: 'New component',
     leftOut: ['page_id'],
     initial: { type: 'monitor' },
@@ -81,7 +88,8 @@ function groupEditor({ ids }: DashboardRequest): Editor {
     form: GROUP_FORM,
     collection: `/v1/status-pages/${ids.page ?? 0}/component-groups`,
     noun: 'group',
-    title: 'Settings of the group',
+    list: { href: '/pages', label: 'Status pages' },
+    nameOf: ({ name }) => String(name),
     newTitle: 'New group of components',
     leftOut: ['page_id'],
     newPath: `${page}/groups/new`,

@@ -16,7 +16,9 @@ export const statusPageList: DashboardPage = {
   async handle({ api, query, can }) {
     const wanted = listQuery(query);
     const list = await api.read<Listed<StatusPageView>>(`/v1/status-pages?${wanted.search}`);
-    const add = can('write') ? html`<a class="button button-main" href="/pages/new">New status page</a>` : NO_HTML;
+    const add = can('write')
+      ? html`<a class="button button-main" href="/pages/new">New status page</a>`
+      : NO_HTML;
     return {
       title: 'Status pages',
       styles: [FORM_STYLE],

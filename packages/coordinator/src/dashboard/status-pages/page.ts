@@ -115,15 +115,19 @@ function endsOf(index: number, length: number): Ends {
 }
 
 function itemHtml(shown: Shown, item: PageItem, ends: Ends): Html {
-  if (item.group === null) return html`<li>${componentLine(shown, item.component, ends)}</li>`;
+  if (item.what === 'component') return html`<li>${componentLine(shown, item.component, ends)}</li>`;
   const { group, components } = item;
   const name = { what: 'group', id: group.id, name: group.name } as const;
-  const link = shown.formToken === null ? group.name : html`<a href="/pages/${shown.page.id}/groups/${group.id}">${group.name}</a>`;
+  const link =
+    shown.formToken === null
+      ? group.name
+      : html`<a href="/pages/${shown.page.id}/groups/${group.id}">${group.name}</a>`;
   const ofGroup =
     components.length === 0
       ? html`<p class="hint">Pages do not show a group without components.</p>`
       : html`<ol class="plain-list arrangement">${components.map(
-          (component, index) => html`<li>${componentLine(shown, component, endsOf(index, components.length))}</li>`,
+          (component, index) =>
+            html`<li>${componentLine(shown, component, endsOf(index, components.length))}</li>`,
         )}</ol>`;
   return html`<li><div class="row row-apart"><h3>${link}</h3>${components.length === 0 ? removeOnly(shown, name) : controls(shown, name, ends)}</div>
 ${ofGroup}</li>`;
@@ -134,7 +138,8 @@ function componentLine(shown: Shown, component: ComponentView, ends: Ends): Html
   const { id, type, monitor_id: monitorId, warnings } = component;
   const monitor = monitorId === null ? null : (names.get(monitorId) ?? null);
   const name = component.name ?? monitor ?? 'nothing';
-  const link = formToken === null ? html`${name}` : html`<a href="/pages/${page.id}/components/${id}">${name}</a>`;
+  const link =
+    formToken === null ? html`${name}` : html`<a href="/pages/${page.id}/components/${id}">${name}</a>`;
   const of = type === 'static' ? 'text' : monitor === null ? 'no monitor' : `monitor ${monitor}`;
   return html`<div class="row row-apart"><span>${link} <span class="soft small">${of}</span></span>${controls(shown, { what: 'component', id, name }, ends)}</div>
 ${warnings.map((warning) => html`<p class="hint">${warning}.</p>`)}`;
