@@ -8,6 +8,7 @@ import { declarationEndpoints } from './routes/declaration.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
 import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
+import { loginLinkEndpoints } from './routes/login-links.ts';
 import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
@@ -36,6 +37,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...declarationEndpoints(parts),
     ...regionEndpoints(parts),
     ...tokenEndpoints(parts),
+    ...loginLinkEndpoints(parts),
     ...workspaceEndpoints(parts),
     ...auditEndpoints(parts, trail),
     ...healthEndpoints(parts),

@@ -213,6 +213,8 @@ export interface Database {
     peer: string | null;
     detail: string | null;
   };
+  sessions: { hash: string; subject: string; credential: string; created_at: number; expires_at: number };
+  one_time_links: { hash: string; purpose: string; detail: string; expires_at: number };
   idempotency_keys: {
     workspace_id: number;
     key: string;
