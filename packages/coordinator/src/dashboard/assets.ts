@@ -1,5 +1,6 @@
 import { type Asset, asset } from '../web/assets.ts';
 import { textFile } from '../web/text-file.ts';
+import { FORM_STYLE } from './resources/style.ts';
 
 export const DASHBOARD_STYLE: Asset = asset(
   'dashboard.css',
@@ -7,4 +8,4 @@ export const DASHBOARD_STYLE: Asset = asset(
 );
 
 /** What the pages of the dashboard load beyond the common assets. */
-export const DASHBOARD_ASSETS: readonly Asset[] = [DASHBOARD_STYLE];
+export const DASHBOARD_ASSETS: readonly Asset[] = [DASHBOARD_STYLE, FORM_STYLE];

@@ -19,12 +19,9 @@ const instant = z.number().int().nullable();
 
 const declarationView = z
   .object({
-    file: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'Name of the declared file. Null where this workspace has none, or none that was read.',
-      }),
+    file: z.string().nullable().meta({
+      description: 'Name of the declared file. Null where this workspace has none, or none that was read.',
+    }),
     state: z.enum(['none', 'unread', 'applied', 'refused', 'waiting']).meta({
       description:
         '`none`: no file declares this workspace; `unread`: it was not read yet; `applied`: its resources are as it declares them; `refused`: it has errors, and the declaration that was applied last goes on; `waiting`: the database does not accept it now.',

@@ -50,14 +50,14 @@ function helpLine(field: Field, path: string, isLocked: boolean): Html {
 }
 
 /** What is wrong with a field, where its input is described by it. */
-export function errors(view: FormView, path: string): Html {
+function errors(view: FormView, path: string): Html {
   const messages = messagesAt(view, path);
   if (messages.length === 0) return NO_HTML;
   return html`<p class="field-error" id="${elementId(path)}-error">${messages.join('; ')}</p>`;
 }
 
 /** Attributes that every input has: its id, its name, what describes it. */
-export function inputAttributes(view: FormView, field: Field, path: string): Html {
+function inputAttributes(view: FormView, field: Field, path: string): Html {
   const id = elementId(path);
   const isWrong = messagesAt(view, path).length > 0;
   const hasHelp = helpOf(field).toString() !== '';

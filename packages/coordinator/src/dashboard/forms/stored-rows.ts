@@ -33,7 +33,7 @@ export function storedRowOf(
 }
 
 /** The members of a map as rows. */
-export function rowsOfMap(map: unknown): Row[] {
+function rowsOfMap(map: unknown): Row[] {
   if (typeof map !== 'object' || map === null) return [];
   return Object.entries(map).map(([key, value]) => ({ key, value }));
 }
