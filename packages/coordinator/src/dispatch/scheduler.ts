@@ -212,9 +212,8 @@ export class Scheduler {
 
   /** @returns the number of opened jobs; null: the slot is skipped because of overload */
   #open(monitor: LiveMonitor, slot: number, now: number, monotonic: number): number | null {
-    const { regions, inFlight, events, counters, overload, hasReported } = this.#parts;
-    const live =
-      monitor.regions === null ? regions.live() : monitor.regions.filter((region) => regions.isLive(region));
+    const { inFlight, events, counters, overload, hasReported } = this.#parts;
+    const live = this.#liveOf(monitor);
     if (live.length === 0) {
       counters.slots['no-agent'] += 1;
       return 0;
@@ -241,6 +240,14 @@ export class Scheduler {
     }
     overload.opened(jobs);
     return jobs;
+  }
+
+  /** The monitor's regions that have an agent; mostly all that it declares. */
+  #liveOf({ regions: declared }: LiveMonitor): readonly Region[] {
+    const { regions } = this.#parts;
+    if (declared === null) return regions.live();
+    const isLive = (region: Region) => regions.isLive(region);
+    return declared.every(isLive) ? declared : declared.filter(isLive);
   }
 
   #skips(monitor: LiveMonitor, slot: number, live: readonly Region[], lateMs: number): readonly Skip[] {
