@@ -1,3 +1,9 @@
+import { perLanguage } from './per-language.ts';
+
+const percentages = perLanguage(
+  (language) => new Intl.NumberFormat(language, { style: 'percent', minimumFractionDigits: 2 }),
+);
+
 /**
  * A share as a percentage, rounded down: 99.9999 % is never shown as 100.
  *
@@ -8,7 +14,7 @@ export function percentage(share: number | null, language = 'en'): string {
   if (share === null) return '–';
   // A share of 0.9998 is 0.99979999… as a binary number, and would lose its last digit.
   const exact = Math.floor(share * 10_000 + 1e-7) / 10_000;
-  return new Intl.NumberFormat(language, { style: 'percent', minimumFractionDigits: 2 }).format(exact);
+  return percentages(language).format(exact);
 }
 
 /** A latency: `84 ms`, `1.25 s`; a dash where it is not known. @param ms at least 0 */
