@@ -1,5 +1,4 @@
 import { percentage } from '../web/figures.ts';
-import { perLanguage } from '../web/per-language.ts';
 import { durationText } from '../web/times.ts';
 import { LANGUAGES, type Language } from './text/languages.ts';
 import { type Counted, fill, type PageText } from './text/text.ts';
@@ -57,7 +56,13 @@ export class Words {
   }
 }
 
-/** The words of a language. */
-export const wordsOf: (language: Language) => Words = perLanguage(
-  (language) => new Words(language as Language),
-);
+const made = new Map<Language, Words>();
+
+/** The words of a language. Formats are slow to make, so they are made once. */
+export function wordsOf(language: Language): Words {
+  const known = made.get(language);
+  if (known !== undefined) return known;
+  const words = new Words(language);
+  made.set(language, words);
+  return words;
+}

@@ -1,5 +1,5 @@
+import { dateFormat, numberFormat } from './formats.ts';
 import { type Html, html } from './html.ts';
-import { perLanguage } from './per-language.ts';
 
 /** Units of an age with their lengths, ms, the largest first. */
 const UNITS = [
@@ -11,28 +11,17 @@ const UNITS = [
   ['second', 1_000],
 ] as const;
 
-const instants = perLanguage(
-  (language) =>
-    new Intl.DateTimeFormat(localeOf(language), { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
-);
-
-const amounts = perLanguage(
-  (language) =>
-    new Map(
-      UNITS.map(([unit]) => [
-        unit as string,
-        new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }),
-      ]),
-    ),
-);
-
 /**
  * An instant in UTC: `22 Nov 2026, 14:03 UTC`. Where `times.js` runs, the visitor sees it in his own zone.
  *
  * @param at epoch ms
  */
 export function instant(at: number, language = 'en'): Html {
-  const shown = instants(language).format(at);
+  const shown = dateFormat(localeOf(language), {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    timeZone: 'UTC',
+  }).format(at);
   return html`<time datetime="${new Date(at).toISOString()}" data-show="instant">${shown} UTC</time>`;
 }
 
@@ -69,7 +58,7 @@ export function durationText(ms: number, language = 'en'): string {
 }
 
 function amount(count: number, unit: string, language: string): string {
-  return amounts(language).get(unit)?.format(count) ?? String(count);
+  return numberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count);
 }
 
 /** English as outside of the United States: the day before the month, 24 hours. */
