@@ -107,6 +107,7 @@ export function pageSource(parts: Partial<PageSource> = {}): PageSource {
     days: new Map(ids.map((id) => [id, daysWith()])),
     incidents: [],
     notes: NO_NOTES,
+    since: NOW - 14 * DAY_MS,
     now: NOW,
     ...parts,
   };
@@ -117,7 +118,7 @@ export function shownIncident(parts: Partial<ShownIncident> = {}): ShownIncident
   const openedAt = parts.openedAt ?? NOW - 2 * DAY_MS;
   const closedAt = parts.closedAt === undefined ? openedAt + 10 * MINUTE_MS : parts.closedAt;
   return {
-    key: `key-${openedAt}`,
+    id: Math.floor(openedAt / 1_000),
     monitorId: 1,
     openedAt,
     closedAt,

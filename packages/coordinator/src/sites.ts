@@ -4,7 +4,6 @@ import { DASHBOARD_ASSETS } from './dashboard/assets.ts';
 import { Dashboard } from './dashboard/dashboard.ts';
 import { PAGE_ASSETS } from './pages/assets.ts';
 import { onlyPublicPages } from './pages/may-read.ts';
-import { NO_NOTES } from './pages/notes.ts';
 import { createStatusPages } from './pages/status-pages.ts';
 import { createAssetSite } from './web/assets.ts';
 import type { Site } from './web/site.ts';
@@ -23,7 +22,6 @@ export type SiteParts = Pick<
 export function createSites(parts: SiteParts, calls: ApiCalls): readonly Site[] {
   const statusPages = createStatusPages({
     ...parts,
-    notes: { version: async () => '', read: async () => NO_NOTES },
     mayRead: onlyPublicPages,
     isServedDomain: async () => false,
     routes: [],

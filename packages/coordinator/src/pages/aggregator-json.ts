@@ -1,7 +1,7 @@
 import type { State } from '../web/design/states.ts';
 import { incidentTitle, updateSentence } from './html/incidents.ts';
 import type { IncidentUpdate, IncidentView } from './incidents.ts';
-import type { NotedMaintenance } from './notes.ts';
+import type { MaintenanceView } from './notes.ts';
 import type { ComponentView, PageView, SectionView } from './page-view.ts';
 import { addressOf, type Place } from './place.ts';
 import type { Overall } from './states.ts';
@@ -81,7 +81,7 @@ export function unresolvedJson(view: PageView, place: Place): string {
 }
 
 /** `scheduled-maintenances.json` and those by state. */
-export function maintenanceJson(...states: readonly NotedMaintenance['state'][]) {
+export function maintenanceJson(...states: readonly MaintenanceView['state'][]) {
   return (view: PageView, place: Place): string =>
     JSON.stringify({
       page: pageMember(view, place),
@@ -222,7 +222,7 @@ function stageOf(update: IncidentUpdate | undefined): string {
 function maintenanceMembers(
   view: PageView,
   place: Place,
-  ...states: readonly NotedMaintenance['state'][]
+  ...states: readonly MaintenanceView['state'][]
 ): object[] {
   const named = view.sections.flatMap(({ group, components }) =>
     components.map((one, index) => componentMember(one, view, index + 1, group !== null)),

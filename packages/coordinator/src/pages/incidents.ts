@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
+import type { UpdateState } from '../domain/incident-updates.ts';
 import { dayOf } from '../domain/summary-range.ts';
 import type { ShownIncident } from '../store/shown-pages.ts';
 import type { State } from '../web/design/states.ts';
-import type { NotedIncident } from './notes.ts';
-import { stateOf } from './states.ts';
+import type { NotedComponent, WrittenIncident } from './notes.ts';
+import { stateOf, worstState } from './states.ts';
 
 /** A component that an incident is about. */
-export type AffectedComponent = { readonly id: string; readonly name: string };
+export type AffectedComponent = NotedComponent & { readonly name: string };
 
 /** One step of an incident. */
 export type IncidentUpdate = {
@@ -16,14 +17,14 @@ export type IncidentUpdate = {
   readonly at: number;
   /** `ended`: it ended because the monitor is no longer run. */
   readonly state: State | 'ended';
-  /** Of an operator: what was written, and the stage of the work; null: the update was made of a measurement. */
-  readonly note: { readonly stage: NotedIncident['state']; readonly text: string } | null;
+  /** What somebody wrote, and the stage of the work; null: the update was made of a measurement. */
+  readonly note: { readonly stage: UpdateState; readonly text: string } | null;
 };
 
 /** An incident as visitors see it. Instants are epoch ms. */
 export type IncidentView = {
   readonly id: string;
-  /** As an operator wrote it; null: it follows from the components and the impact. */
+  /** As somebody wrote it; null: it follows from the components and the impact. */
   readonly title: string | null;
   readonly impact: State;
   readonly components: readonly AffectedComponent[];
@@ -35,76 +36,92 @@ export type IncidentView = {
   readonly updates: readonly IncidentUpdate[];
 };
 
-type MonitoredComponent = AffectedComponent & { readonly monitorId: number };
-
 /**
- * The incidents of a page, newest first: those of its monitors, and those that operators noted.
+ * The incidents of a page, newest first: those of its monitors, those that people wrote, and what people wrote on the
+ * former.
  *
- * @param monitored components that show a monitor
- * @param all       every component of the page
+ * @param components that the page shows
  */
 export function incidentViews(
-  monitored: readonly MonitoredComponent[],
+  components: readonly AffectedComponent[],
   measured: readonly ShownIncident[],
-  noted: readonly NotedIncident[],
-  all: readonly AffectedComponent[],
+  written: readonly WrittenIncident[],
 ): IncidentView[] {
-  const byMonitor = Map.groupBy(monitored, ({ monitorId }) => monitorId);
-  const views = [
-    ...measured.flatMap((incident) => {
-      const components = byMonitor.get(incident.monitorId);
-      return components === undefined ? [] : [measuredIncident(incident, components)];
-    }),
-    ...noted.map((incident) => notedIncident(incident, all)),
-  ];
-  return views.toSorted((one, other) => other.startedAt - one.startedAt);
+  const notes = new Map(written.map((incident) => [incident.id, incident]));
+  const shown = measured.filter(({ monitorId }) => components.some((one) => one.monitorId === monitorId));
+  const ids = new Set(shown.map(({ id }) => id));
+  return [
+    ...shown.map((incident) => incidentView(incident, notes.get(incident.id) ?? null, components)),
+    ...written.flatMap((incident) =>
+      ids.has(incident.id) || incident.updates.length === 0 ? [] : [writtenView(incident, components)],
+    ),
+  ].sort((one, other) => other.startedAt - one.startedAt);
 }
 
-function measuredIncident(incident: ShownIncident, components: readonly MonitoredComponent[]): IncidentView {
-  const { key, openedAt, closedAt, closure, wasDown, changes } = incident;
-  const id = publicId(key);
+function incidentView(
+  incident: ShownIncident,
+  written: WrittenIncident | null,
+  components: readonly AffectedComponent[],
+): IncidentView {
+  const { openedAt, closedAt, closure, monitorId, wasDown, changes } = incident;
+  const id = publicId(incident.id);
+  const measured: State = wasDown ? 'down' : 'degraded';
   const steps: Omit<IncidentUpdate, 'id'>[] = changes.map(({ at, status }) => ({
     at,
     state: stateOf(status),
     note: null,
   }));
   if (closedAt !== null && closure !== null) steps.push({ at: closedAt, state: 'ended', note: null });
-  const impact: State = wasDown ? 'down' : 'degraded';
-  if (steps.length === 0) steps.push({ at: openedAt, state: impact, note: null });
-  return {
+  if (steps.length === 0) steps.push({ at: openedAt, state: measured, note: null });
+  const impact = worstState([measured, ...(written === null ? [] : impactOf(written))]);
+  const updates = [...withIds(id, steps), ...(written === null ? [] : notesOf(written, id, impact))];
+  const noted = new Set(written?.updates.flatMap(({ componentIds }) => componentIds));
+  return viewOf({
     id,
-    title: null,
+    title: written?.title ?? null,
     impact,
-    components: components.map(({ id: componentId, name }) => ({ id: componentId, name })),
+    components: components.filter((one) => one.monitorId === monitorId || noted.has(Number(one.id))),
     startedAt: openedAt,
     endedAt: closedAt,
-    updatedAt: Math.max(openedAt, ...steps.map(({ at }) => at)),
-    updates: withIds(id, steps).reverse(),
+    updates,
+  });
+}
+
+function writtenView(incident: WrittenIncident, components: readonly AffectedComponent[]): IncidentView {
+  const id = publicId(incident.id);
+  const [impact = 'unknown'] = impactOf(incident);
+  const noted = new Set(incident.updates.flatMap(({ componentIds }) => componentIds));
+  return viewOf({
+    id,
+    title: incident.title,
+    impact,
+    components: components.filter((one) => noted.has(Number(one.id))),
+    startedAt: incident.opened_at,
+    endedAt: incident.closed_at,
+    updates: notesOf(incident, id, impact),
+  });
+}
+
+function viewOf(view: Omit<IncidentView, 'updatedAt'>): IncidentView {
+  return {
+    ...view,
+    updatedAt: Math.max(view.startedAt, ...view.updates.map(({ at }) => at)),
+    // Stable: of several at one instant, the one that came later is newer.
+    updates: view.updates.toSorted((one, other) => one.at - other.at).reverse(),
   };
 }
 
-function notedIncident(incident: NotedIncident, all: readonly AffectedComponent[]): IncidentView {
-  const { id, title, impact, startedAt, endedAt, componentIds } = incident;
-  const updates = incident.updates.map(
-    (update): IncidentUpdate => ({
-      id: `n${update.id}`,
-      at: update.at,
-      state: update.state === 'resolved' ? 'operational' : impact,
-      note: { stage: update.state, text: update.text },
-    }),
-  );
-  return {
-    id: `n${id}`,
-    title,
-    impact,
-    components: all
-      .filter((component) => componentIds.includes(component.id))
-      .map(({ id: componentId, name }) => ({ id: componentId, name })),
-    startedAt,
-    endedAt,
-    updatedAt: Math.max(startedAt, ...updates.map(({ at }) => at)),
-    updates,
-  };
+function impactOf({ impact }: WrittenIncident): State[] {
+  return impact === 'none' ? [] : [impact];
+}
+
+function notesOf({ updates }: WrittenIncident, incidentId: string, impact: State): IncidentUpdate[] {
+  return updates.map(({ id, at, state, text }) => ({
+    id: `${incidentId}-n${id.toString(36)}`,
+    at,
+    state: state === 'resolved' ? 'operational' : impact,
+    note: { stage: state, text },
+  }));
 }
 
 /** Ids by instant: updates that leave the list for their number do not change those of the others. */
@@ -118,9 +135,9 @@ function withIds(incidentId: string, steps: readonly Omit<IncidentUpdate, 'id'>[
   });
 }
 
-/** Id of an incident for visitors. The key itself is known to incident channels only. */
-function publicId(key: string): string {
-  return createHash('sha256').update(`incident ${key}`).digest('base64url').slice(0, 12);
+/** Id of an incident for visitors. The number itself would tell how many there are in all workspaces. */
+function publicId(id: number): string {
+  return createHash('sha256').update(`incident ${id}`).digest('base64url').slice(0, 12);
 }
 
 /** The incidents that began on a day. */

@@ -6,7 +6,6 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import { type DeclaredPage, declarePage } from '../../../../test/support/declared-page.ts';
 import { HeldReads } from '../../../../test/support/held-reads.ts';
-import { NO_NOTES } from './notes.ts';
 import { PageCache, PageUnavailable } from './page-cache.ts';
 
 const HOUR_MS = 3_600_000;
@@ -25,7 +24,6 @@ beforeEach(async () => {
   cache = new PageCache({
     store,
     secrets,
-    notes: { version: async () => '', read: async () => NO_NOTES },
     slotNow: () => clock.wall(),
     clock,
     log: silentLog,

@@ -148,9 +148,17 @@ export class PageCache {
     const now = this.#parts.clock.monotonic();
     const found = await findVersion(this.#parts, name);
     if (found === null) return null;
-    if (kept !== null && kept.version === found.version && now - kept.readAt < REREAD_MS) return kept;
+    if (kept !== null && kept.version === found.version && this.#isRecent(kept)) return kept;
     const view = pageView(await readPage(this.#parts, found.page));
     return { version: found.version, view, documents: new Map(), readAt: now };
+  }
+
+  /** Whether time alone has changed nothing: maintenance begins and ends without a commit. */
+  #isRecent({ view, readAt }: KeptPage): boolean {
+    const { clock, slotNow } = this.#parts;
+    const edges = view.maintenance.flatMap(({ startsAt, endsAt }) => [startsAt, endsAt]);
+    const hasPassed = edges.some((edge) => edge > view.now && edge <= slotNow());
+    return !hasPassed && clock.monotonic() - readAt < REREAD_MS;
   }
 
   #keep(key: string, entry: Entry, kept: KeptPage | null): void {

@@ -13,7 +13,8 @@ import {
 } from '../../../../test/support/status-page-source.ts';
 import type { MonitorStatus } from '../domain/monitor.ts';
 import { DAY_MS } from '../domain/summary-range.ts';
-import { NO_NOTES, type NotedIncident, type NotedMaintenance } from './notes.ts';
+import type { StoredWindow } from '../store/maintenance-windows.ts';
+import { NO_NOTES, type WrittenIncident } from './notes.ts';
 import { type PageSource, pageView } from './page-view.ts';
 
 /** Names in the order of the page; a group in brackets. */
@@ -129,7 +130,7 @@ describe('the state of the page', () => {
     expect(withStatuses(...statuses)).toBe(overall);
   });
 
-  test('a static component has no state, until a note is about it', () => {
+  test('a static component has no state, until people write about it', () => {
     const components = [storedComponent(1, { type: 'static', name: 'Office' })];
     const view = pageView(pageSource({ components }));
     expect(view.sections[0]?.components[0]).toMatchObject({
@@ -138,46 +139,63 @@ describe('the state of the page', () => {
       days: [],
       uptime: null,
     });
-    const incident: NotedIncident = {
-      id: '5',
-      title: 'Power cut',
-      state: 'identified',
-      impact: 'partial_outage',
-      componentIds: ['1'],
-      startedAt: NOW - MINUTE_MS,
-      endedAt: null,
-      updates: [{ id: '7', at: NOW - MINUTE_MS, state: 'identified', text: 'No light.' }],
-    };
-    const noted = pageView(pageSource({ components, notes: { ...NO_NOTES, incidents: [incident] } }));
+    const written = writtenIncident({ componentIds: [1] });
+    const noted = pageView(pageSource({ components, notes: { ...NO_NOTES, incidents: [written] } }));
     expect(noted.sections[0]?.components[0]?.state).toBe('partial_outage');
     expect(noted.overall).toBe('partial-outage');
     expect(noted.activeIncidents[0]).toMatchObject({
       title: 'Power cut',
       components: [{ id: '1', name: 'Office' }],
     });
+    const resolved = writtenIncident({ componentIds: [1], state: 'resolved', closedAt: NOW });
+    const after = pageView(pageSource({ components, notes: { ...NO_NOTES, incidents: [resolved] } }));
+    expect(after.sections[0]?.components[0]?.state).toBeNull();
+    expect(after.pastIncidents[0]?.updates[0]?.note?.text).toBe('No light.');
   });
 
-  test('maintenance in progress stands for what is measured meanwhile', () => {
-    const window: NotedMaintenance = {
-      id: '3',
-      title: 'Move',
-      description: null,
-      state: 'in_progress',
-      componentIds: ['1'],
-      startsAt: NOW - MINUTE_MS,
-      endsAt: NOW + MINUTE_MS,
-      createdAt: NOW - DAY_MS,
-      updatedAt: NOW - DAY_MS,
-    };
-    const view = pageView(
-      pageSource({
-        monitors: new Map([[1, shownMonitor(1, 'error')]]),
-        notes: { ...NO_NOTES, maintenance: [window] },
-      }),
-    );
-    expect(view.sections[0]?.components[0]?.state).toBe('maintenance');
-    expect(view.overall).toBe('maintenance');
+  test('maintenance in progress stands for what is measured meanwhile, and only then', () => {
+    const stateAt = (now: number) =>
+      pageView(
+        pageSource({
+          monitors: new Map([[1, shownMonitor(1, 'error')]]),
+          notes: { ...NO_NOTES, windows: [storedWindow({ monitorIds: [1] })] },
+          now,
+        }),
+      );
+    expect(stateAt(NOW).sections[0]?.components[0]?.state).toBe('maintenance');
+    expect(stateAt(NOW).overall).toBe('maintenance');
+    expect(stateAt(NOW).maintenance).toMatchObject([{ state: 'in_progress', componentIds: ['1'] }]);
+    expect(stateAt(NOW - 2 * MINUTE_MS).overall).toBe('major-outage');
+    expect(stateAt(NOW - 2 * MINUTE_MS).maintenance).toMatchObject([{ state: 'scheduled' }]);
+    expect(stateAt(NOW + MINUTE_MS).maintenance).toMatchObject([{ state: 'completed' }]);
   });
+
+  test('maintenance of monitors that the page does not show is not told of', () => {
+    const hidden = new Map([[1, { ...shownMonitor(1), isPublic: false }]]);
+    const notes = { ...NO_NOTES, windows: [storedWindow({ monitorIds: [1] })] };
+    expect(pageView(pageSource({ monitors: hidden, notes })).maintenance).toEqual([]);
+    const named = { ...NO_NOTES, windows: [storedWindow({ monitorIds: [1], pageIds: [1] })] };
+    expect(pageView(pageSource({ monitors: hidden, notes: named })).maintenance).toHaveLength(1);
+  });
+});
+
+test('what people write on an incident of a monitor stands among its measured changes', () => {
+  const incident = shownIncident({ id: 9, openedAt: NOW - 10 * MINUTE_MS, closedAt: null });
+  const written = {
+    ...writtenIncident({ componentIds: [2], at: NOW - 5 * MINUTE_MS }),
+    id: 9,
+    monitor_id: 1,
+    title: null,
+    opened_at: incident.openedAt,
+  };
+  const components = [named(1, 'API'), named(2, 'Web')];
+  const { activeIncidents } = pageView(
+    pageSource({ components, incidents: [incident], notes: { ...NO_NOTES, incidents: [written] } }),
+  );
+  expect(activeIncidents).toHaveLength(1);
+  expect(activeIncidents[0]?.components.map(({ name }) => name)).toEqual(['API', 'Web']);
+  expect(activeIncidents[0]?.updates.map(({ note }) => note?.text ?? null)).toEqual(['No light.', null]);
+  expect(activeIncidents[0]?.impact).toBe('down');
 });
 
 test('days have the figures of the roll-ups: floored, and null where nothing is known', () => {
@@ -198,3 +216,58 @@ test('days have the figures of the roll-ups: floored, and null where nothing is 
   // 87 days and two of three known days up, one of them short by a millisecond.
   expect(component?.uptime).toBe(98.87);
 });
+
+function writtenIncident({
+  componentIds = [] as number[],
+  state = 'identified' as WrittenIncident['updates'][number]['state'],
+  closedAt = null as number | null,
+  at = NOW - MINUTE_MS,
+}): WrittenIncident {
+  return {
+    id: 5,
+    key: null,
+    workspace_id: 1,
+    monitor_id: null,
+    opened_at: NOW - MINUTE_MS,
+    closed_at: closedAt,
+    closure: null,
+    title: 'Power cut',
+    impact: 'partial_outage',
+    row_version: 1,
+    pageIds: [1],
+    updates: [
+      {
+        id: 7,
+        incident_id: 5,
+        state,
+        text: 'No light.',
+        at,
+        componentIds,
+        row_version: 1,
+        created_at: at,
+        updated_at: at,
+      },
+    ],
+  };
+}
+
+function storedWindow(targets: Partial<StoredWindow>): StoredWindow {
+  return {
+    id: 3,
+    workspaceId: 1,
+    title: 'Move',
+    text: '',
+    monitorIds: [],
+    pageIds: [],
+    componentIds: [],
+    startsAt: NOW - MINUTE_MS,
+    endsAt: NOW + MINUTE_MS,
+    timeZone: 'UTC',
+    repeat: null,
+    endedAt: null,
+    rowVersion: 1,
+    createdAt: NOW - DAY_MS,
+    updatedAt: NOW - DAY_MS,
+    ...targets,
+  };
+}

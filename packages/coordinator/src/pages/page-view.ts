@@ -4,7 +4,7 @@ import type { DayTimes } from '../rollups/daily-times.ts';
 import type { ShownIncident, ShownMonitor } from '../store/shown-pages.ts';
 import type { State } from '../web/design/states.ts';
 import { type IncidentView, incidentViews } from './incidents.ts';
-import type { NotedMaintenance, PageNotes } from './notes.ts';
+import { type MaintenanceView, maintenanceViews, notedState, type PageNotes } from './notes.ts';
 import { type Overall, overallOf, stateOf, stateOfDay, worstState } from './states.ts';
 
 /** What is stored about a page, and the instant at which it was read (epoch ms). */
@@ -18,6 +18,8 @@ export type PageSource = {
   readonly days: ReadonlyMap<number, readonly DayTimes[]>;
   readonly incidents: readonly ShownIncident[];
   readonly notes: PageNotes;
+  /** Beginning of the days whose incidents and maintenance are shown, epoch ms. */
+  readonly since: number;
   readonly now: number;
 };
 
@@ -66,7 +68,7 @@ export type PageView = {
   /** Newest first. */
   readonly activeIncidents: readonly IncidentView[];
   readonly pastIncidents: readonly IncidentView[];
-  readonly maintenance: readonly NotedMaintenance[];
+  readonly maintenance: readonly MaintenanceView[];
   /** When the data was read, epoch ms. */
   readonly now: number;
   /** When what is shown last changed, apart from the passing of time, epoch ms. */
@@ -78,27 +80,23 @@ export type PageView = {
  * where its monitor is not public.
  */
 export function pageView(source: PageSource): PageView {
-  const { page, notes, now } = source;
+  const { page, notes, now, since } = source;
   const shown = source.components.filter((component) => isShown(component, source));
-  const components = shown.map((component) => componentView(component, source));
-  const sections = sectionsOf(source.groups, shown, components);
-  const incidents = incidentViews(
-    shown.flatMap(({ id, attributes }, index) => {
-      const { monitor_id: monitorId } = attributes;
-      const name = components[index]?.name ?? '';
-      return monitorId === null ? [] : [{ id: String(id), name, monitorId: Number(monitorId) }];
-    }),
-    source.incidents,
-    notes.incidents,
-    components,
-  );
+  const named = shown.map(({ id, attributes }) => ({
+    id: String(id),
+    name: nameOf(attributes, source),
+    monitorId: attributes.monitor_id === null ? null : Number(attributes.monitor_id),
+  }));
+  const maintenance = maintenanceViews(notes.windows, page.id, named, { from: since, now });
+  const components = shown.map((component) => componentView(component, maintenance, source));
+  const incidents = incidentViews(named, source.incidents, notes.incidents);
   return {
     page,
     overall: overallOf(components.flatMap(({ state }) => (state === null ? [] : [state]))),
-    sections,
+    sections: sectionsOf(source.groups, shown, components),
     activeIncidents: incidents.filter(({ endedAt }) => endedAt === null),
     pastIncidents: incidents.filter(({ endedAt }) => endedAt !== null),
-    maintenance: notes.maintenance,
+    maintenance,
     now,
     changedAt: Math.min(
       now,
@@ -106,7 +104,7 @@ export function pageView(source: PageSource): PageView {
         page.updatedAt,
         ...components.map(({ updatedAt }) => updatedAt),
         ...incidents.map(({ updatedAt }) => updatedAt),
-        ...notes.maintenance.map(({ updatedAt }) => updatedAt),
+        ...maintenance.map(({ updatedAt }) => updatedAt),
       ),
     ),
   };
@@ -118,18 +116,26 @@ function isShown({ attributes }: StoredComponent, { page, monitors }: PageSource
   return monitor !== undefined && (monitor.isPublic || page.attributes.access_type !== 'public');
 }
 
-function componentView(component: StoredComponent, { monitors, days, notes }: PageSource): ComponentView {
+function nameOf(
+  { name, monitor_id: monitorId }: StoredComponent['attributes'],
+  { monitors }: PageSource,
+): string {
+  return name ?? monitors.get(Number(monitorId))?.name ?? '';
+}
+
+function componentView(
+  component: StoredComponent,
+  maintenance: readonly MaintenanceView[],
+  source: PageSource,
+): ComponentView {
   const { id, attributes, createdAt } = component;
-  const monitor = monitors.get(Number(attributes.monitor_id));
-  const known = monitor === undefined ? [] : (days.get(monitor.id) ?? []);
-  const noted = notedStates(String(id), notes);
-  const measured = monitor === undefined ? [] : [stateOf(monitor.status)];
-  const states = noted.includes('maintenance') ? noted : [...measured, ...noted];
+  const monitor = source.monitors.get(Number(attributes.monitor_id));
+  const known = monitor === undefined ? [] : (source.days.get(monitor.id) ?? []);
   return {
     id: String(id),
-    name: attributes.name ?? monitor?.name ?? '',
+    name: nameOf(attributes, source),
     description: attributes.description,
-    state: states.length === 0 ? null : worstState(states),
+    state: stateOfComponent(String(id), monitor, maintenance, source.notes),
     days: known.map(({ at, times }) => ({
       at,
       state: stateOfDay(times),
@@ -143,18 +149,22 @@ function componentView(component: StoredComponent, { monitors, days, notes }: Pa
   };
 }
 
-/** The states that notes give to a component now. */
-function notedStates(componentId: string, { incidents, maintenance }: PageNotes): State[] {
-  const isAbout = ({ componentIds }: { componentIds: readonly string[] }) =>
-    componentIds.includes(componentId);
-  return [
-    ...incidents
-      .filter((incident) => incident.endedAt === null && isAbout(incident))
-      .map(({ impact }) => impact),
-    ...maintenance
-      .filter((window) => window.state === 'in_progress' && isAbout(window))
-      .map((): State => 'maintenance'),
+/** The worst of what is measured and what people say; during maintenance, that only. */
+function stateOfComponent(
+  id: string,
+  monitor: ShownMonitor | undefined,
+  maintenance: readonly MaintenanceView[],
+  notes: PageNotes,
+): State | null {
+  const isMaintained = maintenance.some(
+    ({ state, componentIds }) => state === 'in_progress' && componentIds.includes(id),
+  );
+  if (isMaintained) return 'maintenance';
+  const states = [
+    ...(monitor === undefined ? [] : [stateOf(monitor.status)]),
+    ...notes.incidents.flatMap((incident) => notedState(id, incident) ?? []),
   ];
+  return states.length === 0 ? null : worstState(states);
 }
 
 /**

@@ -2,17 +2,20 @@ import { storedIn } from '../configuration/reading.ts';
 import type { StoredPage } from '../configuration/stored.ts';
 import { DAY_MS, dayOf } from '../domain/summary-range.ts';
 import { type DayTimes, dailyTimes } from '../rollups/daily-times.ts';
+import { updatesOf, writtenIncidents } from '../store/incidents.ts';
+import { windowsOfPage } from '../store/maintenance-windows.ts';
 import type { Secrets } from '../store/secrets.ts';
 import {
   type PageName,
   partsOfShownPage,
   publishedPage,
+  type ShownMonitor,
   shownIncidents,
   shownMonitors,
   versionOfPage,
 } from '../store/shown-pages.ts';
 import type { Store } from '../store/store.ts';
-import type { NotesSource } from './notes.ts';
+import type { PageNotes } from './notes.ts';
 import type { PageSource } from './page-view.ts';
 
 /** Days in the bars, today included. */
@@ -29,7 +32,6 @@ const DAYS_AT_ONCE = 50;
 export type PageReadingParts = {
   readonly store: Pick<Store, 'read'>;
   readonly secrets: Secrets;
-  readonly notes: NotesSource;
   /** The slots' clock, epoch ms: verdicts are dated by it. */
   readonly slotNow: () => number;
 };
@@ -47,15 +49,15 @@ export type VersionedPage = {
  * @throws StoreError
  */
 export async function findVersion(
-  { store, secrets, notes }: PageReadingParts,
+  { store, secrets }: PageReadingParts,
   name: PageName,
 ): Promise<VersionedPage | null> {
   const row = await publishedPage(store, name);
   if (row === undefined) return null;
   const [page] = await storedIn({ source: store, secrets, shown: 'masked' }, 'status_pages', [row]);
   if (page === undefined) return null;
-  const [shown, noted] = await Promise.all([versionOfPage(store, page.id), notes.version(page.id)]);
-  return { page, version: JSON.stringify([page.id, page.rowVersion, shown, noted]) };
+  const parts = await versionOfPage(store, page.id);
+  return { page, version: JSON.stringify([page.id, page.rowVersion, parts]) };
 }
 
 /**
@@ -65,7 +67,7 @@ export async function findVersion(
  * @throws StoreError
  */
 export async function readPage(parts: PageReadingParts, page: StoredPage): Promise<PageSource> {
-  const { store, secrets, notes } = parts;
+  const { store, secrets } = parts;
   const now = Math.floor(parts.slotNow());
   const reading = { source: store, secrets, shown: 'masked' } as const;
   const rows = await partsOfShownPage(store, page.id, MOST_COMPONENTS);
@@ -73,15 +75,16 @@ export async function readPage(parts: PageReadingParts, page: StoredPage): Promi
   const components = await storedIn(reading, 'components', rows.components);
   const ids = [...new Set(components.flatMap(({ attributes }) => attributes.monitor_id ?? []))].map(Number);
   const monitors = await shownMonitors(store, ids);
-  const from = dayOf(now) - (INCIDENT_DAYS - 1) * DAY_MS;
+  const since = dayOf(now) - (INCIDENT_DAYS - 1) * DAY_MS;
   return {
     page,
     groups,
     components,
     monitors: new Map(monitors.map((monitor) => [monitor.id, monitor])),
     days: await daysOf(store, ids, now),
-    incidents: await shownIncidents(store, ids, { from, limit: MOST_INCIDENTS }),
-    notes: await notes.read(page.id, { from, now }),
+    incidents: await shownIncidents(store, ids, { from: since, limit: MOST_INCIDENTS }),
+    notes: await notesOf(store, page, monitors, since),
+    since,
     now,
   };
 }
@@ -97,4 +100,24 @@ async function daysOf(
     for (const [id, times] of some) days.set(id, times);
   }
   return days;
+}
+
+/** What people wrote of monitors that the page does not show is not read, unless it names the page. */
+async function notesOf(
+  store: Pick<Store, 'read'>,
+  page: StoredPage,
+  monitors: readonly ShownMonitor[],
+  from: number,
+): Promise<PageNotes> {
+  const shown = monitors.filter(({ isPublic }) => isPublic || page.attributes.access_type !== 'public');
+  const monitorIds = shown.map(({ id }) => id);
+  const incidents = await writtenIncidents(store, { pageId: page.id, monitorIds, from });
+  const updates = await updatesOf(
+    store,
+    incidents.map(({ id }) => id),
+  );
+  return {
+    incidents: incidents.map((incident) => ({ ...incident, updates: updates.get(incident.id) ?? [] })),
+    windows: await windowsOfPage(store, page.id),
+  };
 }

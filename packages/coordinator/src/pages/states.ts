@@ -24,9 +24,11 @@ export function stateOf(status: MonitorStatus): State {
   return OF_STATUS[status];
 }
 
-/** The worst state of a day, however short it lasted. */
+/** The worst state of a day, however short it lasted. Maintenance counts where nothing was worse. */
 export function stateOfDay(times: StatusTimes): State {
-  return stateOf(worstStatus(times));
+  const worst = worstStatus(times);
+  const isWorse = worst === 'error' || worst === 'degraded';
+  return times.maintenance > 0 && !isWorse ? 'maintenance' : stateOf(worst);
 }
 
 /** The worst of these states; `unknown` where there are none. */

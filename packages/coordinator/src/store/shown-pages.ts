@@ -18,22 +18,39 @@ export function publishedPage({ read }: Source, name: PageName): Promise<Row<'st
     : published.where('custom_domain', '=', name.customDomain).executeTakeFirst();
 }
 
-type PartCounts = { many: number; versions: number | null; last: number | null };
-
 /**
- * A text that changes with each commit that changes what a page shows: of the page itself, its groups, components
- * and monitors, and their statuses. It does not change with time. Nothing is read but a row per component.
+ * A text that changes with each commit that changes what a page shows: of its groups, components and monitors, their
+ * statuses, and what people wrote. It does not change with time, nor with the row of the page itself.
+ *
+ * Where rows come and go, their number and largest id change; where one is changed, the sum of the versions.
  */
 export async function versionOfPage({ read }: Source, pageId: number): Promise<string> {
-  const { rows: groups } = await sql<PartCounts>`
-    SELECT count(*) AS many, sum(row_version) AS versions, max(id) AS last
-    FROM component_groups WHERE page_id = ${pageId}`.execute(read);
-  const { rows: components } = await sql<PartCounts & { monitors: number | null; changes: number | null }>`
-    SELECT count(*) AS many, sum(c.row_version) AS versions, max(c.id) AS last,
-      sum(m.row_version) AS monitors,
-      sum((SELECT max(t.id) FROM transitions t WHERE t.monitor_id = c.monitor_id)) AS changes
-    FROM components c LEFT JOIN monitors m ON m.id = c.monitor_id WHERE c.page_id = ${pageId}`.execute(read);
-  return JSON.stringify([...groups, ...components].map((row) => Object.values(row)));
+  const shown = sql`SELECT c.monitor_id FROM components c WHERE c.page_id = ${pageId} AND c.monitor_id IS NOT NULL`;
+  const { rows } = await sql<Record<string, number | null>>`
+    SELECT 'groups' AS of, count(*) AS many, sum(row_version) AS versions, max(id) AS last, 0 AS monitors, 0 AS changes
+      FROM component_groups WHERE page_id = ${pageId}
+    UNION ALL
+    SELECT 'components', count(*), sum(c.row_version), max(c.id), sum(m.row_version),
+        sum((SELECT max(t.id) FROM transitions t WHERE t.monitor_id = c.monitor_id))
+      FROM components c LEFT JOIN monitors m ON m.id = c.monitor_id WHERE c.page_id = ${pageId}
+    UNION ALL
+    SELECT 'incidents', count(*), sum(i.row_version), max(i.id), count(i.closed_at), 0 FROM incidents i
+      WHERE i.id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
+        OR i.monitor_id IN (${shown})
+    UNION ALL
+    SELECT 'updates', count(*), sum(u.row_version), max(u.id), 0, 0 FROM incident_updates u
+      JOIN incidents i ON i.id = u.incident_id
+      WHERE i.id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
+        OR i.monitor_id IN (${shown})
+    UNION ALL
+    SELECT 'windows', count(*), sum(w.row_version), max(w.id), 0, 0 FROM maintenance_windows w WHERE w.id IN (
+      SELECT window_id FROM maintenance_pages WHERE page_id = ${pageId}
+      UNION SELECT mc.window_id FROM maintenance_components mc JOIN components c ON c.id = mc.component_id
+        WHERE c.page_id = ${pageId}
+      UNION SELECT mm.window_id FROM maintenance_monitors mm WHERE mm.monitor_id IN (${shown}))`.execute(
+    read,
+  );
+  return JSON.stringify(rows.map((row) => Object.values(row)));
 }
 
 /** The groups and components of a page by ascending id, `limit` of each at most. */
@@ -85,7 +102,7 @@ export async function shownMonitors({ read }: Source, ids: readonly number[]): P
 
 /** An incident of a monitor. Instants are epoch ms. */
 export type ShownIncident = {
-  readonly key: string;
+  readonly id: number;
   readonly monitorId: number;
   readonly openedAt: number;
   /** Null: it lasts. */
@@ -101,7 +118,7 @@ export type ShownIncident = {
 const CHANGES = 20;
 
 type IncidentRow = {
-  key: string;
+  id: number;
   monitor_id: number;
   opened_at: number;
   closed_at: number | null;
@@ -123,17 +140,17 @@ export async function shownIncidents(
   const ofIncident = sql`FROM transitions t WHERE t.monitor_id = i.monitor_id AND t.from_status <> t.to_status
     AND t.at >= i.opened_at AND t.incident = i.key`;
   const { rows } = await sql<IncidentRow>`
-    SELECT i.key, i.monitor_id, i.opened_at, i.closed_at, i.closure,
+    SELECT i.id, i.monitor_id, i.opened_at, i.closed_at, i.closure,
       EXISTS (SELECT 1 ${ofIncident} AND t.to_status = 'error') AS was_down,
       (SELECT ${jsonRows(['at', 'to_status'], ['at', 'id'])} FROM
         (SELECT t.at, t.id, t.to_status ${ofIncident} ORDER BY t.at DESC, t.id DESC LIMIT ${CHANGES}) AS latest
       ) AS changes
     FROM (SELECT i.* FROM ${numbersAs(monitorIds, 'monitor')} JOIN incidents i ON i.monitor_id = monitor.value
       WHERE i.closed_at IS NULL OR i.closed_at >= ${from}
-      ORDER BY i.opened_at DESC, i.key LIMIT ${limit}) AS i
-    ORDER BY i.opened_at DESC, i.key`.execute(read);
+      ORDER BY i.opened_at DESC, i.id DESC LIMIT ${limit}) AS i
+    ORDER BY i.opened_at DESC, i.id DESC`.execute(read);
   return rows.map((row) => ({
-    key: row.key,
+    id: row.id,
     monitorId: row.monitor_id,
     openedAt: row.opened_at,
     closedAt: row.closed_at,

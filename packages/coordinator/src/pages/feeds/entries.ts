@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { incidentTitle, updateSentence, updateWord } from '../html/incidents.ts';
+import type { MaintenanceView } from '../notes.ts';
 import type { PageView } from '../page-view.ts';
 import { addressOf, type Place } from '../place.ts';
 import { fill } from '../text/text.ts';
@@ -53,9 +54,9 @@ export function feedOf(view: PageView, place: Place, file: string): Feed {
     (window): FeedEntry => ({
       id: idOf(page.id, page.createdAt, `m${window.id}-${window.state}`),
       title: `${window.title}: ${words.text.maintenanceState[window.state]}`,
-      text: window.description ?? window.title,
+      text: window.text === '' ? window.title : window.text,
       link: `${address}#m${window.id}`,
-      at: window.updatedAt,
+      at: entryTime(window),
     }),
   );
   const entries = [...updates, ...planned].sort((one, other) => other.at - one.at).slice(0, ENTRIES);
@@ -69,6 +70,18 @@ export function feedOf(view: PageView, place: Place, file: string): Feed {
     updatedAt: Math.max(page.createdAt, ...entries.map(({ at }) => at)),
     entries,
   };
+}
+
+/** When a window got its state: when it was planned, began or ended. */
+function entryTime({ state, updatedAt, startsAt, endsAt }: MaintenanceView): number {
+  switch (state) {
+    case 'scheduled':
+      return updatedAt;
+    case 'in_progress':
+      return startsAt;
+    case 'completed':
+      return endsAt;
+  }
 }
 
 /** A URN of a name-based UUID (RFC 9562, version 8): the page's address may change, and the id must not. */

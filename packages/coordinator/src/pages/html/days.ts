@@ -36,7 +36,7 @@ function dayTable({ name, days, uptime }: ComponentView, words: Words): Html {
   return html`<p class="total">${words.uptime(uptime)}</p>
 <div class="table-frame" role="region" tabindex="0" aria-label="${caption}"><table>
 <caption>${caption}</caption>
-<thead><tr><th scope="col">${text.day}</th><th scope="col">${text.dayState}</th><th scope="col" class="number">${text.dayUptime}</th><th scope="col" class="number">${text.downTime}</th><th scope="col" class="number">${text.degradedTime}</th><th scope="col" class="number">${text.unknownTime}</th></tr></thead>
+<thead><tr><th scope="col">${text.day}</th><th scope="col">${text.dayState}</th><th scope="col" class="number">${text.dayUptime}</th><th scope="col" class="number">${text.downTime}</th><th scope="col" class="number">${text.degradedTime}</th><th scope="col" class="number">${text.maintenanceTime}</th><th scope="col" class="number">${text.unknownTime}</th></tr></thead>
 <tbody>
 ${days.toReversed().map((day) => dayRow(day, words))}</tbody>
 </table></div>`;
@@ -46,6 +46,6 @@ function dayRow({ at, state, uptime, times }: DayView, words: Words): Html {
   const { text } = words;
   const lasted = (ms: number) => html`<td class="number">${ms < 1_000 ? text.none : words.duration(ms)}</td>`;
   const date = new Date(at).toISOString().slice(0, 10);
-  return html`<tr><th scope="row"><time datetime="${date}">${words.day(at)}</time></th><td>${stateWord(state, text.state[state])}</td><td class="number">${uptime === null ? text.none : words.percent(uptime)}</td>${lasted(times.error)}${lasted(times.degraded)}${lasted(times.unknown)}</tr>
+  return html`<tr><th scope="row"><time datetime="${date}">${words.day(at)}</time></th><td>${stateWord(state, text.state[state])}</td><td class="number">${uptime === null ? text.none : words.percent(uptime)}</td>${lasted(times.error)}${lasted(times.degraded)}${lasted(times.maintenance)}${lasted(times.unknown)}</tr>
 `;
 }

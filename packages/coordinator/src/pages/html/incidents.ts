@@ -1,7 +1,7 @@
 import { type Html, html, NO_HTML, raw } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
 import { type IncidentUpdate, type IncidentView, incidentDays } from '../incidents.ts';
-import type { NotedMaintenance } from '../notes.ts';
+import type { MaintenanceView } from '../notes.ts';
 import type { PageView } from '../page-view.ts';
 import type { Place } from '../place.ts';
 import { INCIDENT_DAYS } from '../read-page.ts';
@@ -12,6 +12,7 @@ import { stateWord } from './state.ts';
 /** The words for an incident: the operator's, or those of its components and impact. */
 export function incidentTitle({ title, components, impact }: IncidentView, words: Words): string {
   if (title !== null) return title;
+  if (components.length === 0) return words.text.incident;
   const form = impact === 'degraded' ? words.text.incidentTitle.degraded : words.text.incidentTitle.down;
   return fill(form, { components: namesOf(components, words) });
 }
@@ -92,7 +93,7 @@ function sinceText(at: number, words: Words): Html {
 
 /** Maintenance that is going on or planned. */
 export function maintenanceSection(
-  windows: readonly NotedMaintenance[],
+  windows: readonly MaintenanceView[],
   { sections }: PageView,
   place: Place,
 ): Html {
@@ -102,12 +103,12 @@ export function maintenanceSection(
   const { text, language } = words;
   const names = new Map(sections.flatMap(({ components }) => components.map(({ id, name }) => [id, name])));
   return html`<section class="incidents" aria-labelledby="maintenance"><h2 id="maintenance">${text.maintenance}</h2>
-${open.map(({ id, title, description, state, componentIds, startsAt, endsAt }) => {
+${open.map(({ id, title, text: about, state, componentIds, startsAt, endsAt }) => {
   const affected = componentIds.flatMap((componentId) => names.get(componentId) ?? []);
   const [before = '', between = '', after = ''] = text.maintenanceFrom.split(/\{from\}|\{until\}/);
   return html`<article class="incident" id="m${id}"><h3>${title}</h3>
 <p>${stateWord('maintenance', text.maintenanceState[state])} <span class="soft small">${before}${instant(startsAt, language)}${between}${instant(endsAt, language)}${after}</span></p>
-${description === null ? NO_HTML : html`<p>${description}</p>`}${affected.length === 0 ? NO_HTML : html`<p class="soft small">${fill(text.affected, { components: words.list(affected) })}</p>`}</article>
+${about === '' ? NO_HTML : html`<p>${about}</p>`}${affected.length === 0 ? NO_HTML : html`<p class="soft small">${fill(text.affected, { components: words.list(affected) })}</p>`}</article>
 `;
 })}</section>
 `;

@@ -49,6 +49,7 @@ export const de: PageText = {
   dayUptime: 'Verfügbarkeit',
   downTime: 'Ausgefallen',
   degradedTime: 'Eingeschränkt',
+  maintenanceTime: 'Wartung',
   unknownTime: 'Keine Daten',
   downFor: '{duration} ausgefallen',
   degradedFor: '{duration} eingeschränkt',
@@ -58,6 +59,7 @@ export const de: PageText = {
   latencyNow: '{median} im Median, {p95} für 95 %',
   activeIncidents: 'Aktuelle Störungen',
   pastIncidents: 'Vergangene Störungen',
+  incident: 'Störung',
   noIncidents: 'Keine Störungen in den letzten {days} Tagen.',
   noOtherIncidents: 'Keine weiteren Störungen in den letzten {days} Tagen.',
   incidentTitle: {

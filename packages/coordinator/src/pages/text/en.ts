@@ -50,6 +50,7 @@ export const en = {
   dayUptime: 'Uptime',
   downTime: 'Down',
   degradedTime: 'Degraded',
+  maintenanceTime: 'Maintenance',
   unknownTime: 'No data',
   downFor: 'down for {duration}',
   degradedFor: 'degraded for {duration}',
@@ -59,6 +60,7 @@ export const en = {
   latencyNow: '{median} median, {p95} for 95 %',
   activeIncidents: 'Current incidents',
   pastIncidents: 'Past incidents',
+  incident: 'Incident',
   noIncidents: 'No incidents in the last {days} days.',
   noOtherIncidents: 'No other incidents in the last {days} days.',
   incidentTitle: {
