@@ -263,6 +263,7 @@ test('what a file exports, another one uses', () => {
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['api', 'web', 'store', 'domain'],
   api: ['web', 'configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
+  pages: ['web', 'configuration', 'rollups', 'store', 'domain'],
   declare: ['configuration', 'store'],
   configuration: ['store', 'evaluation', 'domain'],
   rollups: ['store', 'domain'],

@@ -119,7 +119,11 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     counters,
     measurements: () => measurementsOf(API_COUNTERS, counters, 0),
     metricsToken: null,
-    sites: (calls) => createSites({ store, tokens, clock, log: silentLog }, calls),
+    sites: (calls) =>
+      createSites(
+        { store, secrets, tokens, publicUrl, slotNow: () => clock.wall(), clock, log: silentLog },
+        calls,
+      ),
     clock,
     slotNow: () => clock.wall(),
     log: silentLog,

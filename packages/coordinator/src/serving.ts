@@ -96,7 +96,11 @@ export class Serving {
       readiness: () => ({ nats: bus.isConnected, database: served.isRecording() }),
       recentErrors: parts.recentErrors,
       metricsToken: config.metricsToken ?? null,
-      sites: (calls) => createSites({ store, tokens, clock, log }, calls),
+      sites: (calls) =>
+        createSites(
+          { store, secrets, tokens, publicUrl: config.publicUrl, slotNow: served.slotNow, clock, log },
+          calls,
+        ),
       clock,
       log,
     });

@@ -2,11 +2,17 @@ import type { ApiParts } from './api/api-parts.ts';
 import type { ApiCalls } from './api/in-process.ts';
 import { DASHBOARD_ASSETS } from './dashboard/assets.ts';
 import { Dashboard } from './dashboard/dashboard.ts';
+import { PAGE_ASSETS } from './pages/assets.ts';
+import { onlyPublicPages } from './pages/may-read.ts';
+import { createStatusPages } from './pages/status-pages.ts';
 import { createAssetSite } from './web/assets.ts';
 import type { Site } from './web/site.ts';
 import { WEB_ASSETS } from './web/web-assets.ts';
 
-export type SiteParts = Pick<ApiParts, 'store' | 'tokens' | 'clock' | 'log'>;
+export type SiteParts = Pick<
+  ApiParts,
+  'store' | 'secrets' | 'tokens' | 'publicUrl' | 'clock' | 'slotNow' | 'log'
+>;
 
 /**
  * Makes everything that is served beside the API, in the order in which a request is offered to them.
@@ -14,5 +20,15 @@ export type SiteParts = Pick<ApiParts, 'store' | 'tokens' | 'clock' | 'log'>;
  * @param calls of the API that the pages work with
  */
 export function createSites(parts: SiteParts, calls: ApiCalls): readonly Site[] {
-  return [createAssetSite([...WEB_ASSETS, ...DASHBOARD_ASSETS]), new Dashboard({ ...parts, calls })];
+  const statusPages = createStatusPages({
+    ...parts,
+    mayRead: onlyPublicPages,
+    isServedDomain: async () => false,
+    routes: [],
+  });
+  return [
+    createAssetSite([...WEB_ASSETS, ...PAGE_ASSETS, ...DASHBOARD_ASSETS]),
+    statusPages,
+    new Dashboard({ ...parts, calls }),
+  ];
 }
