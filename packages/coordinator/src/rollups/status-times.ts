@@ -1,8 +1,9 @@
 import { bucketsUntil, DAY_MS, SUMMARY_RANGES, type SummaryRange } from '../domain/summary-range.ts';
-import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../domain/uptime.ts';
+import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
 import { statusHistories } from '../store/status-history.ts';
 import type { Store } from '../store/store.ts';
 import { type DayTimes, dailyTimes } from './daily-times.ts';
+import { timesInWindows } from './times-in-windows.ts';
 
 /** Neighbouring buckets of one width. Instants are epoch ms. */
 export type Buckets = {
@@ -23,8 +24,11 @@ export async function statusTimes(
     const days = await dailyTimes(store, [monitorId], starts.length, now);
     return (days.get(monitorId) ?? []).map(({ times }) => times);
   }
+  const edges = [...starts, now];
   const histories = await statusHistories(store, [monitorId], { from: starts[0] ?? now, until: now });
-  return timesBetween(histories.get(monitorId) ?? [], [...starts, now]);
+  const times = timesBetween(histories.get(monitorId) ?? [], edges);
+  const inWindows = (await timesInWindows(store, [monitorId], edges)).get(monitorId);
+  return times.map((time, index) => withMaintenance(time, inWindows?.[index] ?? NO_TIMES));
 }
 
 /** The ranges whose uptime people ask for, the shortest first. */
