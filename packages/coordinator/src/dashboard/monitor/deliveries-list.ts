@@ -60,7 +60,7 @@ const ATTEMPT_WORDS: Readonly<Record<string, string>> = {
 
 function attemptsTable(attempts: DeliveryView['attempts']): Html {
   return html`<div class="table-frame" role="group" tabindex="0" aria-label="Attempts to deliver"><table class="small">
-<thead><tr><th scope="col" class="number">No.</th><th scope="col">At</th><th scope="col" class="number">Took</th><th scope="col">Outcome</th><th scope="col" class="number">Status code</th><th scope="col">Answer</th></tr></thead>
+<thead><tr><th scope="col" class="number">No.</th><th scope="col">At</th><th scope="col" class="number">Took</th><th scope="col">Outcome</th><th scope="col" class="number">Status code</th><th scope="col" class="wide">Answer</th></tr></thead>
 <tbody>${attempts.map(
     ({ number, at, duration, outcome, status_code: status, error, reply }) =>
       html`<tr><th scope="row" class="number">${number}</th><td>${instant(at)}</td><td class="number">${latencyText(duration)}</td><td>${ATTEMPT_WORDS[outcome] ?? outcome}</td><td class="number">${status ?? '–'}</td><td>${error ?? reply ?? ''}</td></tr>`,

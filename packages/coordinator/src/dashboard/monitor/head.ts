@@ -1,3 +1,5 @@
+import { MASK } from '@svc/shared/secret.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
 import { monitorState } from '../monitor-state.ts';
 import { pageHead } from '../page-head.ts';
@@ -26,9 +28,10 @@ ${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warn
   )}</ul></nav>`;
 }
 
-/** The target; that of an HTTP monitor is a link. */
+/** The target without its secrets; that of an HTTP monitor without any is a link. */
 function targetOf({ url, uri }: ShownMonitor): Html {
-  const href = url === undefined ? null : safeHref(url);
-  if (href === null) return html`<span>${url ?? uri}</span>`;
+  if (url === undefined) return html`<span>${uri}</span>`;
+  const href = urlSecrets.isIn(url) ? null : safeHref(url);
+  if (href === null) return html`<span>${urlSecrets.replaced(url, MASK)}</span>`;
   return html`<a href="${href}" rel="noreferrer noopener">${url}</a>`;
 }

@@ -29,10 +29,7 @@ export function uptimeSection({ ranges, days }: UptimeView): Html {
     ({ range, uptime, time }) =>
       html`<div><dt>${RANGE_WORDS[range]}</dt><dd>${percentText(uptime)}</dd><dd class="soft small">${downText(time)}</dd></div>`,
   )}</dl>
-${renderStatusBars(
-  days.map(stateOfDay),
-  summaryOf(days),
-)}
+${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
 <p class="row status-bars-ends soft small"><span>90 days ago</span><span>Today</span></p>
 <details class="chart-table">
 <summary>Uptime: days as a table</summary>
