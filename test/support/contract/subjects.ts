@@ -15,6 +15,7 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
     await world.delivery('dead', { monitor: id });
     return { id };
   },
+  '/v1/monitors/{id}/uses': monitor,
   '/v1/monitors/{id}/check': monitor,
   '/v1/monitors/{id}/otlp-test': async (world) => ({ id: await world.exportedMonitor() }),
   '/v1/notifications/{id}': async (world) => ({ id: await world.notification() }),
