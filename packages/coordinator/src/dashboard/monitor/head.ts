@@ -2,6 +2,7 @@ import { MASK } from '@svc/shared/secret.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
 import { monitorState } from '../monitor-state.ts';
+import type { DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import type { ShownMonitor } from './shown.ts';
 
@@ -15,10 +16,11 @@ const VIEWS = [
 export type View = (typeof VIEWS)[number]['label'];
 
 /** The head of each page of a monitor: its name and state, what is checked, and its other pages. */
-export function monitorHead(monitor: ShownMonitor, view: View): Html {
+export function monitorHead(monitor: ShownMonitor, view: View, { can }: Pick<DashboardRequest, 'can'>): Html {
   const { id, name, status, active, type } = monitor;
   return html`${pageHead(name, {
     above: [{ href: '/', label: 'Monitors' }],
+    ...(can('write') ? { actions: html`<a class="button" href="${`/monitors/${id}/edit`}">Edit</a>` } : {}),
     lead: html`<span class="row">${monitorState(status, active)}<span>${type.toUpperCase()}</span>${targetOf(monitor)}</span>`,
   })}
 ${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warning}</p>`)}
