@@ -12,7 +12,7 @@ const INTERVALS = 4;
 
 /**
  * The axis for values up to `greatest`: the smallest that has round lines, none of which needs a second decimal. From
- * 0.4 on it is less than 1.6 times as high as its greatest value.
+ * 4 on it is less than 1.6 times as high as its greatest value.
  *
  * @param greatest at least 0; 0 gives an axis up to 4, so that an empty chart has lines too
  */
