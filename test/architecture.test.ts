@@ -260,8 +260,9 @@ test('what a file exports, another one uses', () => {
  * parts, and no folder imports them.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  api: ['configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
+  api: ['notes', 'configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
   declare: ['configuration', 'store'],
+  notes: ['configuration', 'store', 'domain'],
   configuration: ['store', 'evaluation', 'domain'],
   rollups: ['store', 'domain'],
   retention: ['store', 'domain'],

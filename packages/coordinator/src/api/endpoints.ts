@@ -7,6 +7,8 @@ import { componentEndpoints } from './routes/components.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
 import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
+import { incidentEndpoints } from './routes/incidents.ts';
+import { maintenanceEndpoints } from './routes/maintenance.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
 import { regionEndpoints } from './routes/regions.ts';
@@ -30,6 +32,8 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...deliveryEndpoints(parts),
     ...statusPageEndpoints(parts),
     ...componentEndpoints(parts),
+    ...incidentEndpoints(parts),
+    ...maintenanceEndpoints(parts),
     ...regionEndpoints(parts),
     ...tokenEndpoints(parts),
     ...workspaceEndpoints(parts),
