@@ -38,7 +38,7 @@ export function loneParts(
     maintenance: { windows: Windows.NONE, changed: () => {} },
     slots: { isOfferedAgain: () => false, arrived: () => {}, settled: () => {} },
     clock: systemClock,
-    slotClock: { now: slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
+    slotClock: { now: slotNow, jumpedMs: 0, jumpedAt: null, aheadSlot: null, onJump: () => () => {} },
     newKey: randomUUID,
     newIncidentKey: () => randomUUID(),
     closesIncidents,

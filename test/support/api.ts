@@ -13,6 +13,7 @@ import { createManualDeliveries } from '@svc/coordinator/notify/manual-deliverie
 import { channelProblems, createSender } from '@svc/coordinator/notify/sender.ts';
 import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
+import { createSites } from '@svc/coordinator/sites.ts';
 import { Tokens } from '@svc/coordinator/store/tokens.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
@@ -113,6 +114,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
         return { url: ENDPOINT.url, points: 8, durationMs: 1, answers: [TAKEN] };
       },
     },
+    declaration: () => null,
     channelProblem: channelProblems({
       operator: OPERATOR_VALUES,
       urls: urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['*'] }),
@@ -121,6 +123,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     counters,
     measurements: () => measurementsOf(API_COUNTERS, counters, 0),
     metricsToken: null,
+    sites: (calls) => createSites({ store, tokens, clock, log: silentLog }, calls),
     clock,
     slotNow: () => clock.wall(),
     log: silentLog,

@@ -117,6 +117,8 @@ export class Recording {
   /** The maintenance windows, as their rows were at the start and as they were changed since. */
   maintenance!: MaintenanceHold;
   sequence = 0;
+  /** The newest slot of a clock that was ahead, as the next start finds it. */
+  aheadSlot: number | null = null;
   #directory = '';
   #keys = 0;
 
@@ -143,7 +145,7 @@ export class Recording {
     this.store = await openStoreInProcess(join(this.#directory, 'svc.db'), log);
     this.states = new States();
     const clock = this.#realClock ?? this.clock;
-    this.slotClock = new SlotClock(clock, null, log);
+    this.slotClock = new SlotClock(clock, null, log, this.aheadSlot);
     const { slotClock } = this;
     this.maintenance = new MaintenanceHold({
       clock,

@@ -19,7 +19,9 @@ import type { ChannelProblems } from '../notify/sender.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
+import type { Site } from '../web/site.ts';
 import type { ApiCounters } from './api-counters.ts';
+import type { ApiCalls } from './in-process.ts';
 import type { ListenerTimeouts } from './listener-timeouts.ts';
 import type { Rate } from './rate-limit.ts';
 import type { TlsFiles } from './tls-files.ts';
@@ -56,6 +58,8 @@ export type ApiParts = {
   /** Channels with alerts that are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;
+  /** How it stands with the declared file; null: this process has not read one yet, or there is none. */
+  readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
   /** Parts by name, with whether they work now. The coordinator is ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
@@ -71,6 +75,8 @@ export type ApiParts = {
   readonly rate?: Rate;
   /** Rate of requests without a valid token from one peer. The default is 1 a second, 30 at once. */
   readonly failureRate?: Rate;
+  /** Makes the pages that are served beside the API, in the order in which they are asked; left out: none. */
+  readonly sites?: (calls: ApiCalls) => readonly Site[];
   readonly clock: Clock;
   /**
    * The slots' clock, epoch ms. Votes are dated by it, and the system's clock may have been set back since.
@@ -109,6 +115,32 @@ export interface AgentDirectory {
   /** Regions that are not heard for a while, because their agents send more messages than are read. */
   muted(): readonly Region[];
 }
+
+type DeclaredPlace = {
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+};
+
+/** How it stands with the declared file. `DeclaredFile` tells it. */
+export type DeclaredFileState = {
+  /** The workspace that it declares. */
+  readonly workspaceId: number;
+  /** When this process last applied it, epoch ms; null: not yet. */
+  readonly appliedAt: number | null;
+  /** SHA-256 (hex) of the last applied file. */
+  readonly digest: string | null;
+  /** Entries of the last applied file. */
+  readonly resources: number;
+  /** Errors of the present file. While there are some, the declaration that was applied last goes on. */
+  readonly errors: readonly DeclaredPlace[];
+  /** Parts of the applied declaration that have no effect. */
+  readonly warnings: readonly DeclaredPlace[];
+  /** Why a file without errors is not applied yet; null: it does not wait. `nextAt` is epoch ms. */
+  readonly waiting: { readonly reason: string; readonly tries: number; readonly nextAt: number } | null;
+};
 
 /** The exports over OTLP. `MetricsExport` implements this. */
 export interface ExportDirectory {

@@ -115,6 +115,7 @@ export interface Database {
     agent: string | null;
     recorded_at: number;
     decided_after: number | null;
+    set_backs: Generated<number>;
   };
   export_totals: { monitor_id: number; until: number; totals: string };
   export_notes: { id: number; note: Uint8Array };
@@ -248,6 +249,8 @@ export interface Database {
     peer: string | null;
     detail: string | null;
   };
+  sessions: { hash: string; subject: string; credential: string; created_at: number; expires_at: number };
+  one_time_links: { hash: string; purpose: string; detail: string; expires_at: number };
   idempotency_keys: {
     workspace_id: number;
     key: string;
