@@ -5,6 +5,8 @@ import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Vote } from '@svc/coordinator/domain/status.ts';
 import { ExportTestError } from '@svc/coordinator/export/metrics-export.ts';
 import type { EndpointState } from '@svc/coordinator/export/protocol.ts';
+import { Incidents } from '@svc/coordinator/notes/incidents.ts';
+import { MaintenanceWindows } from '@svc/coordinator/notes/maintenance.ts';
 import { urlRules } from '@svc/coordinator/notify/declared-urls.ts';
 import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
 import { createManualDeliveries } from '@svc/coordinator/notify/manual-deliveries.ts';
@@ -90,6 +92,8 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     declaredFile: DECLARED_FILE,
     tokens,
     configuration: configured.configuration,
+    maintenance: new MaintenanceWindows({ store, effects: configured.effects, clock }),
+    incidents: new Incidents({ store, clock }),
     monitors: configured.monitors,
     states,
     agents: {

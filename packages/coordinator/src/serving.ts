@@ -18,6 +18,8 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { Reading } from './configuration/reading.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { type Live, servedLive } from './live.ts';
+import { Incidents } from './notes/incidents.ts';
+import { MaintenanceWindows } from './notes/maintenance.ts';
 import { urlRules } from './notify/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './notify/sender.ts';
 import { createSites } from './sites.ts';
@@ -88,6 +90,8 @@ export class Serving {
       reading: new Reading(store, secrets),
       tokens,
       declaredFile,
+      maintenance: new MaintenanceWindows({ store, effects, clock }),
+      incidents: new Incidents({ store, clock }),
       configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
       channelProblem: channelProblems({ operator, urls: urlRules(config) }),
       ...served,

@@ -11,6 +11,8 @@ import type { RegionAnswer } from '../dispatch/manual-runs.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 import type { EndpointState, TestAnswer } from '../export/protocol.ts';
+import type { Incidents } from '../notes/incidents.ts';
+import type { MaintenanceWindows } from '../notes/maintenance.ts';
 import type { ManualDeliveries } from '../notify/manual-deliveries.ts';
 import type { OverdueChannel } from '../notify/overdue.ts';
 import type { ChannelProblems } from '../notify/sender.ts';
@@ -44,6 +46,10 @@ export type ApiParts = {
   /** Name of the declared file; left out: there is none. */
   readonly declaredFile?: string | undefined;
   readonly configuration: Configuration;
+  /** Changes maintenance windows. */
+  readonly maintenance: MaintenanceWindows;
+  /** Changes what people write about incidents. */
+  readonly incidents: Incidents;
   readonly monitors: Pick<LiveMonitors, 'get'>;
   readonly states: MonitorStates;
   readonly agents: AgentDirectory;

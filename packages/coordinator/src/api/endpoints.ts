@@ -8,7 +8,9 @@ import { declarationEndpoints } from './routes/declaration.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
 import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
+import { incidentEndpoints } from './routes/incidents.ts';
 import { loginLinkEndpoints } from './routes/login-links.ts';
+import { maintenanceEndpoints } from './routes/maintenance.ts';
 import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
@@ -36,6 +38,8 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...deliveryEndpoints(parts),
     ...statusPageEndpoints(parts),
     ...componentEndpoints(parts),
+    ...incidentEndpoints(parts),
+    ...maintenanceEndpoints(parts),
     ...declarationEndpoints(parts),
     ...regionEndpoints(parts),
     ...tokenEndpoints(parts),
