@@ -181,6 +181,10 @@ test('a database whose table names the types of monitor keeps its rows, and take
     DROP TABLE export_totals;
     DROP TABLE export_notes;
     DROP TABLE delivery_threads;
+    DROP TABLE page_recipients;
+    DROP TABLE page_announcements;
+    DROP TABLE page_told;
+    DROP TABLE page_domains;
     ALTER TABLE notifications DROP COLUMN stopped_at;
     ALTER TABLE notifications DROP COLUMN group_alerts;
     ALTER TABLE notifications DROP COLUMN kept;
