@@ -246,6 +246,8 @@ export interface Database {
     checked_at: number;
     verified_at: number | null;
   };
+  sessions: { hash: string; subject: string; credential: string; created_at: number; expires_at: number };
+  one_time_links: { hash: string; purpose: string; detail: string; expires_at: number };
   idempotency_keys: {
     workspace_id: number;
     key: string;

@@ -15,6 +15,7 @@ import * as exportTotals from './0013-export-totals.ts';
 import * as deliveryLedger from './0014-delivery-ledger.ts';
 import * as groupAlerts from './0015-group-alerts.ts';
 import * as keptForDeliveries from './0016-kept-for-deliveries.ts';
+import * as sessions from './0017-sessions.ts';
 import * as visitors from './0021-visitors.ts';
 
 /**
@@ -38,5 +39,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0014-delivery-ledger': deliveryLedger,
   '0015-group-alerts': groupAlerts,
   '0016-kept-for-deliveries': keptForDeliveries,
+  '0017-sessions': sessions,
   '0021-visitors': visitors,
 };
