@@ -262,7 +262,8 @@ test('what a file exports, another one uses', () => {
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['api', 'web', 'store', 'domain'],
-  api: ['web', 'configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
+  api: ['pages', 'web', 'configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
+  pages: ['web', 'configuration', 'rollups', 'notify', 'outgoing', 'store', 'domain'],
   declare: ['configuration', 'store'],
   configuration: ['store', 'evaluation', 'domain'],
   rollups: ['store', 'domain'],

@@ -1,8 +1,15 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
-import type { AgentDirectory, CheckRunner, ExportDirectory, MonitorStates } from './api/api-parts.ts';
+import type {
+  AgentDirectory,
+  CheckRunner,
+  DeclaredFileState,
+  ExportDirectory,
+  MonitorStates,
+} from './api/api-parts.ts';
 import { NotLeading } from './api/not-leading.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
+import type { NewlyQueued } from './notify/lane.ts';
 import type { ManualDeliveries } from './notify/manual-deliveries.ts';
 import type { OverdueChannel } from './notify/overdue.ts';
 
@@ -16,6 +23,10 @@ export type Live = {
   /** Channels with alerts that are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;
+  /** The state of the declared file; null: none is read yet. */
+  readonly declaration: () => DeclaredFileState | null;
+  /** A mail to a visitor of a status page was queued. */
+  readonly letterQueued: (queued: NewlyQueued) => void;
   /** The slots' clock, epoch ms. */
   readonly slotNow: () => number;
   /** Whether the database accepts the records. */
@@ -29,7 +40,9 @@ export type Live = {
  * - statuses and votes are the last known ones, because no verdict is made meanwhile; before the first term
  *   every monitor is `unknown`;
  * - no agents are shown, because nobody listens to them, and parts that do not run have no metrics;
- * - operations that need a leader are refused.
+ * - the state of the declared file is the last known one, because nobody applies it meanwhile;
+ * - operations that need a leader are refused;
+ * - what is queued waits for the next leader.
  *
  * @param current the present or last known state; null: this coordinator has not led yet
  * @param isLeading whether `current` is a leader's
@@ -62,6 +75,10 @@ export function servedLive(
     exports: {
       endpoints: () => (isLeading() ? (current()?.exports.endpoints() ?? []) : []),
       test: async (id) => leader().exports.test(id),
+    },
+    declaration: () => current()?.declaration() ?? null,
+    letterQueued: (queued) => {
+      if (isLeading()) current()?.letterQueued(queued);
     },
     slotNow: () => current()?.slotNow() ?? Math.floor(clock.wall()),
     // A stopped recorder says nothing about the database.

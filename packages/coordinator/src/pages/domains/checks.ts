@@ -61,6 +61,11 @@ export class DomainChecks {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
+    await this.settled();
+  }
+
+  /** Resolves when the checks that run now have ended. */
+  async settled(): Promise<void> {
     await this.#looking;
   }
 
@@ -131,7 +136,7 @@ export class DomainChecks {
 type Standing = Pick<CheckedDomain, 'state' | 'problem' | 'failures' | 'checkedAt' | 'verifiedAt'>;
 
 /** How a domain stands after a check. @param now epoch ms */
-export function after(before: Standing | null, pointing: Pointing, now: number): Standing {
+function after(before: Standing | null, pointing: Pointing, now: number): Standing {
   const checkedAt = Math.floor(now);
   const verifiedAt = before?.verifiedAt ?? null;
   const state = before?.state ?? 'pending';
@@ -157,7 +162,7 @@ export function after(before: Standing | null, pointing: Pointing, now: number):
 }
 
 /** @param now epoch ms */
-export function isDue({ checked }: Pick<DeclaredDomain, 'checked'>, now: number): boolean {
+function isDue({ checked }: Pick<DeclaredDomain, 'checked'>, now: number): boolean {
   if (checked === null) return true;
   // A clock that was set back must not stop the checks.
   const ageMs = Math.abs(now - checked.checkedAt);

@@ -1,0 +1,214 @@
+import type { StoredComponent, StoredGroup, StoredPage } from '../configuration/stored.ts';
+import { addTimes, NO_TIMES, type StatusTimes, uptimePercent } from '../domain/uptime.ts';
+import type { DayTimes } from '../rollups/daily-times.ts';
+import type { ShownIncident, ShownMonitor } from '../store/shown-pages.ts';
+import type { State } from '../web/design/states.ts';
+import { type IncidentView, incidentViews } from './incidents.ts';
+import type { NotedMaintenance, PageNotes } from './notes.ts';
+import { type Overall, overallOf, stateOf, stateOfDay, worstState } from './states.ts';
+
+/** What is stored about a page, and the instant at which it was read (epoch ms). */
+export type PageSource = {
+  readonly page: StoredPage;
+  readonly groups: readonly StoredGroup[];
+  readonly components: readonly StoredComponent[];
+  /** By id. Removed ones are missing. */
+  readonly monitors: ReadonlyMap<number, ShownMonitor>;
+  /** By monitor: the last days, oldest first, today included. */
+  readonly days: ReadonlyMap<number, readonly DayTimes[]>;
+  readonly incidents: readonly ShownIncident[];
+  readonly notes: PageNotes;
+  readonly now: number;
+};
+
+export type DayView = {
+  /** Beginning of the day in UTC, epoch ms. */
+  readonly at: number;
+  readonly state: State;
+  /** Null: nothing is known of the day. */
+  readonly uptime: number | null;
+  readonly times: StatusTimes;
+};
+
+export type ComponentView = {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  /** Null: a static component that no note is about, which has no state. */
+  readonly state: State | null;
+  /** Oldest first; empty for static components. */
+  readonly days: readonly DayView[];
+  /** Of all days; null: nothing is known, or it is static. */
+  readonly uptime: number | null;
+  readonly groupId: string | null;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+};
+
+/** A group with its components, or the components that stand between groups. */
+export type SectionView = {
+  readonly group: {
+    readonly id: string;
+    readonly name: string;
+    readonly state: State | null;
+    readonly createdAt: number;
+    readonly updatedAt: number;
+  } | null;
+  readonly components: readonly ComponentView[];
+};
+
+/** Everything that a page shows, in no language. */
+export type PageView = {
+  readonly page: StoredPage;
+  readonly overall: Overall;
+  readonly sections: readonly SectionView[];
+  /** Newest first. */
+  readonly activeIncidents: readonly IncidentView[];
+  readonly pastIncidents: readonly IncidentView[];
+  readonly maintenance: readonly NotedMaintenance[];
+  /** When the data was read, epoch ms. */
+  readonly now: number;
+  /** When what is shown last changed, apart from the passing of time, epoch ms. */
+  readonly changedAt: number;
+};
+
+/**
+ * What a page shows. A component is left out where its monitor was removed, and on pages with access `public`
+ * where its monitor is not public.
+ */
+export function pageView(source: PageSource): PageView {
+  const { page, notes, now } = source;
+  const shown = source.components.filter((component) => isShown(component, source));
+  const components = shown.map((component) => componentView(component, source));
+  const sections = sectionsOf(source.groups, shown, components);
+  const incidents = incidentViews(
+    shown.flatMap(({ id, attributes }, index) => {
+      const { monitor_id: monitorId } = attributes;
+      const name = components[index]?.name ?? '';
+      return monitorId === null ? [] : [{ id: String(id), name, monitorId: Number(monitorId) }];
+    }),
+    source.incidents,
+    notes.incidents,
+    components,
+  );
+  return {
+    page,
+    overall: overallOf(components.flatMap(({ state }) => (state === null ? [] : [state]))),
+    sections,
+    activeIncidents: incidents.filter(({ endedAt }) => endedAt === null),
+    pastIncidents: incidents.filter(({ endedAt }) => endedAt !== null),
+    maintenance: notes.maintenance,
+    now,
+    changedAt: Math.min(
+      now,
+      Math.max(
+        page.updatedAt,
+        ...components.map(({ updatedAt }) => updatedAt),
+        ...incidents.map(({ updatedAt }) => updatedAt),
+        ...notes.maintenance.map(({ updatedAt }) => updatedAt),
+      ),
+    ),
+  };
+}
+
+function isShown({ attributes }: StoredComponent, { page, monitors }: PageSource): boolean {
+  if (attributes.type === 'static') return true;
+  const monitor = monitors.get(Number(attributes.monitor_id));
+  return monitor !== undefined && (monitor.isPublic || page.attributes.access_type !== 'public');
+}
+
+function componentView(component: StoredComponent, { monitors, days, notes }: PageSource): ComponentView {
+  const { id, attributes, createdAt } = component;
+  const monitor = monitors.get(Number(attributes.monitor_id));
+  const known = monitor === undefined ? [] : (days.get(monitor.id) ?? []);
+  const noted = notedStates(String(id), notes);
+  const measured = monitor === undefined ? [] : [stateOf(monitor.status)];
+  const states = noted.includes('maintenance') ? noted : [...measured, ...noted];
+  return {
+    id: String(id),
+    name: attributes.name ?? monitor?.name ?? '',
+    description: attributes.description,
+    state: states.length === 0 ? null : worstState(states),
+    days: known.map(({ at, times }) => ({
+      at,
+      state: stateOfDay(times),
+      uptime: uptimePercent(times),
+      times,
+    })),
+    uptime: uptimePercent(known.map(({ times }) => times).reduce(addTimes, NO_TIMES)),
+    groupId: attributes.group_id,
+    createdAt,
+    updatedAt: Math.max(component.updatedAt, monitor?.since ?? 0),
+  };
+}
+
+/** The states that notes give to a component now. */
+function notedStates(componentId: string, { incidents, maintenance }: PageNotes): State[] {
+  const isAbout = ({ componentIds }: { componentIds: readonly string[] }) =>
+    componentIds.includes(componentId);
+  return [
+    ...incidents
+      .filter((incident) => incident.endedAt === null && isAbout(incident))
+      .map(({ impact }) => impact),
+    ...maintenance
+      .filter((window) => window.state === 'in_progress' && isAbout(window))
+      .map((): State => 'maintenance'),
+  ];
+}
+
+/**
+ * The components in their order. A group stands where its first component would stand by `order`; without an
+ * order, components come last, by id. Empty groups are left out.
+ */
+function sectionsOf(
+  groups: readonly StoredGroup[],
+  stored: readonly StoredComponent[],
+  views: readonly ComponentView[],
+): SectionView[] {
+  const viewOf = new Map(views.map((view) => [Number(view.id), view]));
+  const named = new Map(groups.map((group) => [String(group.id), group]));
+  const sections: { groupId: string | null; members: StoredComponent[] }[] = [];
+  for (const component of stored.toSorted(byOrder)) {
+    const given = component.attributes.group_id;
+    const groupId = given !== null && named.has(given) ? given : null;
+    const open = groupId === null ? sections.at(-1) : sections.find((one) => one.groupId === groupId);
+    if (open !== undefined && open.groupId === groupId) open.members.push(component);
+    else sections.push({ groupId, members: [component] });
+  }
+  return sections.map(({ groupId, members }) => {
+    const group = groupId === null ? undefined : named.get(groupId);
+    const ordered = group === undefined ? members : members.toSorted(byGroupOrder);
+    const components = ordered.flatMap(({ id }) => viewOf.get(id) ?? []);
+    return { group: group === undefined ? null : groupView(group, components), components };
+  });
+}
+
+function groupView({ id, attributes, createdAt, updatedAt }: StoredGroup, members: readonly ComponentView[]) {
+  const states = members.flatMap(({ state }) => (state === null ? [] : [state]));
+  return {
+    id: String(id),
+    name: attributes.name,
+    state: states.length === 0 ? null : worstState(states),
+    createdAt,
+    updatedAt: Math.max(updatedAt, ...members.map((member) => member.updatedAt)),
+  };
+}
+
+function byOrder(one: StoredComponent, other: StoredComponent): number {
+  return (
+    compared(one.attributes.order, other.attributes.order) ||
+    compared(one.attributes.group_order, other.attributes.group_order) ||
+    one.id - other.id
+  );
+}
+
+function byGroupOrder(one: StoredComponent, other: StoredComponent): number {
+  return compared(one.attributes.group_order, other.attributes.group_order) || byOrder(one, other);
+}
+
+/** Null comes last. */
+function compared(one: number | null, other: number | null): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  return one - other;
+}

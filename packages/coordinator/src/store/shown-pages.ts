@@ -1,0 +1,145 @@
+import { sql } from 'kysely';
+import type { MonitorStatus } from '../domain/monitor.ts';
+import { jsonFlag, jsonRows, numbersAs } from './dialect.ts';
+import { idChunks } from './id-chunks.ts';
+import type { Row } from './resources.ts';
+import type { Store } from './store.ts';
+
+type Source = Pick<Store, 'read'>;
+
+/** The name that a visitor asks for a page by. Both are unique over all workspaces. */
+export type PageName = { readonly slug: string } | { readonly customDomain: string };
+
+/** The published page of this name. Undefined: there is none, or it is not published. */
+export function publishedPage({ read }: Source, name: PageName): Promise<Row<'status_pages'> | undefined> {
+  const published = read.selectFrom('status_pages').selectAll().where('published', '=', 1);
+  return 'slug' in name
+    ? published.where('slug', '=', name.slug).executeTakeFirst()
+    : published.where('custom_domain', '=', name.customDomain).executeTakeFirst();
+}
+
+type PartCounts = { many: number; versions: number | null; last: number | null };
+
+/**
+ * A text that changes with each commit that changes what a page shows: of the page itself, its groups, components
+ * and monitors, and their statuses. It does not change with time. Nothing is read but a row per component.
+ */
+export async function versionOfPage({ read }: Source, pageId: number): Promise<string> {
+  const { rows: groups } = await sql<PartCounts>`
+    SELECT count(*) AS many, sum(row_version) AS versions, max(id) AS last
+    FROM component_groups WHERE page_id = ${pageId}`.execute(read);
+  const { rows: components } = await sql<PartCounts & { monitors: number | null; changes: number | null }>`
+    SELECT count(*) AS many, sum(c.row_version) AS versions, max(c.id) AS last,
+      sum(m.row_version) AS monitors,
+      sum((SELECT max(t.id) FROM transitions t WHERE t.monitor_id = c.monitor_id)) AS changes
+    FROM components c LEFT JOIN monitors m ON m.id = c.monitor_id WHERE c.page_id = ${pageId}`.execute(read);
+  return JSON.stringify([...groups, ...components].map((row) => Object.values(row)));
+}
+
+/** The groups and components of a page by ascending id, `limit` of each at most. */
+export async function partsOfShownPage(
+  { read }: Source,
+  pageId: number,
+  limit: number,
+): Promise<{ groups: Row<'component_groups'>[]; components: Row<'components'>[] }> {
+  const of = <T extends 'component_groups' | 'components'>(table: T) =>
+    read
+      .selectFrom<'component_groups' | 'components'>(table)
+      .selectAll()
+      .where('page_id', '=', pageId)
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+  const groups = await of('component_groups');
+  const components = await of('components');
+  return { groups, components: components as Row<'components'>[] };
+}
+
+/** A monitor as far as pages may show it. */
+export type ShownMonitor = {
+  readonly id: number;
+  readonly name: string;
+  readonly isPublic: boolean;
+  readonly status: MonitorStatus;
+  /** Since when it has the status, epoch ms; null: it never had another one than `unknown`. */
+  readonly since: number | null;
+};
+
+/** Those of these monitors that exist, in no order, without what is probed. */
+export async function shownMonitors({ read }: Source, ids: readonly number[]): Promise<ShownMonitor[]> {
+  const found: ShownMonitor[] = [];
+  for (const some of idChunks(ids)) {
+    const rows = await read
+      .selectFrom('monitors as m')
+      .leftJoin('monitor_states as s', 's.monitor_id', 'm.id')
+      .select(['m.id', 'm.name', 's.status', 's.since'])
+      .select(jsonFlag(sql`m.attributes`, 'public').as('is_public'))
+      .where('m.id', 'in', some)
+      .execute();
+    for (const { id, name, status, since, is_public: isPublic } of rows) {
+      found.push({ id, name, isPublic: isPublic === 1, status: status ?? 'unknown', since });
+    }
+  }
+  return found;
+}
+
+/** An incident of a monitor. Instants are epoch ms. */
+export type ShownIncident = {
+  readonly key: string;
+  readonly monitorId: number;
+  readonly openedAt: number;
+  /** Null: it lasts. */
+  readonly closedAt: number | null;
+  /** Why it ended without a recovery; null: the monitor recovered, or it lasts. */
+  readonly closure: string | null;
+  readonly wasDown: boolean;
+  /** The latest changes of the status in it, oldest first. */
+  readonly changes: readonly { readonly at: number; readonly status: MonitorStatus }[];
+};
+
+/** Most changes that are read of an incident: a monitor may flap for days. */
+const CHANGES = 20;
+
+type IncidentRow = {
+  key: string;
+  monitor_id: number;
+  opened_at: number;
+  closed_at: number | null;
+  closure: string | null;
+  was_down: number;
+  changes: string;
+};
+
+/**
+ * The incidents of these monitors that last, or that ended at `from` or later: the latest `limit`, newest first.
+ *
+ * @param from epoch ms
+ */
+export async function shownIncidents(
+  { read }: Source,
+  monitorIds: readonly number[],
+  { from, limit }: { from: number; limit: number },
+): Promise<ShownIncident[]> {
+  const ofIncident = sql`FROM transitions t WHERE t.monitor_id = i.monitor_id AND t.from_status <> t.to_status
+    AND t.at >= i.opened_at AND t.incident = i.key`;
+  const { rows } = await sql<IncidentRow>`
+    SELECT i.key, i.monitor_id, i.opened_at, i.closed_at, i.closure,
+      EXISTS (SELECT 1 ${ofIncident} AND t.to_status = 'error') AS was_down,
+      (SELECT ${jsonRows(['at', 'to_status'], ['at', 'id'])} FROM
+        (SELECT t.at, t.id, t.to_status ${ofIncident} ORDER BY t.at DESC, t.id DESC LIMIT ${CHANGES}) AS latest
+      ) AS changes
+    FROM (SELECT i.* FROM ${numbersAs(monitorIds, 'monitor')} JOIN incidents i ON i.monitor_id = monitor.value
+      WHERE i.closed_at IS NULL OR i.closed_at >= ${from}
+      ORDER BY i.opened_at DESC, i.key LIMIT ${limit}) AS i
+    ORDER BY i.opened_at DESC, i.key`.execute(read);
+  return rows.map((row) => ({
+    key: row.key,
+    monitorId: row.monitor_id,
+    openedAt: row.opened_at,
+    closedAt: row.closed_at,
+    closure: row.closure,
+    wasDown: Boolean(row.was_down),
+    // Made by the query, of columns with these types.
+    changes: (JSON.parse(row.changes) as [number, MonitorStatus][]).map(([at, status]) => ({ at, status })),
+  }));
+}
