@@ -16,6 +16,7 @@ import type { MaintenanceWindows } from '../notes/maintenance.ts';
 import type { ManualDeliveries } from '../notify/manual-deliveries.ts';
 import type { OverdueChannel } from '../notify/overdue.ts';
 import type { ChannelProblems } from '../notify/sender.ts';
+import type { PageDomains } from '../pages/domains/domains.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
@@ -61,6 +62,7 @@ export type ApiParts = {
   /** How it stands with the declared file; null: this process has not read one yet, or there is none. */
   readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
+  readonly domains: PageDomains;
   /** Parts by name, with whether they work now. The coordinator is ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
   /** The counters of the API. */

@@ -14,10 +14,12 @@ import { maintenanceEndpoints } from './routes/maintenance.ts';
 import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
+import { pageDomainEndpoints } from './routes/page-domains.ts';
 import { regionEndpoints } from './routes/regions.ts';
 import { resultEndpoints } from './routes/results.ts';
 import { seriesEndpoints } from './routes/series.ts';
 import { statusPageEndpoints } from './routes/status-pages.ts';
+import { subscriberEndpoints } from './routes/subscribers.ts';
 import { summaryEndpoints } from './routes/summary.ts';
 import { tokenEndpoints } from './routes/tokens.ts';
 import { transitionEndpoints } from './routes/transitions.ts';
@@ -41,6 +43,8 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...incidentEndpoints(parts),
     ...maintenanceEndpoints(parts),
     ...declarationEndpoints(parts),
+    ...pageDomainEndpoints(parts),
+    ...subscriberEndpoints(parts),
     ...regionEndpoints(parts),
     ...tokenEndpoints(parts),
     ...loginLinkEndpoints(parts),

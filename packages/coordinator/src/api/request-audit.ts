@@ -1,9 +1,9 @@
 import { type AuditLine, appendAudit } from '../store/audit.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Token } from '../store/tokens.ts';
+import { peerKey } from '../web/peer-key.ts';
 import type { AuditTrail } from './audit.ts';
 import type { ChangeAudit, Endpoint } from './endpoint.ts';
-import { peerKey } from './peers.ts';
 
 /** The facts of a request for its audit line, whatever its outcome. */
 export type RequestFacts = {

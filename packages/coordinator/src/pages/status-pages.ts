@@ -26,8 +26,11 @@ export type StatusPagesParts = PageCacheParts & {
   /** SVC_PUBLIC_URL. */
   readonly publicUrl: string;
   readonly mayRead: MayRead;
-  /** Whether a host other than this service's own leads here, so that its page is served under it. */
-  readonly isServedDomain: (host: string) => Promise<boolean>;
+  /**
+   * The custom domain, as its page declares it, that a host other than this service's own stands for; null: no page is
+   * served under the host.
+   */
+  readonly servedDomain: (host: string) => Promise<string | null>;
   readonly routes: readonly PageRoute[];
 };
 
@@ -57,10 +60,7 @@ export function createStatusPages(parts: StatusPagesParts): Site {
   };
 }
 
-async function targetOf(
-  visit: Visit,
-  { publicUrl, isServedDomain }: StatusPagesParts,
-): Promise<Target | null> {
+async function targetOf(visit: Visit, { publicUrl, servedDomain }: StatusPagesParts): Promise<Target | null> {
   const { pathname } = visit.url;
   if (visit.isOwnHost) {
     const match = /^\/status\/([a-z0-9-]{1,256})(\/.*)?$/.exec(pathname);
@@ -73,9 +73,10 @@ async function targetOf(
       path: match[2] ?? '',
     };
   }
-  if (!(await isServedDomain(visit.host))) return null;
+  const customDomain = await servedDomain(visit.host);
+  if (customDomain === null) return null;
   const origin = `${visit.isSecure ? 'https' : 'http'}://${visit.host}`;
-  return { name: { customDomain: visit.host }, origin, base: '', path: pathname === '/' ? '' : pathname };
+  return { name: { customDomain }, origin, base: '', path: pathname === '/' ? '' : pathname };
 }
 
 async function answerAt(
