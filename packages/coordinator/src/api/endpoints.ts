@@ -8,6 +8,7 @@ import { deliveryEndpoints } from './routes/deliveries.ts';
 import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
 import { loginLinkEndpoints } from './routes/login-links.ts';
+import { monitorStateEndpoints } from './routes/monitor-states.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
 import { regionEndpoints } from './routes/regions.ts';
@@ -22,6 +23,7 @@ import { workspaceEndpoints } from './routes/workspaces.ts';
 export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
   return [
     ...monitorEndpoints(parts),
+    ...monitorStateEndpoints(parts),
     ...resultEndpoints(parts),
     ...summaryEndpoints(parts),
     ...transitionEndpoints(parts),

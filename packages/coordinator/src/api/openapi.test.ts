@@ -29,6 +29,7 @@ describe('the OpenAPI document', () => {
       '/v1/deliveries/{id} get',
       '/v1/deliveries/{id}/retry post',
       '/v1/login-links post',
+      '/v1/monitor-states get',
       '/v1/monitors get post',
       '/v1/monitors/{id} get put delete',
       '/v1/monitors/{id}/check post',
