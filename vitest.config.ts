@@ -84,7 +84,7 @@ export default defineConfig({
         maxWorkers: SIMULATION.maxWorkers,
       }),
       project(5, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1 }),
-      project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 2 }),
+      project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 3 }),
       project(7, { name: 'alone', include: ALONE, maxWorkers: 1 }),
     ],
   },

@@ -3,6 +3,7 @@ import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, votableForMs } from '@svc/coordinator/domain/status.ts';
 import type { StoredResult, StoredState } from '@svc/coordinator/evaluation/restart.ts';
 import type { Link } from '@svc/coordinator/evaluation/state.ts';
+import { type LiveWindow, Windows } from '@svc/coordinator/evaluation/windows.ts';
 import type { ReportedResult, Writes, WrittenState } from '@svc/coordinator/evaluation/writes.ts';
 import { StoreError } from '@svc/coordinator/store/errors.ts';
 import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
@@ -12,7 +13,13 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { WorldStore } from './store.ts';
 
-type Row = { readonly outcome: Outcome; readonly version: number; readonly result: StoredResult | null };
+type Row = {
+  readonly outcome: Outcome;
+  readonly version: number;
+  readonly result: StoredResult | null;
+  /** Ranges that were set aside before it was written. */
+  readonly setBacks: number;
+};
 /** By slot, then region. */
 type Results = Map<number, Map<Region, Row>>;
 
@@ -28,7 +35,10 @@ export class MemoryStore implements WorldStore, RecordingStore {
   /** When each incident began, by its key. */
   readonly #incidents = new Map<string, number>();
   readonly #channels = new Set<number>();
+  /** Ranges of slots that starts have set aside. */
+  readonly #setAside: { readonly from: number; readonly until: number }[] = [];
   #changes: number[] = [];
+  #windows = Windows.NONE;
   #lastChange = 0;
   readonly #positions = new Map<string, StreamPosition>();
   #deliveries = 0;
@@ -68,6 +78,14 @@ export class MemoryStore implements WorldStore, RecordingStore {
     for (const id of this.#links.keys()) await this.unlink(id, notificationId);
   }
 
+  async setWindow(id: number, window: LiveWindow | null): Promise<void> {
+    this.#windows = this.#windows.with(id, window);
+  }
+
+  async windows(): Promise<Windows> {
+    return this.#windows;
+  }
+
   async logChange(): Promise<number> {
     this.#lastChange += 1;
     this.#changes.push(this.#lastChange);
@@ -103,7 +121,12 @@ export class MemoryStore implements WorldStore, RecordingStore {
     }
     for (const result of writes.results) this.#recordResult(result);
     for (const { monitorId, slot, region, version } of writes.abstentions) {
-      this.#insert(monitorId, slot, region, { outcome: 'not_run', version, result: null });
+      this.#insert(monitorId, slot, region, {
+        outcome: 'not_run',
+        version,
+        result: null,
+        setBacks: this.#setAside.length,
+      });
     }
     for (const { monitorId, slot } of writes.offGridSlots) {
       const slots = this.#offGrid.get(monitorId) ?? new Set();
@@ -148,6 +171,10 @@ export class MemoryStore implements WorldStore, RecordingStore {
     }));
   }
 
+  async setAside(range: { readonly from: number; readonly until: number }): Promise<void> {
+    this.#setAside.push(range);
+  }
+
   async positions(): Promise<readonly StreamPosition[]> {
     return [...this.#positions.values()];
   }
@@ -173,7 +200,12 @@ export class MemoryStore implements WorldStore, RecordingStore {
             statusCode: result.status_code ?? null,
             errorMessage: result.error_message ?? null,
           };
-    this.#insert(monitor, slot, region, { outcome, version, result: stored });
+    this.#insert(monitor, slot, region, {
+      outcome,
+      version,
+      result: stored,
+      setBacks: this.#setAside.length,
+    });
   }
 
   /** The first outcome that is not `not_run` stays, and it replaces a recorded `not_run`. */
@@ -208,8 +240,12 @@ export class MemoryStore implements WorldStore, RecordingStore {
     const found: StoredResult[] = [];
     for (const [slot, rows] of this.#results.get(id) ?? []) {
       if (slot < decided || slot < oldest || slot > now + BELIEVED_AHEAD_MS) continue;
-      for (const row of rows.values())
-        if (row.result !== null && row.version === version) found.push(row.result);
+      for (const { result, version: ofRow, setBacks } of rows.values()) {
+        const isSetAside = this.#setAside
+          .slice(setBacks)
+          .some(({ from, until }) => slot > from && slot <= until);
+        if (result !== null && ofRow === version && !isSetAside) found.push(result);
+      }
     }
     return found.sort((a, b) => a.slot - b.slot || (a.region < b.region ? -1 : 1));
   }

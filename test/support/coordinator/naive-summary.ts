@@ -4,11 +4,13 @@ import {
   type SummaryRange,
 } from '../../../packages/coordinator/src/domain/summary-range.ts';
 import {
+  NO_TIMES,
   type StatusSince,
   timesBetween,
   uptimePercent,
 } from '../../../packages/coordinator/src/domain/uptime.ts';
-import type { OutcomeCounts, Summary } from '../../../packages/coordinator/src/rollups/summary.ts';
+import type { Summary } from '../../../packages/coordinator/src/rollups/summary.ts';
+import type { OutcomeCounts } from '../../../packages/coordinator/src/rollups/tally.ts';
 import type { Recording } from './recording.ts';
 
 type Result = { slot: number; region: string; outcome: keyof typeof COLUMN; latency: number | null };
@@ -55,7 +57,7 @@ export async function naiveSummary(
     regions: Object.fromEntries(Object.entries(regions).map(([name, list]) => [name, count(list ?? [])])),
     buckets: starts.map((at, index) => ({
       at,
-      uptime: uptimePercent(bucketTimes[index] ?? { active: 0, degraded: 0, error: 0, unknown: 0 }),
+      uptime: uptimePercent(bucketTimes[index] ?? NO_TIMES),
       counts: count(results.filter(({ slot }) => slot >= at && slot < at + bucketMs)),
     })),
   };

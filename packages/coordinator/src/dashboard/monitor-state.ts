@@ -16,6 +16,16 @@ export const MONITOR_STATES: Readonly<
   paused: { state: 'maintenance', word: 'Paused' },
 };
 
+/** The state of a monitor in words. @param isActive whether it is checked at all */
+export function monitorWord(status: MonitorStatus, isActive = true): string {
+  return MONITOR_STATES[isActive ? status : 'paused'].word;
+}
+
+/** The state that stands for a status. */
+export function stateOfStatus(status: MonitorStatus): State {
+  return MONITOR_STATES[status].state;
+}
+
 /** Shape, word and colour of a monitor's state. @param isActive whether it is checked at all */
 export function monitorState(status: MonitorStatus, isActive = true): Html {
   const { state, word } = MONITOR_STATES[isActive ? status : 'paused'];

@@ -10,6 +10,7 @@ import {
 } from './declared-effects.ts';
 import type { Evaluation } from './evaluation.ts';
 import type { Link } from './state.ts';
+import type { LiveWindow } from './windows.ts';
 
 /** One change of the declaration, in the form in which its effects are applied. */
 export type DeclaredChange =
@@ -34,7 +35,9 @@ export type DeclaredChange =
       readonly link: Link | null;
     }
   | { readonly kind: 'channel'; readonly notificationId: number; readonly providerType: string }
-  | { readonly kind: 'channel-removed'; readonly notificationId: number };
+  | { readonly kind: 'channel-removed'; readonly notificationId: number }
+  /** `window` is the present one. Null: it is removed, or over. */
+  | { readonly kind: 'maintenance'; readonly windowId: number; readonly window: LiveWindow | null };
 
 export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
   switch (change.kind) {
@@ -53,6 +56,9 @@ export function applyChange(evaluation: Evaluation, change: DeclaredChange): voi
       return;
     case 'channel-removed':
       channelRemoved(evaluation, change.notificationId);
+      return;
+    case 'maintenance':
+      evaluation.windowChanged(change.windowId, change.window);
       return;
     default:
       change satisfies never;

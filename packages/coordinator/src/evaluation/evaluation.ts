@@ -6,10 +6,11 @@ import { announce } from './announcing.ts';
 import { isAhead, voteOf } from './casting.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
 import { isOutcomeUnknown, KeptResults, type Report } from './kept-results.ts';
-import { answer, excuse, give, giveNobody, isOver, report, settle } from './slot-life.ts';
+import { excuse, give, giveNobody, isOver, report, settle } from './slot-life.ts';
 import { Drafts, type MonitorState, type States } from './state.ts';
 import { addStateWrites } from './state-writes.ts';
 import { age, countedVotes } from './verdicts.ts';
+import type { LiveWindow, Windows } from './windows.ts';
 import { noWrites, type Writes } from './writes.ts';
 
 /**
@@ -37,6 +38,8 @@ import { noWrites, type Writes } from './writes.ts';
 export type EvaluationInput = {
   readonly states: Pick<States, 'get' | 'values'>;
   readonly monitors: { get(id: number): LiveMonitor | undefined };
+  /** Maintenance windows, which hold announcements. */
+  readonly windows: Windows;
   readonly instants: Instants;
 } & Pick<
   Frame,
@@ -53,10 +56,12 @@ export class Evaluation {
   /** Monitors whose declaration this evaluation changes. Null: removed. */
   readonly #declared = new Map<number, LiveMonitor | null>();
   readonly #results: KeptResults;
+  #windows: Windows;
 
   constructor(input: EvaluationInput) {
     const { instants, electable, isHeld, closesIncidents, rolledUpUntil, isTimeUp } = input;
     this.#input = input;
+    this.#windows = input.windows;
     this.drafts = new Drafts(input.states);
     this.frame = {
       instants,
@@ -65,7 +70,7 @@ export class Evaluation {
       isTimeUp,
       rolledUpUntil,
       electable,
-      isHeld,
+      isHeld: (monitorId) => isHeld(monitorId) || this.#windows.cover(monitorId, instants.slotNow),
       newKey: input.newKey,
       newIncidentKey: input.newIncidentKey,
       closesIncidents,
@@ -83,6 +88,11 @@ export class Evaluation {
 
   get changes(): readonly StatusChange[] {
     return this.frame.changes;
+  }
+
+  /** The maintenance windows as this evaluation leaves them. */
+  get windows(): Windows {
+    return this.#windows;
   }
 
   /** The monitor as this evaluation declares it. */
@@ -146,7 +156,7 @@ export class Evaluation {
       report(this.frame, state, monitor, voteOf(this.frame, monitor, result, outcome, region));
     } else if (!news.isOfferedAgain) {
       // A second `not_run` is not recorded, but it is the region's answer nevertheless.
-      answer(this.frame, state, monitor, slot, region);
+      excuse(this.frame, state, monitor, slot, region, 'region');
     }
     return isKept;
   }
@@ -161,7 +171,7 @@ export class Evaluation {
   /** The region is given no job of the slot. */
   skipped({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
-    if (evaluated !== null) excuse(this.frame, evaluated.state, evaluated.monitor, slot, region);
+    if (evaluated !== null) excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');
   }
 
   /** Handles the passing of time: deadlines of slots, ages of votes. */
@@ -170,6 +180,19 @@ export class Evaluation {
     if (known === null) return;
     settle(this.frame, known.state, known.monitor);
     age(this.frame, known.state, known.monitor);
+  }
+
+  /**
+   * Handles a maintenance window that was created, changed or removed (null). Channels of monitors that it holds no
+   * longer are told at once. After a start they are told only when the reports from before are read, like
+   * everything that an earlier process held back.
+   */
+  windowChanged(id: number, window: LiveWindow | null): void {
+    const before = this.#windows.get(id);
+    this.#windows = this.#windows.with(id, window);
+    for (const monitorId of new Set([...(before?.monitorIds ?? []), ...(window?.monitorIds ?? [])])) {
+      if (this.frame.isTimeUp(monitorId)) this.announced(monitorId);
+    }
   }
 
   /** Tells a monitor's channels what they have not been told yet, after a start or at the end of a hold. */

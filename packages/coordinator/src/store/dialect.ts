@@ -24,6 +24,15 @@ export function pairsAs(
     AS ${sql.ref(alias)}`;
 }
 
+/** For FROM: as {@link pairsAs}, with a column `third`, and in the given order. */
+export function triplesAs(
+  triples: readonly (readonly [first: number, second: number, third: number])[],
+  alias: string,
+): RawBuilder<unknown> {
+  return sql`(SELECT value ->> 0 AS first, value ->> 1 AS second, value ->> 2 AS third
+    FROM json_each(${JSON.stringify(triples)}) ORDER BY key) AS ${sql.ref(alias)}`;
+}
+
 /**
  * Aggregate: the values of each row as an array, and all arrays as the text of one JSON array, in this order.
  */
@@ -49,4 +58,13 @@ export function containsText(text: RawBuilder<unknown>, part: string): RawBuilde
 /** A member of the JSON object in `column`, as text. @param member a plain name */
 export function jsonMember(column: RawBuilder<unknown>, member: string): RawBuilder<string | null> {
   return sql<string | null>`json_extract(${column}, ${sql.lit(`$.${member}`)})`;
+}
+
+/** An item of an array in the JSON object in `column`. @param member a plain name */
+export function jsonItem(
+  column: RawBuilder<unknown>,
+  member: string,
+  index: number,
+): RawBuilder<number | null> {
+  return sql<number | null>`json_extract(${column}, ${sql.lit(`$.${member}[${index}]`)})`;
 }
