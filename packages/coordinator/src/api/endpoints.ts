@@ -11,6 +11,7 @@ import { healthEndpoints } from './routes/health.ts';
 import { incidentEndpoints } from './routes/incidents.ts';
 import { loginLinkEndpoints } from './routes/login-links.ts';
 import { maintenanceEndpoints } from './routes/maintenance.ts';
+import { monitorStateEndpoints } from './routes/monitor-states.ts';
 import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
@@ -29,6 +30,7 @@ import { workspaceEndpoints } from './routes/workspaces.ts';
 export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
   return [
     ...monitorEndpoints(parts),
+    ...monitorStateEndpoints(parts),
     ...monitorUsesEndpoints(parts),
     ...resultEndpoints(parts),
     ...summaryEndpoints(parts),

@@ -37,6 +37,7 @@ describe('the OpenAPI document', () => {
       '/v1/maintenance-windows/{id} get put delete',
       '/v1/maintenance-windows/{id}/end post',
       '/v1/login-links post',
+      '/v1/monitor-states get',
       '/v1/monitors get post',
       '/v1/monitors/{id} get put delete',
       '/v1/monitors/{id}/check post',
