@@ -14,6 +14,7 @@ import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
 import { regionEndpoints } from './routes/regions.ts';
 import { resultEndpoints } from './routes/results.ts';
+import { seriesEndpoints } from './routes/series.ts';
 import { statusPageEndpoints } from './routes/status-pages.ts';
 import { summaryEndpoints } from './routes/summary.ts';
 import { tokenEndpoints } from './routes/tokens.ts';
@@ -27,6 +28,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...monitorUsesEndpoints(parts),
     ...resultEndpoints(parts),
     ...summaryEndpoints(parts),
+    ...seriesEndpoints(parts),
     ...transitionEndpoints(parts),
     ...checkEndpoints(parts),
     ...exportEndpoints(parts),

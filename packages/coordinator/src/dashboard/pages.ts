@@ -1,5 +1,6 @@
 import { channelPages } from './channels/pages.ts';
 import { declarationPage } from './declaration/page.ts';
+import { MONITOR_PAGES } from './monitor/pages.ts';
 import { overviewPage } from './overview/page.ts';
 import type { DashboardPage } from './page.ts';
 import { monitorForms } from './resources/monitor-forms.ts';
@@ -10,6 +11,7 @@ import { statusPagePages } from './status-pages/pages.ts';
 export function dashboardPages(): readonly DashboardPage[] {
   return [
     overviewPage,
+    ...MONITOR_PAGES,
     ...monitorForms,
     ...monitorRemoval,
     ...channelPages,
