@@ -326,7 +326,8 @@ const NEEDS_SERVICE: ReadonlySet<Move['do']> = new Set([
   'unlink',
 ]);
 
-function monitorOf({ id, periodMs, regions, timeoutMs, retry }: World): LiveMonitor {
+/** The monitor of a world as it is declared first. */
+export function monitorOf({ id, periodMs, regions, timeoutMs, retry }: World): LiveMonitor {
   return {
     id,
     workspaceId: 1,

@@ -24,6 +24,7 @@ import { FileSizes } from './store/file-sizes.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
+import { WhatIfs } from './what-if/what-ifs.ts';
 
 export type ServingParts = {
   readonly config: Pick<
@@ -65,6 +66,7 @@ export class Serving {
   readonly #startedAt: number;
   readonly #loopDelay = new LoopDelay();
   readonly #fileSizes: FileSizes;
+  readonly #whatIfs: WhatIfs;
   #cancelSaving: () => void = () => {};
   #stopCounting: () => void = () => {};
 
@@ -73,6 +75,7 @@ export class Serving {
     const { config, operator, store, secrets, tokens, effects, live, isLeading, bus, clock, log } = parts;
     this.#startedAt = clock.wall();
     this.#fileSizes = new FileSizes(parts.databasePath, clock);
+    this.#whatIfs = new WhatIfs(parts.databasePath);
     const declaredFile = config.config === undefined ? undefined : basename(config.config);
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
     const served = servedLive(live, isLeading, clock);
@@ -90,6 +93,7 @@ export class Serving {
       configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
       channelProblem: channelProblems({ operator, urls: urlRules(config) }),
       ...served,
+      whatIfs: this.#whatIfs,
       counters: this.#counters,
       measurements: () => this.measurements(),
       readiness: () => ({ nats: bus.isConnected, database: served.isRecording() }),
@@ -117,7 +121,7 @@ export class Serving {
     this.#stopCounting();
     this.#fileSizes.stop();
     this.#loopDelay.stop();
-    await this.#api.stop();
+    await Promise.all([this.#api.stop(), this.#whatIfs.stop()]);
     await this.#saveUses();
   }
 

@@ -17,6 +17,7 @@ import type { ChannelProblems } from '../notify/sender.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
+import type { Comparison, WhatIf } from '../what-if/compare.ts';
 import type { ApiCounters } from './api-counters.ts';
 import type { ListenerTimeouts } from './listener-timeouts.ts';
 import type { Rate } from './rate-limit.ts';
@@ -46,6 +47,7 @@ export type ApiParts = {
   readonly states: MonitorStates;
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
+  readonly whatIfs: WhatIfRunner;
   readonly deliveries: ManualDeliveries;
   /** Channels with alerts that are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
@@ -114,6 +116,16 @@ export interface ExportDirectory {
    * @throws SvcError `not-exported`, `export-unavailable`, `not-leading`
    */
   test(monitorId: number): Promise<TestAnswer>;
+}
+
+/** Replays results. `WhatIfs` implements this. */
+export interface WhatIfRunner {
+  /**
+   * Replays a monitor with other settings and compares with what happened; null: nothing is kept yet.
+   *
+   * @throws SvcError `what-if-failed`
+   */
+  compare(asked: WhatIf): Promise<Comparison | null>;
 }
 
 /** Runs checks by hand. `Dispatch` implements this. */

@@ -15,6 +15,7 @@ import { statusPageEndpoints } from './routes/status-pages.ts';
 import { summaryEndpoints } from './routes/summary.ts';
 import { tokenEndpoints } from './routes/tokens.ts';
 import { transitionEndpoints } from './routes/transitions.ts';
+import { whatIfEndpoints } from './routes/what-if.ts';
 import { workspaceEndpoints } from './routes/workspaces.ts';
 
 /** Every endpoint of the API, in the order in which it is documented. */
@@ -25,6 +26,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...summaryEndpoints(parts),
     ...transitionEndpoints(parts),
     ...checkEndpoints(parts),
+    ...whatIfEndpoints(parts),
     ...exportEndpoints(parts),
     ...notificationEndpoints(parts),
     ...deliveryEndpoints(parts),

@@ -9,6 +9,8 @@ import {
   type RemovedMonitor,
 } from './declared-effects.ts';
 import type { Evaluation } from './evaluation.ts';
+import { journalledLinks, journalledMonitor, note } from './journal.ts';
+import type { JournalledChange } from './journal-entry.ts';
 import type { Link } from './state.ts';
 
 /** One change of the declaration, in the form in which its effects are applied. */
@@ -37,6 +39,35 @@ export type DeclaredChange =
   | { readonly kind: 'channel-removed'; readonly notificationId: number };
 
 export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
+  const concerned = concernedBy(evaluation, change);
+  apply(evaluation, change);
+  const journalledChange = journalled(change);
+  if (journalledChange === null) return;
+  for (const { monitorId, ...before } of concerned) {
+    note(evaluation.frame, evaluation.state(monitorId), {
+      is: 'declared',
+      change: journalledChange,
+      ...before,
+    });
+  }
+}
+
+/** The monitors that the change concerns, as they are declared before it. */
+function concernedBy(evaluation: Evaluation, change: DeclaredChange) {
+  const declared = (monitorId: number) => {
+    const monitor = evaluation.monitor(monitorId);
+    const links = evaluation.drafts.find(monitorId)?.links ?? [];
+    const before = monitor === undefined ? null : journalledMonitor(monitor);
+    return { monitorId, before, linksBefore: journalledLinks(links) };
+  };
+  if ('monitorId' in change) {
+    const isKnown = change.kind === 'monitor' || evaluation.monitor(change.monitorId) !== undefined;
+    return isKnown ? [declared(change.monitorId)] : [];
+  }
+  return evaluation.linkedTo(change.notificationId).map(({ id }) => declared(id));
+}
+
+function apply(evaluation: Evaluation, change: DeclaredChange): void {
   switch (change.kind) {
     case 'monitor':
       if (change.monitor === null) monitorRemoved(evaluation, change.monitorId, change.removed);
@@ -56,5 +87,21 @@ export function applyChange(evaluation: Evaluation, change: DeclaredChange): voi
       return;
     default:
       change satisfies never;
+  }
+}
+
+/** The change as it concerns one monitor; null: it is gone, and nobody will ask. */
+function journalled(change: DeclaredChange): JournalledChange | null {
+  switch (change.kind) {
+    case 'monitor':
+      return change.monitor === null ? null : { kind: 'monitor', monitor: journalledMonitor(change.monitor) };
+    case 'linked':
+    case 'channel':
+      return { kind: change.kind, notificationId: change.notificationId, providerType: change.providerType };
+    case 'unlinked':
+    case 'channel-removed':
+      return { kind: change.kind, notificationId: change.notificationId };
+    default:
+      return change satisfies never;
   }
 }

@@ -31,18 +31,21 @@ export async function recordedOutcomes(
 /** The first result that is not `not_run` stays. It replaces a recorded `not_run`. */
 const INSERT_RESULT = `
   INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, error_message,
-    detail, agent, recorded_at, decided_after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    detail, agent, recorded_at, decided_after, evaluated_after, evaluated_place, given)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (slot, monitor_id, region) DO UPDATE SET outcome = excluded.outcome,
     version = excluded.version, latency = excluded.latency, status_code = excluded.status_code,
     error_message = excluded.error_message, detail = excluded.detail, agent = excluded.agent,
-    recorded_at = excluded.recorded_at, decided_after = excluded.decided_after
+    recorded_at = excluded.recorded_at, decided_after = excluded.decided_after,
+    evaluated_after = excluded.evaluated_after, evaluated_place = excluded.evaluated_place,
+    given = excluded.given
   WHERE results.outcome = 'not_run' AND excluded.outcome <> 'not_run'`;
 
 /** @param recordedAt epoch ms */
 export function insertResults(results: readonly ReportedResult[], recordedAt: number): SqlStep {
   return {
     sql: INSERT_RESULT,
-    rows: results.map(({ result, region, agent, decidedAfterMs }) => [
+    rows: results.map(({ result, region, agent, decidedAfterMs, evaluatedAfterMs, evaluatedPlace, given }) => [
       result.slot,
       result.monitor,
       region,
@@ -55,6 +58,10 @@ export function insertResults(results: readonly ReportedResult[], recordedAt: nu
       agent,
       recordedAt,
       decidedAfterMs,
+      // The journal has its own entries for `not_run`. Otherwise the slot was mostly decided at once.
+      decidedAfterMs === null && result.outcome !== 'not_run' ? evaluatedAfterMs : null,
+      evaluatedPlace === 0 ? null : evaluatedPlace,
+      given,
     ]),
   };
 }
@@ -75,6 +82,9 @@ export function insertAbstentions(abstentions: readonly Abstention[], recordedAt
       abstentionDetail(reason),
       null,
       recordedAt,
+      null,
+      null,
+      null,
       null,
     ]),
   };

@@ -5,6 +5,7 @@ import type { Writes } from '../evaluation/writes.ts';
 import { removeChanges } from './changes.ts';
 import { deliveryIds, insertDeliveries, rowOf } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
+import { writeJournal } from './evaluation-journal.ts';
 import { type ExportNote, insertNote } from './export-totals.ts';
 import {
   closeIncidents,
@@ -105,6 +106,7 @@ function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch)
     writeStates(writes.states),
     writeAnnouncements(writes.announcements),
     writePositions(positions),
+    writeJournal(writes.journal),
   ];
   if (changesUntil !== null) steps.push(removeChanges(changesUntil));
   if (exportNote !== null) steps.push(insertNote(exportNote));

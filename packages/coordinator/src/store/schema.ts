@@ -114,7 +114,11 @@ export interface Database {
     agent: string | null;
     recorded_at: number;
     decided_after: number | null;
+    evaluated_after: Generated<number | null>;
+    evaluated_place: Generated<number | null>;
+    given: Generated<number | null>;
   };
+  evaluation_journal: { monitor_id: number; at: number; place: number; event: string };
   export_totals: { monitor_id: number; until: number; totals: string };
   export_notes: { id: number; note: Uint8Array };
   off_grid_slots: { monitor_id: number; slot: number };

@@ -15,6 +15,7 @@ import * as exportTotals from './0013-export-totals.ts';
 import * as deliveryLedger from './0014-delivery-ledger.ts';
 import * as groupAlerts from './0015-group-alerts.ts';
 import * as keptForDeliveries from './0016-kept-for-deliveries.ts';
+import * as evaluationJournal from './0023-evaluation-journal.ts';
 
 /**
  * All migrations by name, in the order of their names. They are a list and not a folder, so that bundling
@@ -37,4 +38,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0014-delivery-ledger': deliveryLedger,
   '0015-group-alerts': groupAlerts,
   '0016-kept-for-deliveries': keptForDeliveries,
+  '0023-evaluation-journal': evaluationJournal,
 };
