@@ -36,7 +36,7 @@ export function loneParts(
     rollups: { claimedUntil: 0 },
     slots: { isOfferedAgain: () => false, arrived: () => {}, settled: () => {} },
     clock: systemClock,
-    slotClock: { now: slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
+    slotClock: { now: slotNow, jumpedMs: 0, jumpedAt: null, aheadSlot: null, onJump: () => () => {} },
     newKey: randomUUID,
     newIncidentKey: () => randomUUID(),
     closesIncidents,

@@ -39,11 +39,15 @@ class JournallingStore extends MemoryStore {
 /** The changes of status and the alerts of a world, as lines. */
 export type Told = { readonly changes: readonly string[]; readonly alerts: readonly string[] };
 
-/** Runs a world, and replays its journal with unchanged settings. */
-export async function replayed(world: World): Promise<{ told: Told; again: Told }> {
+/**
+ * Runs a world, and replays its journal with unchanged settings. Null: the clock was set back so far that the world
+ * has no order of instants, and nothing is replayed.
+ */
+export async function replayed(world: World): Promise<{ told: Told; again: Told } | null> {
   const store = new JournallingStore();
   await simulate(world, store, { isTold: false });
   const steps = store.steps.toSorted(inOrder);
+  if (steps.some(isOutOfOrder)) return null;
   const replay = new Replay({
     present: monitorOf(world),
     effort: { timeoutMs: world.timeoutMs, retry: world.retry },
@@ -55,6 +59,7 @@ export async function replayed(world: World): Promise<{ told: Told; again: Told 
     },
   });
   for (const step of steps) replay.tell(step);
+  replay.finish(Number.NEGATIVE_INFINITY);
   return {
     told: {
       changes: store.transitions.map(changeLine),
@@ -74,6 +79,10 @@ function firstSurroundings(steps: readonly Step[]): Surroundings {
     if ('entry' in step && step.entry.event.is === 'surroundings') return step.entry.event;
   }
   throw new Error('the journal has no surroundings');
+}
+
+function isOutOfOrder(step: Step): boolean {
+  return 'entry' in step && step.entry.event.is === 'surroundings' && step.entry.event.aheadSlot !== null;
 }
 
 function changeLine({ at, from, to, reason }: { at: number; from: string; to: string; reason: string }) {

@@ -6,15 +6,16 @@ import { replayed } from './journal.ts';
 const WORLDS = process.env.SIMULATED_WORLDS === undefined ? 1_000 : 100;
 
 test('a replay with unchanged settings says every change of status and every alert again', async () => {
-  let changes = 0;
-  let alerts = 0;
-  for (let seed = 1; seed <= WORLDS; seed += 1) {
-    const { told, again } = await replayed(generateWorld(seed));
-    expect({ seed, ...again }).toEqual({ seed, ...told });
-    changes += told.changes.length;
-    alerts += told.alerts.length;
+  const seen = { worlds: 0, changes: 0, alerts: 0 };
+  for (let seed = 1; seen.worlds < WORLDS; seed += 1) {
+    const world = await replayed(generateWorld(seed));
+    if (world === null) continue;
+    expect({ seed, ...world.again }).toEqual({ seed, ...world.told });
+    seen.worlds += 1;
+    seen.changes += world.told.changes.length;
+    seen.alerts += world.told.alerts.length;
   }
   // The worlds are not empty.
-  expect(changes).toBeGreaterThan(WORLDS);
-  expect(alerts).toBeGreaterThan(WORLDS);
+  expect(seen.changes).toBeGreaterThan(3 * WORLDS);
+  expect(seen.alerts).toBeGreaterThan(WORLDS);
 });

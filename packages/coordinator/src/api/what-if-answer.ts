@@ -25,7 +25,9 @@ export const whatIfBody = z
       .int('must be a whole number')
       .min(0, 'must be at least 0')
       .nullish()
-      .meta({ description: 'Attempts after the first, at most those of the monitor. Left out: as they were.' }),
+      .meta({
+        description: 'Attempts after the first, at most those of the monitor. Left out: as they were.',
+      }),
     degraded_at: z
       .number('must be a number')
       .int('must be a whole number')
@@ -91,9 +93,7 @@ export const whatIfView = z
     what_if: course.meta({ description: 'What would have happened with the other settings.' }),
   })
   .meta({
-    examples: [
-      { from: 1_767_225_600_000, until: 1_767_830_400_000, actual: SAMPLE, what_if: SAMPLE },
-    ],
+    examples: [{ from: 1_767_225_600_000, until: 1_767_830_400_000, actual: SAMPLE, what_if: SAMPLE }],
   });
 
 export function whatIfAnswer({ from, until, actual, replayed }: Comparison): z.infer<typeof whatIfView> {
@@ -105,7 +105,10 @@ function courseView({ changes, alerts, times }: Course): z.infer<typeof course> 
     uptime: uptimePercent(times),
     time: { ...times },
     transition_count: changes.length,
-    transitions: changes.slice(-SHOWN).reverse().map((change) => ({ ...change })),
+    transitions: changes
+      .slice(-SHOWN)
+      .reverse()
+      .map((change) => ({ ...change })),
     alert_count: alerts.length,
     alerts: alerts
       .slice(-SHOWN)

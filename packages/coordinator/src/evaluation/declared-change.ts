@@ -9,7 +9,7 @@ import {
   type RemovedMonitor,
 } from './declared-effects.ts';
 import type { Evaluation } from './evaluation.ts';
-import { journalledLinks, journalledMonitor, note } from './journal.ts';
+import { journalledLinks, journalledMonitor, mentioned, note } from './journal.ts';
 import type { JournalledChange } from './journal-entry.ts';
 import type { Link } from './state.ts';
 
@@ -40,6 +40,7 @@ export type DeclaredChange =
 
 export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
   const concerned = concernedBy(evaluation, change);
+  if (change.kind === 'monitor' && change.monitor !== null) noteOpenSlots(evaluation, change.monitorId);
   apply(evaluation, change);
   const journalledChange = journalled(change);
   if (journalledChange === null) return;
@@ -49,6 +50,15 @@ export function applyChange(evaluation: Evaluation, change: DeclaredChange): voi
       change: journalledChange,
       ...before,
     });
+  }
+}
+
+/** A change may end open slots that nobody has answered yet: the journal must know them. */
+function noteOpenSlots({ frame, drafts }: Evaluation, monitorId: number): void {
+  const state = drafts.find(monitorId);
+  for (const { slot } of state?.open ?? []) {
+    const given = state === null ? null : mentioned(state, slot);
+    if (state !== null && given !== null) note(frame, state, { is: 'opened', slot, given });
   }
 }
 

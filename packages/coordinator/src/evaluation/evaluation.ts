@@ -163,9 +163,7 @@ export class Evaluation {
 
   #vote(state: MonitorState, monitor: LiveMonitor, { result, region }: Report, outcome: VoteOutcome): void {
     const row = this.frame.writes.results.at(-1);
-    const given = isOver(state, result.slot)
-      ? null
-      : givenColumn(mentioned(state, result.slot), monitor);
+    const given = isOver(state, result.slot) ? null : givenColumn(mentioned(state, result.slot), monitor);
     report(this.frame, state, monitor, voteOf(this.frame, monitor, result, outcome, region));
     if (row !== undefined) noteRow(this.frame, state, row, given);
   }

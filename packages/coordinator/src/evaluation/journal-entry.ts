@@ -69,6 +69,11 @@ export type Surroundings = {
   readonly jumpedAt: number | null;
   /** Whether states were restored from rows just before. */
   readonly isStart: boolean;
+  /**
+   * The newest recorded slot, where it lies so far ahead that the clock must have been set back since, epoch ms;
+   * null: none does. Until then, instants of before the start and of after it cannot be told apart.
+   */
+  readonly aheadSlot: number | null;
   /** Whether slots of all monitors are decided when their time is up. */
   readonly isResumed: boolean;
 };

@@ -36,7 +36,10 @@ export function mentioned(state: MonitorState, slot: number): RegionSet | null {
 }
 
 /** What `results.given` holds: null for exactly the declared regions, which is the rule, and 0 for unknown. */
-export function givenColumn(given: RegionSet | null, { regions }: Pick<LiveMonitor, 'regions'>): RegionSet | null {
+export function givenColumn(
+  given: RegionSet | null,
+  { regions }: Pick<LiveMonitor, 'regions'>,
+): RegionSet | null {
   if (given === null) return NO_REGIONS;
   return regions !== null && given === regionSet(regions) ? null : given;
 }

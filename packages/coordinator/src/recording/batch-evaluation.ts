@@ -127,7 +127,9 @@ export class BatchEvaluation {
   /** Adds the surroundings of the evaluation to its journal, if they have changed. */
   #journalled({ frame, writes }: Evaluation): JournalEntry | null {
     const { instants, electable } = frame;
-    const entry = this.#surroundings.entryFor(instants, electable, this.#resumption.isOver);
+    const { aheadSlot } = this.#parts.slotClock;
+    const around = { electable, aheadSlot, isResumed: this.#resumption.isOver };
+    const entry = this.#surroundings.entryFor(instants, around);
     if (entry !== null) writes.journal.push(entry);
     return entry;
   }

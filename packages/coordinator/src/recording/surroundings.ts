@@ -1,4 +1,3 @@
-import type { RegionSet } from '../domain/region-set.ts';
 import type { Instants } from '../evaluation/frame.ts';
 import { EVERY_MONITOR, type JournalEntry, type Surroundings } from '../evaluation/journal-entry.ts';
 
@@ -13,7 +12,10 @@ export class JournalledSurroundings {
   #last: Surroundings | null = null;
 
   /** The entry for an evaluation in these surroundings; null: nothing has changed. */
-  entryFor(instants: Instants, electable: RegionSet, isResumed: boolean): JournalEntry | null {
+  entryFor(
+    instants: Instants,
+    { electable, isResumed, aheadSlot }: Pick<Surroundings, 'electable' | 'isResumed' | 'aheadSlot'>,
+  ): JournalEntry | null {
     const { slotNow: at, monotonic, jumpedMs, jumpedAt } = instants;
     const event: Surroundings = {
       is: 'surroundings',
@@ -22,6 +24,7 @@ export class JournalledSurroundings {
       monotonicAheadMs: monotonic - at,
       jumpedAt: jumpedAt === null ? null : jumpedAt + jumpedMs,
       isStart: this.#last === null,
+      aheadSlot,
       isResumed,
     };
     if (this.#last !== null && isSame(this.#last, event)) return null;

@@ -9,6 +9,7 @@ import {
   deleteAuditLines,
   deleteDeliveries,
   deleteIncidents,
+  deleteJournal,
   deleteOfChannel,
   deleteOffGridSlots,
   deleteReasonChanges,
@@ -89,6 +90,7 @@ export class Retention {
     const known = () => this.#olderThan(HISTORY_MS);
     const results = await this.#repeat(() => deleteResults(store, kept()));
     await this.#repeat(() => deleteOffGridSlots(store, kept()));
+    await this.#repeat(() => deleteJournal(store, kept()));
     const expired = await this.#repeat(() => deleteDeliveries(store, kept()));
     const deliveries = expired + (await this.#sweepRemovedChannels());
     await this.#repeat(() => deleteThreads(store, kept()));

@@ -50,6 +50,7 @@ const event = z.discriminatedUnion('is', [
     ageAheadMs: z.number(),
     monotonicAheadMs: z.number(),
     jumpedAt: z.number().nullable(),
+    aheadSlot: z.int().nullable(),
     isStart: z.boolean(),
     isResumed: z.boolean(),
   }),

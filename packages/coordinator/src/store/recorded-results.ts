@@ -45,24 +45,26 @@ const INSERT_RESULT = `
 export function insertResults(results: readonly ReportedResult[], recordedAt: number): SqlStep {
   return {
     sql: INSERT_RESULT,
-    rows: results.map(({ result, region, agent, decidedAfterMs, evaluatedAfterMs, evaluatedPlace, given }) => [
-      result.slot,
-      result.monitor,
-      region,
-      result.outcome,
-      result.version,
-      result.latency ?? null,
-      result.status_code ?? null,
-      result.error_message ?? null,
-      resultDetail(result),
-      agent,
-      recordedAt,
-      decidedAfterMs,
-      // The journal has its own entries for `not_run`. Otherwise the slot was mostly decided at once.
-      decidedAfterMs === null && result.outcome !== 'not_run' ? evaluatedAfterMs : null,
-      evaluatedPlace === 0 ? null : evaluatedPlace,
-      given,
-    ]),
+    rows: results.map(
+      ({ result, region, agent, decidedAfterMs, evaluatedAfterMs, evaluatedPlace, given }) => [
+        result.slot,
+        result.monitor,
+        region,
+        result.outcome,
+        result.version,
+        result.latency ?? null,
+        result.status_code ?? null,
+        result.error_message ?? null,
+        resultDetail(result),
+        agent,
+        recordedAt,
+        decidedAfterMs,
+        // The journal has its own entries for `not_run`. Otherwise the slot was mostly decided at once.
+        decidedAfterMs === null && result.outcome !== 'not_run' ? evaluatedAfterMs : null,
+        evaluatedPlace === 0 ? null : evaluatedPlace,
+        given,
+      ],
+    ),
   };
 }
 

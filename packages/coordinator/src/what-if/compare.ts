@@ -29,7 +29,11 @@ export type Change = {
 };
 
 /** An alert to a channel. `at`: when it was queued, epoch ms. */
-export type SentAlert = { readonly notificationId: number; readonly status: AlertStatus; readonly at: number };
+export type SentAlert = {
+  readonly notificationId: number;
+  readonly status: AlertStatus;
+  readonly at: number;
+};
 
 /** One side of a comparison, by ascending time. */
 export type Course = {
@@ -64,6 +68,7 @@ export async function compare(store: Pick<Store, 'read'>, asked: WhatIf): Promis
   for await (const steps of stepsOf(store, present.id, past, until, settings)) {
     for (const step of steps) replay.tell(step);
   }
+  replay.finish(until);
   const { from } = past;
   return {
     from,
@@ -93,7 +98,9 @@ function replayedCourse(
   const changes = all.filter(({ at }) => at >= span.from && at < span.until);
   return {
     changes,
-    alerts: alerts.filter(({ at }) => at >= span.from && at < span.until),
+    alerts: alerts
+      .filter(({ at }) => at >= span.from && at < span.until)
+      .map(({ notificationId, status, at }) => ({ notificationId, status, at })),
     times: timesOf(before, changes, span),
   };
 }

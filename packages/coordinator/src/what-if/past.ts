@@ -1,5 +1,6 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { freshForMs, votableForMs } from '../domain/status.ts';
+import { journalledMonitor } from '../evaluation/journal.ts';
 import {
   EVERY_MONITOR,
   type JournalEntry,
@@ -7,7 +8,6 @@ import {
   type JournalledMonitor,
   type Surroundings,
 } from '../evaluation/journal-entry.ts';
-import { journalledMonitor } from '../evaluation/journal.ts';
 import type { Link } from '../evaluation/state.ts';
 import { firstEntry, journalOf, surroundingsAt } from '../store/evaluation-journal.ts';
 import { journalledRows } from '../store/journalled-rows.ts';
@@ -35,7 +35,7 @@ export type Past = {
  * Any other one warms up, until every region's vote comes from a replayed outcome: its status, its incident and
  * what its channels were told are read, its votes are not.
  *
- * @param span epoch ms; `from` is moved where the journal begins later
+ * @param span epoch ms; it begins later where the journal does
  * @returns null: there is no journal yet
  */
 export async function readPast(
@@ -47,7 +47,8 @@ export async function readPast(
   if (journal === null) return null;
   const { periodMs, longestCheckMs } = present;
   const warmUpMs = freshForMs(periodMs, longestCheckMs) + votableForMs(periodMs, longestCheckMs);
-  const at = Math.max(journal.at, span.from - warmUpMs);
+  const wanted = Math.max(journal.at, span.from - warmUpMs);
+  const at = Math.max(wanted, await orderedFrom(store, { from: wanted, until: span.until }));
   const [own, all] = [
     await journalOf(store, present.id, { from: at, until: span.until }),
     await journalOf(store, EVERY_MONITOR, { from: at, until: span.until }),
@@ -89,7 +90,8 @@ export async function* stepsOf(
   for await (const chunk of journalledRows(store, monitorId, { from: beginning.at, until })) {
     const end = chunk.until - AHEAD_MS;
     for (const row of chunk.rows) waiting.push({ row: alteredRow(row, settings) });
-    for (; next < left.length && instantOf(left[next] as Step) < end; next += 1) waiting.push(left[next] as Step);
+    for (; next < left.length && instantOf(left[next] as Step) < end; next += 1)
+      waiting.push(left[next] as Step);
     waiting.sort(inOrder);
     const ready = waiting.findIndex((step) => instantOf(step) >= end);
     const told = ready === -1 ? waiting : waiting.slice(0, ready);
@@ -99,6 +101,16 @@ export async function* stepsOf(
   yield [...waiting, ...left.slice(next)]
     .sort(inOrder)
     .filter((step) => instantOf(step) >= beginning.at && instantOf(step) < until);
+}
+
+/** Since when instants have one order: after the clock was set back, only when it has caught up, epoch ms. */
+async function orderedFrom(
+  store: Reading,
+  span: { readonly from: number; readonly until: number },
+): Promise<number> {
+  const entries = await journalOf(store, EVERY_MONITOR, span);
+  const ahead = entries.map(({ event }) => (event.is === 'surroundings' ? event.aheadSlot : null));
+  return Math.max(0, ...ahead.filter((slot) => slot !== null));
 }
 
 async function surroundingsOf(
@@ -135,4 +147,3 @@ async function linksAt(
     }),
   );
 }
-

@@ -17,9 +17,9 @@ import type {
 import { nextInstant } from '../evaluation/next-instant.ts';
 import { restarted } from '../evaluation/restart.ts';
 import { type Link, newState, States } from '../evaluation/state.ts';
-import { storedAs } from './stored-as.ts';
 import { altered, askedUnder, type DeclaredEffort, type OtherSettings } from './settings.ts';
 import { instantOf, type Step } from './step.ts';
+import { StoredMonitor } from './stored-monitor.ts';
 
 /**
  * An event of production comes first where it came within this time after the instant at which time alone would
@@ -74,7 +74,7 @@ export type ReplayParts = {
  * Tells the evaluation again what it was told about one monitor, with other settings. With unchanged settings
  * every change of status and every alert comes out as it was.
  *
- * Steps must come in their order. Between two of them time passes: where production looked at the monitor because
+ * Steps must come in their order; those of one instant were one evaluation. Between two of them time passes: where production looked at the monitor because
  * time had changed something, its journal says so. Under other settings something else may be due, which the
  * replay finds by the rule of production (`nextInstant`).
  */
@@ -84,12 +84,15 @@ export class Replay {
   readonly #parts: ReplayParts;
   readonly #asked: RegionSet;
   readonly #states = new States();
+  readonly #stored = new StoredMonitor();
   /** As it is declared at this point, without the other settings and with them. */
   #declared: JournalledMonitor | null = null;
   #monitor: LiveMonitor | null = null;
   #around: Surroundings;
   #isHeld = false;
   #isTimeUp = true;
+  /** The evaluation of the present instant; null: none has begun. */
+  #evaluation: Evaluation | null = null;
   #at: number;
   #keys = 0;
 
@@ -102,32 +105,43 @@ export class Replay {
     if (beginning.monitor === null) return;
     this.#declare(beginning.monitor);
     const { status, since, incident, incidentSince, links, surroundings } = beginning;
-    this.#states.set({
+    const state = {
       ...newState(present.id, since),
       ...{ status, incident, incidentSince, links },
       version: beginning.monitor.version,
       // A region that had an agent was given slots long before.
       entered: surroundings.electable & this.#asked,
+    };
+    this.#states.set(state);
+    this.#stored.write({
+      states: [{ ...state, votes: [], openSlots: [], writtenAt: this.#at }],
+      results: [],
     });
   }
 
-  get status(): MonitorStatus {
-    return this.#states.get(this.#parts.present.id)?.status ?? 'unknown';
-  }
-
   tell(step: Step): void {
+    const at = instantOf(step);
     if ('entry' in step && step.entry.event.is === 'surroundings') {
-      this.#surround(step.entry.at, step.entry.event);
+      this.#commit();
+      this.#surround(at, step.entry.event);
       return;
     }
-    this.pass(instantOf(step) - LOOKED_WITHIN_MS);
-    this.#at = Math.max(this.#at, instantOf(step));
-    if ('row' in step) this.#report(step.row);
-    else this.#event(step.entry);
+    if (at !== this.#at) this.#commit();
+    if (this.#evaluation === null) this.#pass(at - LOOKED_WITHIN_MS);
+    this.#at = Math.max(this.#at, at);
+    this.#evaluation ??= this.#begin();
+    if ('row' in step) this.#report(this.#evaluation, step.row);
+    else this.#event(this.#evaluation, step.entry);
   }
 
-  /** Lets time pass until an instant, epoch ms. */
-  pass(until: number): void {
+  /** Lets time pass until an instant, epoch ms. It is the last call. */
+  finish(until: number): void {
+    this.#commit();
+    this.#pass(until);
+  }
+
+  /** What time alone changes until an instant. */
+  #pass(until: number): void {
     const { id } = this.#parts.present;
     let looked = Number.NEGATIVE_INFINITY;
     while (this.#isTimeUp) {
@@ -140,7 +154,9 @@ export class Replay {
       if (at > until) return;
       this.#at = at;
       looked = at + ageAheadMs;
-      this.#evaluate((evaluation) => evaluation.due(id));
+      this.#evaluation = this.#begin();
+      this.#evaluation.due(id);
+      this.#commit();
     }
   }
 
@@ -152,7 +168,7 @@ export class Replay {
       return;
     }
     const jumpedMs = Math.max(0, this.#around.monotonicAheadMs - around.monotonicAheadMs);
-    this.pass(at - jumpedMs - LOOKED_WITHIN_MS);
+    this.#pass(at - jumpedMs - LOOKED_WITHIN_MS);
     this.#at = Math.max(this.#at, at);
     this.#around = around;
     if (around.isResumed) this.#isTimeUp = true;
@@ -160,20 +176,23 @@ export class Replay {
 
   /** Restores the state as a start of the coordinator does. */
   #restart(around: Surroundings): void {
-    const state = this.#states.get(this.#parts.present.id);
-    const stored = state === undefined ? null : storedAs(state, this.#around, this.#at);
+    const links = this.#states.get(this.#parts.present.id)?.links ?? [];
+    const stored = this.#stored.read(this.#monitor, links, this.#at);
     this.#around = around;
     this.#isHeld = false;
     this.#isTimeUp = around.isResumed;
     if (stored === null) return;
-    this.#evaluate((evaluation) => restarted(evaluation, stored, this.#monitor ?? undefined));
+    this.#evaluation = this.#begin();
+    restarted(this.#evaluation, stored, this.#monitor ?? undefined);
+    this.#commit();
   }
 
-  #report(row: JournalledRow): void {
+  #report(evaluation: Evaluation, row: JournalledRow): void {
     const monitor = this.#monitor;
     if (monitor === null || !hasRegion(this.#asked, row.region)) return;
     const { slot, region, version, outcome, latency, statusCode, errorMessage, attempts } = row;
     const given = this.#declared === null ? null : givenOfColumn(row.given, this.#declared);
+    this.#open(evaluation, version, slot, given);
     const result = {
       ...{ monitor: monitor.id, version, slot, token: '', outcome, started_at: slot },
       attempts: [...attempts],
@@ -181,103 +200,94 @@ export class Replay {
       ...(statusCode === null ? {} : { status_code: statusCode }),
       ...(errorMessage === null ? {} : { error_message: errorMessage }),
     };
-    this.#evaluate((evaluation) => {
-      this.#open(evaluation, monitor, version, slot, given);
-      evaluation.reported(monitor, { result, region, agent: '', prior: null, isOfferedAgain: false });
-    });
+    evaluation.reported(monitor, { result, region, agent: '', prior: null, isOfferedAgain: false });
   }
 
-  #event({ event }: JournalEntry): void {
+  #event(evaluation: Evaluation, { event }: JournalEntry): void {
     const { id } = this.#parts.present;
     switch (event.is) {
       case 'declared':
-        this.#change(event);
+        this.#change(evaluation, event);
         return;
       case 'held':
         this.#isHeld = true;
         return;
       case 'announced':
         this.#isHeld = false;
-        this.#evaluate((evaluation) => evaluation.announced(id));
+        evaluation.announced(id);
         return;
       case 'due':
         this.#isTimeUp = true;
-        this.#evaluate((evaluation) => evaluation.due(id));
+        evaluation.due(id);
         return;
       case 'resumed-all':
         this.#isTimeUp = true;
-        this.#evaluate((evaluation) => evaluation.resumedAll(id));
+        evaluation.resumedAll(id);
         return;
       case 'surroundings':
         return;
       default:
-        this.#slotEvent(event);
+        this.#slotEvent(evaluation, event);
     }
   }
 
-  #slotEvent(event: Extract<JournalEvent, { slot: number }>): void {
+  #slotEvent(evaluation: Evaluation, event: Extract<JournalEvent, { slot: number }>): void {
     const monitor = this.#monitor;
     if (monitor === null) return;
     const { slot } = event;
-    this.#evaluate((evaluation) => {
-      if (event.is === 'resumed') {
-        evaluation.resumed(monitor, slot, event.waitedFor & this.#asked);
-        return;
-      }
-      this.#open(evaluation, monitor, monitor.version, slot, event.given);
-      if (event.is === 'opened' || !hasRegion(this.#asked, event.region)) return;
-      if (event.is === 'excused') evaluation.skipped(monitor, slot, event.region);
-      else evaluation.answered(monitor, slot, event.region);
-    });
+    if (event.is === 'resumed') {
+      evaluation.resumed(monitor, slot, event.waitedFor & this.#asked);
+      return;
+    }
+    this.#open(evaluation, monitor.version, slot, event.given);
+    if (event.is === 'opened' || !hasRegion(this.#asked, event.region)) return;
+    if (event.is === 'excused') evaluation.skipped(monitor, slot, event.region);
+    else evaluation.answered(monitor, slot, event.region);
   }
 
-  #open(
-    evaluation: Evaluation,
-    monitor: LiveMonitor,
-    version: number,
-    slot: number,
-    given: RegionSet | null,
-  ): void {
+  /** Tells that the slot was given out. Where it is known already, this changes nothing. */
+  #open(evaluation: Evaluation, version: number, slot: number, given: RegionSet | null): void {
     const asked = given === null ? NO_REGIONS : given & this.#asked;
-    if (asked !== NO_REGIONS && version === monitor.version) evaluation.opened(monitor, slot, asked);
+    if (this.#monitor === null || asked === NO_REGIONS || version !== this.#monitor.version) return;
+    evaluation.opened(this.#monitor, slot, asked);
   }
 
-  #change({ change, before, linksBefore }: Extract<JournalEvent, { is: 'declared' }>): void {
+  #change(
+    evaluation: Evaluation,
+    { change, before, linksBefore }: Extract<JournalEvent, { is: 'declared' }>,
+  ): void {
     // A replay that began without the declaration learns it here.
-    if (this.#declared === null && before !== null) this.#learn(before, linksBefore);
+    if (this.#declared === null && before !== null) this.#learn(evaluation, before, linksBefore);
     const declared = change.kind === 'monitor' ? change.monitor : null;
-    const monitor = declared === null ? null : this.#altered(declared);
-    this.#evaluate((evaluation) => {
-      for (const each of this.#declaredChanges(change, monitor)) applyChange(evaluation, each);
-    });
     if (declared !== null) this.#declare(declared);
+    applyChange(evaluation, this.#declaredChange(change));
   }
 
-  #declaredChanges(change: JournalledChange, monitor: LiveMonitor | null): DeclaredChange[] {
+  /** The change under the other settings. */
+  #declaredChange(change: JournalledChange): DeclaredChange {
     const monitorId = this.#parts.present.id;
     switch (change.kind) {
       case 'monitor':
-        return [{ kind: 'monitor', monitorId, monitor, removed: null }];
+        return { kind: 'monitor', monitorId, monitor: this.#altered(change.monitor), removed: null };
       case 'linked':
-        return [{ ...change, kind: 'linked', monitorId }];
+        return { ...change, kind: 'linked', monitorId };
       case 'channel':
-        return [{ ...change, kind: 'channel' }];
+        return { ...change, kind: 'channel' };
       case 'unlinked':
-        return [{ ...change, kind: 'unlinked', monitorId, link: null }];
+        return { ...change, kind: 'unlinked', monitorId, link: null };
       case 'channel-removed':
-        return [{ ...change, kind: 'channel-removed' }];
+        return { ...change, kind: 'channel-removed' };
       default:
         return change satisfies never;
     }
   }
 
-  #learn(declared: JournalledMonitor, links: readonly JournalledLink[]): void {
+  #learn(evaluation: Evaluation, declared: JournalledMonitor, links: readonly JournalledLink[]): void {
     this.#declare(declared);
-    this.#states.set({
-      ...newState(this.#parts.present.id, this.#at),
-      version: declared.version,
-      links: links.map((link) => ({ ...link, announced: 'active', incident: null })),
-    });
+    evaluation.declare(this.#parts.present.id, this.#monitor);
+    const state = evaluation.state(this.#parts.present.id);
+    state.version = declared.version;
+    state.links = links.map((link) => ({ ...link, announced: 'active', incident: null }));
   }
 
   #declare(declared: JournalledMonitor): void {
@@ -290,10 +300,11 @@ export class Replay {
     return altered(present, effort, declared, settings);
   }
 
-  #evaluate(tell: (evaluation: Evaluation) => void): void {
-    const evaluation = new Evaluation({
+  #begin(): Evaluation {
+    const monitor = this.#monitor ?? undefined;
+    return new Evaluation({
       states: this.#states,
-      monitors: { get: () => this.#monitor ?? undefined },
+      monitors: { get: () => monitor },
       instants: this.#instants(),
       electable: this.#around.electable,
       rolledUpUntil: 0,
@@ -303,8 +314,15 @@ export class Replay {
       newIncidentKey: () => `replayed-${++this.#keys}`,
       closesIncidents: this.#parts.closesIncidents,
     });
-    tell(evaluation);
+  }
+
+  /** Ends the evaluation of the present instant, if there is one. */
+  #commit(): void {
+    const evaluation = this.#evaluation;
+    if (evaluation === null) return;
+    this.#evaluation = null;
     evaluation.finish();
+    this.#stored.write(evaluation.writes);
     for (const [id, state] of evaluation.drafts.entries()) {
       if (state === null) this.#states.delete(id);
       else this.#states.set(state);

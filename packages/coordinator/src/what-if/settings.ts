@@ -1,9 +1,9 @@
+import type { Region } from '@svc/shared/regions.ts';
 import { lastedMs } from '../domain/check-end.ts';
 import { longestCheckMs } from '../domain/longest-check.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { ALL_REGIONS, type RegionSet, regionSet } from '../domain/region-set.ts';
 import type { JournalledMonitor, JournalledRow } from '../evaluation/journal-entry.ts';
-import type { Region } from '@svc/shared/regions.ts';
 
 /** The settings to replay with. Left out: as they were. */
 export type OtherSettings = {

@@ -52,7 +52,8 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): E
           whatIfs.compare(asked).catch(refuse),
         );
         if (compared !== null) return ok(whatIfAnswer(compared));
-        const detail = 'nothing of this monitor can be replayed yet: try again when it was checked for a while';
+        const detail =
+          'nothing of this monitor can be replayed yet: try again when it was checked for a while';
         throw new Problem('conflict', detail);
       },
     }),
