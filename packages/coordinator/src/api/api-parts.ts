@@ -5,7 +5,7 @@ import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import type { Configuration } from '../configuration/configuration.ts';
+import type { Configuration, Drafts } from '../configuration/configuration.ts';
 import type { Reading } from '../configuration/reading.ts';
 import type { RegionAnswer } from '../dispatch/manual-runs.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
@@ -42,7 +42,7 @@ export type ApiParts = {
   readonly tokens: Tokens;
   /** Name of the declared file; left out: there is none. */
   readonly declaredFile?: string | undefined;
-  readonly configuration: Configuration;
+  readonly configuration: Configuration & Drafts;
   readonly monitors: Pick<LiveMonitors, 'get'>;
   readonly states: MonitorStates;
   readonly agents: AgentDirectory;
