@@ -76,13 +76,15 @@ export default defineConfig({
       project(2, { name: 'processes', include: STARTING_PROCESSES, maxWorkers: 2 }),
       project(2, { name: 'long', include: LONG, maxWorkers: 2 }),
       project(3, { name: 'integration', include: ['test/integration/**/*.test.ts'], maxWorkers: 4 }),
+      // Each worker has a Chromium beside it.
+      project(8, { name: 'browser', include: ['test/browser/**/*.test.ts'], maxWorkers: 2 }),
       project(SIMULATION.groupOrder, {
         name: 'simulation',
         include: ['test/simulation/*.test.ts'],
         maxWorkers: SIMULATION.maxWorkers,
       }),
       project(5, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1 }),
-      project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 2 }),
+      project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 3 }),
       project(7, { name: 'alone', include: ALONE, maxWorkers: 1 }),
     ],
   },

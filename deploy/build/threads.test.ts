@@ -63,6 +63,19 @@ test.each([
   expect(stdout).toBe(said);
 });
 
+test('the text of a file beside the source is in the one file', async () => {
+  const file = await bundled({
+    'main.ts': `
+      import { readFileSync } from 'node:fs';
+      const textFile = (url: URL): string => readFileSync(url, 'utf8');
+      console.log(textFile(new URL('./style/base.css', import.meta.url)));`,
+    'style/base.css': 'a::before { content: "\\2192 $& `x` {y} → " }',
+  });
+  await rm(join(dirname(file), 'packages'), { recursive: true });
+  const { stdout } = await run(process.execPath, [file]);
+  expect(stdout).toBe('a::before { content: "\\2192 $& `x` {y} → " }\n');
+});
+
 test('what fails in a small thread is told with the name of its module, not with its code', async () => {
   const file = await bundled({ ...WORKING, 'deep/shout-worker.ts': FAILING });
   const { stderr } = await run(process.execPath, [file]).catch((error: { stderr: string }) => error);

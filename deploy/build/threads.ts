@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,8 @@ import { builtinsWhenNeeded, bundle } from './bundle.ts';
 
 /** How the sources name the module that a thread runs; bundlers in general look for this form. */
 const THREAD_URL = /new URL\(\s*'(\.{1,2}\/[\w/-]+\.ts)',\s*import\.meta\.url\s*\)/g;
+/** How the sources name a file of text beside them, see `web/text-file.ts` of the coordinator. */
+const TEXT_FILE = /textFile\(\s*new URL\(\s*'(\.{1,2}\/[\w./-]+)',\s*import\.meta\.url,?\s*\),?\s*\)/g;
 const THREAD_URL_MODULE = fileURLToPath(new URL('./thread-url.ts', import.meta.url));
 
 /**
@@ -62,7 +64,7 @@ export function entryWithThreads(main: string, sources: string, threads: readonl
 
 /**
  * Makes `new Worker(new URL('./x-worker.ts', import.meta.url))` start the thread from the one file of the
- * bundle. Any other use of `import.meta` fails the build: files beside a source are not beside the bundle.
+ * bundle, and puts the texts of `textFile(new URL('./x.css', import.meta.url))` into it. Any other use of `import.meta` fails the build: files beside a source are not beside the bundle.
  */
 export function threadsInOneFile(sources: string, threads: readonly Thread[]): Plugin {
   return {
@@ -71,7 +73,10 @@ export function threadsInOneFile(sources: string, threads: readonly Thread[]): P
       onLoad({ filter: /[\\/]packages[\\/][\w-]+[\\/]src[\\/].*\.ts$/ }, async ({ path }) => {
         const original = await readFile(path, 'utf8');
         if (!original.includes('import.meta')) return undefined;
-        const contents = original.replace(THREAD_URL, (_, module: string) => {
+        const withTexts = original.replace(TEXT_FILE, (_, file: string) =>
+          JSON.stringify(readFileSync(join(dirname(path), file), 'utf8')),
+        );
+        const contents = withTexts.replace(THREAD_URL, (_, module: string) => {
           const name = relative(sources, join(dirname(path), module));
           const thread = threads.find((one) => one.name === name);
           if (thread === undefined)

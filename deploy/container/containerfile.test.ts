@@ -8,7 +8,12 @@ import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
 import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { stagesOf } from '../../test/support/deployed/image.ts';
-import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../local/node-flags.ts';
+import {
+  AGENT_ENVIRONMENT,
+  AGENT_FLAGS,
+  COORDINATOR_ENVIRONMENT,
+  COORDINATOR_FLAGS,
+} from '../local/node-flags.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const containerfile = readFileSync(join(import.meta.dirname, 'Containerfile'), 'utf8');
@@ -52,7 +57,10 @@ describe.each([
       line.split(' ').map((pair) => pair.split('=')[0] ?? ''),
     );
     for (const variable of variables) {
-      expect(variable in COORDINATOR_ENVIRONMENT || KNOWN_VARIABLES.has(variable), variable).toBe(true);
+      expect(
+        variable in COORDINATOR_ENVIRONMENT || variable in AGENT_ENVIRONMENT || KNOWN_VARIABLES.has(variable),
+        variable,
+      ).toBe(true);
     }
   });
 

@@ -1,21 +1,22 @@
 import { expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from './node-flags.ts';
+import { AGENT_ENVIRONMENT, AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from './node-flags.ts';
 
 /** Only the checkout caches what it compiles, where only its owner writes. */
 const CACHE = `NODE_COMPILE_CACHE=\${NODE_COMPILE_CACHE:-node_modules/.cache/node} `;
 const withoutCache = (script: string): string => script.replace(CACHE, '');
 /** As a shell reads it: what the operator has set stays. */
-const variables = Object.entries(COORDINATOR_ENVIRONMENT).map(
-  ([name, value]) => `${name}=\${${name}:-${value}} `,
-);
+const variables = (environment: Readonly<Record<string, string>>): string =>
+  Object.entries(environment)
+    .map(([name, value]) => `${name}=\${${name}:-${value}} `)
+    .join('');
 
 test('the scripts for production give the flags and variables that npm start gives', () => {
   expect(withoutCache(manifest.scripts.coordinator)).toBe(
-    `${variables.join('')}node ${COORDINATOR_FLAGS.join(' ')} packages/coordinator/src/main.ts`,
+    `${variables(COORDINATOR_ENVIRONMENT)}node ${COORDINATOR_FLAGS.join(' ')} packages/coordinator/src/main.ts`,
   );
   expect(withoutCache(manifest.scripts.agent)).toBe(
-    `node ${AGENT_FLAGS.join(' ')} packages/agent/src/main.ts`,
+    `${variables(AGENT_ENVIRONMENT)}node ${AGENT_FLAGS.join(' ')} packages/agent/src/main.ts`,
   );
 });
 

@@ -23,8 +23,9 @@ export const AGENT_FLAGS = [
 ];
 
 /**
- * Variables of the coordinator's environment beside its settings, unless the operator sets them (decision
- * 0159). glibc gives each of its threads an arena of its own, and never returns the memory that the start
- * leaves behind in them.
+ * Variables of the environment beside the settings, unless the operator sets them (decisions 0159 and 0300).
+ * glibc gives each thread an arena of its own, and never returns the memory that the start leaves behind in
+ * them.
  */
 export const COORDINATOR_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' };
+export const AGENT_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' };

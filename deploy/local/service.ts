@@ -7,7 +7,7 @@ import { environmentOf } from './environments.ts';
 import { guardProcess } from './guard.ts';
 import { writeNatsAccess } from './nats-access.ts';
 import { choosePort } from './nats-port.ts';
-import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from './node-flags.ts';
+import { AGENT_ENVIRONMENT, AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from './node-flags.ts';
 import { type Paint, render } from './output.ts';
 import { type End, Part, type PartEvents } from './part.ts';
 
@@ -119,6 +119,7 @@ export class LocalService {
     );
     this.#agents = regions.map((region) =>
       this.#nodePart(`agent ${region}`, 'packages/agent/src/main.ts', AGENT_FLAGS, AGENT_STOP_MS, {
+        ...AGENT_ENVIRONMENT,
         ...environmentOf('agent', this.#options.environment),
         ...this.#settingsOf(nats),
         SVC_REGION: region,

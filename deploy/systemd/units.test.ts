@@ -19,7 +19,12 @@ import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { directivesOf } from '../../test/support/deployed/unit.ts';
 import { findProgram } from '../../test/support/real-dns-server.ts';
-import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../local/node-flags.ts';
+import {
+  AGENT_ENVIRONMENT,
+  AGENT_FLAGS,
+  COORDINATOR_ENVIRONMENT,
+  COORDINATOR_FLAGS,
+} from '../local/node-flags.ts';
 
 const run = promisify(execFile);
 const UNITS = ['svc-coordinator.service', 'svc-agent@.service', 'svc-nats.service'];
@@ -116,9 +121,14 @@ describe('units', () => {
     expect(await commandIn('svc-agent@.service.d/node.conf')).toBe(
       `/usr/bin/node ${AGENT_FLAGS.join(' ')} /usr/lib/svc/agent.mjs`,
     );
-    const variables = directivesOf('Service', await text('svc-coordinator.service')).get('Environment');
-    for (const [name, value] of Object.entries(COORDINATOR_ENVIRONMENT))
-      expect(variables).toContain(`${name}=${value}`);
+    for (const [unit, environment] of [
+      ['svc-coordinator.service', COORDINATOR_ENVIRONMENT],
+      ['svc-agent@.service', AGENT_ENVIRONMENT],
+    ] as const) {
+      const variables = directivesOf('Service', await text(unit)).get('Environment');
+      for (const [name, value] of Object.entries(environment))
+        expect(variables).toContain(`${name}=${value}`);
+    }
   });
 
   test('reload the NATS server twice, so that a new region works after one "systemctl reload"', async () => {

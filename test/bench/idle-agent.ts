@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { stop } from 'esbuild';
 import { AGENT_EXECUTABLE, buildAgentExecutable } from '../../deploy/build/agent-executable.ts';
 import { buildService } from '../../deploy/build/services.ts';
-import { AGENT_FLAGS } from '../../deploy/local/node-flags.ts';
+import { AGENT_ENVIRONMENT, AGENT_FLAGS } from '../../deploy/local/node-flags.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { hasBlackbox, startBlackbox } from './blackbox.ts';
 import { Children } from './children.ts';
@@ -32,7 +32,13 @@ const children = new Children();
 async function started(command: string, args: readonly string[]) {
   const startedAt = performance.now();
   const child = spawn(command, args, {
-    env: { PATH: process.env.PATH, SVC_NATS_URL: nats.url, SVC_REGION: 'hosta-fra', SVC_DRAIN_MS: '100' },
+    env: {
+      ...AGENT_ENVIRONMENT,
+      PATH: process.env.PATH,
+      SVC_NATS_URL: nats.url,
+      SVC_REGION: 'hosta-fra',
+      SVC_DRAIN_MS: '100',
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   for await (const line of createInterface({ input: child.stderr })) {

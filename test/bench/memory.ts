@@ -9,7 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { buildService } from '../../deploy/build/services.ts';
-import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
+import {
+  AGENT_ENVIRONMENT,
+  AGENT_FLAGS,
+  COORDINATOR_ENVIRONMENT,
+  COORDINATOR_FLAGS,
+} from '../../deploy/local/node-flags.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { Program, ROOT } from '../support/process.ts';
 import { Children } from './children.ts';
@@ -40,7 +45,7 @@ function programOf(...made: ConstructorParameters<typeof Program>): Program {
 }
 
 function agentOf(origin: Origin, region: string): Program {
-  const environment = { ...common, SVC_REGION: region, SVC_DRAIN_MS: '1000' };
+  const environment = { ...AGENT_ENVIRONMENT, ...common, SVC_REGION: region, SVC_DRAIN_MS: '1000' };
   return programOf(fileOf('agent', origin), environment, AGENT_FLAGS);
 }
 

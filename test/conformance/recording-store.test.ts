@@ -151,6 +151,25 @@ describe.each([
     expect(read?.results.map(({ slot }) => slot)).toEqual([SLOT - 15, SLOT]);
   });
 
+  test('results of a slot that a start has set aside are not read back, but those recorded since are', async () => {
+    const offGridSlots = [0, 1, 2, 3].map((later) => ({ monitorId: 7, slot: SLOT + later }));
+    await write({
+      results: [result(A, 'failed'), result(A, 'failed', SLOT + 1), result(B, 'not_run', SLOT + 2)],
+      offGridSlots,
+      states: [state({ decidedSlot: SLOT - 1, openSlots: [] })],
+    });
+    await store.recording.setAside({ from: SLOT, until: SLOT + 2 });
+    await write({ results: [result(B, 'passed', SLOT + 2)] });
+    await store.recording.setAside({ from: SLOT + 2, until: SLOT + 2 });
+    await write({ results: [result(B, 'passed', SLOT + 3)] });
+    const [read] = await states();
+    expect(read?.results.map(({ region, slot }) => [region, slot])).toEqual([
+      [A, SLOT],
+      [B, SLOT + 2],
+      [B, SLOT + 3],
+    ]);
+  });
+
   test('a state of a monitor that is gone is not kept', async () => {
     await write({ states: [state({})] });
     await store.remove(7);

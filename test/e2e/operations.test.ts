@@ -97,10 +97,11 @@ async function machineIn(context: TestContext) {
     },
     {
       // On a busy machine an agent may call itself starved for a while, and the service is not healthy then.
+      // The wait ends with the process of the test.
       svc: `#!/bin/sh
 svc() { '${process.execPath}' -- '${join(ROOT, 'packages/cli/src/main.ts')}' "$@"; }
 if [ "$1" != status ]; then svc "$@"; exit; fi
-until said=$(svc "$@"); do sleep 1; done
+until said=$(svc "$@"); do kill -0 ${process.pid} || exit 1; sleep 1; done
 echo "$said"
 `,
       systemctl: '#!/bin/sh\naction=$1; shift\nfor unit; do call "$action" "$unit" || exit 1; done\n',

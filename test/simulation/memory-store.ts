@@ -12,7 +12,13 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { WorldStore } from './store.ts';
 
-type Row = { readonly outcome: Outcome; readonly version: number; readonly result: StoredResult | null };
+type Row = {
+  readonly outcome: Outcome;
+  readonly version: number;
+  readonly result: StoredResult | null;
+  /** Ranges that were set aside before it was written. */
+  readonly setBacks: number;
+};
 /** By slot, then region. */
 type Results = Map<number, Map<Region, Row>>;
 
@@ -28,6 +34,8 @@ export class MemoryStore implements WorldStore, RecordingStore {
   /** When each incident began, by its key. */
   readonly #incidents = new Map<string, number>();
   readonly #channels = new Set<number>();
+  /** Ranges of slots that starts have set aside. */
+  readonly #setAside: { readonly from: number; readonly until: number }[] = [];
   #changes: number[] = [];
   #lastChange = 0;
   readonly #positions = new Map<string, StreamPosition>();
@@ -103,7 +111,12 @@ export class MemoryStore implements WorldStore, RecordingStore {
     }
     for (const result of writes.results) this.#recordResult(result);
     for (const { monitorId, slot, region, version } of writes.abstentions) {
-      this.#insert(monitorId, slot, region, { outcome: 'not_run', version, result: null });
+      this.#insert(monitorId, slot, region, {
+        outcome: 'not_run',
+        version,
+        result: null,
+        setBacks: this.#setAside.length,
+      });
     }
     for (const { monitorId, slot } of writes.offGridSlots) {
       const slots = this.#offGrid.get(monitorId) ?? new Set();
@@ -148,6 +161,10 @@ export class MemoryStore implements WorldStore, RecordingStore {
     }));
   }
 
+  async setAside(range: { readonly from: number; readonly until: number }): Promise<void> {
+    this.#setAside.push(range);
+  }
+
   async positions(): Promise<readonly StreamPosition[]> {
     return [...this.#positions.values()];
   }
@@ -173,7 +190,12 @@ export class MemoryStore implements WorldStore, RecordingStore {
             statusCode: result.status_code ?? null,
             errorMessage: result.error_message ?? null,
           };
-    this.#insert(monitor, slot, region, { outcome, version, result: stored });
+    this.#insert(monitor, slot, region, {
+      outcome,
+      version,
+      result: stored,
+      setBacks: this.#setAside.length,
+    });
   }
 
   /** The first outcome that is not `not_run` stays, and it replaces a recorded `not_run`. */
@@ -208,8 +230,12 @@ export class MemoryStore implements WorldStore, RecordingStore {
     const found: StoredResult[] = [];
     for (const [slot, rows] of this.#results.get(id) ?? []) {
       if (slot < decided || slot < oldest || slot > now + BELIEVED_AHEAD_MS) continue;
-      for (const row of rows.values())
-        if (row.result !== null && row.version === version) found.push(row.result);
+      for (const { result, version: ofRow, setBacks } of rows.values()) {
+        const isSetAside = this.#setAside
+          .slice(setBacks)
+          .some(({ from, until }) => slot > from && slot <= until);
+        if (result !== null && ofRow === version && !isSetAside) found.push(result);
+      }
     }
     return found.sort((a, b) => a.slot - b.slot || (a.region < b.region ? -1 : 1));
   }

@@ -1,4 +1,3 @@
-import { KnownAgent } from '@svc/coordinator/dispatch/agents.ts';
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
 import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
 import { recover } from '@svc/coordinator/dispatch/restart.ts';
@@ -12,7 +11,6 @@ import { States } from '@svc/coordinator/evaluation/state.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { BacklogHold } from '@svc/coordinator/recording/backlog-hold.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
-import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
@@ -21,10 +19,13 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Answer, Offer, Report } from './agents.ts';
 import { DeclaredMonitor } from './declared-monitor.ts';
 import { type GivenSlots, givenSlots, NO_SLOTS } from './given-slots.ts';
+import { KnownAgents } from './known-agents.ts';
 import { MortalClock } from './mortal-clock.ts';
+import { mortalStore } from './mortal-store.ts';
 import type { Presence } from './presence.ts';
 import type { WorldStore } from './store.ts';
 import type { Announcement, Now, Told, Transition } from './told.ts';
+import { toldEvents } from './told-events.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 const log = createLogger('simulation', 'silent');
@@ -58,13 +59,12 @@ export class Service {
   readonly #inFlight: InFlight;
   readonly #recorder: Recorder;
   readonly #backlogHold: BacklogHold;
-  readonly #agents = new Map<Region, KnownAgent>();
+  readonly #agents: KnownAgents;
   readonly #events: SlotEvents;
   readonly #newestSlot: number | null;
   /** How much older votes are than this life's clocks say, ms. */
   readonly #agedMs: number;
   #scheduler: Scheduler | null = null;
-  #liveSerial = 0;
 
   private constructor(
     around: Surroundings,
@@ -73,6 +73,7 @@ export class Service {
     before: Now | null,
   ) {
     this.#around = around;
+    this.#agents = new KnownAgents(around.isAhead);
     this.#clock = new MortalClock(around.clock);
     this.#monitors.current = monitor;
     this.#newestSlot = newest;
@@ -86,7 +87,7 @@ export class Service {
       onEnd: (monitorIds) => this.#recorder.announce(monitorIds),
     });
     this.#recorder = this.#newRecorder();
-    this.#events = this.#toldEvents();
+    this.#events = toldEvents(this.#recorder, (told) => this.told.push(told));
     this.#inFlight = new InFlight({
       events: this.#events,
       counters: newCounters(),
@@ -118,14 +119,14 @@ export class Service {
     const now = this.#clock.monotonic();
     for (const region of this.#around.presence.live()) this.regionCame(region);
     if (monitor !== null) {
-      for (const [region, agent] of this.#agents) {
-        if (monitor.regions !== null && !monitor.regions.includes(region)) continue;
-        for (const slot of this.#around.heldBy(region)) {
+      for (const agent of this.#agents) {
+        if (monitor.regions !== null && !monitor.regions.includes(agent.region)) continue;
+        for (const slot of this.#around.heldBy(agent.region)) {
           if (slot <= this.#slotClock.now()) this.#inFlight.adopt(monitor, slot, agent, now);
         }
       }
     }
-    const regions = this.#liveRegions();
+    const regions = this.#agents;
     const { counters, newestSlot } = { counters: newCounters(), newestSlot: this.#newestSlot };
     this.#scheduler = new Scheduler({
       monitors: this.#monitors,
@@ -258,20 +259,18 @@ export class Service {
   }
 
   regionCame(region: Region): void {
-    this.#agents.set(region, new KnownAgent(`agent-${region}`, region));
-    this.#liveSerial += 1;
+    this.#agents.came(region);
   }
 
   /** Three heartbeats were missed. */
   regionWent(region: Region): void {
-    const agent = this.#agents.get(region);
-    this.#agents.delete(region);
+    const agent = this.#agents.went(region);
     if (agent !== undefined) this.#inFlight.agentGone(agent);
   }
 
   /** An agent of the region no longer names a job that it took. */
   heartbeats(region: Region): void {
-    const agent = this.#agents.get(region);
+    const agent = this.#agents.of(region);
     if (agent === undefined) return;
     for (let beats = 0; beats < 2; beats += 1) {
       agent.serial += 1;
@@ -284,7 +283,7 @@ export class Service {
   }
 
   #answer(region: Region, slot: number, answer: Answer): void {
-    const agent = this.#agents.get(region);
+    const agent = this.#agents.of(region);
     const id = this.#monitors.current?.id;
     if (agent === undefined || id === undefined || answer === null) return;
     const refused: [number, number, Refusal][] = answer === 'accepted' ? [] : [[id, slot, answer]];
@@ -307,7 +306,7 @@ export class Service {
   #newRecorder(): Recorder {
     const { store, presence } = this.#around;
     const recorder = new Recorder({
-      store: this.#mortalStore(store.recording),
+      store: mortalStore(store.recording, this.#clock),
       states: this.#states,
       monitors: this.#monitors,
       presence,
@@ -334,16 +333,6 @@ export class Service {
     });
     recorder.onTransition(({ from, to, reason, at }) => this.transitions.push({ from, to, reason, at }));
     return recorder;
-  }
-
-  /** What a dead process had begun to write never arrives. */
-  #mortalStore(store: RecordingStore): RecordingStore {
-    return {
-      recordedOutcomes: (keys) => store.recordedOutcomes(keys),
-      states: (monitors, now) => store.states(monitors, now),
-      positions: () => store.positions(),
-      record: (batch) => (this.#clock.isAlive ? store.record(batch) : new Promise(() => {})),
-    };
   }
 
   #isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
@@ -373,38 +362,6 @@ export class Service {
   #phaseShift(): number {
     const { aheadSlot } = this.#slotClock;
     return aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
-  }
-
-  #liveRegions() {
-    const agents = this.#agents;
-    const serial = () => this.#liveSerial;
-    return {
-      live: () => REGIONS.filter((region) => agents.has(region)),
-      isLive: (region: Region) => agents.has(region),
-      isSettled: () => true,
-      takeJobsAhead: () => this.#around.isAhead,
-      get liveSerial() {
-        return serial();
-      },
-    };
-  }
-
-  /** Tells the recorder, and notes it for the oracle. */
-  #toldEvents(): SlotEvents {
-    return {
-      opened: (monitor, slot, regions) => {
-        if (regions.length > 0) this.told.push({ is: 'opened', slot, version: monitor.version, regions });
-        this.#recorder.opened(monitor, slot, regions);
-      },
-      abstained: (monitor, slot, region, reason) => {
-        this.told.push({ is: 'excused', slot, version: monitor.version, region });
-        this.#recorder.abstained(monitor, slot, region, reason);
-      },
-      skipped: (monitor, slot, region) => {
-        this.told.push({ is: 'excused', slot, version: monitor.version, region });
-        this.#recorder.skipped(monitor, slot, region);
-      },
-    };
   }
 }
 

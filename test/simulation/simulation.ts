@@ -190,10 +190,10 @@ class Simulation {
     this.#restart = null;
     this.#note(`the coordinator is killed${restart?.isBeforeCommit ? ' before the commit' : ''}`);
     this.#endedAt = this.#service?.now ?? null;
+    if (this.#endedAt !== null) this.#oracle.ended(this.#endedAt);
     this.#service?.kill();
     this.#service = null;
     this.#isResumed = false;
-    this.#oracle.ended();
     this.#clock.after(restart?.downMs ?? 0, () => {
       this.#note('the coordinator starts');
       this.#work.push(() => this.#startService(this.#monitor));

@@ -42,6 +42,7 @@ export class SqliteWorldStore implements WorldStore {
   /** Empties it for another world. */
   async clear(): Promise<void> {
     for (const table of TABLES) await this.#write(`DELETE FROM ${table}`);
+    await this.#write("DELETE FROM facts WHERE key = 'clock_set_backs'");
     await this.#write(
       "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",
     );

@@ -194,6 +194,38 @@ test.each<[string, Partial<World>]>([
       mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 158_651 },
     },
   ],
+  [
+    'what a start has set aside stays so when its time has come, and hides no newer votes from a second start',
+    {
+      seed: 7_212_986,
+      id: 398_275,
+      lengthMs: 5_790_000,
+      periodMs: 30_000,
+      regions: ['hostb-sfo'],
+      agents: ['hostb-sfo'],
+      timeoutMs: 10_000,
+      isAhead: true,
+      mishaps: { ...CALM, lagMs: 1_702 },
+      moves: [
+        { at: 4_685_826, do: 'restart', downMs: 382_988, isBeforeCommit: false },
+        { at: 4_713_796, do: 'set-wall-clock', byMs: -594_480 },
+        { at: 5_206_912, do: 'restart', downMs: 187_332, isBeforeCommit: false },
+      ],
+    },
+  ],
+  [
+    'a slot whose time was over before the coordinator was killed was decided then, with all that were given it',
+    {
+      seed: 8_006_844,
+      id: 520_445,
+      lengthMs: 90_000,
+      periodMs: 30_000,
+      regions: ['hosta-ams', 'hostb-sfo', 'hostb-sin'],
+      agents: ['hosta-ams', 'hostb-sfo', 'hostb-sin'],
+      mishaps: { ...CALM, notRun: 0.1, late: 0.3, lagMs: 254_343 },
+      moves: [{ at: 18_087, do: 'restart', downMs: 6_244, isBeforeCommit: true }],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -11,6 +11,7 @@ import { createManualDeliveries } from '@svc/coordinator/notify/manual-deliverie
 import { channelProblems, createSender } from '@svc/coordinator/notify/sender.ts';
 import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
+import { createSites } from '@svc/coordinator/sites.ts';
 import { Tokens } from '@svc/coordinator/store/tokens.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
@@ -118,6 +119,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     counters,
     measurements: () => measurementsOf(API_COUNTERS, counters, 0),
     metricsToken: null,
+    sites: (calls) => createSites({ store, tokens, clock, log: silentLog }, calls),
     clock,
     slotNow: () => clock.wall(),
     log: silentLog,

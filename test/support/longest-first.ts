@@ -40,7 +40,7 @@ export const LONGEST: Readonly<Record<string, number>> = {
   'test/integration/doctor-command.test.ts': 15,
   'test/integration/rollups.test.ts': 15,
   'test/integration/held-database.test.ts': 14,
-  'test/e2e/recovery.test.ts': 113,
+  'test/e2e/recovery.test.ts': 90,
   'test/e2e/operations.test.ts': 43,
   'test/e2e/terraform/lifecycle.test.ts': 40,
   'test/e2e/terraform/examples.test.ts': 39,

@@ -23,8 +23,12 @@ export type SystemOptions = {
 };
 
 /** Checkouts of before have flags only. */
-type NodeFlags = Omit<typeof import('../../deploy/local/node-flags.ts'), 'COORDINATOR_ENVIRONMENT'> & {
+type NodeFlags = Omit<
+  typeof import('../../deploy/local/node-flags.ts'),
+  'COORDINATOR_ENVIRONMENT' | 'AGENT_ENVIRONMENT'
+> & {
   COORDINATOR_ENVIRONMENT?: Record<string, string>;
+  AGENT_ENVIRONMENT?: Record<string, string>;
 };
 
 /**
@@ -89,7 +93,13 @@ export class System {
         region,
         new Program(
           'packages/agent/src/main.ts',
-          { ...common, SVC_REGION: region, SVC_AGENT_ID: `agent-${region}`, SVC_DRAIN_MS: '2000' },
+          {
+            ...flags.AGENT_ENVIRONMENT,
+            ...common,
+            SVC_REGION: region,
+            SVC_AGENT_ID: `agent-${region}`,
+            SVC_DRAIN_MS: '2000',
+          },
           flags.AGENT_FLAGS,
           root,
         ),

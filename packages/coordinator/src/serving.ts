@@ -20,6 +20,7 @@ import { StoredConfiguration } from './configuration/transactions.ts';
 import { type Live, servedLive } from './live.ts';
 import { urlRules } from './notify/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './notify/sender.ts';
+import { createSites } from './sites.ts';
 import { FileSizes } from './store/file-sizes.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
@@ -99,6 +100,7 @@ export class Serving {
       readiness: () => ({ nats: bus.isConnected, database: served.isRecording() }),
       recentErrors: parts.recentErrors,
       metricsToken: config.metricsToken ?? null,
+      sites: (calls) => createSites({ store, tokens, clock, log }, calls),
       clock,
       log,
     });

@@ -91,7 +91,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a region that abstains has passed',
     file: 'evaluation/evaluation.ts',
-    from: 'excuse(this.frame, evaluated.state, evaluated.monitor, slot, region);\n  }\n\n  /** Handles',
+    from: "excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');\n  }\n\n  /** Handles",
     to: `{
       const pass = { monitor: id, version, slot, token: '', started_at: slot, attempts: [] } as unknown as CheckResult;
       const vote = voteOf(this.frame, evaluated.monitor, pass, 'passed', region);

@@ -18,7 +18,7 @@ export function isTooOld(slot: number, { periodMs, longestCheckMs }: LiveMonitor
  * run of failures that it continues, unless the last of them has aged and no region may report about its slot any more.
  * It begins 5 s after the region's last pass while that pass still counts.
  */
-export function following(before: Vote, vote: Vote, monitor: LiveMonitor | null, now: Now): Vote {
+function following(before: Vote, vote: Vote, monitor: LiveMonitor | null, now: Now): Vote {
   if (vote.outcome !== 'failed') return vote;
   const { upSlot } = before;
   const isAged = before.freshUntil <= now.age;
@@ -31,13 +31,30 @@ export function following(before: Vote, vote: Vote, monitor: LiveMonitor | null,
 }
 
 /** A late report about an older slot makes the run of failures longer, or breaks it when it is a pass. */
-export function afterLate(vote: Vote, late: Vote): Vote {
+function afterLate(vote: Vote, late: Vote): Vote {
   if (vote.outcome !== 'failed' || late.slot <= vote.upSlot || late.slot >= vote.slot) return vote;
   if (late.outcome === 'failed') {
     return late.slot < vote.downFrom ? { ...vote, downFrom: late.slot } : vote;
   }
   const since = Math.min(vote.slot, Math.max(late.slot + UP_AFTER_PASS_MS, late.endedAt + 1));
   return { ...vote, upSlot: late.slot, downFrom: Math.max(vote.downFrom, since) };
+}
+
+/** "Never in place of a newer slot's vote." Returns whether the region's vote has changed. */
+export function castInto(
+  votes: Map<Region, Vote>,
+  vote: Vote,
+  monitor: LiveMonitor | null,
+  now: Now,
+): boolean {
+  const before = votes.get(vote.region);
+  if (before === undefined) {
+    votes.set(vote.region, vote);
+    return true;
+  }
+  const next = vote.slot > before.slot ? following(before, vote, monitor, now) : afterLate(before, vote);
+  votes.set(vote.region, next);
+  return next !== before;
 }
 
 /** What a region that is missing would say. */

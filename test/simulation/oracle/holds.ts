@@ -73,7 +73,9 @@ export class Holds {
   #end(monotonic: number): void {
     const hold = this.#hold;
     if (hold === null || monotonic <= hold.until) return;
-    const { heldMs = 0, holds = 0, until = hold.until + NOT_AGAIN_MS } = this.#spent ?? {};
+    // A hold that ends after the ten minutes belongs to the next ones.
+    const spent = this.#spent !== null && this.#spent.until > hold.until ? this.#spent : null;
+    const { heldMs = 0, holds = 0, until = hold.until + NOT_AGAIN_MS } = spent ?? {};
     this.#spent = { heldMs: heldMs + hold.until - hold.since, holds: holds + 1, until };
     this.#hold = null;
   }

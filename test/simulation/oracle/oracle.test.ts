@@ -162,7 +162,7 @@ describe('the oracle finds', () => {
     look(opened(0, [FRA]));
     change(reported(0, FRA, 'passed'), 'active');
     clock = PERIOD;
-    oracle.ended();
+    oracle.ended(now());
     clock += 20_000;
     oracle.started(now());
     look(reported(PERIOD, FRA, 'passed'));

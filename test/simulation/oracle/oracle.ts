@@ -3,9 +3,10 @@ import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { Announcement, Now, Told, Transition } from '../told.ts';
 import { Channels } from './channels.ts';
 import { ConfirmedOutages, IN_TIME_MS } from './confirmed.ts';
+import type { RegionsWithAgents } from './electorate.ts';
 import { History } from './history.ts';
 import { Holds } from './holds.ts';
-import { Picture, type RegionsWithAgents } from './picture.ts';
+import { Picture } from './picture.ts';
 
 export const VIOLATIONS = [
   /** An outage that a majority confirmed about one slot was not announced in time. */
@@ -77,7 +78,8 @@ export class Oracle {
   }
 
   /** The service ended. Until it has resumed, nothing is expected of it. */
-  ended(): void {
+  ended(now: Now): void {
+    this.#picture.ended(now);
     this.#judgeFrom = Number.POSITIVE_INFINITY;
     this.#wrongSince = null;
   }

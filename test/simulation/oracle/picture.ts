@@ -1,28 +1,11 @@
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
-import { afterLate, following, isTooOld, supposed } from './following-votes.ts';
+import { Electorate, type RegionsWithAgents } from './electorate.ts';
+import { castInto, isTooOld } from './following-votes.ts';
+import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot } from './open-slot.ts';
 import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, tookMs, type Vote } from './rule.ts';
-
-/** A slot that is not decided. */
-type OpenSlot = {
-  readonly slot: number;
-  /** Monotonic ms: one period has passed. */
-  readonly endsAt: number;
-  /**
-   * Regions that were given the slot; null: unknown, so that every region may have been given it, also for the first
-   * time.
-   */
-  given: Set<Region> | null;
-  /** Regions that nobody waits for. */
-  answered: Set<Region>;
-  /** Those of them that said so themselves, so that the slot was given to them. */
-  heard: Set<Region>;
-  readonly reports: Vote[];
-};
-
-export type RegionsWithAgents = { hadAgentWithin24h(region: Region): boolean };
 
 /**
  * Applies the design's sentences about a monitor's slots and votes, one after the other, as plainly as possible. It
@@ -36,12 +19,9 @@ export class Picture {
   /** The last vote of each region, fresh or aged. */
   readonly votes = new Map<Region, Vote>();
   readonly #open: OpenSlot[] = [];
-  readonly #presence: RegionsWithAgents;
+  readonly #electorate: Electorate;
   /** Slots and regions with a recorded outcome other than `not_run`. The first such outcome stays. */
   readonly #recorded = new Set<string>();
-  /** Regions that were given a decided slot, and those that were given an open one. */
-  readonly #entered = new Set<Region>();
-  readonly #given = new Set<Region>();
   #decidedSlot = 0;
   /** Reports about this slot or an older one never vote, because votes were ended since. */
   endedSlot = 0;
@@ -53,11 +33,13 @@ export class Picture {
    */
   readonly #doubted = new Map<Region, number>();
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
+  /** When the electorate last grew, monotonic ms: the votes may have been enough until then. */
+  #grewAt = 0;
   /** Instant before which nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
 
   constructor(presence: RegionsWithAgents) {
-    this.#presence = presence;
+    this.#electorate = new Electorate(presence);
   }
 
   get isActive(): boolean {
@@ -102,16 +84,17 @@ export class Picture {
     this.decide(now);
   }
 
+  /** The service ended. What time alone has decided before this instant was committed. */
+  ended(now: Now): void {
+    this.decide(ago(now, 1));
+  }
+
   /** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
   restarted(now: Now): void {
     const { monitor } = this;
     this.#upSince = Number.POSITIVE_INFINITY;
     this.#setAside(now.slot + SET_ASIDE_MS, now);
-    for (const open of this.#open) {
-      open.given = null;
-      open.answered = new Set(open.reports.map(({ region }) => region));
-      open.heard = new Set(open.answered);
-    }
+    for (const open of this.#open) forgetAnswers(open);
     if (monitor === null) return;
     const freshFor = freshMs(monitor.periodMs, monitor.longestCheckMs);
     for (const vote of this.votes.values()) {
@@ -163,33 +146,18 @@ export class Picture {
     for (let index = this.#nextDecided(now); index >= 0; index = this.#nextDecided(now)) {
       const [open] = this.#open.splice(index, 1) as [OpenSlot];
       this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
-      for (const region of open.given ?? open.heard) this.#entered.add(region);
-      this.#agesAt = Number.NEGATIVE_INFINITY;
       // A slot that is decided by its end is decided at that instant, whenever this is called.
       const endedMs = Math.max(0, now.monotonic - this.#endOf(open));
+      if (this.#electorate.enter(open.given ?? open.heard)) this.#grewAt = now.monotonic - endedMs;
+      this.#agesAt = Number.NEGATIVE_INFINITY;
       isJudged = this.#cast(open.reports, ago(now, endedMs)) || isJudged;
     }
     return isJudged;
   }
 
-  /** "The monitor's regions that had an agent within 24 h", each from the first slot it was given. */
-  electorate(): Set<Region> {
-    return this.#electorate(this.#entered);
-  }
-
-  /** Includes the regions of slots that are not decided, because they may still vote otherwise. */
+  /** The electorate with the regions of slots that are not decided, because they may still vote otherwise. */
   widestElectorate(): Set<Region> {
-    return this.#electorate(new Set([...this.#entered, ...this.#given]));
-  }
-
-  #electorate(given: ReadonlySet<Region>): Set<Region> {
-    const declared = this.monitor?.regions ?? null;
-    const electorate = new Set<Region>();
-    for (const region of given) {
-      if (declared !== null && !declared.includes(region)) continue;
-      if (this.#presence.hadAgentWithin24h(region)) electorate.add(region);
-    }
-    return electorate;
+    return this.#electorate.widest();
   }
 
   #isAbout(version: number, region: Region): boolean {
@@ -202,7 +170,7 @@ export class Picture {
     if (!this.isActive || this.monitor?.version !== version || this.#isOver(slot)) return;
     const open = this.#openSlot(slot, now);
     open.given = new Set([...(open.given ?? open.heard), ...regions]);
-    for (const region of regions) this.#given.add(region);
+    this.#electorate.gave(regions);
   }
 
   /** Decided, or it never will be. */
@@ -269,7 +237,7 @@ export class Picture {
       endedAt: slot + tookMs(result),
     };
     if (!this.#isOver(slot)) {
-      this.#given.add(region);
+      this.#electorate.gave([region]);
       const open = this.#openSlot(slot, now);
       hear(open, region);
       open.reports.push(vote);
@@ -278,7 +246,7 @@ export class Picture {
     // "A report that comes after its slot was decided becomes its region's vote at once."
     // A region enters with a slot that is given to it or decided. A late report from before it was removed and
     // declared again gives it no part in the electorate.
-    if (!this.#castInto(this.votes, vote, now)) return;
+    if (!this.#castNow(vote, now)) return;
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     // "After it the open slot's certainty is looked at again": both together make one verdict.
     if (!this.#decideOpen(now)) this.#judge(now);
@@ -296,30 +264,11 @@ export class Picture {
   /** "When every region given it has answered, or the missing ones cannot change the outcome, or one period has passed." */
   #isDecided(open: OpenSlot, now: Now): boolean {
     if (now.monotonic >= this.#endOf(open)) return true;
-    const given = open.given ?? new Set([...this.#electorate(new Set(REGIONS)), ...open.answered]);
+    const given = open.given ?? new Set([...this.#electorate.possible(), ...open.answered]);
     const missing = [...given].filter((region) => !open.answered.has(region));
-    return missing.length === 0 || this.#isCertain(open, given, missing, now);
-  }
-
-  /** The extreme answers of the missing regions: all pass, all fail, all abstain with their votes kept or aged. */
-  #isCertain(open: OpenSlot, given: ReadonlySet<Region>, missing: readonly Region[], now: Now): boolean {
-    const electorate = this.#electorate(new Set([...this.#entered, ...given]));
-    // More than half may all pass, and may all fail together.
-    if (missing.filter((region) => electorate.has(region)).length > electorate.size / 2) return false;
-    const cast = new Map(this.votes);
-    // They count from when they become votes.
-    const freshUntil = Number.POSITIVE_INFINITY;
-    for (const vote of open.reports) this.#castInto(cast, { ...vote, freshUntil }, now);
-    const statusWith = (extreme: Extreme) => {
-      const votes = new Map(cast);
-      for (const region of missing) {
-        if (extreme === 'aged') votes.delete(region);
-        else if (extreme !== 'kept') this.#castInto(votes, supposed(region, extreme, open.slot), now);
-      }
-      return statusOf({ votes: [...votes.values()], electorate, age: now.age, standing: this.expected });
-    };
-    const status = statusWith('passed');
-    return EXTREMES.every((extreme) => statusWith(extreme) === status);
+    if (missing.length === 0) return true;
+    const { monitor, votes, expected: status } = this;
+    return isCertain(open, missing, { monitor, votes, electorate: this.#electorate.now(given), status }, now);
   }
 
   /** Returns whether a verdict was made. */
@@ -332,24 +281,16 @@ export class Picture {
     for (const vote of news) {
       // A service that was down may come to it late.
       if (isTooOld(vote.slot, monitor, now)) continue;
-      isNew = this.#castInto(this.votes, { ...vote, freshUntil }, now) || isNew;
+      isNew = this.#castNow({ ...vote, freshUntil }, now) || isNew;
     }
     if (isNew) this.#judge(now);
     return isNew;
   }
 
-  /** "Never in place of a newer slot's vote." Returns whether the region's vote has changed. */
-  #castInto(votes: Map<Region, Vote>, vote: Vote, now: Now): boolean {
-    if (votes === this.votes) this.#doubted.delete(vote.region);
-    const before = votes.get(vote.region);
-    if (before === undefined) {
-      votes.set(vote.region, vote);
-      return true;
-    }
-    const isNewer = vote.slot > before.slot;
-    const next = isNewer ? following(before, vote, this.monitor, now) : afterLate(before, vote);
-    votes.set(vote.region, next);
-    return next !== before;
+  /** Returns whether the region's vote has changed. */
+  #castNow(vote: Vote, now: Now): boolean {
+    this.#doubted.delete(vote.region);
+    return castInto(this.votes, vote, this.monitor, now);
   }
 
   #freshMs(): number {
@@ -371,14 +312,15 @@ export class Picture {
     const ended = [...this.votes.values()]
       .map(({ freshUntil }) => freshUntil)
       .filter((until) => until <= now.age);
-    const agoMs = ended.length === 0 || isJump ? 0 : now.age - Math.max(...ended);
+    const agedMs = ended.length === 0 || isJump ? 0 : now.age - Math.max(...ended);
+    const agoMs = Math.min(agedMs, now.monotonic - this.#grewAt);
     this.#expect('unknown', now.monotonic - agoMs);
   }
 
   #question(now: Now): Question {
     return {
       votes: [...this.votes.values()],
-      electorate: this.electorate(),
+      electorate: this.#electorate.now(),
       age: now.age,
       standing: this.expected,
     };
@@ -392,6 +334,7 @@ export class Picture {
 
   #declared(before: LiveMonitor | null, after: LiveMonitor | null, now: Now): void {
     this.monitor = after;
+    this.#electorate.declare(after?.regions ?? null);
     if (before === null) return;
     // "A change of what is probed ends all votes. `active: false`: status unknown, votes end."
     if (after === null || !after.active || after.version !== before.version) {
@@ -424,35 +367,17 @@ export class Picture {
   /** "A removed region's vote goes at once." */
   #drop(declared: ReadonlySet<Region>, now: Now): void {
     this.#agesAt = Number.NEGATIVE_INFINITY;
-    for (const open of this.#open) {
-      for (const region of open.given ?? []) if (!declared.has(region)) open.given?.delete(region);
-      for (const region of open.answered) if (!declared.has(region)) open.answered.delete(region);
-      for (const region of open.heard) if (!declared.has(region)) open.heard.delete(region);
-      const reports = open.reports.filter(({ region }) => declared.has(region));
-      open.reports.splice(0, open.reports.length, ...reports);
-    }
+    for (const open of this.#open) keepRegions(open, declared);
+    this.#electorate.drop(declared);
     let isChanged = false;
     for (const region of this.votes.keys()) {
       if (!declared.has(region)) isChanged = this.votes.delete(region) || isChanged;
     }
-    for (const region of this.#entered) if (!declared.has(region)) this.#entered.delete(region);
-    for (const region of this.#given) if (!declared.has(region)) this.#given.delete(region);
     // "A removed region's vote goes at once", and a slot is decided "when every region given it has reported": both
     // together make one verdict.
     if (isChanged && !this.#decideOpen(now)) this.#judge(now);
   }
 }
-
-/** The region has said something about the slot, which was given to it therefore. */
-function hear({ given, answered, heard }: OpenSlot, region: Region): void {
-  given?.add(region);
-  answered.add(region);
-  heard.add(region);
-}
-
-type Extreme = Vote['outcome'] | 'kept' | 'aged';
-/** Beside `passed`, from the one that differs most. */
-const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
 
 function ago({ monotonic, slot, age }: Now, ms: number): Now {
   return { monotonic: monotonic - ms, slot: slot - ms, age: age - ms };

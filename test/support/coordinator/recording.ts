@@ -109,6 +109,8 @@ export class Recording {
   /** Where the roll-ups are, epoch ms: nowhere yet. */
   rollups = { claimedUntil: 0 };
   sequence = 0;
+  /** The newest slot of a clock that was ahead, as the next start finds it. */
+  aheadSlot: number | null = null;
   #directory = '';
   #keys = 0;
 
@@ -135,7 +137,7 @@ export class Recording {
     this.store = await openStoreInProcess(join(this.#directory, 'svc.db'), log);
     this.states = new States();
     const clock = this.#realClock ?? this.clock;
-    this.slotClock = new SlotClock(clock, null, log);
+    this.slotClock = new SlotClock(clock, null, log, this.aheadSlot);
     this.recorder = new Recorder({
       store: this.#recordingStore(),
       states: this.states,

@@ -17,8 +17,10 @@ import type { ChannelProblems } from '../notify/sender.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
+import type { Site } from '../web/site.ts';
 import type { Comparison, WhatIf } from '../what-if/compare.ts';
 import type { ApiCounters } from './api-counters.ts';
+import type { ApiCalls } from './in-process.ts';
 import type { ListenerTimeouts } from './listener-timeouts.ts';
 import type { Rate } from './rate-limit.ts';
 import type { TlsFiles } from './tls-files.ts';
@@ -67,6 +69,8 @@ export type ApiParts = {
   readonly rate?: Rate;
   /** Rate of requests without a valid token from one peer. The default is 1 a second, 30 at once. */
   readonly failureRate?: Rate;
+  /** Makes the pages that are served beside the API, in the order in which they are asked; left out: none. */
+  readonly sites?: (calls: ApiCalls) => readonly Site[];
   readonly clock: Clock;
   /**
    * The slots' clock, epoch ms. Votes are dated by it, and the system's clock may have been set back since.

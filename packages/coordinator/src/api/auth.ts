@@ -15,10 +15,14 @@ export function authenticate(tokens: Tokens, authorization: string | undefined, 
   if (secret === null) throw unauthorized('send the header `Authorization: Bearer <token>`');
   const token = tokens.lookup(secret);
   if (token === null) throw unauthorized('the token is unknown or revoked');
-  if (token.expiresAt !== null && token.expiresAt <= now) {
-    throw unauthorized(`the token expired at ${new Date(token.expiresAt).toISOString()}`);
-  }
+  checkExpiry(token, now);
   return token;
+}
+
+/** @throws Problem `unauthorized` when the token has expired at `now`, epoch ms */
+export function checkExpiry({ expiresAt }: Token, now: number): void {
+  if (expiresAt === null || expiresAt > now) return;
+  throw unauthorized(`the token expired at ${new Date(expiresAt).toISOString()}`);
 }
 
 export function unauthorized(detail: string): Problem {

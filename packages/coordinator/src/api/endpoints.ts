@@ -7,6 +7,7 @@ import { componentEndpoints } from './routes/components.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
 import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
+import { loginLinkEndpoints } from './routes/login-links.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
 import { regionEndpoints } from './routes/regions.ts';
@@ -34,6 +35,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...componentEndpoints(parts),
     ...regionEndpoints(parts),
     ...tokenEndpoints(parts),
+    ...loginLinkEndpoints(parts),
     ...workspaceEndpoints(parts),
     ...auditEndpoints(parts, trail),
     ...healthEndpoints(parts),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { messageOf } from '@svc/shared/errors.ts';
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import type { Token } from '../store/tokens.ts';
+import type { Site } from '../web/site.ts';
 import { answerText } from './answer-text.ts';
 import { type CountedEndpoint, countAnswer, countRequest, NO_ENDPOINT } from './api-counters.ts';
 import type { ApiParts } from './api-parts.ts';
@@ -13,6 +14,8 @@ import type { Endpoint, EndpointAnswer } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
 import { isExpectedHost, isLoopbackHost } from './host-check.ts';
+import { type ApiCalls, callApi, callerOf } from './in-process.ts';
+import { loggedIn } from './login.ts';
 import { openApi } from './openapi.ts';
 import { createPeerOf } from './peers.ts';
 import { Problem, problemOf } from './problem.ts';
@@ -20,6 +23,7 @@ import { RequestAudit } from './request-audit.ts';
 import { readBodyText } from './request-body.ts';
 import { RequestGate } from './request-gate.ts';
 import { parseBody, parseQuery } from './request-input.ts';
+import { visitOf } from './visits.ts';
 
 type Variables = {
   requestId: string;
@@ -39,8 +43,11 @@ type Answering = {
   readonly bodies: Bodies;
   readonly trail: AuditTrail;
   readonly gate: RequestGate;
-  readonly peerOf: ReturnType<typeof createPeerOf>;
+  readonly peerOf: PeerOf;
 };
+
+/** Finds the address of a request's sender; null: the connection is gone. */
+type PeerOf = (context: ApiContext) => string | null;
 
 /** Creates the whole API as a function from requests to answers. */
 export function createApp(
@@ -48,10 +55,19 @@ export function createApp(
   { bodies, trail }: { readonly bodies: Bodies; readonly trail: AuditTrail },
 ): App {
   const app: App = new Hono();
-  const peerOf = createPeerOf(parts.trustedProxies ?? []);
-  const answering = { parts, bodies, trail, gate: new RequestGate(parts), peerOf };
+  const peerOfSocket = createPeerOf(parts.trustedProxies ?? []);
+  const peerOf = (context: ApiContext) => {
+    const caller = callerOf(context.env);
+    return caller === null ? peerOfSocket(context) : caller.peer;
+  };
+  const gate = new RequestGate(parts);
+  const answering = { parts, bodies, trail, gate, peerOf };
   const endpoints = apiEndpoints(parts, trail);
-  app.use(accompany(parts));
+  const calls: ApiCalls = {
+    call: (caller, call) => callApi(app.fetch, caller, call),
+    login: (secret, from) => loggedIn(secret, from, { gate, trail, clock: parts.clock }),
+  };
+  app.use(accompany(parts, parts.sites?.(calls) ?? [], peerOf));
   for (const endpoint of endpoints) {
     app.on(endpoint.method, routePath(endpoint.path), handlerOf(endpoint, answering));
   }
@@ -62,13 +78,20 @@ export function createApp(
 }
 
 /** The common steps of all requests: their id, counts, the log, and headers of the answer. */
-function accompany(parts: ApiParts): MiddlewareHandler<{ Variables: Variables }> {
+function accompany(
+  parts: ApiParts,
+  sites: readonly Site[],
+  peerOf: PeerOf,
+): MiddlewareHandler<{ Variables: Variables }> {
   const { clock, counters } = parts;
   const isHostChecked = isLoopbackHost(parts.listen.host);
   return async (context, next) => {
     const startedAt = clock.monotonic();
     const requestId = beginRequest(context);
-    if (isHostChecked && !isExpectedHost(context.req.header('host'), parts.publicUrl)) {
+    const page = await pageFor(context, { parts, sites, peerOf });
+    if (page !== null) {
+      context.res = page;
+    } else if (isHostChecked && !isExpectedHost(context.req.header('host'), parts.publicUrl)) {
       context.res = misdirected().response(requestId);
     } else {
       await next();
@@ -78,7 +101,7 @@ function accompany(parts: ApiParts): MiddlewareHandler<{ Variables: Variables }>
     countAnswer(counters, status);
     countRequest(counters, context.get('endpoint'), status, tookMs);
     context.get('audit')?.answered(status, context.get('detail'));
-    setCommonHeaders(context, requestId);
+    setCommonHeaders(context, requestId, page !== null);
     const { method, path } = context.req;
     const tokenId = context.get('tokenId');
     parts.log.debug({ requestId, method, path, status, tokenId, ms: Math.round(tookMs) }, 'request answered');
@@ -98,8 +121,29 @@ function beginRequest(context: ApiContext): string {
   return requestId;
 }
 
-function setCommonHeaders(context: ApiContext, requestId: string): void {
+/** The page of a site that takes the request; null: it is for the API. */
+async function pageFor(
+  context: ApiContext,
+  { parts, sites, peerOf }: { parts: ApiParts; sites: readonly Site[]; peerOf: PeerOf },
+): Promise<Response | null> {
+  if (sites.length === 0 || callerOf(context.env) !== null) return null;
+  const visit = visitOf(context.req.raw, {
+    publicUrl: parts.publicUrl,
+    hasTls: (parts.tls ?? null) !== null,
+    peer: peerOf(context),
+    requestId: context.get('requestId'),
+  });
+  for (const site of sites) {
+    const page = await site.answer(visit);
+    if (page !== null) return page;
+  }
+  return null;
+}
+
+/** @param isPage a page sets its own headers */
+function setCommonHeaders(context: ApiContext, requestId: string, isPage: boolean): void {
   context.header('x-request-id', requestId);
+  if (isPage) return;
   // Clients that keep ids notice with it that a token belongs to another workspace.
   const workspaceId = context.get('workspaceId');
   if (workspaceId !== null) context.header('svc-workspace', String(workspaceId));
@@ -145,7 +189,11 @@ function admit(
 ): Token | null {
   if (access === 'public') return null;
   context.set('audit', audit);
-  const token = gate.identify(context.req.header('authorization'), peerOf(context));
+  const caller = callerOf(context.env);
+  const token =
+    caller === null
+      ? gate.identify(context.req.header('authorization'), peerOf(context))
+      : gate.identified(caller.token);
   context.set('tokenId', token.id);
   context.set('workspaceId', token.workspaceId);
   audit.identified(token);

@@ -28,6 +28,7 @@ describe('the OpenAPI document', () => {
       '/v1/audit get',
       '/v1/deliveries/{id} get',
       '/v1/deliveries/{id}/retry post',
+      '/v1/login-links post',
       '/v1/monitors get post',
       '/v1/monitors/{id} get put delete',
       '/v1/monitors/{id}/check post',

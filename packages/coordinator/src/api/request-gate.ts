@@ -1,6 +1,6 @@
 import type { Token } from '../store/tokens.ts';
 import type { ApiParts } from './api-parts.ts';
-import { authenticate, authorize, unauthorized } from './auth.ts';
+import { authenticate, authorize, checkExpiry, unauthorized } from './auth.ts';
 import type { Access } from './endpoint.ts';
 import { peerKey } from './peers.ts';
 import { Problem } from './problem.ts';
@@ -41,6 +41,19 @@ export class RequestGate {
       if (seconds === 0) throw error;
       throw tooMany('this address sent too many requests without a valid token', seconds);
     }
+  }
+
+  /**
+   * Takes the token of a session, which the caller has found.
+   *
+   * @throws Problem `unauthorized`
+   */
+  identified(token: Token): Token {
+    const { tokens, clock } = this.#parts;
+    checkExpiry(token, clock.wall());
+    this.confirm(token);
+    tokens.noteUse(token.id, clock.wall());
+    return token;
   }
 
   /**

@@ -11,9 +11,9 @@ import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
 import { AbsentRegions } from './absent-regions.ts';
 import { AgentMessages } from './agent-messages.ts';
-import { Agents, HEARTBEAT_ROUND_MS, type KnownAgent } from './agents.ts';
+import { Agents, HEARTBEAT_ROUND_MS } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
-import { EarlyReports } from './early-reports.ts';
+import { EarlierLife } from './earlier-life.ts';
 import { InFlight } from './in-flight.ts';
 import { isSameToken, type JobTokens } from './job-tokens.ts';
 import { ManualRuns, type RegionAnswer } from './manual-runs.ts';
@@ -21,8 +21,7 @@ import { Overload } from './overload.ts';
 import { Publisher } from './publisher.ts';
 import { RegionEars } from './region-ears.ts';
 import type { RegionPresence } from './region-presence.ts';
-import { Restart } from './restart.ts';
-import { AHEAD_MS, Scheduler } from './scheduler.ts';
+import { Scheduler } from './scheduler.ts';
 import { SilenceJudge } from './silence-judge.ts';
 import type { SlotClock } from './slot-clock.ts';
 import { SlowChecks } from './slow-checks.ts';
@@ -38,8 +37,6 @@ const LATE_TICK_MS = 250;
 const AFTER_LATE_MS = 500;
 /** Interval at which unpublished jobs are checked, ms. */
 const EXPIRE_EVERY_MS = 500;
-/** Time by which the slots that were missed over a restart are caught up, ms. */
-const FORGET_REPORTS_MS = 60_000;
 
 export type DispatchParts = {
   bus: Bus;
@@ -77,7 +74,7 @@ export class Dispatch implements SlotOutcomes {
   readonly #publisher: Publisher;
   readonly #ears: RegionEars;
   readonly #runs: ManualRuns;
-  readonly #restart: Restart;
+  readonly #earlierLife: EarlierLife;
   readonly #slowChecks = new SlowChecks();
   readonly #absent: AbsentRegions;
   readonly #silence: SilenceJudge;
@@ -86,11 +83,6 @@ export class Dispatch implements SlotOutcomes {
   readonly #stopping = new AbortController();
   #listening: Promise<void> | null = null;
   #stops: (() => void)[] = [];
-  /** Not null until the slots of an earlier life are over. */
-  #earlyReports: EarlyReports | null = new EarlyReports();
-  #forgetReportsAt = Number.POSITIVE_INFINITY;
-  /** True while the table is rebuilt from heartbeats. */
-  #isHearingAgents = false;
   #hearing: Promise<void> = Promise.resolve();
   #isDispatching = false;
   #tickDueAt = 0;
@@ -128,7 +120,7 @@ export class Dispatch implements SlotOutcomes {
       counters,
       overload: this.#overload,
       newestSlot,
-      hasReported: (monitorId, slot, region) => this.#earlyReports?.has({ monitorId, slot, region }) === true,
+      hasReported: (...job) => this.#earlierLife.hasReported(...job),
     });
     this.#publisher = new Publisher({
       bus,
@@ -163,16 +155,7 @@ export class Dispatch implements SlotOutcomes {
       signal: this.#stopping.signal,
     });
     this.#runs = new ManualRuns({ bus, clock });
-    this.#restart = new Restart({
-      recovery: parts.recovery,
-      unrecorded: () => this.#earlyReports?.unrecorded() ?? [],
-      monitors,
-      regions: this.agents,
-      inFlight: this.#inFlight,
-      events,
-      slotClock,
-      readerCaughtUp,
-    });
+    this.#earlierLife = new EarlierLife({ ...parts, agents: this.agents, inFlight: this.#inFlight });
   }
 
   /** Number of jobs that are not reported yet. */
@@ -212,7 +195,7 @@ export class Dispatch implements SlotOutcomes {
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
     await this.#ears.open();
     if (this.#stopping.signal.aborted) return;
-    if (this.#mayHaveJobs()) this.#hearing = this.#hearAgents();
+    if (this.#earlierLife.mayHaveJobs()) this.#hearing = this.#earlierLife.hear(this.#agentsHeard());
   }
 
   /**
@@ -220,12 +203,11 @@ export class Dispatch implements SlotOutcomes {
    * Resolves when it has begun, or was stopped before.
    */
   async start(): Promise<void> {
-    const { clock, slotClock } = this.#parts;
+    const { clock } = this.#parts;
     await this.listen();
     await this.#hearing;
     if (this.#stopping.signal.aborted) return;
-    this.#earlyReports?.endAt(slotClock.now() + AHEAD_MS);
-    this.#forgetReportsAt = clock.monotonic() + FORGET_REPORTS_MS;
+    this.#earlierLife.begin(clock.monotonic());
     this.#isDispatching = true;
     this.#scheduler.start();
     this.#tickDueAt = clock.monotonic();
@@ -266,7 +248,7 @@ export class Dispatch implements SlotOutcomes {
   }
 
   arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
-    this.#earlyReports?.arrived({ monitorId, slot, region });
+    this.#earlierLife.arrived(monitorId, slot, region);
     const job = this.#inFlight.get(monitorId, region);
     // Only agents that took the job at once count: an offer without an answer delays a job for other reasons.
     // Checks that timed out before wait for their half of the agents' places, while the others begin in time.
@@ -278,9 +260,9 @@ export class Dispatch implements SlotOutcomes {
     this.#inFlight.recorded(monitorId, slot, region);
   }
 
-  settled({ monitorId, slot, region, is, timedOut, reason }: SlotOutcome): void {
-    if (is === 'given-back') this.#earlyReports?.givenBack({ monitorId, slot, region });
-    else this.#earlyReports?.recorded({ monitorId, slot, region });
+  settled(outcome: SlotOutcome): void {
+    const { monitorId, slot, region, is, timedOut, reason } = outcome;
+    this.#earlierLife.settled(outcome);
     switch (is) {
       case 'reported':
         this.#inFlight.recorded(monitorId, slot, region);
@@ -318,7 +300,7 @@ export class Dispatch implements SlotOutcomes {
     }
     try {
       this.#overload.tick(now, lateMs);
-      this.#recoverOnce(now);
+      this.#earlierLife.tick(now);
       this.#scheduler.tick(now);
       this.#inFlight.loseMissing(now);
       this.#expire(now);
@@ -337,7 +319,7 @@ export class Dispatch implements SlotOutcomes {
         const agent = this.agents.heartbeat(region, message);
         if (agent === null) return;
         this.#inFlight.heartbeat(agent, message.held, now, (id, slot) =>
-          this.#heldUnknown(agent, id, slot, now),
+          this.#earlierLife.held(agent, id, slot, now),
         );
         if (!agent.isDraining && this.#deaf.delete(region)) this.#inFlight.offerAgain(region);
         return;
@@ -355,40 +337,11 @@ export class Dispatch implements SlotOutcomes {
     }
   }
 
-  /**
-   * Takes up jobs of an earlier life while the table is rebuilt; later, an unknown job is one that is already
-   * recorded. It believes an agent only what its region can have been given: a slot further ahead than jobs
-   * are sent would make the evaluation skip all slots before it.
-   */
-  #heldUnknown(agent: KnownAgent, monitorId: number, slot: number, now: number): void {
-    if (!this.#isHearingAgents) return;
-    const monitor = this.#parts.monitors.get(monitorId);
-    if (monitor === undefined || slot > this.#parts.slotClock.now() + AHEAD_MS) return;
-    if (monitor.regions !== null && !monitor.regions.includes(agent.region)) return;
-    if (this.#earlyReports?.has({ monitorId, slot, region: agent.region }) === true) return;
-    this.#inFlight.adopt(monitor, slot, agent, now);
-  }
-
-  #mayHaveJobs(): boolean {
-    const { monitors, newestSlot, recovery } = this.#parts;
-    for (const monitor of monitors.values()) {
-      if (newestSlot(monitor.id) !== null) return true;
-    }
-    for (const _ of recovery.undecidedSlots()) return true;
-    return false;
-  }
-
-  async #hearAgents(): Promise<void> {
-    this.#isHearingAgents = true;
+  /** Resolves after one round of heartbeats. */
+  async #agentsHeard(): Promise<void> {
     await pause(this.#parts.clock, HEARTBEAT_ROUND_MS, this.#stopping.signal);
     // Parts that start meanwhile may have held the thread: arrived heartbeats are handled first.
     await this.allHeard();
-    this.#isHearingAgents = false;
-  }
-
-  #recoverOnce(now: number): void {
-    if (now >= this.#forgetReportsAt) this.#earlyReports = null;
-    this.#restart.tick(now);
   }
 
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {

@@ -6,6 +6,7 @@ import type { KnownAgent } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { DueQueue } from './due-queue.ts';
 import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
+import { JobTable } from './job-table.ts';
 import { Lineup } from './lineup.ts';
 
 /** Wait after the first offer without an answer, ms; it doubles with every further one. */
@@ -53,11 +54,7 @@ export type InFlightParts = {
  */
 export class InFlight {
   readonly #parts: InFlightParts;
-  /** The awaited jobs, by key. */
-  readonly #jobs = new Map<number, Job>();
-  /** Jobs that their agents hold and that are no longer awaited, by key. */
-  readonly #unawaited = new Map<number, readonly Job[]>();
-  #unawaitedCount = 0;
+  readonly #jobs = new JobTable();
   /** Jobs that wait to be published, per region in the fixed order. */
   readonly #queued: readonly Lineup<Job>[] = REGIONS.map(() => new Lineup<Job>());
   /** Offered jobs by the instant of their next offer or their end, per region in the fixed order. */
@@ -73,12 +70,12 @@ export class InFlight {
 
   /** Number of all jobs, including those that are no longer awaited. */
   get size(): number {
-    return this.#jobs.size + this.#unawaitedCount;
+    return this.#jobs.size;
   }
 
   /** The awaited job of the monitor in the region. */
   get(monitorId: number, region: Region): Job | undefined {
-    return this.#jobs.get(jobKey(monitorId, region));
+    return this.#jobs.get(monitorId, region);
   }
 
   /** The awaited jobs. */
@@ -105,7 +102,7 @@ export class InFlight {
     offerMs = offerBoundMs(monitor.periodMs),
   ): void {
     const job = new Job(monitor, slot, region, jobKey(monitor.id, region), startAt, startAt + offerMs);
-    this.#jobs.set(job.key, job);
+    this.#jobs.add(job);
     this.#queue(job);
   }
 
@@ -120,11 +117,11 @@ export class InFlight {
     this.#accept(job, agent, now);
     job.seenIn = agent.serial;
     if (other !== undefined && other.slot > slot) {
-      this.#setApart(job);
+      this.#jobs.setApart(job);
       return;
     }
-    if (other !== undefined) this.#setApart(other);
-    this.#jobs.set(job.key, job);
+    if (other !== undefined) this.#jobs.setApart(other);
+    this.#jobs.add(job);
   }
 
   /** Notes that the publisher has sent the job. */
@@ -144,13 +141,13 @@ export class InFlight {
   /** Takes an agent's answer to an offered batch. It ignores jobs that are not in the table. */
   acceptance(agent: KnownAgent, { accepted, refused }: Acceptance, now: number): void {
     for (const [monitorId, slot] of accepted) {
-      const job = this.#find(monitorId, slot, agent.region);
+      const job = this.#jobs.find(monitorId, slot, agent.region);
       if (job === null) continue;
       this.#parts.counters.answers.accepted += 1;
       this.#accept(job, agent, now);
     }
     for (const [monitorId, slot, reason] of refused) {
-      const job = this.#find(monitorId, slot, agent.region);
+      const job = this.#jobs.find(monitorId, slot, agent.region);
       if (job === null) continue;
       this.#parts.counters.answers.refused += 1;
       if (job.state === 'accepted') continue;
@@ -190,7 +187,7 @@ export class InFlight {
     onUnknown?: (monitorId: number, slot: number) => void,
   ): void {
     for (const [monitorId, slot] of held) {
-      const job = this.#find(monitorId, slot, agent.region);
+      const job = this.#jobs.find(monitorId, slot, agent.region);
       if (job === null) {
         onUnknown?.(monitorId, slot);
         continue;
@@ -231,13 +228,13 @@ export class InFlight {
 
   /** Notes that a result of the slot has come, or that a row explains why there is none. */
   recorded(monitorId: number, slot: number, region: Region): void {
-    const job = this.#find(monitorId, slot, region);
+    const job = this.#jobs.find(monitorId, slot, region);
     if (job !== null) this.#end(job);
   }
 
   /** Whether a job that its agent gives back unrun will be offered again. */
   isOfferedAgain(monitorId: number, slot: number, region: Region, now: number): boolean {
-    const job = this.#find(monitorId, slot, region);
+    const job = this.#jobs.find(monitorId, slot, region);
     return job?.isAwaited === true && now < job.boundAt;
   }
 
@@ -246,7 +243,7 @@ export class InFlight {
    * was found lost before and has already been offered again.
    */
   givenBack(monitorId: number, slot: number, region: Region, now: number): void {
-    const job = this.#find(monitorId, slot, region);
+    const job = this.#jobs.find(monitorId, slot, region);
     if (job?.state !== 'accepted') return;
     if (job.isAwaited && now < job.boundAt) {
       this.#queue(job);
@@ -264,7 +261,7 @@ export class InFlight {
   withdraw(monitorId: number, region: Region): void {
     const job = this.get(monitorId, region);
     if (job === undefined) return;
-    if (job.state === 'accepted') this.#setApart(job);
+    if (job.state === 'accepted') this.#jobs.setApart(job);
     else this.#end(job);
   }
 
@@ -308,23 +305,9 @@ export class InFlight {
     this.#abstain(job, 'internal-error');
   }
 
-  #find(monitorId: number, slot: number, region: Region): Job | null {
-    const key = jobKey(monitorId, region);
-    const job = this.#jobs.get(key);
-    if (job !== undefined && job.slot === slot) return job;
-    return this.#unawaited.get(key)?.find((each) => each.slot === slot) ?? null;
-  }
-
   #offeredIn(index: number): DueQueue<Job> {
     // Every region has a queue.
     return this.#offered[index] as DueQueue<Job>;
-  }
-
-  #setApart(job: Job): void {
-    job.isAwaited = false;
-    if (this.#jobs.get(job.key) === job) this.#jobs.delete(job.key);
-    this.#unawaited.set(job.key, [...(this.#unawaited.get(job.key) ?? []), job]);
-    this.#unawaitedCount += 1;
   }
 
   #queue(job: Job): void {
@@ -376,15 +359,7 @@ export class InFlight {
   #end(job: Job): void {
     this.#leave(job);
     job.state = 'ended';
-    if (job.isAwaited) this.#jobs.delete(job.key);
-    else this.#forgetUnawaited(job);
-  }
-
-  #forgetUnawaited(job: Job): void {
-    const others = this.#unawaited.get(job.key)?.filter((each) => each !== job) ?? [];
-    if (others.length === 0) this.#unawaited.delete(job.key);
-    else this.#unawaited.set(job.key, others);
-    this.#unawaitedCount -= 1;
+    this.#jobs.delete(job);
   }
 
   /** Removes the job from the collection of its state. */

@@ -7,10 +7,10 @@ import type { AlertedMonitor } from './alert.ts';
 import { announce, closeIncident, closeOn } from './announcing.ts';
 import type { Evaluation } from './evaluation.ts';
 import { keepFindable } from './kept-results.ts';
-import { settle } from './slot-life.ts';
+import { judgeAnew, settle } from './slot-life.ts';
 import type { Link, MonitorState } from './state.ts';
 import { changeStatus } from './status-change.ts';
-import { ageByJump, countedVotes, electorateFor, judge } from './verdicts.ts';
+import { ageByJump, countedVotes, electorateFor } from './verdicts.ts';
 
 /*
  * The effects of a change of the declaration on statuses, votes, incidents and announcements. Every effect is
@@ -204,10 +204,10 @@ function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveM
     open.reports = open.reports.filter(({ region }) => hasRegion(declared, region));
   }
   const votes = state.votes.filter(({ region }) => hasRegion(declared, region));
-  if (votes.length < state.votes.length) {
-    state.votes = votes;
-    // The open slots come first: a status that their votes take back at once never was.
-    if (!settle(evaluation.frame, state, monitor)) judge(evaluation.frame, state, monitor, null);
+  if (votes.length === state.votes.length) {
+    settle(evaluation.frame, state, monitor);
+    return;
   }
-  settle(evaluation.frame, state, monitor);
+  state.votes = votes;
+  judgeAnew(evaluation.frame, state, monitor, null);
 }

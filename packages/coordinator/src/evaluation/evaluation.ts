@@ -8,7 +8,7 @@ import { isAhead, voteOf } from './casting.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
 import { givenColumn, mentioned, note, noteRow } from './journal.ts';
 import { isOutcomeUnknown, KeptResults, type Report } from './kept-results.ts';
-import { answer, excuse, give, giveNobody, isOver, report, settle } from './slot-life.ts';
+import { excuse, give, giveNobody, isOver, report, settle } from './slot-life.ts';
 import { Drafts, type MonitorState, type States } from './state.ts';
 import { addStateWrites } from './state-writes.ts';
 import { age, countedVotes } from './verdicts.ts';
@@ -156,7 +156,7 @@ export class Evaluation {
       this.#vote(state, monitor, news, outcome);
     } else if (!news.isOfferedAgain) {
       // A second `not_run` is not recorded, but it is the region's answer nevertheless.
-      answer(this.frame, state, monitor, slot, region);
+      excuse(this.frame, state, monitor, slot, region, 'region');
     }
     return isKept;
   }
@@ -178,13 +178,13 @@ export class Evaluation {
   /** The region has reported that it did not run the check: nobody waits for it. It records nothing. */
   answered({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
-    if (evaluated !== null) answer(this.frame, evaluated.state, evaluated.monitor, slot, region);
+    if (evaluated !== null) excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'region');
   }
 
   /** The region is given no job of the slot. */
   skipped({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
-    if (evaluated !== null) excuse(this.frame, evaluated.state, evaluated.monitor, slot, region);
+    if (evaluated !== null) excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');
   }
 
   /** Handles the passing of time: deadlines of slots, ages of votes. */

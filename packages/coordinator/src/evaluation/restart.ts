@@ -44,7 +44,7 @@ export function restarted(
   stored: StoredState,
   monitor: LiveMonitor | undefined,
 ): void {
-  const { results, votes, openSlots: _, writtenAt: __, ...rest } = stored;
+  const { results, votes, openSlots: _, writtenAt, ...rest } = stored;
   const { instants } = evaluation.frame;
   const newestBelieved = instants.slotNow + BELIEVED_AHEAD_MS;
   const state = evaluation.drafts.put({
@@ -53,6 +53,8 @@ export function restarted(
     votes: [],
     open: [],
   });
+  // A clock that was ahead wrote it. Its instants would hide what comes now from the next start.
+  if (writtenAt > instants.slotNow) evaluation.frame.unwritten.add(state);
   if (state.decidedSlot > newestBelieved) state.decidedSlot = 0;
   if (state.floorSlot > newestBelieved) state.floorSlot = 0;
   if (state.since > newestBelieved) {

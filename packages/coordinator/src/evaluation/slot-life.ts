@@ -46,26 +46,14 @@ export function report(frame: Frame, state: MonitorState, monitor: LiveMonitor, 
   }
   const open = openSlot(frame, state, monitor, vote.slot);
   open.reports = withReport(open.reports, vote);
-  markAnswered(frame, state, monitor, open, vote.region);
-}
-
-/** The region has reported that it did not run the check. */
-export function answer(
-  frame: Frame,
-  state: MonitorState,
-  monitor: LiveMonitor,
-  slot: number,
-  region: Region,
-): void {
-  if (isOver(state, slot)) return;
-  const given = mentioned(state, slot);
-  markAnswered(frame, state, monitor, openSlot(frame, state, monitor, slot), region);
-  note(frame, state, { is: 'answered', slot, region, given });
+  markAnswered(open, vote.region);
+  settle(frame, state, monitor);
 }
 
 /**
- * Nobody waits for the region's report. This gives the region no part in the electorate: after a restart dispatch
- * does not know to whom the slot was given, and excuses regions that have come since.
+ * Nobody waits for the region's outcome of the slot. A region that says so itself (`not_run`) was given the slot.
+ * Dispatch says it without knowing that: after a restart it excuses regions that have come since, and they get no
+ * part in the electorate.
  */
 export function excuse(
   frame: Frame,
@@ -73,12 +61,15 @@ export function excuse(
   monitor: LiveMonitor,
   slot: number,
   region: Region,
+  saidBy: 'region' | 'dispatch',
 ): void {
   if (isOver(state, slot)) return;
   const given = mentioned(state, slot);
-  openSlot(frame, state, monitor, slot).answered |= bitOf(region);
+  const open = openSlot(frame, state, monitor, slot);
+  if (saidBy === 'region') markAnswered(open, region);
+  else open.answered |= bitOf(region);
   settle(frame, state, monitor);
-  note(frame, state, { is: 'excused', slot, region, given });
+  note(frame, state, { is: saidBy === 'region' ? 'answered' : 'excused', slot, region, given });
 }
 
 /** After a restart: a region has reported the slot, which is not decided. */
@@ -147,19 +138,26 @@ function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: O
     state.decidedSlot = open.slot;
     state.decidedAnswered = open.answered;
   }
-  // A region without an agent for 24 h enters anew, with the first slot that it is given then.
-  const entered = (state.entered & frame.electable) | open.given;
-  if (entered !== state.entered) frame.unwritten.add(state);
-  state.entered = entered;
   if (open.reports.length > 0) noteDecided(frame, state, open.slot);
-  if (!cast(frame, state, monitor, open.reports)) {
-    age(frame, state, monitor);
+  const isCast = cast(frame, state, monitor, open.reports);
+  // Ageing is dated at the expiry as far as it left too few votes for the electorate of before.
+  if (!isCast) age(frame, state, monitor);
+  enter(frame, state, open.given);
+  if (!isCast) {
+    age(frame, state, monitor, frame.instants.slotNow);
     return false;
   }
   judge(frame, state, monitor, open.slot);
   state.unwrittenDecisions += 1;
   if (state.unwrittenDecisions >= DECISIONS_PER_WRITE) frame.unwritten.add(state);
   return true;
+}
+
+/** A region without an agent for 24 h enters anew, with the first slot that it is given then. */
+function enter(frame: Frame, state: MonitorState, given: RegionSet): void {
+  const entered = (state.entered & frame.electable) | given;
+  if (entered !== state.entered) frame.unwritten.add(state);
+  state.entered = entered;
 }
 
 function noteDecided({ decided }: Frame, state: MonitorState, slot: number): void {
@@ -177,23 +175,28 @@ function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vot
   if (!cast(frame, state, monitor, [vote])) return;
   // A start reads back the results of the newest decided slot and of later ones.
   if (vote.slot < state.decidedSlot) frame.unwritten.add(state);
-  ageByJump(frame, state, monitor);
-  // The open slots come first, so that nothing is announced that they take back at once.
-  if (settle(frame, state, monitor)) return;
-  judge(frame, state, monitor, vote.slot);
-  settle(frame, state, monitor);
+  judgeAnew(frame, state, monitor, vote.slot);
 }
 
-function markAnswered(
+/**
+ * Judges votes that have changed between two decisions; `slot` is the slot that they are about, null: no single one.
+ * The open slots come first, so that nothing is announced that they take back at once.
+ */
+export function judgeAnew(
   frame: Frame,
   state: MonitorState,
   monitor: LiveMonitor,
-  open: OpenSlot,
-  region: Region,
+  slot: number | null,
 ): void {
+  if (settle(frame, state, monitor)) return;
+  judge(frame, state, monitor, slot);
+  settle(frame, state, monitor);
+}
+
+/** The region was given the slot, and has answered. */
+function markAnswered(open: OpenSlot, region: Region): void {
   open.given |= bitOf(region);
   open.answered |= bitOf(region);
-  settle(frame, state, monitor);
 }
 
 /** Finds the open slot, or opens it when a result or an abstention mentions it first. */

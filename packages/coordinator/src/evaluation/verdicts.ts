@@ -49,15 +49,22 @@ export function judge(frame: Frame, state: MonitorState, monitor: LiveMonitor, s
 
 /**
  * Ages votes. Ageing alone changes a status only to `unknown`, dated at the expiry that left too few votes.
+ *
+ * @param notBefore when the electorate grew, epoch ms on the slots' clock: the votes were enough until then
  */
-export function age(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
+export function age(
+  frame: Frame,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  notBefore = Number.NEGATIVE_INFINITY,
+): void {
   if (state.status === 'unknown') return;
   const { now, instants } = frame;
   const electorate = electorateFor(frame, state, monitor);
   const { failed, degraded, total } = tally(state.votes, electorate, now);
   if (statusOf(failed, degraded, total, sizeOf(electorate)) !== 'unknown') return;
   const expiredAt = quorumEndsAt(state.votes, electorate);
-  const at = Math.floor(instants.slotNow - Math.max(0, now - (expiredAt ?? now)));
+  const at = Math.max(notBefore, Math.floor(instants.slotNow - Math.max(0, now - (expiredAt ?? now))));
   const reason = unknownReason(electorate, expiredAt);
   changeStatus(frame, state, monitor, { status: 'unknown', reason, at, slot: null, electorate });
   frame.unwritten.add(state);

@@ -27,7 +27,7 @@ export interface SlotTime {
   readonly jumpedMs: number;
   /** Monotonic instant of the last jump; null: there was none. */
   readonly jumpedAt: number | null;
-  /** Newest recorded slot, where it lies too far ahead to be believed, epoch ms; null: none does. */
+  /** The newest slot of a clock that was ahead, as the start has found it; null: none lies ahead. */
   readonly aheadSlot: number | null;
   /** Registers a listener for jumps. It runs in the middle of any read of the clock. */
   onJump(listener: () => void): () => void;

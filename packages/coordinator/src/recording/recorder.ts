@@ -3,6 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { regionSet, regionsOf } from '../domain/region-set.ts';
 import type { SlotEvents, SlotRecovery, UndecidedSlot } from '../domain/slots.ts';
+import { BELIEVED_AHEAD_MS } from '../domain/status.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
 import type { StatusChange } from '../evaluation/frame.ts';
 import { restarted } from '../evaluation/restart.ts';
@@ -76,10 +77,17 @@ export class Recorder implements SlotEvents, SlotRecovery {
   /** Loads the stored states and positions. Call it first, after the monitors are loaded. */
   async load(): Promise<void> {
     const { store, states, monitors, slotClock, clock } = this.#parts;
-    const read = store.states(monitors, slotClock.now());
-    for await (const chunk of read) {
+    const now = slotClock.now();
+    const { aheadSlot } = slotClock;
+    if (aheadSlot !== null) await store.setAside({ from: now + BELIEVED_AHEAD_MS, until: aheadSlot });
+    for await (const chunk of store.states(monitors, now)) {
       const evaluation = this.#batches.begin();
       for (const stored of chunk) restarted(evaluation, stored, monitors.get(stored.id));
+      evaluation.finish();
+      const { writes } = evaluation;
+      if (writes.states.length > 0) {
+        await store.record({ writes, positions: [], changesUntil: null, exportNote: null });
+      }
       for (const [, state] of evaluation.drafts.entries()) if (state !== null) states.set(state);
     }
     for (const position of await store.positions()) this.#after.loaded(position);

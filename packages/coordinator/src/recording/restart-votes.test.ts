@@ -158,6 +158,24 @@ test('a status whose votes were set aside with a clock that was ahead is unknown
   expect(it.status(1)).toBe('active');
 });
 
+test('what a start has set aside stays so when its time has come', async () => {
+  it.clock.advance(HOUR);
+  it.aheadSlot = await period('failed');
+  await it.recorder.stop();
+  it.clock.stepWall(-HOUR);
+  await it.restart();
+  // Killed before it wrote anything else.
+  await it.recorder.stop();
+  it.aheadSlot = null;
+  it.clock.stepWall(HOUR);
+  await it.restart();
+  expect(it.states.get(1)).toMatchObject({ status: 'error', votes: [], decidedSlot: 0 });
+  it.recorder.resumed();
+  await period('passed');
+  await restart();
+  expect(it.states.get(1)?.votes.map(({ outcome }) => outcome)).toEqual(['passed', 'passed', 'passed']);
+});
+
 test('a slot is decided in its time where its regions are read, and waits where they are not', async () => {
   const monitors = [liveMonitor(1), liveMonitor(2)];
   await it.declare(liveMonitor(2));

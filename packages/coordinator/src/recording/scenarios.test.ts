@@ -96,6 +96,29 @@ describe('regions that join', () => {
     expect(it.status(2)).toBe('active');
   });
 
+  test('leave too few votes from the decision on that they enter with, not since older votes aged', async () => {
+    const two = liveMonitor(1, { regions: [A, B] });
+    for (const region of [B, C, D]) it.presence.had.add(region);
+    await it.declare(two);
+    const first = await it.slot(1, { [A]: 'passed', [B]: 'passed' });
+    await it.pass(PERIOD);
+    await it.slot(1, { [A]: 'passed' });
+    await it.skip(1, first + PERIOD, B);
+    await it.pass(PERIOD + 20_000);
+    await it.declare({ ...two, regions: [A, B, C, D] });
+    // A's vote is the only one that counts, of two, until C and D enter without a vote.
+    const joined = it.clock.wall();
+    it.recorder.opened(it.monitors.get(1) ?? two, joined, [A, B, C, D]);
+    await it.pass(15_000);
+    expect(it.status(1)).toBe('active');
+    for (const region of [A, B, C, D]) await it.skip(1, joined, region);
+    expect((await transitions()).at(-1)).toMatchObject({
+      to_status: 'unknown',
+      reason: 'votes-expired',
+      at: joined + 15_000,
+    });
+  });
+
   test('while nothing runs make nothing unknown when they are excused from a slot of before', async () => {
     const slot = it.clock.wall();
     await it.recorder.stop();

@@ -10,6 +10,7 @@ import type { StoredResult, StoredState } from '../evaluation/restart.ts';
 import type { Link, ReasonInterval } from '../evaluation/state.ts';
 import { SAME_INTERVAL_MS } from '../evaluation/status-change.ts';
 import type { Writes, WrittenState } from '../evaluation/writes.ts';
+import { type ClockSetBack, isSetAside } from './clock-set-backs.ts';
 import { pairsAs } from './dialect.ts';
 import { readFineGridUntil } from './facts.ts';
 import { readAhead } from './read-ahead.ts';
@@ -92,30 +93,38 @@ function readOpenSlots({ open_slots: text }: StateRow): number[] {
 
 type Monitors = { get(id: number): LiveMonitor | undefined };
 
+/** What is asked of results at a start. */
+type AtStart = {
+  /** The slots' clock, epoch ms. */
+  readonly now: number;
+  /** Results of slots that these have set aside are left out. */
+  readonly setBacks: readonly ClockSetBack[];
+};
+
 /**
  * Yields the states of all monitors with the results recorded since the states were written, some hundred at
  * a time.
- *
- * @param now the slots' clock, epoch ms
  */
 export async function* storedStates(
   store: Store,
   monitors: Monitors,
-  now: number,
+  { now, setBacks }: AtStart,
 ): AsyncGenerator<readonly StoredState[]> {
   const until = await newestSlot(store, now + BELIEVED_AHEAD_MS);
   const fineGridUntil = await readFineGridUntil(store.read);
   yield* readAhead(
-    (after) => statesAfter(store, after, monitors, { now, until, fineGridUntil }),
+    (after) => statesAfter(store, after, monitors, { now, setBacks, until, fineGridUntil }),
     ({ id }) => id,
   );
 }
+
+type ResultsAsked = AtStart & { readonly until: number; readonly fineGridUntil: number };
 
 async function statesAfter(
   store: Store,
   after: number,
   monitors: Monitors,
-  instants: { now: number; until: number; fineGridUntil: number },
+  instants: ResultsAsked,
 ): Promise<StoredState[]> {
   const rows: StateRow[] = await store.read
     .selectFrom('monitor_states')
@@ -235,6 +244,7 @@ type ResultRow = {
   outcome: VoteOutcome;
   version: number;
   decided_after: number | null;
+  set_backs: number;
   latency: number | null;
   status_code: number | null;
   error_message: string | null;
@@ -246,7 +256,7 @@ async function resultsSince(
   store: Store,
   states: readonly StateRow[],
   monitors: Monitors,
-  { now, until, fineGridUntil }: { now: number; until: number; fineGridUntil: number },
+  { now, setBacks, until, fineGridUntil }: ResultsAsked,
 ): Promise<Map<number, StoredResult[]>> {
   const offGrid = await offGridSlots(store, states);
   const asked: [slot: number, monitorId: number][] = [];
@@ -264,14 +274,15 @@ async function resultsSince(
       asked.push([slot, id]);
   }
   const { rows } = await sql<ResultRow>`
-    SELECT results.slot, results.monitor_id, region, outcome, version, decided_after, latency, status_code,
-      error_message, detail
+    SELECT results.slot, results.monitor_id, region, outcome, version, decided_after, set_backs, latency,
+      status_code, error_message, detail
     FROM ${pairsAs(asked, 'asked')} CROSS JOIN results
     WHERE results.slot = asked.first AND results.monitor_id = asked.second AND outcome <> 'not_run'
     ORDER BY results.slot, region`.execute(store.read);
   const found = new Map<number, StoredResult[]>();
   for (const row of rows) {
-    const result = row.version === monitors.get(row.monitor_id)?.version ? resultOf(row, now) : null;
+    if (row.version !== monitors.get(row.monitor_id)?.version) continue;
+    const result = isSetAside(setBacks, row.slot, row.set_backs) ? null : resultOf(row, now);
     if (result !== null) push(found, row.monitor_id, result);
   }
   return found;

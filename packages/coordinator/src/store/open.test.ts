@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { makeOldDatabase } from '../../../../test/support/coordinator/old-database.ts';
 import { StoreError } from './errors.ts';
 import { openStore } from './open.ts';
 import { MAX_WAITING_READS } from './reader.ts';
@@ -171,25 +172,16 @@ describe('opening', () => {
 
 test('a database whose table names the types of monitor keeps its rows, and takes further types', async () => {
   await store.close();
-  const former = new DatabaseSync(path);
-  former.exec(`
-    ALTER TABLE monitors ADD COLUMN former TEXT NOT NULL DEFAULT 'http' CHECK (former IN ('http', 'tcp', 'dns'));
-    DROP INDEX monitors_names;
-    ALTER TABLE monitors DROP COLUMN type;
-    ALTER TABLE monitors RENAME COLUMN former TO type;
-    CREATE INDEX monitors_names ON monitors (workspace_id, id, name, type);
-    DROP TABLE export_totals;
-    DROP TABLE export_notes;
-    DROP TABLE delivery_threads;
-    ALTER TABLE notifications DROP COLUMN stopped_at;
-    ALTER TABLE notifications DROP COLUMN group_alerts;
-    ALTER TABLE notifications DROP COLUMN kept;
-    DELETE FROM kysely_migration WHERE name >= '0012';
-    INSERT INTO workspaces (id, name, created_at) VALUES (1, 'a', 1);
-    INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
-      VALUES (7, 1, 'tcp', 'a', 1, '{}', 1, 1, 1);
-    INSERT INTO monitor_states (monitor_id, status, since) VALUES (7, 'error', 1);`);
-  former.close();
+  path = join(folder.path, 'former.db');
+  await makeOldDatabase(path, '0011-stream-positions', ({ runEach }) => {
+    runEach("INSERT INTO workspaces (id, name, created_at) VALUES (1, 'a', 1)", [[]]);
+    runEach(
+      `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
+       VALUES (7, 1, 'tcp', 'a', 1, '{}', 1, 1, 1)`,
+      [[]],
+    );
+    runEach("INSERT INTO monitor_states (monitor_id, status, since) VALUES (7, 'error', 1)", [[]]);
+  });
   store = await openStore({ path, log: silentLog });
   const rows = await store.read.selectFrom('monitors').select(['id', 'type']).execute();
   expect(rows).toEqual([{ id: 7, type: 'tcp' }]);

@@ -29,22 +29,29 @@ export async function recordedOutcomes(
 }
 
 /** The first result that is not `not_run` stays. It replaces a recorded `not_run`. */
-const INSERT_RESULT = `
+const insertResult = (setBacks: number): string => `
   INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, error_message,
-    detail, agent, recorded_at, decided_after, evaluated_after, evaluated_place, given)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    detail, agent, recorded_at, decided_after, evaluated_after, evaluated_place, given, set_backs)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${Math.trunc(setBacks)})
   ON CONFLICT (slot, monitor_id, region) DO UPDATE SET outcome = excluded.outcome,
     version = excluded.version, latency = excluded.latency, status_code = excluded.status_code,
     error_message = excluded.error_message, detail = excluded.detail, agent = excluded.agent,
     recorded_at = excluded.recorded_at, decided_after = excluded.decided_after,
     evaluated_after = excluded.evaluated_after, evaluated_place = excluded.evaluated_place,
-    given = excluded.given
+    given = excluded.given, set_backs = excluded.set_backs
   WHERE results.outcome = 'not_run' AND excluded.outcome <> 'not_run'`;
 
-/** @param recordedAt epoch ms */
-export function insertResults(results: readonly ReportedResult[], recordedAt: number): SqlStep {
+/**
+ * @param recordedAt epoch ms
+ * @param setBacks starts so far that have set slots aside
+ */
+export function insertResults(
+  results: readonly ReportedResult[],
+  recordedAt: number,
+  setBacks: number,
+): SqlStep {
   return {
-    sql: INSERT_RESULT,
+    sql: insertResult(setBacks),
     rows: results.map(
       ({ result, region, agent, decidedAfterMs, evaluatedAfterMs, evaluatedPlace, given }) => [
         result.slot,
@@ -68,10 +75,14 @@ export function insertResults(results: readonly ReportedResult[], recordedAt: nu
   };
 }
 
-/** @param recordedAt epoch ms */
-export function insertAbstentions(abstentions: readonly Abstention[], recordedAt: number): SqlStep {
+/** As {@link insertResults}. */
+export function insertAbstentions(
+  abstentions: readonly Abstention[],
+  recordedAt: number,
+  setBacks: number,
+): SqlStep {
   return {
-    sql: INSERT_RESULT,
+    sql: insertResult(setBacks),
     rows: abstentions.map(({ monitorId, version, slot, region, reason }) => [
       slot,
       monitorId,

@@ -3,6 +3,7 @@ import type { LiveMonitor } from '../domain/monitor.ts';
 import type { StoredState } from '../evaluation/restart.ts';
 import type { Writes } from '../evaluation/writes.ts';
 import { removeChanges } from './changes.ts';
+import { type ClockSetBack, countOf, noteSetBack, readSetBacks } from './clock-set-backs.ts';
 import { deliveryIds, insertDeliveries, rowOf } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
 import { writeJournal } from './evaluation-journal.ts';
@@ -54,6 +55,11 @@ export interface RecordingStore {
    */
   record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
   /**
+   * A start sets slots aside that a clock gave which was ahead: those after `from`, up to `until` (epoch ms).
+   * `states` never yields their results again. Results that are recorded from now on are not among them.
+   */
+  setAside(range: { readonly from: number; readonly until: number }): Promise<void>;
+  /**
    * Yields the states of all monitors with the results since they were written, some at a time. `now`: the
    * slots' clock, epoch ms.
    */
@@ -66,15 +72,29 @@ export interface RecordingStore {
 
 /** {@link RecordingStore} over the database. */
 export function createRecordingStore(store: Store, secrets: Secrets): RecordingStore {
+  /** Null: not read yet. */
+  let setBacks: readonly ClockSetBack[] | null = null;
   return {
     recordedOutcomes: (keys) => recordedOutcomes(store, keys),
-    states: (monitors, now) => storedStates(store, monitors, now),
     positions: () => readPositions(store),
 
+    async setAside(range) {
+      setBacks = await noteSetBack(store, range);
+    },
+
+    async *states(monitors, now) {
+      setBacks = await readSetBacks(store);
+      yield* storedStates(store, monitors, { now, setBacks });
+    },
+
     async record(batch) {
+      setBacks ??= await readSetBacks(store);
       const deliveries = batch.writes.deliveries.map((delivery) => rowOf(secrets, delivery));
       try {
-        const outcomes = await store.commit([insertDeliveries(deliveries), ...stepsOf(batch)]);
+        const outcomes = await store.commit([
+          insertDeliveries(deliveries),
+          ...stepsOf(batch, countOf(setBacks)),
+        ]);
         return Array.from(outcomes[0] ?? [], ({ changes, lastInsertRowid }) =>
           changes === 0 ? null : lastInsertRowid,
         );
@@ -91,10 +111,13 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
   };
 }
 
-function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch): SqlStep[] {
+function stepsOf(
+  { writes, positions, changesUntil, exportNote }: RecordedBatch,
+  setBacks: number,
+): SqlStep[] {
   const steps = [
-    insertResults(writes.results, writes.recordedAt),
-    insertAbstentions(writes.abstentions, writes.recordedAt),
+    insertResults(writes.results, writes.recordedAt, setBacks),
+    insertAbstentions(writes.abstentions, writes.recordedAt, setBacks),
     rememberSlots(writes.offGridSlots),
     markForRepair(writes.repairs),
     openIncidents(writes.openedIncidents),

@@ -114,6 +114,7 @@ export interface Database {
     agent: string | null;
     recorded_at: number;
     decided_after: number | null;
+    set_backs: Generated<number>;
     evaluated_after: Generated<number | null>;
     evaluated_place: Generated<number | null>;
     given: Generated<number | null>;
@@ -217,6 +218,8 @@ export interface Database {
     peer: string | null;
     detail: string | null;
   };
+  sessions: { hash: string; subject: string; credential: string; created_at: number; expires_at: number };
+  one_time_links: { hash: string; purpose: string; detail: string; expires_at: number };
   idempotency_keys: {
     workspace_id: number;
     key: string;

@@ -85,6 +85,12 @@ export class Tokens {
     return this.#byHash.get(hashOf(token)) ?? null;
   }
 
+  /** The token of an id; null for an unknown or revoked one. The token may have expired. */
+  find(id: number): Token | null {
+    for (const token of this.#byHash.values()) if (token.id === id) return token;
+    return null;
+  }
+
   /** Whether a token was revoked or changed after it was looked up. */
   isRevoked(token: Token): boolean {
     for (const current of this.#byHash.values()) if (current === token) return false;

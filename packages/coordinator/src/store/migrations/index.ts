@@ -15,7 +15,9 @@ import * as exportTotals from './0013-export-totals.ts';
 import * as deliveryLedger from './0014-delivery-ledger.ts';
 import * as groupAlerts from './0015-group-alerts.ts';
 import * as keptForDeliveries from './0016-kept-for-deliveries.ts';
+import * as sessions from './0017-sessions.ts';
 import * as evaluationJournal from './0023-evaluation-journal.ts';
+import * as clockSetBacks from './0024-clock-set-backs.ts';
 
 /**
  * All migrations by name, in the order of their names. They are a list and not a folder, so that bundling
@@ -38,5 +40,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0014-delivery-ledger': deliveryLedger,
   '0015-group-alerts': groupAlerts,
   '0016-kept-for-deliveries': keptForDeliveries,
+  '0017-sessions': sessions,
   '0023-evaluation-journal': evaluationJournal,
+  '0024-clock-set-backs': clockSetBacks,
 };

@@ -1,0 +1,50 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { AuditLine } from '../store/audit.ts';
+import type { Token } from '../store/tokens.ts';
+import type { AuditTrail } from './audit.ts';
+import type { Login } from './in-process.ts';
+import { peerKey } from './peers.ts';
+import { problemOf } from './problem.ts';
+import type { RequestGate } from './request-gate.ts';
+
+type LoginParts = { readonly gate: RequestGate; readonly trail: AuditTrail; readonly clock: Clock };
+
+/**
+ * Finds the token that somebody typed into a form. Each login leaves an audit line, and so does each refusal.
+ *
+ * @throws Problem `unauthorized`, `rate-limited`
+ */
+export function loggedIn(secret: string, from: Login, { gate, trail, clock }: LoginParts): Token {
+  const at = clock.wall();
+  try {
+    const token = gate.identify(`Bearer ${secret}`, from.peer);
+    // Its first request from this address is no second login.
+    trail.isLogin(token.id, from.peer);
+    trail.add(loginLine(token, from, at));
+    return token;
+  } catch (error) {
+    const problem = problemOf(error);
+    if (problem !== null) {
+      const line = { ...loginLine(null, from, at), outcome: 'refused', status: problem.status } as const;
+      trail.refused({ ...line, detail: problem.message }, peerKey(from.peer));
+    }
+    throw error;
+  }
+}
+
+/** The line of a login to the dashboard. */
+function loginLine(token: Token | null, { peer, requestId }: Login, at: number): AuditLine {
+  return {
+    at,
+    workspaceId: token?.workspaceId ?? null,
+    actor: token === null ? 'nobody' : 'token',
+    token: token === null ? null : { id: token.id, name: token.name },
+    action: 'login',
+    object: token === null ? 'dashboard' : `tokens/${token.id}`,
+    outcome: 'done',
+    status: null,
+    requestId,
+    peer,
+    detail: null,
+  };
+}

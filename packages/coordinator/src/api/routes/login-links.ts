@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { OneTimeLinks } from '../../web/one-time-links.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+
+/** Life of a link, ms. */
+const LINK_LIFE_MS = 15 * 60_000;
+
+const loginLinkView = z
+  .object({
+    url: z.url().meta({ description: 'Address of the dashboard. It works once.' }),
+    expires_at: z.iso.datetime(),
+  })
+  .meta({
+    examples: [
+      {
+        url: 'https://svc.example.com/login?link=0FZ3p0nVYQ0xSgGFhI9mYjB4S0rX5mXo1fM0m5mCz7E',
+        expires_at: '2026-11-22T14:18:00.000Z',
+      },
+    ],
+  });
+
+/** What a link of the dashboard's login allows, for {@link OneTimeLinks}. */
+function loginPurpose(tokenId: number): string {
+  return `login:${tokenId}`;
+}
+
+/** The id of the token whose session a link opens; null: the link is for something else. */
+export function tokenOfPurpose(purpose: string): number | null {
+  const id = /^login:(\d+)$/.exec(purpose)?.[1];
+  return id === undefined ? null : Number(id);
+}
+
+export function loginLinkEndpoints({
+  store,
+  clock,
+  publicUrl,
+}: Pick<ApiParts, 'store' | 'clock' | 'publicUrl'>): Endpoint[] {
+  const links = new OneTimeLinks({ store, clock });
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/v1/login-links',
+      access: 'read',
+      tag: 'Tokens',
+      summary: 'Create a link that logs a browser in to the dashboard',
+      description:
+        'The session can do what the token of this request can, and ends with it. The link works once, within 15 minutes.',
+      answers: { 201: { description: 'Created. Only this answer has the link.', schema: loginLinkView } },
+      async handle({ token }) {
+        if (token === null) throw new TypeError('the endpoint has a token');
+        const secret = await links.create(loginPurpose(token.id), { lifeMs: LINK_LIFE_MS });
+        const body: z.infer<typeof loginLinkView> = {
+          url: `${publicUrl.replace(/\/$/, '')}/login?link=${secret}`,
+          expires_at: new Date(clock.wall() + LINK_LIFE_MS).toISOString(),
+        };
+        return { status: 201, body };
+      },
+    }),
+  ];
+}

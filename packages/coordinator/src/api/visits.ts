@@ -1,0 +1,37 @@
+import { isIP } from 'node:net';
+import type { Visit } from '../web/site.ts';
+import { isLoopbackHost } from './host-check.ts';
+
+type Circumstances = {
+  readonly publicUrl: string;
+  /** Whether this process speaks TLS itself. */
+  readonly hasTls: boolean;
+  readonly peer: string | null;
+  readonly requestId: string;
+};
+
+/**
+ * The visit of a request for a page.
+ *
+ * An address as host is this service's own: only names can be made to lead here by others (DNS rebinding). Behind a
+ * proxy with TLS, which SVC_PUBLIC_URL then says, visitors come with TLS under every name that is not this machine's.
+ */
+export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }: Circumstances): Visit {
+  const url = new URL(request.url);
+  const host = hostOf(request.headers.get('host'));
+  const open = new URL(publicUrl);
+  return {
+    request,
+    url,
+    method: request.method === 'HEAD' ? 'GET' : request.method,
+    host,
+    isOwnHost: host === open.hostname || isLoopbackHost(host) || isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0,
+    isSecure: hasTls || (open.protocol === 'https:' && !isLoopbackHost(host)),
+    peer,
+    requestId,
+  };
+}
+
+function hostOf(header: string | null): string {
+  return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '');
+}

@@ -1,0 +1,184 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { ApiCalls } from '../api/in-process.ts';
+import { Problem, problemOf } from '../api/problem.ts';
+import type { Store } from '../store/store.ts';
+import { scopeIncludes, type Tokens } from '../store/tokens.ts';
+import { formTokenField } from '../web/csrf.ts';
+import { Form } from '../web/forms.ts';
+import { html } from '../web/html.ts';
+import { OneTimeLinks } from '../web/one-time-links.ts';
+import { Sessions } from '../web/sessions.ts';
+import type { Site, Visit } from '../web/site.ts';
+import { guardedForm } from './guard.ts';
+import { LoginPages } from './login.ts';
+import { noticeCookie, takeNotice } from './notices.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest } from './page.ts';
+import { createPageApi } from './page-api.ts';
+import { dashboardPages } from './pages.ts';
+import { pageResponse, redirectResponse } from './responses.ts';
+import { type Found, Routes } from './routes.ts';
+import { plainPage, shellPage } from './shell.ts';
+import { type LoggedIn, Viewers } from './viewers.ts';
+
+export type DashboardParts = {
+  readonly calls: ApiCalls;
+  readonly store: Store;
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+/** Paths of the API under which the dashboard has nothing. */
+const OF_THE_API = /^\/(?:v1|docs|healthz|readyz|metrics)(?:\/|$)/;
+
+/** What is known of a request when its page is called. */
+type Asked = {
+  readonly visit: Visit;
+  readonly page: DashboardPage;
+  readonly ids: Readonly<Record<string, number>>;
+  readonly viewer: LoggedIn;
+  readonly form: Form;
+};
+
+/**
+ * The dashboard. It answers only under the service's own names: a page of another name that leads here (DNS rebinding)
+ * gets nothing.
+ */
+export class Dashboard implements Site {
+  readonly #parts: DashboardParts;
+  readonly #pages = dashboardPages();
+  readonly #routes = new Routes(this.#pages);
+  readonly #viewers: Viewers;
+  readonly #login: LoginPages;
+
+  constructor(parts: DashboardParts) {
+    this.#parts = parts;
+    this.#viewers = new Viewers({ ...parts, sessions: new Sessions(parts) });
+    this.#login = new LoginPages({ ...parts, viewers: this.#viewers, links: new OneTimeLinks(parts) });
+  }
+
+  async answer(visit: Visit): Promise<Response | null> {
+    const { pathname } = visit.url;
+    if (!visit.isOwnHost || OF_THE_API.test(pathname)) return null;
+    try {
+      return await this.#answer(visit);
+    } catch (error) {
+      return this.#failed(visit, error);
+    }
+  }
+
+  async #answer(visit: Visit): Promise<Response | null> {
+    const { pathname } = visit.url;
+    if (pathname === '/login') return this.#answerLogin(visit);
+    const found = pathname === '/logout' ? null : this.#routes.find(visit.method, pathname);
+    // Programs get the answer of the API, which knows no such path either.
+    if (pathname !== '/logout' && found === null && !wantsHtml(visit)) return null;
+    const viewer = await this.#viewers.find(visit);
+    if (viewer === null) return loginFirst(visit);
+    if (pathname === '/logout') return this.#logOut(visit, viewer);
+    if (found === null) throw new Problem('not-found', 'There is no such page.');
+    return this.#open(visit, found, viewer);
+  }
+
+  #answerLogin(visit: Visit): Promise<Response> {
+    if (visit.method === 'GET') return this.#login.show(visit);
+    if (visit.method === 'POST') return this.#login.take(visit);
+    throw wrongMethod(['GET', 'POST']);
+  }
+
+  async #logOut(visit: Visit, viewer: LoggedIn): Promise<Response> {
+    if (visit.method !== 'POST') throw wrongMethod(['POST']);
+    const form = await guardedForm(visit, viewer.secret);
+    if (!(form instanceof Form)) return errorPage(form.status, form.message);
+    return redirectResponse('/login', [await this.#viewers.close(visit)]);
+  }
+
+  async #open(visit: Visit, found: Found, viewer: LoggedIn): Promise<Response> {
+    if ('allow' in found) throw wrongMethod(found.allow);
+    const { page, ids } = found;
+    const form = page.method === 'GET' ? new Form() : await guardedForm(visit, viewer.secret);
+    if (!(form instanceof Form)) return errorPage(form.status, form.message);
+    if (!scopeIncludes(viewer.token.scope, page.scope)) {
+      throw new Problem('forbidden', `This page needs a token of scope ${page.scope}.`);
+    }
+    const asked = { visit, page, ids, viewer, form };
+    return this.#respond(asked, await page.handle(this.#requestOf(asked)));
+  }
+
+  #requestOf({ visit, ids, viewer, form }: Asked): DashboardRequest {
+    const { token, secret } = viewer;
+    return {
+      ids,
+      query: visit.url.searchParams,
+      path: `${visit.url.pathname}${visit.url.search}`,
+      form,
+      api: createPageApi(this.#parts.calls, { token, peer: visit.peer }),
+      formToken: formTokenField(secret),
+      token,
+      can: (scope) => scopeIncludes(token.scope, scope),
+      now: this.#parts.clock.wall(),
+      signal: visit.request.signal,
+    };
+  }
+
+  #respond({ visit, viewer }: Asked, answer: DashboardAnswer): Response {
+    if ('response' in answer) return answer.response;
+    if ('redirect' in answer) {
+      const { redirect, notice } = answer;
+      return redirectResponse(redirect, notice === undefined ? [] : [noticeCookie(visit, notice)]);
+    }
+    const notice = takeNotice(visit);
+    const { token, secret } = viewer;
+    const frame = { name: token.name, scope: token.scope, formToken: formTokenField(secret) };
+    const text = shellPage(this.#pages, frame, {
+      ...answer,
+      notice: notice?.text ?? null,
+      path: visit.url.pathname,
+    });
+    const cookies = notice === null ? [] : [notice.cookie];
+    return pageResponse(text, { status: answer.status ?? 200, cookies });
+  }
+
+  /** The page of an error. It names no internals: the log has them under the request id. */
+  #failed({ requestId, url }: Visit, error: unknown): Response {
+    const known = problemOf(error);
+    if (known === null) {
+      const stack = error instanceof Error ? error.stack : undefined;
+      this.#parts.log.error({ error: messageOf(error), stack, requestId, path: url.pathname }, 'page failed');
+    }
+    const message = known?.message ?? `This is a defect of svc. The log has the details under ${requestId}.`;
+    const page = errorPage(known?.status ?? 500, message);
+    for (const [name, value] of Object.entries(known?.headers ?? {})) page.headers.set(name, value);
+    return page;
+  }
+}
+
+/** Who opens a page comes back to it after the login; a form that was sent is lost. */
+function loginFirst({ method, url }: Visit): Response {
+  const next = method === 'GET' && url.pathname !== '/' ? `${url.pathname}${url.search}` : null;
+  return redirectResponse(next === null ? '/login' : `/login?next=${encodeURIComponent(next)}`);
+}
+
+function wrongMethod(allow: readonly string[]): Problem {
+  const headers = { allow: allow.join(', ') };
+  return new Problem('method-not-allowed', `This path takes only ${headers.allow}.`, { headers });
+}
+
+function wantsHtml({ request }: Visit): boolean {
+  return (request.headers.get('accept') ?? '').includes('text/html');
+}
+
+const HEADINGS: Readonly<Record<number, string>> = {
+  403: 'Not allowed',
+  404: 'Not found',
+  429: 'Too many requests',
+  503: 'Not available at the moment',
+};
+
+function errorPage(status: number, message: string): Response {
+  const title = HEADINGS[status] ?? (status < 500 ? 'This did not work' : 'Something went wrong');
+  const body = html`<h1>${title}</h1><p>${message}</p><p><a href="/">To the overview</a></p>`;
+  return pageResponse(plainPage({ title, body }), { status });
+}

@@ -1,0 +1,114 @@
+import type { ApiCalls } from '../api/in-process.ts';
+import { Problem } from '../api/problem.ts';
+import { tokenOfPurpose } from '../api/routes/login-links.ts';
+import type { Token, Tokens } from '../store/tokens.ts';
+import { cookieOf, setCookie } from '../web/cookies.ts';
+import { formTokenField } from '../web/csrf.ts';
+import { Form } from '../web/forms.ts';
+import { html, localPath, NO_HTML } from '../web/html.ts';
+import type { OneTimeLinks } from '../web/one-time-links.ts';
+import { randomSecret } from '../web/sessions.ts';
+import type { Visit } from '../web/site.ts';
+
+import { guardedForm } from './guard.ts';
+import { pageResponse, redirectResponse } from './responses.ts';
+import { plainPage } from './shell.ts';
+import type { Viewers } from './viewers.ts';
+
+/** Name of the cookie that is the seed of the login form's token, before there is a session. */
+const SEED_COOKIE = 'svc-visitor';
+const SEED_LIFE_S = 3_600;
+
+type LoginParts = {
+  readonly calls: ApiCalls;
+  readonly tokens: Tokens;
+  readonly viewers: Viewers;
+  readonly links: OneTimeLinks;
+};
+
+type Shown = { readonly next: string; readonly link: string | null; readonly error: string | null };
+
+/** The login: with an API token, or with a link that works once. */
+export class LoginPages {
+  readonly #parts: LoginParts;
+
+  constructor(parts: LoginParts) {
+    this.#parts = parts;
+  }
+
+  /** The form, or the button of a link. Whoever is logged in goes on, unless he follows a link. */
+  async show(visit: Visit): Promise<Response> {
+    const next = localPath(visit.url.searchParams.get('next')) ?? '/';
+    const link = visit.url.searchParams.get('link');
+    if (link === null && (await this.#parts.viewers.find(visit)) !== null) return redirectResponse(next);
+    return loginPage(visit, { next, link, error: null }, 200);
+  }
+
+  /** Takes the form. A wrong token is refused in the same words whatever is wrong about it. */
+  async take(visit: Visit): Promise<Response> {
+    const form = await guardedForm(visit, cookieOf(visit, SEED_COOKIE));
+    if (!(form instanceof Form)) {
+      const error = form.status === 403 ? 'This form was too old. Please try again.' : form.message;
+      return loginPage(visit, { next: '/', link: visit.url.searchParams.get('link'), error }, form.status);
+    }
+    const next = localPath(form.text('next')) ?? '/';
+    const token = form.has('link') ? await this.#byLink(form.text('link')) : this.#byToken(visit, form);
+    if (token instanceof Problem) {
+      const { status, headers } = token;
+      const page = loginPage(visit, { next, link: null, error: token.message }, status);
+      for (const [name, value] of Object.entries(headers)) page.headers.set(name, value);
+      return page;
+    }
+    return redirectResponse(next, [await this.#parts.viewers.open(visit, token)]);
+  }
+
+  #byToken({ peer, requestId }: Visit, form: Form): Token | Problem {
+    try {
+      return this.#parts.calls.login(form.text('token').trim(), { peer, requestId });
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      return error.code === 'rate-limited'
+        ? error
+        : new Problem('unauthorized', 'This token is not valid. It may be mistyped, expired or revoked.');
+    }
+  }
+
+  async #byLink(secret: string): Promise<Token | Problem> {
+    const taken = await this.#parts.links.take(secret);
+    const id = taken === null ? null : tokenOfPurpose(taken.purpose);
+    const token = id === null ? null : this.#parts.tokens.find(id);
+    return (
+      token ??
+      new Problem(
+        'unauthorized',
+        'This link has been used or is too old. Make another with “svc login”, or log in with a token.',
+      )
+    );
+  }
+}
+
+function loginPage(visit: Visit, { next, link, error }: Shown, status: number): Response {
+  const seed = cookieOf(visit, SEED_COOKIE) ?? randomSecret();
+  const body = html`<h1>Log in</h1>
+${error === null ? NO_HTML : html`<p class="notice notice-error" role="alert">${error}</p>`}
+${visit.isSecure || isLocal(visit) ? NO_HTML : html`<p class="notice notice-warning">This connection is not encrypted: others on the network can read your token.</p>`}
+<form class="form" method="post" action="/login">
+${formTokenField(seed)}<input type="hidden" name="next" value="${next}">
+${
+  link === null
+    ? html`<div class="field"><label for="token">API token</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus aria-describedby="token-hint">
+<p class="hint" id="token-hint"><code>npm start</code> keeps the first one in the file <code>data/api-token</code>. <code>svc login</code> prints a link that logs you in.</p></div>
+<button class="button-main">Log in</button>`
+    : html`<input type="hidden" name="link" value="${link}">
+<p>This link logs this browser in to the dashboard. It works once.</p>
+<button class="button-main">Log in to the dashboard</button>`
+}
+</form>`;
+  const cookie = setCookie(visit, SEED_COOKIE, seed, SEED_LIFE_S);
+  return pageResponse(plainPage({ title: 'Log in', body }), { status, cookies: [cookie] });
+}
+
+function isLocal({ host }: Visit): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || host.startsWith('127.');
+}

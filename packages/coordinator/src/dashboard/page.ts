@@ -1,0 +1,86 @@
+import type { ApiResponse } from '../api/in-process.ts';
+import type { ProblemDocument } from '../api/problem.ts';
+import type { Token, TokenScope } from '../store/tokens.ts';
+import type { Asset } from '../web/assets.ts';
+import type { Form } from '../web/forms.ts';
+import type { Html } from '../web/html.ts';
+
+/** A page of the dashboard, or what a form of one does. */
+export type DashboardPage = {
+  readonly method: 'GET' | 'POST';
+  /** Path like `/monitors/{id}`. Every parameter is a positive integer. */
+  readonly path: string;
+  /** Smallest scope of the session's token that opens it. The API checks each call again. */
+  readonly scope: TokenScope;
+  /** Its entry in the navigation; left out: it has none. */
+  readonly navigation?: Navigation;
+  handle(request: DashboardRequest): Promise<DashboardAnswer>;
+};
+
+export type Navigation = { readonly label: string; readonly group: NavigationGroup };
+
+/** Groups of the navigation, in their order. */
+export const NAVIGATION_GROUPS = ['Watch', 'Tell', 'Operate'] as const;
+export type NavigationGroup = (typeof NAVIGATION_GROUPS)[number];
+
+/** A request whose session is valid, whose form was sent by the dashboard, and whose token has the page's scope. */
+export type DashboardRequest = {
+  /** Ids of the path by name. */
+  readonly ids: Readonly<Record<string, number>>;
+  readonly query: URLSearchParams;
+  /** Path with its query, for a link back to this page. */
+  readonly path: string;
+  /** The fields that were sent; empty for GET. */
+  readonly form: Form;
+  readonly api: PageApi;
+  /** The hidden field that every form with `method="post"` must have. */
+  readonly formToken: Html;
+  /** The session's token. */
+  readonly token: Token;
+  /** Whether the session's token has the scope, for controls that others cannot use. */
+  can(scope: TokenScope): boolean;
+  /** Epoch ms. */
+  readonly now: number;
+  /** Aborted when the visitor is gone. */
+  readonly signal: AbortSignal;
+};
+
+/** The endpoints of the API with the session's token: pages read and write only through them. */
+export interface PageApi {
+  call(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<ApiResponse>;
+  /**
+   * The body of a successful GET. The caller names its type, which is that of the endpoint's schema.
+   *
+   * @throws Problem that the API answered
+   */
+  read<T>(path: string): Promise<T>;
+}
+
+export type DashboardAnswer =
+  | {
+      /** For the title of the window. */
+      readonly title: string;
+      /** The content of `main`; it begins with the one `h1`. */
+      readonly body: Html;
+      /** The default is 200. */
+      readonly status?: number;
+      readonly styles?: readonly Asset[];
+      readonly scripts?: readonly Asset[];
+    }
+  | {
+      /** Path of the dashboard that the browser opens next. */
+      readonly redirect: string;
+      /** What was done. The next page shows it once. */
+      readonly notice?: string;
+    }
+  | { readonly response: Response };
+
+/** The problem of an answer that is not a success. */
+export function problemIn({ status, body }: ApiResponse): ProblemDocument | null {
+  return status < 400 ? null : (body as ProblemDocument);
+}

@@ -1,0 +1,87 @@
+import type { TokenScope } from '../store/tokens.ts';
+import { scopeIncludes } from '../store/tokens.ts';
+import type { Asset } from '../web/assets.ts';
+import { renderDocument } from '../web/document.ts';
+import { type Html, html, NO_HTML } from '../web/html.ts';
+import { TIMES_SCRIPT } from '../web/scripts/scripts.ts';
+import { DASHBOARD_STYLE } from './assets.ts';
+import { type DashboardPage, NAVIGATION_GROUPS } from './page.ts';
+
+/** Who is logged in, for the frame of a page. */
+export type Viewer = {
+  readonly name: string;
+  readonly scope: TokenScope;
+  readonly formToken: Html;
+};
+
+type Shown = {
+  readonly title: string;
+  readonly body: Html;
+  readonly notice: string | null;
+  /** Path of the request. */
+  readonly path: string;
+  readonly styles?: readonly Asset[];
+  readonly scripts?: readonly Asset[];
+};
+
+/** A page of the dashboard in its frame: navigation, session, notice. */
+export function shellPage(pages: readonly DashboardPage[], viewer: Viewer, shown: Shown): string {
+  const { title, body, notice, path, styles = [], scripts = [] } = shown;
+  return renderDocument({
+    language: 'en',
+    title: `${title} · svc`,
+    theme: 'system',
+    kind: 'dashboard',
+    styles: [DASHBOARD_STYLE, ...styles],
+    scripts: [TIMES_SCRIPT, ...scripts],
+    body: html`<a class="skip-link" href="#content">Skip to the content</a>
+<header class="top no-print">
+<a class="brand" href="/">svc</a>
+${navigation(pages, viewer, path)}
+<form class="session" method="post" action="/logout">${viewer.formToken}
+<span class="soft small">${viewer.name}</span><button class="button-quiet">Log out</button></form>
+</header>
+<main id="content" tabindex="-1">
+${notice === null ? NO_HTML : html`<p class="notice" role="status">${notice}</p>`}
+${body}
+</main>`,
+  });
+}
+
+/** A page without a session: login, errors. */
+export function plainPage({ title, body }: { readonly title: string; readonly body: Html }): string {
+  return renderDocument({
+    language: 'en',
+    title: `${title} · svc`,
+    theme: 'system',
+    kind: 'plain',
+    styles: [DASHBOARD_STYLE],
+    body: html`<main id="content">
+<p class="brand">svc</p>
+${body}
+</main>`,
+  });
+}
+
+function navigation(pages: readonly DashboardPage[], viewer: Viewer, path: string): Html {
+  const entries = pages.filter(
+    (page) => page.navigation !== undefined && scopeIncludes(viewer.scope, page.scope),
+  );
+  const current = currentEntry(entries, path);
+  return html`<nav aria-label="Main">${NAVIGATION_GROUPS.map((group) => {
+    const members = entries.filter(({ navigation }) => navigation?.group === group);
+    if (members.length === 0) return NO_HTML;
+    return html`<p class="group">${group}</p><ul class="plain-list">${members.map(
+      (page) =>
+        html`<li><a href="${page.path}"${page === current ? html` aria-current="page"` : NO_HTML}>${page.navigation?.label}</a></li>`,
+    )}</ul>`;
+  })}</nav>`;
+}
+
+/** The entry whose path is the longest beginning of this one. Monitors lie below the overview. */
+function currentEntry(entries: readonly DashboardPage[], path: string): DashboardPage | undefined {
+  const holds = (page: DashboardPage) =>
+    path === page.path ||
+    (page.path === '/' ? path.startsWith('/monitors') : path.startsWith(`${page.path}/`));
+  return entries.filter(holds).sort((a, b) => b.path.length - a.path.length)[0];
+}

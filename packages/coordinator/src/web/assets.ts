@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import type { Site } from './site.ts';
+
+const TYPES = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+} as const;
+
+/** A file that pages load. Its path changes with its content, so it is cached for ever. */
+export type Asset = {
+  /** Path like `/assets/base.0f3a9c2b17.css`. */
+  readonly path: string;
+  readonly contentType: string;
+  readonly text: string;
+  readonly gzipped: Uint8Array<ArrayBuffer>;
+};
+
+/**
+ * Makes an asset. Its list must be given to {@link createAssetSite} too, or it is not served.
+ *
+ * @param name like `base.css`
+ */
+export function asset(name: `${string}.${keyof typeof TYPES}`, text: string): Asset {
+  const dot = name.lastIndexOf('.');
+  const extension = name.slice(dot + 1) as keyof typeof TYPES;
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 10);
+  return {
+    path: `/assets/${name.slice(0, dot)}.${digest}.${extension}`,
+    contentType: TYPES[extension],
+    text,
+    gzipped: new Uint8Array(gzipSync(text, { level: 9 })),
+  };
+}
+
+/** Serves assets under every host, because status pages have hosts of their own. Only what is in the list is served. */
+export function createAssetSite(assets: readonly Asset[]): Site {
+  const byPath = new Map(assets.map((one) => [one.path, one]));
+  return {
+    answer({ url, method, request }) {
+      const found = byPath.get(url.pathname);
+      if (found === undefined || method !== 'GET') return null;
+      const isGzipped = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
+      return new Response(isGzipped ? found.gzipped : found.text, {
+        headers: {
+          'content-type': found.contentType,
+          ...(isGzipped ? { 'content-encoding': 'gzip' } : {}),
+          vary: 'accept-encoding',
+          'cache-control': 'public, max-age=31536000, immutable',
+          'x-content-type-options': 'nosniff',
+          'cross-origin-resource-policy': 'same-origin',
+        },
+      });
+    },
+  };
+}

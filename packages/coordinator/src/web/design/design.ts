@@ -1,0 +1,11 @@
+import { type Asset, asset } from '../assets.ts';
+import { textFile } from '../text-file.ts';
+
+const TOKENS = textFile(new URL('./tokens.css', import.meta.url));
+const BASE = textFile(new URL('./base.css', import.meta.url));
+
+/** The style of every page: the tokens, then the elements. */
+export const BASE_STYLE: Asset = asset('base.css', `${TOKENS}\n${BASE}`);
+
+/** The icon of svc, light or dark as the browser prefers. */
+export const ICON: Asset = asset('icon.svg', textFile(new URL('./icon.svg', import.meta.url)));

@@ -1,0 +1,75 @@
+/** Most bytes of a form unless its reader says otherwise: the largest body of a monitor, percent-encoded. */
+const MOST_BYTES = 1_048_576;
+/** Most fields of a form. */
+const MOST_FIELDS = 2_000;
+
+/** The fields of a form. */
+export class Form {
+  readonly #fields: URLSearchParams;
+
+  constructor(fields: URLSearchParams = new URLSearchParams()) {
+    this.#fields = fields;
+  }
+
+  /** The first value of a field; '' where the form lacks it. Line ends are LF. */
+  text(name: string): string {
+    return plainLines(this.#fields.get(name) ?? '');
+  }
+
+  /** Every value of a field, in the order of the form. */
+  all(name: string): string[] {
+    return this.#fields.getAll(name).map(plainLines);
+  }
+
+  has(name: string): boolean {
+    return this.#fields.has(name);
+  }
+
+  /** The names of all fields, each once. */
+  names(): string[] {
+    return [...new Set(this.#fields.keys())];
+  }
+}
+
+/** A body that is not read as a form. */
+export type FormRefusal = { readonly status: 400 | 413 | 415; readonly refused: string };
+
+/**
+ * Reads the form of a request, as browsers send it without files (`application/x-www-form-urlencoded`).
+ *
+ * @param mostBytes of the body; the default is 1 MiB
+ */
+export async function readForm(request: Request, mostBytes = MOST_BYTES): Promise<Form | FormRefusal> {
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/x-www-form-urlencoded')
+    return { status: 415, refused: 'The request is no form.' };
+  const bytes = await bytesOf(request, mostBytes);
+  if (!(bytes instanceof Uint8Array)) return bytes;
+  const fields = new URLSearchParams(new TextDecoder().decode(bytes));
+  if (fields.size > MOST_FIELDS)
+    return { status: 413, refused: `The form has more than ${MOST_FIELDS} fields.` };
+  return new Form(fields);
+}
+
+async function bytesOf({ headers, body }: Request, mostBytes: number): Promise<Uint8Array | FormRefusal> {
+  const tooLarge: FormRefusal = { status: 413, refused: `The form has more than ${mostBytes} bytes.` };
+  if (Number(headers.get('content-length') ?? 0) > mostBytes) return tooLarge;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      size += chunk.byteLength;
+      if (size > mostBytes) return tooLarge;
+      chunks.push(chunk);
+    }
+  } catch {
+    // The visitor broke off.
+    return { status: 400, refused: 'The connection ended before the form was complete.' };
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Browsers send CR LF in fields of several lines. */
+function plainLines(text: string): string {
+  return text.replaceAll('\r\n', '\n');
+}

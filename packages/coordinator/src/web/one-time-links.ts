@@ -1,0 +1,51 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { insertLink, takeLink } from '../store/one-time-links.ts';
+import type { Store } from '../store/store.ts';
+import { hashOfSecret, randomSecret } from './sessions.ts';
+
+/** What a link allows, as a text of the caller: `login:<token id>`, say. */
+type Purpose = string;
+
+/**
+ * Links that open something once, within some minutes. The page of a link only shows a button, and the button takes the
+ * link: programs that open the links of mails to look for malware would use it up otherwise.
+ */
+export class OneTimeLinks {
+  readonly #store: Store;
+  readonly #clock: Clock;
+
+  constructor(parts: { readonly store: Store; readonly clock: Clock }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+  }
+
+  /**
+   * Makes a link.
+   *
+   * @param detail what the taker needs, for example an address
+   * @returns the secret for the link's address
+   * @throws StoreError
+   */
+  async create(
+    purpose: Purpose,
+    { detail = '', lifeMs }: { detail?: string; lifeMs: number },
+  ): Promise<string> {
+    const now = Math.floor(this.#clock.wall());
+    const secret = randomSecret();
+    const link = { purpose, detail, expiresAt: now + lifeMs };
+    await this.#store.transaction((tx) => insertLink(tx, hashOfSecret(secret), link, now));
+    return secret;
+  }
+
+  /**
+   * Takes a link: it works for one caller, also where two come at the same time.
+   *
+   * @returns null: it is unknown, used, or too old
+   * @throws StoreError
+   */
+  async take(secret: string): Promise<{ purpose: Purpose; detail: string } | null> {
+    if (!/^[\w-]{43}$/.test(secret)) return null;
+    const link = await this.#store.transaction((tx) => takeLink(tx, hashOfSecret(secret)));
+    return link === null || link.expiresAt <= this.#clock.wall() ? null : link;
+  }
+}

@@ -1,0 +1,66 @@
+import { type Html, html } from './html.ts';
+
+/** Units of an age with their lengths, ms, the largest first. */
+const UNITS = [
+  ['year', 365.25 * 86_400_000],
+  ['month', 30.4375 * 86_400_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const;
+
+/**
+ * An instant in UTC: `22 Nov 2026, 14:03 UTC`. Where `times.js` runs, the visitor sees it in his own zone.
+ *
+ * @param at epoch ms
+ */
+export function instant(at: number, language = 'en'): Html {
+  const shown = new Intl.DateTimeFormat(localeOf(language), {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    timeZone: 'UTC',
+  }).format(at);
+  return html`<time datetime="${new Date(at).toISOString()}" data-show="instant">${shown} UTC</time>`;
+}
+
+/**
+ * An age: `3 minutes ago`. Where `times.js` runs, it stays right while the page is open.
+ *
+ * @param at epoch ms
+ * @param now epoch ms
+ */
+export function age(at: number, now: number, language = 'en'): Html {
+  return html`<time datetime="${new Date(at).toISOString()}" data-show="age">${ageText(at, now, language)}</time>`;
+}
+
+/** {@link age} as text. */
+export function ageText(at: number, now: number, language = 'en'): string {
+  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  const passed = at - now;
+  const [unit, ms] = UNITS.find(([, length]) => Math.abs(passed) >= length) ?? UNITS[5];
+  return format.format(Math.trunc(passed / ms), unit);
+}
+
+/** A length of time in its two largest units: `3 days, 4 hr`. @param ms at least 0 */
+export function durationText(ms: number, language = 'en'): string {
+  const parts: string[] = [];
+  let rest = Math.floor(ms / 1_000) * 1_000;
+  for (const [unit, length] of UNITS.slice(2)) {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    if (count > 0) parts.push(amount(count, unit, language));
+    else if (parts.length > 0) break;
+    if (parts.length === 2) break;
+  }
+  return parts.length === 0 ? amount(0, 'second', language) : parts.join(' ');
+}
+
+function amount(count: number, unit: string, language: string): string {
+  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count);
+}
+
+/** English as outside of the United States: the day before the month, 24 hours. */
+function localeOf(language: string): string {
+  return language === 'en' ? 'en-GB' : language;
+}

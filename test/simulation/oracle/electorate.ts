@@ -1,0 +1,64 @@
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+
+export type RegionsWithAgents = { hadAgentWithin24h(region: Region): boolean };
+
+/** "The electorate is the monitor's regions that had an agent within 24 h, each from the first slot it was given." */
+export class Electorate {
+  readonly #presence: RegionsWithAgents;
+  /** Regions that were given a decided slot, and those that were given an open one. */
+  readonly #entered = new Set<Region>();
+  readonly #given = new Set<Region>();
+  /** The monitor's regions; null: any. */
+  #declared: readonly Region[] | null = null;
+
+  constructor(presence: RegionsWithAgents) {
+    this.#presence = presence;
+  }
+
+  declare(regions: readonly Region[] | null): void {
+    this.#declared = regions;
+  }
+
+  /** Removed regions were given nothing any more. */
+  drop(declared: ReadonlySet<Region>): void {
+    for (const regions of [this.#entered, this.#given]) {
+      for (const region of regions) if (!declared.has(region)) regions.delete(region);
+    }
+  }
+
+  /** The regions were given a slot that is not decided. */
+  gave(regions: Iterable<Region>): void {
+    for (const region of regions) this.#given.add(region);
+  }
+
+  /** A slot of the regions is decided. Returns whether there are new ones among them. */
+  enter(regions: Iterable<Region>): boolean {
+    const before = this.#entered.size;
+    for (const region of regions) this.#entered.add(region);
+    return this.#entered.size > before;
+  }
+
+  /** The regions whose votes count, with these as if their slot were decided. */
+  now(joining: Iterable<Region> = []): Set<Region> {
+    return this.#among([...this.#entered, ...joining]);
+  }
+
+  /** Includes the regions of slots that are not decided, because they may still vote otherwise. */
+  widest(): Set<Region> {
+    return this.now(this.#given);
+  }
+
+  /** Everyone who may ever be given a slot. */
+  possible(): Set<Region> {
+    return this.#among(REGIONS);
+  }
+
+  #among(regions: readonly Region[]): Set<Region> {
+    const electorate = new Set<Region>();
+    for (const region of regions) {
+      if (this.#declared !== null && !this.#declared.includes(region)) continue;
+      if (this.#presence.hadAgentWithin24h(region)) electorate.add(region);
+    }
+    return electorate;
+  }
+}

@@ -1,0 +1,86 @@
+import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { Now } from '../told.ts';
+import { castInto, supposed } from './following-votes.ts';
+import { statusOf, type Vote } from './rule.ts';
+
+/** A slot that is not decided. */
+export type OpenSlot = {
+  readonly slot: number;
+  /** Monotonic ms: one period has passed. */
+  readonly endsAt: number;
+  /**
+   * Regions that were given the slot; null: unknown, so that every region may have been given it, also for the first
+   * time.
+   */
+  given: Set<Region> | null;
+  /** Regions that nobody waits for. */
+  answered: Set<Region>;
+  /** Those of them that said so themselves, so that the slot was given to them. */
+  heard: Set<Region>;
+  readonly reports: Vote[];
+};
+
+/** The region has said something about the slot, which was given to it therefore. */
+export function hear({ given, answered, heard }: OpenSlot, region: Region): void {
+  given?.add(region);
+  answered.add(region);
+  heard.add(region);
+}
+
+/** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
+export function forgetAnswers(open: OpenSlot): void {
+  open.given = null;
+  open.answered = new Set(open.reports.map(({ region }) => region));
+  open.heard = new Set(open.answered);
+}
+
+/** "A removed region's vote goes at once", also that of an open slot. */
+export function keepRegions(open: OpenSlot, declared: ReadonlySet<Region>): void {
+  for (const regions of [open.given ?? new Set<Region>(), open.answered, open.heard]) {
+    for (const region of regions) if (!declared.has(region)) regions.delete(region);
+  }
+  const reports = open.reports.filter(({ region }) => declared.has(region));
+  open.reports.splice(0, open.reports.length, ...reports);
+}
+
+type Extreme = Vote['outcome'] | 'kept' | 'aged';
+/** Beside `passed`, from the one that differs most. */
+const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
+
+/** What there is beside the slot. */
+export type Standing = {
+  readonly monitor: LiveMonitor | null;
+  readonly votes: ReadonlyMap<Region, Vote>;
+  /** With the regions of the slot. */
+  readonly electorate: ReadonlySet<Region>;
+  readonly status: MonitorStatus;
+};
+
+/**
+ * "Or the missing ones cannot change the outcome." The extreme answers of the missing regions: all pass, all fail, all
+ * abstain with their votes kept or aged.
+ */
+export function isCertain(
+  open: OpenSlot,
+  missing: readonly Region[],
+  { monitor, votes: before, electorate, status: standing }: Standing,
+  now: Now,
+): boolean {
+  // More than half may all pass, and may all fail together.
+  if (missing.filter((region) => electorate.has(region)).length > electorate.size / 2) return false;
+  const cast = new Map(before);
+  // They count from when they become votes.
+  const freshUntil = Number.POSITIVE_INFINITY;
+  for (const vote of open.reports) castInto(cast, { ...vote, freshUntil }, monitor, now);
+  const statusWith = (extreme: Extreme) => {
+    const votes = new Map(cast);
+    for (const region of missing) {
+      if (extreme === 'aged') votes.delete(region);
+      else if (extreme !== 'kept') castInto(votes, supposed(region, extreme, open.slot), monitor, now);
+    }
+    return statusOf({ votes: [...votes.values()], electorate, age: now.age, standing });
+  };
+  const status = statusWith('passed');
+  return EXTREMES.every((extreme) => statusWith(extreme) === status);
+}
