@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import { Windows } from '@svc/coordinator/evaluation/windows.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 import { systemClock } from '@svc/shared/clock.ts';
@@ -34,6 +35,7 @@ export function loneParts(
     monitors,
     presence: { hadAgentWithin24h: (region: Region) => regions.includes(region) },
     rollups: { claimedUntil: 0 },
+    maintenance: { windows: Windows.NONE, changed: () => {} },
     slots: { isOfferedAgain: () => false, arrived: () => {}, settled: () => {} },
     clock: systemClock,
     slotClock: { now: slotNow, jumpedMs: 0, jumpedAt: null, aheadSlot: null, onJump: () => () => {} },

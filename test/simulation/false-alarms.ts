@@ -4,6 +4,7 @@ import { isCounted, statusOf, tally } from '@svc/coordinator/domain/status.ts';
 import { Evaluation } from '@svc/coordinator/evaluation/evaluation.ts';
 import type { Report } from '@svc/coordinator/evaluation/kept-results.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
+import { Windows } from '@svc/coordinator/evaluation/windows.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -110,6 +111,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
     const evaluation = new Evaluation({
       states,
       monitors: { get: () => monitor },
+      windows: Windows.NONE,
       instants: { wall: at, slotNow: at, monotonic: at - BEGIN, jumpedMs: 0, jumpedAt: null },
       electable: ALL,
       rolledUpUntil: 0,

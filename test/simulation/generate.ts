@@ -10,6 +10,8 @@ const MOST_EVENTS = 2_000;
 const USUALLY_MOST_EVENTS = 600;
 /** Periods for which a world is watched after its last move. */
 const QUIET_PERIODS = 3;
+/** A window that comes every day is over before the next day. */
+const LONGEST_DAILY_MS = 20 * 3_600_000;
 
 type Frame = Pick<World, 'lengthMs' | 'periodMs' | 'regions' | 'agents'>;
 
@@ -28,7 +30,7 @@ export function generateWorld(seed: number): World {
     agents: random.chance(0.85) ? regions : regions.filter(() => random.chance(0.7)),
   };
   const isCalm = random.chance(0.05);
-  return {
+  const world: World = {
     seed,
     id: random.between(1, 1_000_000),
     ...frame,
@@ -43,6 +45,37 @@ export function generateWorld(seed: number): World {
     troubles: isCalm ? [] : someTroubles(random, frame),
     moves: someMoves(random, frame),
   };
+  // They are made last, so that all else of a seed's world is what it would be without them.
+  const windows = random.chance(0.4) ? someWindows(random, world) : [];
+  return { ...world, moves: [...world.moves, ...windows].sort((a, b) => a.at - b.at) };
+}
+
+/** Maintenance windows that are set, set anew or removed, before, in and after their time. */
+function someWindows(random: Random, { lengthMs, periodMs, troubles }: World): Move[] {
+  const latest = lengthMs - QUIET_PERIODS * periodMs;
+  const moves: Move[] = [];
+  for (let count = random.pick([1, 1, 2, 4]); count > 0; count -= 1) {
+    const at = random.between(1, latest);
+    const window = random.between(1, 2);
+    if (random.chance(0.2)) {
+      moves.push({ at, do: 'remove-window', window });
+      continue;
+    }
+    // A window in which nothing happens shows nothing.
+    const near = troubles.length > 0 && random.chance(0.7) ? random.pick(troubles).from : at;
+    const from = Math.max(0, near + random.logarithmic(1, lengthMs / 4) * random.pick([1, -1]));
+    const isDaily = random.chance(0.3);
+    const longestMs = Math.max(2_000, isDaily ? Math.min(LONGEST_DAILY_MS, lengthMs / 2) : lengthMs / 2);
+    moves.push({
+      at,
+      do: 'set-window',
+      window,
+      from,
+      until: from + random.logarithmic(1_000, longestMs),
+      isDaily,
+    });
+  }
+  return moves;
 }
 
 function someRegions(random: Random): Region[] {

@@ -1,4 +1,5 @@
 import type { JournalledRow, Surroundings } from '@svc/coordinator/evaluation/journal-entry.ts';
+import { Windows } from '@svc/coordinator/evaluation/windows.ts';
 import type { NewDelivery, NewTransition } from '@svc/coordinator/evaluation/writes.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import type { RecordedBatch } from '@svc/coordinator/store/recording-store.ts';
@@ -54,7 +55,7 @@ export async function replayed(world: World): Promise<{ told: Told; again: Told 
     settings: {},
     closesIncidents,
     beginning: {
-      ...{ at: 0, monitor: null, links: [], status: 'unknown', since: 0 },
+      ...{ at: 0, monitor: null, links: [], windows: Windows.NONE, status: 'unknown', since: 0 },
       ...{ incident: null, incidentSince: null, surroundings: firstSurroundings(steps) },
     },
   });

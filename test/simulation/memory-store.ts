@@ -3,6 +3,7 @@ import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, votableForMs } from '@svc/coordinator/domain/status.ts';
 import type { StoredResult, StoredState } from '@svc/coordinator/evaluation/restart.ts';
 import type { Link } from '@svc/coordinator/evaluation/state.ts';
+import { type LiveWindow, Windows } from '@svc/coordinator/evaluation/windows.ts';
 import type { ReportedResult, Writes, WrittenState } from '@svc/coordinator/evaluation/writes.ts';
 import { StoreError } from '@svc/coordinator/store/errors.ts';
 import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
@@ -37,6 +38,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
   /** Ranges of slots that starts have set aside. */
   readonly #setAside: { readonly from: number; readonly until: number }[] = [];
   #changes: number[] = [];
+  #windows = Windows.NONE;
   #lastChange = 0;
   readonly #positions = new Map<string, StreamPosition>();
   #deliveries = 0;
@@ -74,6 +76,14 @@ export class MemoryStore implements WorldStore, RecordingStore {
   async removeChannel(notificationId: number): Promise<void> {
     this.#channels.delete(notificationId);
     for (const id of this.#links.keys()) await this.unlink(id, notificationId);
+  }
+
+  async setWindow(id: number, window: LiveWindow | null): Promise<void> {
+    this.#windows = this.#windows.with(id, window);
+  }
+
+  async windows(): Promise<Windows> {
+    return this.#windows;
   }
 
   async logChange(): Promise<number> {

@@ -3,6 +3,7 @@ import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
 import { recover } from '@svc/coordinator/dispatch/restart.ts';
 import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
 import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
+import type { WindowTimes } from '@svc/coordinator/domain/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
@@ -10,6 +11,7 @@ import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { BacklogHold } from '@svc/coordinator/recording/backlog-hold.ts';
+import { MaintenanceHold } from '@svc/coordinator/recording/maintenance-hold.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { createLogger } from '@svc/shared/log.ts';
@@ -60,6 +62,7 @@ export class Service {
   readonly #recorder: Recorder;
   readonly #backlogHold: BacklogHold;
   readonly #agents: KnownAgents;
+  readonly #maintenanceHold: MaintenanceHold;
   readonly #events: SlotEvents;
   readonly #newestSlot: number | null;
   /** How much older votes are than this life's clocks say, ms. */
@@ -86,6 +89,11 @@ export class Service {
       slotClock: this.#slotClock,
       onEnd: (monitorIds) => this.#recorder.announce(monitorIds),
     });
+    this.#maintenanceHold = new MaintenanceHold({
+      clock: this.#clock,
+      slotClock: this.#slotClock,
+      onEnd: (monitorIds) => this.#recorder.maintenanceEnded(monitorIds),
+    });
     this.#recorder = this.#newRecorder();
     this.#events = toldEvents(this.#recorder, (told) => this.told.push(told));
     this.#inFlight = new InFlight({
@@ -108,8 +116,10 @@ export class Service {
   ): Promise<Service> {
     const given = monitor === null ? NO_SLOTS : await givenSlots(around, monitor.id);
     const service = new Service(around, monitor, given, before);
+    service.#maintenanceHold.changed(await around.store.windows(service.#slotClock.now()));
     await service.#recorder.load();
     service.#backlogHold.start();
+    service.#maintenanceHold.start();
     return service;
   }
 
@@ -258,6 +268,15 @@ export class Service {
     await this.#apply({ kind: 'unlinked', monitorId, notificationId: channel, link: null });
   }
 
+  /** Null: the window is removed. */
+  async setWindow(windowId: number, times: WindowTimes | null): Promise<void> {
+    const monitorId = this.#monitors.current?.id;
+    if (monitorId === undefined) return;
+    const window = times === null ? null : { id: windowId, monitorIds: [monitorId], times };
+    await this.#around.store.setWindow(windowId, window);
+    await this.#apply({ kind: 'maintenance', windowId, window });
+  }
+
   regionCame(region: Region): void {
     this.#agents.came(region);
   }
@@ -309,6 +328,7 @@ export class Service {
       store: mortalStore(store.recording, this.#clock),
       states: this.#states,
       monitors: this.#monitors,
+      maintenance: this.#maintenanceHold,
       presence,
       rollups: { claimedUntil: 0 },
       tokens: { isValid: (token) => token === 'good' },

@@ -1,8 +1,10 @@
 import { longestCheckMs } from '@svc/coordinator/domain/longest-check.ts';
+import type { WindowTimes } from '@svc/coordinator/domain/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { type Offer, type Report, SimulatedAgents } from './agents.ts';
+import type { Window } from './oracle/maintenance.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
 import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
@@ -277,6 +279,12 @@ class Simulation {
       case 'unlink':
         this.#work.push(() => this.#unlink(move.channel));
         return;
+      case 'set-window':
+        this.#work.push(() => this.#setWindow(move.window, windowOf(move)));
+        return;
+      case 'remove-window':
+        this.#work.push(() => this.#setWindow(move.window, null));
+        return;
       default:
         this.#work.push(() => this.#declare(changed(this.#monitor, move, this.#clock.wall())));
     }
@@ -289,6 +297,15 @@ class Simulation {
     this.#show(service, told);
     await service.unlink(channel);
     this.#oracle.unlinked(channel, service.announcements.splice(0), service.now);
+  }
+
+  async #setWindow(number: number, window: Window | null): Promise<void> {
+    const service = this.#service;
+    if (service === null) return;
+    // What happened before is held, or not, by the windows before.
+    this.#show(service, await service.flush());
+    await service.setWindow(number, window === null ? null : timesOf(window));
+    this.#oracle.windowSet(number, window);
   }
 
   async #declare(monitor: LiveMonitor | null): Promise<void> {
@@ -324,7 +341,18 @@ const NEEDS_SERVICE: ReadonlySet<Move['do']> = new Set([
   'remove',
   'link',
   'unlink',
+  'set-window',
+  'remove-window',
 ]);
+
+function windowOf({ from, until, isDaily }: Move & { do: 'set-window' }): Window {
+  return { from: WORLD_BEGINS + from, until: WORLD_BEGINS + until, isDaily };
+}
+
+function timesOf({ from, until, isDaily }: Window): WindowTimes {
+  const daily = { frequency: 'daily', interval: 1, weekdays: [], week: null, until: null } as const;
+  return { startsAt: from, endsAt: until, timeZone: 'UTC', repeat: isDaily ? daily : null, endedAt: null };
+}
 
 /** The monitor of a world as it is declared first. */
 export function monitorOf({ id, periodMs, regions, timeoutMs, retry }: World): LiveMonitor {

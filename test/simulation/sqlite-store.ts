@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { LiveWindow, Windows } from '@svc/coordinator/evaluation/windows.ts';
 import { appendChanges, changesAfter } from '@svc/coordinator/store/changes.ts';
+import { loadWindows } from '@svc/coordinator/store/maintenance-windows.ts';
 import { createRecordingStore, type RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { SqlValue, Store } from '@svc/coordinator/store/store.ts';
@@ -83,6 +85,28 @@ export class SqliteWorldStore implements WorldStore {
     return this.#write('DELETE FROM notifications WHERE id = ?', channel);
   }
 
+  async setWindow(id: number, window: LiveWindow | null): Promise<void> {
+    await this.#write('DELETE FROM maintenance_windows WHERE id = ?', id);
+    if (window === null) return;
+    const { startsAt, endsAt, timeZone, repeat } = window.times;
+    await this.#write(
+      `INSERT INTO maintenance_windows
+        (id, workspace_id, title, text, starts_at, ends_at, time_zone, repeat, created_at, updated_at)
+        VALUES (?, 1, 'Work', '', ?, ?, ?, ?, 0, 0)`,
+      id,
+      startsAt,
+      endsAt,
+      timeZone,
+      repeat === null ? null : JSON.stringify(repeat),
+    );
+    for (const monitorId of window.monitorIds)
+      await this.#write('INSERT INTO maintenance_monitors VALUES (?, ?)', id, monitorId);
+  }
+
+  windows(now: number): Promise<Windows> {
+    return loadWindows(this.#store, now);
+  }
+
   logChange(monitorId: number): Promise<number> {
     return this.#store.transaction(async (tx) => {
       const id = await appendChanges(tx, [{ kind: 'monitor', monitorId, removed: null }]);
@@ -120,6 +144,7 @@ const NEWEST_SLOT = `
   UNION ALL SELECT max(slot) FROM off_grid_slots WHERE monitor_id = ? AND slot <= ?`;
 
 const TABLES = [
+  'maintenance_windows',
   'changes',
   'results',
   'off_grid_slots',

@@ -1,4 +1,5 @@
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { LiveWindow, Windows } from '@svc/coordinator/evaluation/windows.ts';
 import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 
@@ -11,6 +12,10 @@ export interface WorldStore {
   unlink(monitorId: number, channel: number): Promise<void>;
   /** Removes the channel with its links and its queued alerts. */
   removeChannel(channel: number): Promise<void>;
+  /** Keeps the maintenance window in place of the one with its id. Null: none. */
+  setWindow(id: number, window: LiveWindow | null): Promise<void>;
+  /** The windows that are not over at `now`, epoch ms. */
+  windows(now: number): Promise<Windows>;
   /** Adds an entry to the log of changes of the declaration. Answers its id. */
   logChange(monitorId: number): Promise<number>;
   /** Ids of the entries whose effects are not applied. */

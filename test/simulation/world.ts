@@ -41,6 +41,18 @@ export type Move = { readonly at: number } & (
   | { readonly do: 'link'; readonly channel: number; readonly kind: ChannelKind }
   | { readonly do: 'unlink'; readonly channel: number }
   | { readonly do: 'set-wall-clock'; readonly byMs: number }
+  /**
+   * A maintenance window of the monitor, in place of the one with its number. `from` and `until`: its first
+   * occurrence, ms after the beginning.
+   */
+  | {
+      readonly do: 'set-window';
+      readonly window: number;
+      readonly from: number;
+      readonly until: number;
+      readonly isDaily: boolean;
+    }
+  | { readonly do: 'remove-window'; readonly window: number }
 );
 
 /** How often small things go wrong, as probabilities per check. */

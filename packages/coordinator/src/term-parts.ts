@@ -29,6 +29,7 @@ import { createSendMail } from './outgoing/smtp/mail.ts';
 import { loadNodemailer } from './outgoing/smtp/nodemailer.ts';
 import { BacklogHold } from './recording/backlog-hold.ts';
 import { ResultConsumer } from './recording/consumer.ts';
+import { MaintenanceHold } from './recording/maintenance-hold.ts';
 import { ReadingProgress } from './recording/reading-progress.ts';
 import { Recorder } from './recording/recorder.ts';
 import { timedStore } from './recording/timed-store.ts';
@@ -36,6 +37,7 @@ import { BelievedClock } from './retention/believed-clock.ts';
 import { Retention } from './retention/retention.ts';
 import { DATED_BACK_MS, Rollups } from './rollups/rollups.ts';
 import { incidentKeys } from './store/installation.ts';
+import { loadWindows } from './store/maintenance-windows.ts';
 import { createRecordingStore } from './store/recording-store.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
@@ -84,6 +86,7 @@ export type BuiltTerm = {
   /** Durations of the recorder's transactions, seconds. */
   readonly transactionDuration: Distribution;
   readonly backlogHold: BacklogHold;
+  readonly maintenanceHold: MaintenanceHold;
   readonly consumer: ResultConsumer;
   readonly dispatch: Dispatch;
   readonly deliverer: Deliverer;
@@ -130,6 +133,12 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     log,
   });
   const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
+  const maintenanceHold = new MaintenanceHold({
+    clock,
+    slotClock,
+    onEnd: (ids) => told().maintenanceEnded(ids),
+  });
+  maintenanceHold.changed(await loadWindows(store, slotClock.now()));
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
@@ -141,6 +150,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     deliverer,
     retention,
     backlogHold,
+    maintenanceHold,
     slots: () => dispatch,
   });
   const { presence } = loaded;
@@ -168,6 +178,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     recorder,
     transactionDuration,
     backlogHold,
+    maintenanceHold,
     consumer,
     dispatch,
     deliverer,
@@ -198,6 +209,7 @@ function createRecorder(
     readonly deliverer: Deliverer;
     readonly retention: Retention;
     readonly backlogHold: BacklogHold;
+    readonly maintenanceHold: MaintenanceHold;
     readonly metricsExport: MetricsExport;
     readonly transactionDuration: Distribution;
     /** Dispatch, which itself needs the recorder. */
@@ -209,6 +221,7 @@ function createRecorder(
     store: timedStore(createRecordingStore(store, secrets), clock, parts.transactionDuration),
     states,
     monitors,
+    maintenance: parts.maintenanceHold,
     presence,
     rollups,
     tokens: { isValid: (...given) => slots().isValidToken(...given) },

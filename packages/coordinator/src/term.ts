@@ -98,6 +98,7 @@ export class Term {
     const {
       recorder,
       backlogHold,
+      maintenanceHold,
       deliverer,
       overdue,
       consumer,
@@ -118,6 +119,7 @@ export class Term {
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.resume());
     await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start());
+    await this.#begin('maintenance windows', maintenanceHold, () => maintenanceHold.start());
     await this.#begin('consumer', consumer, () => consumer.start());
     await this.#begin('roll-ups', rollups, () => rollups.start());
     await this.#begin('retention', retention, () => retention.start());

@@ -64,6 +64,28 @@ const SECOND_NOT_RUN: Partial<World> = {
   moves: [{ at: 2_504, do: 'roll-agent', region: C }],
 };
 
+const HOUR = 3_600_000;
+
+/** In a maintenance window the target goes down for hours. */
+const DOWN_IN_WINDOW: Partial<World> = {
+  lengthMs: 10 * HOUR,
+  channels: ['webhook'],
+  troubles: [{ from: 2 * HOUR, until: 9 * HOUR, regions: null, sees: 'refused', flapMs: 0 }],
+  moves: [{ at: HOUR, do: 'set-window', window: 1, from: HOUR, until: 5 * HOUR, isDaily: false }],
+};
+
+/** The window is removed before its time. */
+const REMOVED_WINDOW: Partial<World> = {
+  ...DOWN_IN_WINDOW,
+  moves: [...(DOWN_IN_WINDOW.moves ?? []), { at: 3 * HOUR, do: 'remove-window', window: 1 }],
+};
+
+/** The system's clock is set forward over the end of the window. */
+const JUMPED_WINDOW: Partial<World> = {
+  ...DOWN_IN_WINDOW,
+  moves: [...(DOWN_IN_WINDOW.moves ?? []), { at: 5 * HOUR - 100_000, do: 'set-wall-clock', byMs: 300_000 }],
+};
+
 /*
  * The oracle is useful only if it can fail. Each entry is a defect that a programmer could make. A defect
  * that random worlds show too seldom has a story.
@@ -150,5 +172,45 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'recording/backlog-hold.ts',
     from: 'this.#parts.onEnd([monitorId]);',
     to: '',
+  },
+  {
+    name: 'maintenance windows hold nothing',
+    file: 'evaluation/windows.ts',
+    from: 'isDuring(times, instant)',
+    to: 'false && isDuring(times, instant)',
+  },
+  {
+    name: 'nothing is announced at the end of a maintenance window',
+    file: 'recording/maintenance-hold.ts',
+    from: 'this.#parts.onEnd(window.monitorIds);',
+    to: '',
+  },
+  {
+    name: 'the end of a maintenance window is noticed only with the next check',
+    file: 'recording/maintenance-hold.ts',
+    from: 'Math.max(0, end - now) / FASTEST',
+    to: 'Math.max(0, end - now) + 20_000',
+  },
+  {
+    name: 'what a window held is not announced when the window is removed',
+    file: 'evaluation/evaluation.ts',
+    from: 'if (this.frame.isTimeUp(monitorId)) this.announced(monitorId);',
+    to: '',
+    story: REMOVED_WINDOW,
+  },
+  {
+    name: 'a recovery in a maintenance window is never announced',
+    file: 'evaluation/announcing.ts',
+    from: "if (status === 'unknown' || frame.isHeld(state.id)) return;",
+    to: `if (frame.isHeld(state.id) && status === 'active')
+    state.links = state.links.map((link) => ({ ...link, announced: 'active' as const }));
+  if (status === 'unknown' || frame.isHeld(state.id)) return;`,
+  },
+  {
+    name: 'a jump of the clock over the end of a maintenance window is not noticed',
+    file: 'recording/maintenance-hold.ts',
+    from: 'for (const { id } of this.#windows.values()) this.#arm(id);',
+    to: 'for (const { id } of this.#windows.values()) this.#ends.delete(id);',
+    story: JUMPED_WINDOW,
   },
 ];

@@ -6,6 +6,7 @@ import { ConfirmedOutages, IN_TIME_MS } from './confirmed.ts';
 import type { RegionsWithAgents } from './electorate.ts';
 import { History } from './history.ts';
 import { Holds } from './holds.ts';
+import { Maintenance, type Window } from './maintenance.ts';
 import { Picture } from './picture.ts';
 
 export const VIOLATIONS = [
@@ -47,6 +48,9 @@ export class Oracle {
   readonly confirmed = new ConfirmedOutages();
   readonly channels = new Channels();
   readonly #holds = new Holds();
+  readonly #maintenance = new Maintenance();
+  /** What the channels had not been told when the last look ended, because it was held; null: nothing. */
+  #heldBack: string | null = null;
   readonly #history = new History();
   readonly #picture: Picture;
   readonly #isTargetFine: boolean;
@@ -82,6 +86,8 @@ export class Oracle {
     this.#picture.ended(now);
     this.#judgeFrom = Number.POSITIVE_INFINITY;
     this.#wrongSince = null;
+    this.#heldBack = null;
+    this.#maintenance.forget();
   }
 
   started(now: Now): void {
@@ -91,6 +97,12 @@ export class Oracle {
     this.#history.mayLieAhead = this.#wasClockSet;
     this.#resumed = new Set();
     this.#startedAt = now.monotonic;
+  }
+
+  /** A maintenance window was set. Null: it was removed. */
+  windowSet(number: number, window: Window | null): void {
+    this.#maintenance.set(number, window);
+    this.#heldBack = null;
   }
 
   /** The system's clock was set. */
@@ -112,6 +124,8 @@ export class Oracle {
    */
   look(told: readonly Told[], seen: Seen, now: Now): void {
     const isJudging = now.monotonic >= this.#judgeFrom;
+    this.#maintenance.look(now);
+    if (isJudging) this.#judgeHeldBack(now);
     const steps = new Set([this.#picture.expected]);
     if (isJudging) steps.add(this.#judgeTime(now));
     steps.add(this.#picture.expected);
@@ -137,9 +151,7 @@ export class Oracle {
   /** The world is over. */
   finish(from: number, now: Now): void {
     if (now.monotonic >= this.#judgeFrom) this.#judgeTime(now);
-    if (this.#holds.isOver(now, IN_TIME_MS)) {
-      this.#violated('announcement', this.channels.missing(this.#status), now);
-    }
+    if (this.#isToldDue(now)) this.#violated('announcement', this.channels.missing(this.#status), now);
     this.#violated('history', this.#history.daysFault(from, now.slot), now);
   }
 
@@ -193,12 +205,33 @@ export class Oracle {
   #announcements({ announcements, status }: Seen, steps: ReadonlySet<MonitorStatus>, now: Now): void {
     this.#violated('announcement', this.channels.announced(announcements, steps), now);
     const isHeld = this.#holds.isHeld(now);
-    if (isHeld && announcements.some(({ isClosure }) => !isClosure)) {
+    const isTold = announcements.some(({ isClosure }) => !isClosure);
+    if (isHeld && isTold) {
       this.#violated('announcement', 'a channel was told while a backlog is read', now);
     }
-    if (this.#holds.isOver(now, IN_TIME_MS)) {
-      this.#violated('announcement', this.channels.missing(status), now);
+    if (isTold && this.#maintenance.isHeld(now)) {
+      this.#violated('announcement', 'a channel was told in a maintenance window', now);
     }
+    const missing = this.channels.missing(status);
+    if (this.#isToldDue(now)) this.#violated('announcement', missing, now);
+    this.#heldBack = missing;
+  }
+
+  /** "An outage that lasts past the window is announced at once when it ends", and not with the next check. */
+  #judgeHeldBack(now: Now): void {
+    const isDue = this.#holds.isOver(now, 2 * IN_TIME_MS) && this.#maintenance.isOver(now, 2 * IN_TIME_MS);
+    if (isDue && this.#heldBack !== null)
+      this.#violated('announcement', `${this.#heldBack}, and nothing holds it any more`, now);
+    this.#heldBack = null;
+  }
+
+  /** Whether every channel must know the status now. */
+  #isToldDue(now: Now): boolean {
+    return (
+      now.monotonic >= this.#judgeFrom &&
+      this.#holds.isOver(now, IN_TIME_MS) &&
+      this.#maintenance.isOver(now, IN_TIME_MS)
+    );
   }
 
   /** @param steps the statuses that were expected one after the other in this instant */

@@ -4,6 +4,7 @@ import {
   type SummaryRange,
 } from '../../../packages/coordinator/src/domain/summary-range.ts';
 import {
+  NO_TIMES,
   type StatusSince,
   timesBetween,
   uptimePercent,
@@ -55,7 +56,7 @@ export async function naiveSummary(
     regions: Object.fromEntries(Object.entries(regions).map(([name, list]) => [name, count(list ?? [])])),
     buckets: starts.map((at, index) => ({
       at,
-      uptime: uptimePercent(bucketTimes[index] ?? { active: 0, degraded: 0, error: 0, unknown: 0 }),
+      uptime: uptimePercent(bucketTimes[index] ?? NO_TIMES),
       counts: count(results.filter(({ slot }) => slot >= at && slot < at + bucketMs)),
     })),
   };

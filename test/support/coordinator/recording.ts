@@ -13,8 +13,14 @@ import { States } from '../../../packages/coordinator/src/evaluation/state.ts';
 import type { NewDelivery } from '../../../packages/coordinator/src/evaluation/writes.ts';
 import { closesIncidents } from '../../../packages/coordinator/src/notify/registry.ts';
 import type { ResultMessage } from '../../../packages/coordinator/src/recording/events.ts';
+import { MaintenanceHold } from '../../../packages/coordinator/src/recording/maintenance-hold.ts';
 import { Recorder } from '../../../packages/coordinator/src/recording/recorder.ts';
 import type { RecentRegions } from '../../../packages/coordinator/src/recording/recorder-parts.ts';
+import {
+  insertWindow,
+  liveWindowsOf,
+  loadWindows,
+} from '../../../packages/coordinator/src/store/maintenance-windows.ts';
 import {
   createRecordingStore,
   type RecordingStore,
@@ -108,6 +114,8 @@ export class Recording {
   commitFailure: Error | null = null;
   /** Where the roll-ups are, epoch ms: nowhere yet. */
   rollups = { claimedUntil: 0 };
+  /** The maintenance windows, as their rows were at the start and as they were changed since. */
+  maintenance!: MaintenanceHold;
   sequence = 0;
   /** The newest slot of a clock that was ahead, as the next start finds it. */
   aheadSlot: number | null = null;
@@ -138,11 +146,19 @@ export class Recording {
     this.states = new States();
     const clock = this.#realClock ?? this.clock;
     this.slotClock = new SlotClock(clock, null, log, this.aheadSlot);
+    const { slotClock } = this;
+    this.maintenance = new MaintenanceHold({
+      clock,
+      slotClock,
+      onEnd: (monitorIds) => this.recorder.maintenanceEnded(monitorIds),
+    });
+    this.maintenance.changed(await loadWindows(this.store, slotClock.now()));
     this.recorder = new Recorder({
       store: this.#recordingStore(),
       states: this.states,
       monitors: this.monitors,
       presence: this.presence,
+      maintenance: this.maintenance,
       rollups: this.rollups,
       tokens: { isValid: (token) => token === 'good' },
       slots: {
@@ -166,6 +182,7 @@ export class Recording {
     });
     this.recorder.onTransition((change) => this.changes.push(change));
     await this.recorder.load();
+    this.maintenance.start();
   }
 
   /** Ends without recording the queued events, and starts from the file. */
@@ -173,11 +190,13 @@ export class Recording {
     const { recorder } = this;
     await this.store.close();
     // A process that has ended has no timers.
+    this.maintenance.stop();
     if (this.#realClock !== null) await recorder.stop();
     await this.start();
   }
 
   async dispose(): Promise<void> {
+    this.maintenance.stop();
     await this.recorder.stop();
     await this.store.close();
     await rm(this.#directory, { recursive: true, force: true });
@@ -235,6 +254,27 @@ export class Recording {
   async removeChannel(notificationId: number): Promise<void> {
     await this.write('DELETE FROM notifications WHERE id = ?', notificationId);
     await this.recorder.declare([{ kind: 'channel-removed', notificationId }], 0);
+  }
+
+  /** Declares a maintenance window as people do: first its rows, then the effects. Answers its id. */
+  async window(monitorIds: readonly number[], startsAt: number, endsAt: number): Promise<number> {
+    const none = { title: 'Work', text: '', pageIds: [], componentIds: [] };
+    const times = { startsAt, endsAt, timeZone: 'UTC', repeat: null };
+    const id = await this.store.transaction((tx) =>
+      insertWindow(tx, 1, { ...none, ...times, monitorIds }, this.clock.wall()),
+    );
+    await this.#applyWindow(id);
+    return id;
+  }
+
+  async removeWindow(id: number): Promise<void> {
+    await this.write('DELETE FROM maintenance_windows WHERE id = ?', id);
+    await this.#applyWindow(id);
+  }
+
+  async #applyWindow(windowId: number): Promise<void> {
+    const window = (await liveWindowsOf(this.store, [windowId])).get(windowId) ?? null;
+    await this.recorder.declare([{ kind: 'maintenance', windowId, window }], 0);
   }
 
   /** One stream message with one result. */

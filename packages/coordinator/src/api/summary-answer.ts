@@ -36,7 +36,7 @@ const latencies = z
 
 const uptime = percent.meta({
   description:
-    'Share of the time with a verdict in which the monitor was up, in percent, rounded down. Degraded is up. Null where there is no such time.',
+    'Share of the time with a verdict in which the monitor was up, in percent, rounded down. Degraded is up. Maintenance windows are left out. Null where there is no such time.',
 });
 
 export const summaryView = z
@@ -52,8 +52,12 @@ export const summaryView = z
         degraded: milliseconds,
         error: milliseconds,
         unknown: milliseconds,
+        maintenance: milliseconds,
       })
-      .meta({ description: 'Time in each status, ms. Inactive time is `unknown`.' }),
+      .meta({
+        description:
+          'Time in each status, ms. Inactive time is `unknown`. Time in a maintenance window counts as `maintenance` only, also where the window was declared later.',
+      }),
     results: resultCounts,
     latency: latencies,
     regions: z
@@ -89,7 +93,7 @@ export const summaryView = z
         until: 1_767_227_400_000,
         bucket_ms: 3_600_000,
         uptime: 99.85,
-        time: { active: 84_210_000, degraded: 260_000, error: 130_000, unknown: 0 },
+        time: { active: 84_210_000, degraded: 260_000, error: 130_000, unknown: 0, maintenance: 0 },
         results: { passed: 2_801, degraded: 9, failed: 10, not_run: 0 },
         latency: { p50: 84.1, p75: 91.7, p90: 112.4, p95: 149.6, p99: 211.3 },
         regions: [
@@ -138,12 +142,13 @@ export function summaryAnswer(range: SummaryRange, summary: Summary): SummaryVie
 }
 
 /** Rounds the times, because a status that ended by ageing ended between two milliseconds. */
-function rounded({ active, degraded, error, unknown }: StatusTimes): StatusTimes {
+function rounded({ active, degraded, error, unknown, maintenance }: StatusTimes): StatusTimes {
   return {
     active: Math.round(active),
     degraded: Math.round(degraded),
     error: Math.round(error),
     unknown: Math.round(unknown),
+    maintenance: Math.round(maintenance),
   };
 }
 

@@ -61,6 +61,8 @@ function said(change: DeclaredChange): string {
       return `${change.notificationId} (${change.providerType}): changed`;
     case 'channel-removed':
       return `${change.notificationId} is gone`;
+    case 'maintenance':
+      return `window ${change.windowId}: ${change.window === null ? 'gone' : change.window.monitorIds}`;
   }
 }
 

@@ -4,8 +4,10 @@ import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
+import type { LiveWindow } from '../evaluation/windows.ts';
 import { type Change, changesAfter, type RemovedRows, UNREADABLE } from '../store/changes.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';
+import { liveWindowsOf } from '../store/maintenance-windows.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { ChangeEffects } from './configuration.ts';
@@ -31,6 +33,8 @@ type Parts = {
   readonly clock: Clock;
   readonly log: Logger;
 };
+
+const NO_WINDOWS: ReadonlyMap<number, LiveWindow> = new Map();
 
 /** Errors of the change, or of the rows that it names: another try would always fail. */
 const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
@@ -147,7 +151,16 @@ export class ChangeApplier implements ChangeEffects {
         'cannot read the announcements of a removed link: its incident may have to be closed by hand',
       );
     }
-    await this.#declare(declaredChanges(changes, current), changes.at(-1)?.id ?? this.#applied);
+    const windows = await this.#windowsOf(changes);
+    await this.#declare(declaredChanges(changes, current, windows), changes.at(-1)?.id ?? this.#applied);
+  }
+
+  /** The maintenance windows of the changes as their rows are now. Those that are removed are missing. */
+  async #windowsOf(changes: readonly Change[]): Promise<ReadonlyMap<number, LiveWindow>> {
+    const ids = changes.flatMap((change) =>
+      change.kind === 'maintenance' && change.windowId !== null ? [change.windowId] : [],
+    );
+    return ids.length === 0 ? NO_WINDOWS : liveWindowsOf(this.#parts.store, ids);
   }
 
   async #declare(changes: readonly DeclaredChange[], until: number): Promise<void> {
@@ -180,6 +193,7 @@ function isUnreadable(change: Change): boolean {
 function declaredChanges(
   changes: readonly Change[],
   current: ReadonlyMap<number, LiveMonitor>,
+  windows: ReadonlyMap<number, LiveWindow>,
 ): DeclaredChange[] {
   const removals = removalsIn(changes);
   const seen = new Set<number>();
@@ -212,6 +226,10 @@ function declaredChanges(
       }
       case 'channel-removed':
         return [{ kind: change.kind, notificationId: change.notificationId }];
+      case 'maintenance': {
+        const { kind, windowId } = change;
+        return windowId === null ? [] : [{ kind, windowId, window: windows.get(windowId) ?? null }];
+      }
       default:
         return change satisfies never;
     }

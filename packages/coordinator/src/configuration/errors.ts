@@ -31,6 +31,10 @@ const CONFLICT_REASONS = [
   'declared-in-file',
   /** Other resources refer to it, and the request does not say what happens to them. */
   'in-use',
+  /** The workspace has as many as it may have. */
+  'too-many',
+  /** What svc itself keeps cannot be removed or written by people. */
+  'kept-by-svc',
 ] as const;
 export type ConflictReason = (typeof CONFLICT_REASONS)[number];
 

@@ -6,7 +6,13 @@ import type { Secrets } from '../store/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { wholeMs } from '../store/whole-ms.ts';
 import { OpenChange } from './change.ts';
-import type { ChangeContext, ChangeEffects, Configuration, ConfigurationChange, Drafts } from './configuration.ts';
+import type {
+  ChangeContext,
+  ChangeEffects,
+  Configuration,
+  ConfigurationChange,
+  Drafts,
+} from './configuration.ts';
 import type { AttributesOf, MonitorKind } from './kinds/kinds.ts';
 import { refuseDenied } from './kinds/monitors.ts';
 import { ChangeScope } from './scope.ts';

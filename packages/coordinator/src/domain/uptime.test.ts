@@ -8,6 +8,7 @@ import {
   type StatusSince,
   timesBetween,
   uptimePercent,
+  withMaintenance,
   worstStatus,
 } from './uptime.ts';
 
@@ -47,6 +48,18 @@ test('parts of a time add up to the whole', () => {
   );
 });
 
+test('maintenance takes its part from each status, and the whole stays', () => {
+  const times = { ...NO_TIMES, active: 50, error: 20, unknown: 30 };
+  expect(withMaintenance(times, { ...NO_TIMES, active: 10, error: 20, unknown: 1 })).toEqual({
+    active: 40,
+    degraded: 0,
+    error: 0,
+    unknown: 29,
+    maintenance: 31,
+  });
+  expect(withMaintenance(times, NO_TIMES)).toEqual(times);
+});
+
 describe('uptime', () => {
   test.each([
     ['degraded is up', { active: 50, degraded: 50, error: 0, unknown: 0 }, 100],
@@ -59,7 +72,9 @@ describe('uptime', () => {
     ],
     ['floored: two thirds', { active: 2, degraded: 0, error: 1, unknown: 0 }, 66.66],
   ])('%s', (_name, times, expected) => {
-    expect(uptimePercent(times)).toBe(expected);
+    expect(uptimePercent({ ...NO_TIMES, ...times })).toBe(expected);
+    // Maintenance is left out.
+    expect(uptimePercent({ ...NO_TIMES, ...times, maintenance: 700 })).toBe(expected);
   });
 
   test('a percentage is the largest of two decimals that is not above the share', () => {
@@ -79,6 +94,6 @@ describe('uptime', () => {
     [{ active: 1, degraded: 0, error: 0, unknown: 9 }, 'active'],
     [{ active: 0, degraded: 0, error: 0, unknown: 9 }, 'unknown'],
   ])('the worst status of %o is %s', (times, expected) => {
-    expect(worstStatus(times)).toBe(expected);
+    expect(worstStatus({ ...NO_TIMES, ...times })).toBe(expected);
   });
 });

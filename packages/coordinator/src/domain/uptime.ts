@@ -3,10 +3,13 @@ import type { MonitorStatus } from './monitor.ts';
 /** A verdict: the monitor has this status from `at` (epoch ms) on. */
 export type StatusSince = { readonly at: number; readonly status: MonitorStatus };
 
-/** How long a monitor had each status, ms. Inactive time is `unknown`. */
-export type StatusTimes = Readonly<Record<MonitorStatus, number>>;
+/**
+ * How long a monitor had each status, ms. Inactive time is `unknown`. Time in a maintenance window counts as
+ * `maintenance` only, whatever the status was.
+ */
+export type StatusTimes = Readonly<Record<MonitorStatus | 'maintenance', number>>;
 
-export const NO_TIMES: StatusTimes = { active: 0, degraded: 0, error: 0, unknown: 0 };
+export const NO_TIMES: StatusTimes = { active: 0, degraded: 0, error: 0, unknown: 0, maintenance: 0 };
 
 /**
  * How long a monitor had each status between each two neighbouring edges.
@@ -43,6 +46,25 @@ export function addTimes(one: StatusTimes, other: StatusTimes): StatusTimes {
     degraded: one.degraded + other.degraded,
     error: one.error + other.error,
     unknown: one.unknown + other.unknown,
+    maintenance: one.maintenance + other.maintenance,
+  };
+}
+
+/**
+ * The times with a part of them as maintenance.
+ *
+ * @param inWindows how long each status lasted in windows within these times
+ */
+export function withMaintenance(times: StatusTimes, inWindows: StatusTimes): StatusTimes {
+  const { active, degraded, error, unknown } = inWindows;
+  // The whole milliseconds of stored times may be less than the parts by one.
+  const left = (whole: number, part: number) => Math.max(0, whole - part);
+  return {
+    active: left(times.active, active),
+    degraded: left(times.degraded, degraded),
+    error: left(times.error, error),
+    unknown: left(times.unknown, unknown),
+    maintenance: times.maintenance + active + degraded + error + unknown,
   };
 }
 
@@ -54,7 +76,10 @@ export function uptimePercent({ active, degraded, error }: StatusTimes): number 
   return flooredPercent(active + degraded, active + degraded + error);
 }
 
-/** The worst status of a time span, however short it lasted; `unknown` only where nothing else is known. */
+/**
+ * The worst status of a time span outside of maintenance, however short it lasted; `unknown` only where nothing else is
+ * known.
+ */
 export function worstStatus({ active, degraded, error }: StatusTimes): MonitorStatus {
   if (error > 0) return 'error';
   if (degraded > 0) return 'degraded';

@@ -12,6 +12,7 @@ import type { Evaluation } from './evaluation.ts';
 import { journalledLinks, journalledMonitor, mentioned, note } from './journal.ts';
 import type { JournalledChange } from './journal-entry.ts';
 import type { Link } from './state.ts';
+import type { LiveWindow } from './windows.ts';
 
 /** One change of the declaration, in the form in which its effects are applied. */
 export type DeclaredChange =
@@ -36,7 +37,9 @@ export type DeclaredChange =
       readonly link: Link | null;
     }
   | { readonly kind: 'channel'; readonly notificationId: number; readonly providerType: string }
-  | { readonly kind: 'channel-removed'; readonly notificationId: number };
+  | { readonly kind: 'channel-removed'; readonly notificationId: number }
+  /** `window` is the present one. Null: it is removed, or over. */
+  | { readonly kind: 'maintenance'; readonly windowId: number; readonly window: LiveWindow | null };
 
 export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
   const concerned = concernedBy(evaluation, change);
@@ -74,6 +77,8 @@ function concernedBy(evaluation: Evaluation, change: DeclaredChange) {
     const isKnown = change.kind === 'monitor' || evaluation.monitor(change.monitorId) !== undefined;
     return isKnown ? [declared(change.monitorId)] : [];
   }
+  // The evaluation writes what windows are changed to.
+  if (change.kind === 'maintenance') return [];
   return evaluation.linkedTo(change.notificationId).map(({ id }) => declared(id));
 }
 
@@ -95,6 +100,9 @@ function apply(evaluation: Evaluation, change: DeclaredChange): void {
     case 'channel-removed':
       channelRemoved(evaluation, change.notificationId);
       return;
+    case 'maintenance':
+      evaluation.windowChanged(change.windowId, change.window);
+      return;
     default:
       change satisfies never;
   }
@@ -111,6 +119,8 @@ function journalled(change: DeclaredChange): JournalledChange | null {
     case 'unlinked':
     case 'channel-removed':
       return { kind: change.kind, notificationId: change.notificationId };
+    case 'maintenance':
+      return null;
     default:
       return change satisfies never;
   }

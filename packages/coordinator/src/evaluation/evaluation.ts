@@ -12,6 +12,7 @@ import { excuse, give, giveNobody, isOver, report, settle } from './slot-life.ts
 import { Drafts, type MonitorState, type States } from './state.ts';
 import { addStateWrites } from './state-writes.ts';
 import { age, countedVotes } from './verdicts.ts';
+import type { LiveWindow, Windows } from './windows.ts';
 import { noWrites, type Writes } from './writes.ts';
 
 /**
@@ -39,6 +40,8 @@ import { noWrites, type Writes } from './writes.ts';
 export type EvaluationInput = {
   readonly states: Pick<States, 'get' | 'values'>;
   readonly monitors: { get(id: number): LiveMonitor | undefined };
+  /** Maintenance windows, which hold announcements. */
+  readonly windows: Windows;
   readonly instants: Instants;
 } & Pick<
   Frame,
@@ -55,10 +58,12 @@ export class Evaluation {
   /** Monitors whose declaration this evaluation changes. Null: removed. */
   readonly #declared = new Map<number, LiveMonitor | null>();
   readonly #results: KeptResults;
+  #windows: Windows;
 
   constructor(input: EvaluationInput) {
     const { instants, electable, isHeld, closesIncidents, rolledUpUntil, isTimeUp } = input;
     this.#input = input;
+    this.#windows = input.windows;
     this.drafts = new Drafts(input.states);
     this.frame = {
       instants,
@@ -67,7 +72,7 @@ export class Evaluation {
       isTimeUp,
       rolledUpUntil,
       electable,
-      isHeld,
+      isHeld: (monitorId) => isHeld(monitorId) || this.#windows.cover(monitorId, instants.slotNow),
       newKey: input.newKey,
       newIncidentKey: input.newIncidentKey,
       closesIncidents,
@@ -86,6 +91,11 @@ export class Evaluation {
 
   get changes(): readonly StatusChange[] {
     return this.frame.changes;
+  }
+
+  /** The maintenance windows as this evaluation leaves them. */
+  get windows(): Windows {
+    return this.#windows;
   }
 
   /** The monitor as this evaluation declares it. */
@@ -200,6 +210,33 @@ export class Evaluation {
   look({ state, monitor }: Evaluated): void {
     settle(this.frame, state, monitor);
     age(this.frame, state, monitor);
+  }
+
+  /**
+   * Handles a maintenance window that was created, changed or removed (null). Channels of monitors that it holds no
+   * longer are told at once. After a start they are told only when the reports from before are read, like
+   * everything that an earlier process held back.
+   */
+  windowChanged(id: number, window: LiveWindow | null): void {
+    const before = this.#windows.get(id);
+    this.#windows = this.#windows.with(id, window);
+    for (const monitorId of new Set([...(before?.monitorIds ?? []), ...(window?.monitorIds ?? [])])) {
+      this.#noteWindow(monitorId, id, before, window);
+      if (this.frame.isTimeUp(monitorId)) this.announced(monitorId);
+    }
+  }
+
+  #noteWindow(
+    monitorId: number,
+    windowId: number,
+    before: LiveWindow | undefined,
+    after: LiveWindow | null,
+  ): void {
+    const state = this.drafts.find(monitorId);
+    const timesIn = (window: LiveWindow | null | undefined) =>
+      window?.monitorIds.includes(monitorId) === true ? window.times : null;
+    if (state === null) return;
+    note(this.frame, state, { is: 'maintenance', windowId, times: timesIn(after), before: timesIn(before) });
   }
 
   /** Tells a monitor's channels what they have not been told yet, after a start or at the end of a hold. */

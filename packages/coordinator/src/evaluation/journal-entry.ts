@@ -1,5 +1,6 @@
 import type { Attempt } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import type { WindowTimes } from '../domain/maintenance-window.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { RegionSet } from '../domain/region-set.ts';
 import type { VoteOutcome } from '../domain/status.ts';
@@ -46,6 +47,13 @@ export type JournalEvent =
   | { readonly is: 'due' }
   /** From here on announcements are held back, until the next `announced`. */
   | { readonly is: 'held' }
+  /** A maintenance window of the monitor is from now on like this; null: there is none. */
+  | {
+      readonly is: 'maintenance';
+      readonly windowId: number;
+      readonly times: WindowTimes | null;
+      readonly before: WindowTimes | null;
+    }
   /** Channels are told what they have not been told. */
   | { readonly is: 'announced' }
   | {

@@ -65,6 +65,7 @@ export class AfterCommit {
     deliveryIds: readonly (number | null)[],
   ): void {
     this.#applyStates(evaluation);
+    this.#applyWindows(evaluation);
     for (const event of batch) if (event.kind === 'declared') this.#declared(event.changes);
     this.counts.transactions += 1;
     this.#countResults(reported);
@@ -89,6 +90,11 @@ export class AfterCommit {
       states.set(state);
       this.#deadlines.arm(state, evaluation.frame.now);
     }
+  }
+
+  #applyWindows({ windows }: Evaluation): void {
+    const { maintenance } = this.#parts;
+    if (windows !== maintenance.windows) maintenance.changed(windows);
   }
 
   #declared(changes: readonly DeclaredChange[]): void {

@@ -69,7 +69,7 @@ export class BatchEvaluation {
 
   /** Begins an evaluation at this moment. */
   begin(): Evaluation {
-    const { states, monitors, rollups, clock, slotClock, isHeld, closesIncidents } = this.#parts;
+    const { states, monitors, maintenance, rollups, clock, slotClock, isHeld, closesIncidents } = this.#parts;
     // This comes first, because it notices a jump.
     const slotNow = slotClock.now();
     const { jumpedMs, jumpedAt } = slotClock;
@@ -77,6 +77,7 @@ export class BatchEvaluation {
     return new Evaluation({
       states,
       monitors,
+      windows: maintenance.windows,
       instants: { wall, slotNow, monotonic: clock.monotonic(), jumpedMs, jumpedAt },
       electable: this.#electable(),
       rolledUpUntil: rollups.claimedUntil,

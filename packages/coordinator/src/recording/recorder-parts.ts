@@ -5,6 +5,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotOutcomes } from '../domain/slots.ts';
 import type { States } from '../evaluation/state.ts';
+import type { Windows } from '../evaluation/windows.ts';
 import type { NewDelivery } from '../evaluation/writes.ts';
 import type { ExportNote } from '../store/export-totals.ts';
 import type { RecordingStore } from '../store/recording-store.ts';
@@ -50,6 +51,12 @@ export type RecorderParts = {
   readonly store: RecordingStore;
   readonly states: States;
   readonly monitors: Pick<LiveMonitors, 'get'>;
+  /** The maintenance windows. `MaintenanceHold` is such a part. */
+  readonly maintenance: {
+    readonly windows: Windows;
+    /** Called after the commit, when a window was created, changed or removed. */
+    changed(windows: Windows): void;
+  };
   readonly presence: RecentRegions;
   /**
    * Results with a slot before `claimedUntil` (epoch ms) have their hour rolled up again. `Rollups` is such a

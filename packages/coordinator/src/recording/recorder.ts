@@ -171,6 +171,14 @@ export class Recorder implements SlotEvents, SlotRecovery {
     for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
   }
 
+  /**
+   * A maintenance window of these monitors has ended. Monitors that have not resumed after a start are told by their
+   * resumption, when the reports from before are read.
+   */
+  maintenanceEnded(monitorIds: Iterable<number>): void {
+    this.announce([...monitorIds].filter((monitorId) => this.#resumption.has(monitorId)));
+  }
+
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void {
     if (regions.length === 0) return;
     this.#pushLocal({ kind: 'opened', monitor, slot, regions: regionSet(regions) });

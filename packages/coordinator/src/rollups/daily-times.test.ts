@@ -2,8 +2,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording } from '../../../../test/support/coordinator/recording.ts';
 import { caughtUp, rollupsOf } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
-import { type StatusSince, timesBetween } from '../domain/uptime.ts';
-import { dailyTimes } from './daily-times.ts';
+import { addTimes, NO_TIMES, type StatusSince, type StatusTimes, timesBetween } from '../domain/uptime.ts';
+import { insertWindow } from '../store/maintenance-windows.ts';
+import { type DayTimes, dailyTimes } from './daily-times.ts';
 import type { Rollups } from './rollups.ts';
 
 let recording: Recording;
@@ -69,7 +70,7 @@ test('days of a clock that was ahead do not stand for those that come', async ()
   // The clock is set right again: by it, days are rolled up that have not come.
   const now = start + 30 * HOUR_MS;
   const found = await dailyTimes(recording.store, [1], 3, now);
-  const unknown = (ms: number) => ({ active: DAY_MS - ms, degraded: 0, error: 0, unknown: ms });
+  const unknown = (ms: number) => ({ ...NO_TIMES, active: DAY_MS - ms, degraded: 0, error: 0, unknown: ms });
   expect(found.get(1)?.map(({ times }) => times)).toEqual([
     unknown(DAY_MS),
     unknown(HOUR_MS),
@@ -79,4 +80,80 @@ test('days of a clock that was ahead do not stand for those that come', async ()
 
 test('nothing is asked, nothing is answered', async () => {
   expect(await dailyTimes(recording.store, [], 90, recording.clock.wall())).toEqual(new Map());
+});
+
+async function addWindow(
+  id: number,
+  window: { startsAt: number; endsAt: number; isDaily?: boolean },
+): Promise<void> {
+  const { startsAt, endsAt, isDaily = false } = window;
+  const daily = { frequency: 'daily', interval: 1, weekdays: [], week: null, until: null } as const;
+  await recording.store.transaction(async (tx) => {
+    await insertWindow(
+      tx,
+      1,
+      {
+        title: 'Work',
+        text: '',
+        startsAt,
+        endsAt,
+        timeZone: 'UTC',
+        repeat: isDaily ? daily : null,
+        monitorIds: [id],
+        pageIds: [],
+        componentIds: [],
+      },
+      0,
+    );
+  });
+}
+
+test.each([
+  ['nothing is', 99],
+  ['only some days are', 3],
+  ['all days before today are', 5],
+])(
+  'maintenance is taken out of the days, also when it is declared after %s rolled up',
+  async (_name, after) => {
+    for (const id of [1, 2]) await recording.declare(liveMonitor(id));
+    const began = recording.clock.wall();
+    await daysPass(after);
+    const now = recording.clock.wall();
+    const before = (await dailyTimes(recording.store, [1], 5, now)).get(1) ?? [];
+    // The error lasts from 25 to 26 hours after the beginning. The two windows overlap, and one lasts over a night.
+    const error = began + 25 * HOUR_MS;
+    await addWindow(1, { startsAt: error - 2 * HOUR_MS, endsAt: error + HOUR_MS / 4 });
+    await addWindow(1, { startsAt: error - 3 * HOUR_MS, endsAt: error + HOUR_MS / 2 });
+    const found = (await dailyTimes(recording.store, [1, 2], 5, now)).get(1) ?? [];
+    const sum = (days: readonly DayTimes[]) => days.map(({ times }) => times).reduce(addTimes, NO_TIMES);
+    expect(sum(found)).toEqual({
+      ...sum(before),
+      active: sum(before).active - 3 * HOUR_MS,
+      error: HOUR_MS / 2,
+      maintenance: 3.5 * HOUR_MS,
+    });
+    for (const [index, { times }] of found.entries()) {
+      const whole = (each: StatusTimes | undefined) =>
+        Object.values(each ?? NO_TIMES).reduce((a, b) => a + b, 0);
+      expect(whole(times)).toBe(whole(before[index]?.times));
+    }
+  },
+);
+
+test('a window of a night every day takes its hours of every day, and none after now', async () => {
+  await recording.declare(liveMonitor(1));
+  const began = recording.clock.wall();
+  await daysPass(99);
+  const now = dayOf(recording.clock.wall()) + 23 * HOUR_MS;
+  const night = dayOf(began) + 22 * HOUR_MS;
+  await addWindow(1, { startsAt: night, endsAt: night + 4 * HOUR_MS, isDaily: true });
+  const found = (await dailyTimes(recording.store, [1], 3, now)).get(1) ?? [];
+  const days = found.map(({ at, times }) => [(at - dayOf(began)) / DAY_MS, times.maintenance / HOUR_MS]);
+  const today = (dayOf(now) - dayOf(began)) / DAY_MS;
+  const usual = (day: number) => (day < 0 ? 0 : day === 0 ? 2 : 4);
+  expect(days).toEqual([
+    [today - 2, usual(today - 2)],
+    [today - 1, usual(today - 1)],
+    [today, 3],
+  ]);
 });

@@ -1,7 +1,8 @@
 import { bucketsUntil, DAY_MS } from '../domain/summary-range.ts';
-import { NO_TIMES, type StatusTimes, timesBetween } from '../domain/uptime.ts';
+import { NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
 import type { Store } from '../store/store.ts';
 import { type RecentDays, recentDays } from '../store/uptime-days.ts';
+import { timesInWindows } from './times-in-windows.ts';
 
 export type DayTimes = {
   /** Beginning of the day in UTC, epoch ms. */
@@ -11,7 +12,8 @@ export type DayTimes = {
 
 /**
  * How long each monitor had each status on each of the last `count` days, oldest first, today until `now`
- * included: the bars of a status page, in one query for all of its components.
+ * included: the bars of a status page, in one query for all of its components, and another one where they have
+ * maintenance windows.
  *
  * Deleted monitors have no data. The caller must check the workspace.
  *
@@ -25,7 +27,16 @@ export async function dailyTimes(
 ): Promise<ReadonlyMap<number, readonly DayTimes[]>> {
   const days = bucketsUntil(now, DAY_MS, count);
   const found = await recentDays(store, monitorIds, { from: days[0] ?? now, now });
-  return new Map(found.map((recent) => [recent.id, timesOf(recent, days, now)]));
+  const whole = new Map(found.map((recent) => [recent.id, timesOf(recent, days, now)]));
+  const maintained = await timesInWindows(store, monitorIds, [...days, now]);
+  for (const [id, inWindows] of maintained) {
+    const times = whole.get(id)?.map((day, index) => {
+      const part = inWindows[index];
+      return part === undefined ? day : { ...day, times: withMaintenance(day.times, part) };
+    });
+    if (times !== undefined) whole.set(id, times);
+  }
+  return whole;
 }
 
 function timesOf(

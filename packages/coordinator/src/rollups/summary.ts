@@ -12,13 +12,14 @@ import {
   SUMMARY_RANGES,
   type SummaryRange,
 } from '../domain/summary-range.ts';
-import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../domain/uptime.ts';
+import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
 import { type Counts, seriesOfMonitor } from '../store/result-series.ts';
 import { rollupsByBucket, rollupsByRegion } from '../store/rollups.ts';
 import { statusHistories } from '../store/status-history.ts';
 import type { Store } from '../store/store.ts';
 import { dailyTimes } from './daily-times.ts';
 import { closedUntil, readProgress } from './progress.ts';
+import { timesInWindows } from './times-in-windows.ts';
 
 /** Results by outcome, and the latencies of those that passed or were degraded. */
 export type OutcomeCounts = {
@@ -112,8 +113,11 @@ async function timesOf(
     const days = await dailyTimes(store, [monitorId], starts.length, now);
     return (days.get(monitorId) ?? []).map(({ times }) => times);
   }
+  const edges = [...starts, now];
   const histories = await statusHistories(store, [monitorId], { from: starts[0] ?? now, until: now });
-  return timesBetween(histories.get(monitorId) ?? [], [...starts, now]);
+  const times = timesBetween(histories.get(monitorId) ?? [], edges);
+  const inWindows = (await timesInWindows(store, [monitorId], edges)).get(monitorId);
+  return times.map((time, index) => withMaintenance(time, inWindows?.[index] ?? NO_TIMES));
 }
 
 function emptyTally(): OutcomeCounts {

@@ -35,6 +35,8 @@ const monitorDetail = z.object({
 /** The content of a monitor's rows before they were removed: enough to end its incident. */
 export type RemovedRows = z.infer<typeof monitorDetail>;
 
+const windowDetail = z.object({ windowId: z.number().int() });
+
 /** An entry to append. */
 export type NewChange =
   /** `removed` null: created or updated. */
@@ -49,7 +51,9 @@ export type NewChange =
   /** Its settings may be others, and it is no longer stopped. */
   | { readonly kind: 'channel'; readonly notificationId: number }
   /** With its links and its pending deliveries. */
-  | { readonly kind: 'channel-removed'; readonly notificationId: number };
+  | { readonly kind: 'channel-removed'; readonly notificationId: number }
+  /** A maintenance window was created, changed or removed. */
+  | { readonly kind: 'maintenance'; readonly windowId: number };
 
 /** Stands for a detail that this version cannot read. The change itself is applied nevertheless. */
 export const UNREADABLE = 'unreadable';
@@ -63,6 +67,8 @@ export type Change = { readonly id: number } & (
   | (Of<'linked' | 'channel'> & { readonly providerType: string | null })
   | (Omit<Of<'unlinked'>, 'link'> & { readonly link: RemovedLink | typeof UNREADABLE })
   | Of<'channel-removed'>
+  /** `windowId` null: it cannot be read. */
+  | { readonly kind: 'maintenance'; readonly windowId: number | null }
 );
 
 const INSERT = 'INSERT INTO changes (kind, monitor_id, notification_id, detail) VALUES (?, ?, ?, ?)';
@@ -108,6 +114,10 @@ function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type
       return { id, kind, notificationId, providerType: provider_type };
     case 'channel-removed':
       return { id, kind, notificationId };
+    case 'maintenance': {
+      const known = read(windowDetail, detail ?? '');
+      return { id, kind, windowId: known === UNREADABLE ? null : known.windowId };
+    }
   }
 }
 
@@ -140,5 +150,7 @@ function rowOf(change: NewChange): SqlValue[] {
     case 'channel':
     case 'channel-removed':
       return [change.kind, null, change.notificationId, null];
+    case 'maintenance':
+      return [change.kind, null, null, JSON.stringify({ windowId: change.windowId })];
   }
 }

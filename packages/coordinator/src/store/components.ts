@@ -1,3 +1,5 @@
+import { idChunks } from './id-chunks.ts';
+import { type Readable, readingOf } from './reading-of.ts';
 import type { OwnedRow } from './resources.ts';
 import type { Transaction } from './store.ts';
 
@@ -17,6 +19,19 @@ export function componentsOfMonitors(
     .where('monitor_id', 'in', monitorIds)
     .orderBy('id')
     .execute();
+}
+
+/** Those of these components that exist, of any workspace, with the monitors that they show. */
+export async function componentsByIds(
+  source: Readable,
+  ids: readonly number[],
+): Promise<{ id: number; page_id: number; monitor_id: number | null }[]> {
+  const found: { id: number; page_id: number; monitor_id: number | null }[] = [];
+  for (const some of idChunks(ids)) {
+    const query = readingOf(source).selectFrom('components').select(['id', 'page_id', 'monitor_id']);
+    found.push(...(await query.where('id', 'in', some).execute()));
+  }
+  return found;
 }
 
 export async function removeComponents(tx: Transaction, ids: readonly number[]): Promise<void> {

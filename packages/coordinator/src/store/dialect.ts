@@ -24,6 +24,15 @@ export function pairsAs(
     AS ${sql.ref(alias)}`;
 }
 
+/** For FROM: as {@link pairsAs}, with a column `third`, and in the given order. */
+export function triplesAs(
+  triples: readonly (readonly [first: number, second: number, third: number])[],
+  alias: string,
+): RawBuilder<unknown> {
+  return sql`(SELECT value ->> 0 AS first, value ->> 1 AS second, value ->> 2 AS third
+    FROM json_each(${JSON.stringify(triples)}) ORDER BY key) AS ${sql.ref(alias)}`;
+}
+
 /**
  * Aggregate: the values of each row as an array, and all arrays as the text of one JSON array, in this order.
  */

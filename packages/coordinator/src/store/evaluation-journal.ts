@@ -6,6 +6,7 @@ import {
   type JournalEvent,
   type Surroundings,
 } from '../evaluation/journal-entry.ts';
+import { windowTimes } from './maintenance-windows.ts';
 import type { SqlStep, Store } from './store.ts';
 
 /* Rows of the journal of the evaluation; `evaluation/journal.ts` says what they mean. */
@@ -37,6 +38,12 @@ const event = z.discriminatedUnion('is', [
   z.object({ is: z.literal('resumed-all') }),
   z.object({ is: z.literal('due') }),
   z.object({ is: z.literal('held') }),
+  z.object({
+    is: z.literal('maintenance'),
+    windowId: z.int(),
+    times: windowTimes.nullable(),
+    before: windowTimes.nullable(),
+  }),
   z.object({ is: z.literal('announced') }),
   z.object({
     is: z.literal('declared'),

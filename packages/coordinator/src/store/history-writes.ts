@@ -64,8 +64,9 @@ export function lengthenIntervals(intervals: readonly LongerInterval[]): SqlStep
 
 export function openIncidents(incidents: Writes['openedIncidents']): SqlStep {
   return {
-    sql: 'INSERT INTO incidents (key, monitor_id, opened_at) VALUES (?, ?, ?)',
-    rows: incidents.map(({ key, monitorId, at }) => [key, monitorId, at]),
+    sql: `INSERT INTO incidents (key, monitor_id, opened_at, workspace_id)
+      VALUES (?, ?, ?, (SELECT workspace_id FROM monitors WHERE id = ?))`,
+    rows: incidents.map(({ key, monitorId, at }) => [key, monitorId, at, monitorId]),
   };
 }
 

@@ -180,6 +180,11 @@ test('a database whose table names the types of monitor keeps its rows, and take
        VALUES (7, 1, 'tcp', 'a', 1, '{}', 1, 1, 1)`,
       [[]],
     );
+    runEach('INSERT INTO incidents (key, monitor_id, opened_at, closed_at, closure) VALUES (?, ?, ?, ?, ?)', [
+      ['b', 7, 20, null, null],
+      ['a', 7, 30, 40, 'monitor-deleted'],
+      ['c', 8, 10, 11, null],
+    ]);
     runEach("INSERT INTO monitor_states (monitor_id, status, since) VALUES (7, 'error', 1)", [[]]);
   });
   store = await openStore({ path, log: silentLog });
@@ -187,4 +192,17 @@ test('a database whose table names the types of monitor keeps its rows, and take
   expect(rows).toEqual([{ id: 7, type: 'tcp' }]);
   expect(await store.read.selectFrom('monitor_states').select('status').execute()).toHaveLength(1);
   await store.transaction((tx) => tx.query("UPDATE monitors SET type = 'ping' WHERE id = 7"));
+  // Incidents get ids in the order in which they began, and the workspace of their monitor as far as it exists.
+  const incidents = await store.read.selectFrom('incidents').selectAll().orderBy('id').execute();
+  expect(incidents.map(({ id, key, workspace_id }) => [id, key, workspace_id])).toEqual([
+    [1, 'c', null],
+    [2, 'b', 1],
+    [3, 'a', 1],
+  ]);
+  expect(incidents[2]).toMatchObject({
+    opened_at: 30,
+    closed_at: 40,
+    closure: 'monitor-deleted',
+    title: null,
+  });
 });

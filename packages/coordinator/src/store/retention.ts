@@ -168,8 +168,8 @@ export function deleteIncidents(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
       tx,
-      `DELETE FROM incidents WHERE key IN (
-         SELECT key FROM incidents WHERE closed_at < ? LIMIT ${CHUNK_ROWS})`,
+      `DELETE FROM incidents WHERE id IN (
+         SELECT id FROM incidents WHERE closed_at < ? LIMIT ${CHUNK_ROWS})`,
       [cutoff],
     ),
   );

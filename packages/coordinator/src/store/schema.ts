@@ -1,6 +1,7 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { CheckKind } from '@svc/shared/messages/check.ts';
 import type { Generated } from 'kysely';
+import type { Impact, UpdateState } from '../domain/incident-updates.ts';
 
 type RollupRow = {
   monitor_id: number;
@@ -150,12 +151,46 @@ export interface Database {
   rollup_repairs: { hour: number; monitor_id: number; marks: Generated<number> };
   removed_monitors: { monitor_id: number };
   incidents: {
-    key: string;
-    monitor_id: number;
+    id: Generated<number>;
+    key: string | null;
+    workspace_id: number | null;
+    monitor_id: number | null;
     opened_at: number;
     closed_at: number | null;
     closure: string | null;
+    title: string | null;
+    impact: Generated<Impact>;
+    row_version: Generated<number>;
   };
+  incident_pages: { incident_id: number; page_id: number };
+  incident_updates: {
+    id: Generated<number>;
+    incident_id: number;
+    state: UpdateState;
+    text: string;
+    component_ids: string;
+    at: number;
+    row_version: Generated<number>;
+    created_at: number;
+    updated_at: number;
+  };
+  maintenance_windows: {
+    id: Generated<number>;
+    workspace_id: number;
+    title: string;
+    text: string;
+    starts_at: number;
+    ends_at: number;
+    time_zone: string;
+    repeat: string | null;
+    ended_at: number | null;
+    row_version: Generated<number>;
+    created_at: number;
+    updated_at: number;
+  };
+  maintenance_monitors: { window_id: number; monitor_id: number };
+  maintenance_pages: { window_id: number; page_id: number };
+  maintenance_components: { window_id: number; component_id: number };
   deliveries: {
     id: Generated<number>;
     uid: string;
@@ -198,7 +233,7 @@ export interface Database {
   facts: { key: string; value: string };
   changes: {
     id: Generated<number>;
-    kind: 'monitor' | 'linked' | 'unlinked' | 'channel' | 'channel-removed';
+    kind: 'monitor' | 'linked' | 'unlinked' | 'channel' | 'channel-removed' | 'maintenance';
     monitor_id: number | null;
     notification_id: number | null;
     detail: string | null;

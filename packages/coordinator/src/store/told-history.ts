@@ -41,6 +41,8 @@ export async function incidentAt(
     .where('monitor_id', '=', monitorId)
     .where('opened_at', '<=', at)
     .where(({ or, eb }) => or([eb('closed_at', 'is', null), eb('closed_at', '>', at)]))
+    .where('key', 'is not', null)
+    .$narrowType<{ key: string }>()
     .orderBy('opened_at', 'desc')
     .limit(1)
     .executeTakeFirst();

@@ -6,7 +6,7 @@ import { greatest, jsonRows, numbersAs } from './dialect.ts';
 import { historyOf } from './status-history.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** How long a monitor had each status on a day (its beginning in UTC, epoch ms). */
+/** How long a monitor had each status on a day (its beginning in UTC, epoch ms), in maintenance windows too. */
 export type UptimeDay = { monitorId: number; day: number; times: StatusTimes };
 
 /** Replaces the days' rows. Removed monitors, and days of which nothing is known, get no row. */
@@ -73,7 +73,7 @@ export async function recentDays(
     // Made by the query, of columns with these types.
     rolledUp: (JSON.parse(days) as StoredDay[]).map(([at, active, degraded, error]) => ({
       at,
-      times: { active, degraded, error, unknown: DAY_MS - active - degraded - error },
+      times: { active, degraded, error, unknown: DAY_MS - active - degraded - error, maintenance: 0 },
     })),
     history: historyOf(since, before, changes),
   }));

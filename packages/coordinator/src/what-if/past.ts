@@ -9,8 +9,10 @@ import {
   type Surroundings,
 } from '../evaluation/journal-entry.ts';
 import type { Link } from '../evaluation/state.ts';
+import { Windows } from '../evaluation/windows.ts';
 import { firstEntry, journalOf, surroundingsAt } from '../store/evaluation-journal.ts';
 import { journalledRows } from '../store/journalled-rows.ts';
+import { windowsOfMonitor } from '../store/maintenance-windows.ts';
 import type { Store } from '../store/store.ts';
 import { announcedAt, incidentAt, linkedChannels, statusAt } from '../store/told-history.ts';
 import type { Beginning } from './replay.ts';
@@ -65,6 +67,7 @@ export async function readPast(
       at,
       monitor: declared,
       links,
+      windows: await windowsBefore(store, present.id, own),
       status: past?.status ?? 'unknown',
       since: past?.since ?? at,
       incident: incident?.key ?? null,
@@ -130,6 +133,22 @@ function declaredAt(own: readonly JournalEntry[], present: LiveMonitor): Journal
 
 function declarations(own: readonly JournalEntry[]) {
   return own.flatMap(({ event }) => (event.is === 'declared' ? [event] : []));
+}
+
+/** The maintenance windows before the first of these changes. */
+async function windowsBefore(
+  store: Reading,
+  monitorId: number,
+  own: readonly JournalEntry[],
+): Promise<Windows> {
+  const now = await windowsOfMonitor(store, monitorId);
+  let windows = now.reduce((all, window) => all.with(window.id, window), Windows.NONE);
+  for (const { event } of own.toReversed()) {
+    if (event.is !== 'maintenance') continue;
+    const { windowId: id, before: times } = event;
+    windows = windows.with(id, times === null ? null : { id, monitorIds: [monitorId], times });
+  }
+  return windows;
 }
 
 async function linksAt(

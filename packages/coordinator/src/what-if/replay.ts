@@ -17,6 +17,7 @@ import type {
 import { nextInstant } from '../evaluation/next-instant.ts';
 import { restarted } from '../evaluation/restart.ts';
 import { type Link, newState, States } from '../evaluation/state.ts';
+import type { Windows } from '../evaluation/windows.ts';
 import { altered, askedUnder, type DeclaredEffort, type OtherSettings } from './settings.ts';
 import { instantOf, type Step } from './step.ts';
 import { StoredMonitor } from './stored-monitor.ts';
@@ -53,6 +54,8 @@ export type Beginning = {
   /** The declaration then; null: the monitor did not exist. */
   readonly monitor: JournalledMonitor | null;
   readonly links: readonly Link[];
+  /** Its maintenance windows. */
+  readonly windows: Windows;
   readonly status: MonitorStatus;
   readonly since: number;
   /** Key of the open incident, and when it began; null: there is none. */
@@ -90,6 +93,7 @@ export class Replay {
   #monitor: LiveMonitor | null = null;
   #around: Surroundings;
   #isHeld = false;
+  #windows: Windows;
   #isTimeUp = true;
   /** The evaluation of the present instant; null: none has begun. */
   #evaluation: Evaluation | null = null;
@@ -102,6 +106,7 @@ export class Replay {
     this.#asked = askedUnder(settings);
     this.#around = beginning.surroundings;
     this.#at = beginning.at;
+    this.#windows = beginning.windows;
     if (beginning.monitor === null) return;
     this.#declare(beginning.monitor);
     const { status, since, incident, incidentSince, links, surroundings } = beginning;
@@ -212,6 +217,12 @@ export class Replay {
       case 'held':
         this.#isHeld = true;
         return;
+      case 'maintenance': {
+        const { windowId, times } = event;
+        const window = times === null ? null : { id: windowId, monitorIds: [id], times };
+        evaluation.windowChanged(windowId, window);
+        return;
+      }
       case 'announced':
         this.#isHeld = false;
         evaluation.announced(id);
@@ -305,6 +316,7 @@ export class Replay {
     return new Evaluation({
       states: this.#states,
       monitors: { get: () => monitor },
+      windows: this.#windows,
       instants: this.#instants(),
       electable: this.#around.electable,
       rolledUpUntil: 0,
@@ -322,6 +334,7 @@ export class Replay {
     if (evaluation === null) return;
     this.#evaluation = null;
     evaluation.finish();
+    this.#windows = evaluation.windows;
     this.#stored.write(evaluation.writes);
     for (const [id, state] of evaluation.drafts.entries()) {
       if (state === null) this.#states.delete(id);

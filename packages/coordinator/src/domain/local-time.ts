@@ -1,0 +1,75 @@
+/**
+ * Local time of a time zone. A local time is written as the epoch ms that it would be in UTC, so it is calculated
+ * with like an instant and knows no gap and no repeated hour.
+ */
+
+const DAY_MS = 86_400_000;
+const SECOND_MS = 1_000;
+
+/** A formatter costs 50 µs to make and 2 µs to use. Zones are a few hundred. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Whether the name is a time zone of the tz database that this process knows, such as `Europe/Berlin` or `UTC`. */
+export function isTimeZone(name: string): boolean {
+  // `Intl` also takes offsets such as +01:00, which have no daylight saving time and are no zones of a place.
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    formatOf(name);
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+/** The local time of the zone at an instant, epoch ms. */
+export function localAt(zone: string, instant: number): number {
+  return instant + offsetAt(zone, instant);
+}
+
+/**
+ * The instant of a local time. An hour that clocks skip is read with the offset before it, so 02:30 becomes 03:30; of
+ * an hour that they repeat it is the first (RFC 5545, section 3.3.5).
+ *
+ * @param local see {@link localAt}
+ */
+export function instantOf(zone: string, local: number): number {
+  // A day before and after it, offsets of at most 14 h leave the local time between the two instants.
+  const before = offsetAt(zone, local - DAY_MS);
+  const after = offsetAt(zone, local + DAY_MS);
+  if (before === after) return local - before;
+  const [earlier, later] = before > after ? [local - before, local - after] : [local - after, local - before];
+  if (localAt(zone, earlier) === local) return earlier;
+  if (localAt(zone, later) === local) return later;
+  return local - before;
+}
+
+/** Milliseconds that the zone's local time is ahead of UTC. */
+function offsetAt(zone: string, instant: number): number {
+  const whole = Math.floor(instant / SECOND_MS) * SECOND_MS;
+  const parts = new Map(
+    formatOf(zone)
+      .formatToParts(whole)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const of = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
+  const local = Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second'));
+  return local - whole;
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known !== undefined) return known;
+  const made = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  formats.set(zone, made);
+  return made;
+}

@@ -1,0 +1,175 @@
+import { instantOf, localAt } from './local-time.ts';
+import { DAY_MS } from './summary-range.ts';
+
+/** Days of the week in the order of ISO 8601; their index is used in calculations. */
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+export type Weekday = (typeof WEEKDAYS)[number];
+
+export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const;
+
+/**
+ * How a window repeats. Days are local days of its time zone. It is a subset of the recurrence rules of iCalendar
+ * (RFC 5545, section 3.3.10), weeks beginning on Monday.
+ */
+export type Repetition = {
+  readonly frequency: (typeof FREQUENCIES)[number];
+  /** Every so many days, weeks or months; 1 or more. */
+  readonly interval: number;
+  /** `weekly`: the days of the week. `monthly` with `week`: one day. Otherwise empty. */
+  readonly weekdays: readonly Weekday[];
+  /**
+   * `monthly` only: 1 to 4, or -1 for the last of the month. Null: the day of the month of the first occurrence;
+   * months without that day are left out.
+   */
+  readonly week: number | null;
+  /** No occurrence begins after this instant, epoch ms. Null: it repeats for ever. */
+  readonly until: number | null;
+};
+
+/** When a maintenance window is. */
+export type WindowTimes = {
+  /** Begin and end of the first occurrence, epoch ms. */
+  readonly startsAt: number;
+  readonly endsAt: number;
+  readonly timeZone: string;
+  /** Null: it happens once. */
+  readonly repeat: Repetition | null;
+  /** The whole window is over from this instant on, also in the middle of an occurrence, epoch ms. Null: it was not ended. */
+  readonly endedAt: number | null;
+};
+
+/** One occurrence, from its begin until before its end, epoch ms. */
+export type Occurrence = { readonly from: number; readonly until: number };
+
+/** A window is looked at for so many days at most to find the next occurrence: February 29th comes within eight years. */
+const LONGEST_WAIT_DAYS = 8 * 366 + 31;
+/** Local days and instants differ by less than two days. */
+const SLACK_MS = 2 * DAY_MS;
+
+/**
+ * The occurrences that overlap a span of time, in their order.
+ *
+ * Each begins at the local time of the first one, and ends at the local time at which the first one ends, so that a
+ * window from 02:00 to 04:00 ends at 04:00 also on the days on which clocks change. If that leaves nothing, because
+ * clocks skip its end, the occurrence is as long as it usually is.
+ *
+ * @param from  epoch ms
+ * @param until epoch ms, not in it
+ */
+export function occurrencesIn(times: WindowTimes, from: number, until: number): Occurrence[] {
+  return [...occurrencesFrom(times, from, until)];
+}
+
+/** Whether an occurrence covers the instant. */
+export function isDuring(times: WindowTimes, instant: number): boolean {
+  return occurrencesFrom(times, instant, instant + 1).next().done !== true;
+}
+
+/** The occurrence that covers the instant, or the next one after it; null: the window is over. */
+export function nextOccurrence(times: WindowTimes, instant: number): Occurrence | null {
+  const until =
+    Math.max(instant, times.startsAt) + LONGEST_WAIT_DAYS * (times.repeat?.interval ?? 1) * DAY_MS;
+  return occurrencesFrom(times, instant, until).next().value ?? null;
+}
+
+/** Whether an occurrence begins before the one before it has ended. */
+export function overlapsItself(times: WindowTimes): boolean {
+  if (times.repeat === null) return false;
+  let end = Number.NEGATIVE_INFINITY;
+  // Where distances differ (weekdays, lengths of months), a year of them shows the shortest.
+  for (const { from, until } of occurrencesFrom(times, times.startsAt, times.startsAt + 400 * DAY_MS)) {
+    if (from < end) return true;
+    end = until;
+  }
+  return false;
+}
+
+/** Whether the repetition contains the day of the first occurrence, as iCalendar requires it. */
+export function beginsWithItself({ startsAt, timeZone, repeat }: WindowTimes): boolean {
+  return repeat === null || isOnDay(repeat, dayOf(localAt(timeZone, startsAt)), localAt(timeZone, startsAt));
+}
+
+function* occurrencesFrom(times: WindowTimes, from: number, until: number): Generator<Occurrence, undefined> {
+  for (const { from: begin, until: end } of unended(times, from, until)) {
+    const cut = Math.min(end, times.endedAt ?? end);
+    if (cut > begin && begin < until && cut > from) yield { from: begin, until: cut };
+  }
+  return undefined;
+}
+
+/** At least the occurrences that overlap the span, as if the window were never ended. */
+function* unended(times: WindowTimes, from: number, until: number): Generator<Occurrence> {
+  const { startsAt, endsAt, timeZone, repeat } = times;
+  if (repeat === null || (startsAt < until && endsAt > from)) yield { from: startsAt, until: endsAt };
+  if (repeat === null) return;
+  const localStart = localAt(timeZone, startsAt);
+  const localEnd = localAt(timeZone, endsAt);
+  const lasts = Math.max(localEnd - localStart, 0);
+  const timeOfDay = localStart - dayOf(localStart);
+  const firstDay = dayOf(localStart) + DAY_MS;
+  const last = Math.min(until, times.endedAt ?? until) + SLACK_MS;
+  for (let day = Math.max(firstDay, dayOf(from - lasts - SLACK_MS)); day < last; day += DAY_MS) {
+    if (!isOnDay(repeat, day, localStart)) continue;
+    const begin = instantOf(timeZone, day + timeOfDay);
+    if (repeat.until !== null && begin > repeat.until) return;
+    const end = instantOf(timeZone, day + timeOfDay + lasts);
+    yield { from: begin, until: end > begin ? end : begin + (endsAt - startsAt) };
+  }
+}
+
+/** Whether the repetition has an occurrence on this local day (its beginning). */
+function isOnDay(
+  { frequency, interval, weekdays, week }: Repetition,
+  day: number,
+  localStart: number,
+): boolean {
+  const start = dayOf(localStart);
+  switch (frequency) {
+    case 'daily':
+      return ((day - start) / DAY_MS) % interval === 0;
+    case 'weekly': {
+      const weeks = Math.round((mondayOf(day) - mondayOf(start)) / (7 * DAY_MS));
+      return weeks % interval === 0 && weekdays.includes(weekdayOf(day));
+    }
+    case 'monthly': {
+      if ((monthOf(day) - monthOf(start)) % interval !== 0) return false;
+      if (week === null) return dateOf(day) === dateOf(start);
+      return weekdays.includes(weekdayOf(day)) && isInWeek(day, week);
+    }
+  }
+}
+
+/** Whether the day is the `week`th of its weekday in its month, or the last one (-1). */
+function isInWeek(day: number, week: number): boolean {
+  if (week > 0) return Math.ceil(dateOf(day) / 7) === week;
+  return monthOf(day + 7 * DAY_MS) !== monthOf(day);
+}
+
+/** Beginning of a local day. */
+function dayOf(local: number): number {
+  return Math.floor(local / DAY_MS) * DAY_MS;
+}
+
+export function weekdayOf(day: number): Weekday {
+  return WEEKDAYS[weekdayIndex(day)] ?? 'mon';
+}
+
+/** 0 for Monday. The epoch began on a Thursday. */
+function weekdayIndex(day: number): number {
+  const days = Math.floor(day / DAY_MS) + 3;
+  return ((days % 7) + 7) % 7;
+}
+
+function mondayOf(day: number): number {
+  return day - weekdayIndex(day) * DAY_MS;
+}
+
+/** Number of the month since year 0. */
+function monthOf(day: number): number {
+  const date = new Date(day);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+function dateOf(day: number): number {
+  return new Date(day).getUTCDate();
+}

@@ -1,0 +1,86 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { nextOccurrence } from '../domain/maintenance-window.ts';
+import { Windows } from '../evaluation/windows.ts';
+import { Deadlines } from './deadlines.ts';
+
+/** The slots' clock follows the system's clock by at most a tenth faster than time passes. */
+const FASTEST = 1.1;
+/** A window is looked at so often at least, because a timer of Node takes at most 24 days, ms. */
+const LOOK_EVERY_MS = 12 * 3_600_000;
+
+export type MaintenanceHoldParts = {
+  readonly clock: Clock;
+  readonly slotClock: { now(): number; onJump(listener: () => void): () => void };
+  /** Called at the end of an occurrence. The channels of these monitors must then be told the present status. */
+  readonly onEnd: (monitorIds: readonly number[]) => void;
+};
+
+/**
+ * Holds announcements during maintenance windows. The evaluation itself asks {@link windows} whether a monitor is
+ * held at its instant. This keeps the windows between evaluations, and notices when an occurrence is over, because
+ * nothing else happens then.
+ */
+export class MaintenanceHold {
+  readonly #parts: MaintenanceHoldParts;
+  readonly #deadlines: Deadlines;
+  /** End of the present or next occurrence by window, epoch ms on the slots' clock. */
+  readonly #ends = new Map<number, number>();
+  #windows = Windows.NONE;
+  #ignoreJumps: () => void = () => {};
+
+  constructor(parts: MaintenanceHoldParts) {
+    this.#parts = parts;
+    this.#deadlines = new Deadlines(parts.clock, (windowId) => this.#lookAt(windowId));
+  }
+
+  get windows(): Windows {
+    return this.#windows;
+  }
+
+  start(): void {
+    this.#ignoreJumps = this.#parts.slotClock.onJump(() => {
+      for (const { id } of this.#windows.values()) this.#arm(id);
+    });
+    this.#deadlines.start();
+  }
+
+  stop(): void {
+    this.#ignoreJumps();
+    this.#deadlines.stop();
+  }
+
+  /** Takes other windows. What they hold no longer has been told. */
+  changed(windows: Windows): void {
+    const before = this.#windows;
+    this.#windows = windows;
+    for (const window of windows.values()) {
+      if (before.get(window.id) === window) continue;
+      this.#ends.delete(window.id);
+      this.#arm(window.id);
+    }
+    for (const { id } of before.values()) if (windows.get(id) === undefined) this.#ends.delete(id);
+  }
+
+  #lookAt(windowId: number): void {
+    const window = this.#windows.get(windowId);
+    if (window === undefined) return;
+    const end = this.#ends.get(windowId);
+    if (end !== undefined && end <= this.#parts.slotClock.now()) {
+      this.#ends.delete(windowId);
+      this.#parts.onEnd(window.monitorIds);
+    }
+    this.#arm(windowId);
+  }
+
+  #arm(windowId: number): void {
+    const window = this.#windows.get(windowId);
+    if (window === undefined) return;
+    const { clock, slotClock } = this.#parts;
+    const now = slotClock.now();
+    const end = this.#ends.get(windowId) ?? nextOccurrence(window.times, now)?.until;
+    if (end === undefined) return;
+    this.#ends.set(windowId, end);
+    const waitMs = Math.min(LOOK_EVERY_MS, Math.max(0, end - now) / FASTEST);
+    this.#deadlines.arm(windowId, clock.monotonic() + waitMs);
+  }
+}

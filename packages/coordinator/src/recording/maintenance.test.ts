@@ -1,0 +1,172 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+
+/* What channels are told of monitors under maintenance. The simulator does the same in random worlds. */
+
+const [A, B, C] = THREE as [Region, Region, Region];
+const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });
+
+let it: Recording;
+
+beforeEach(async () => {
+  it = await Recording.open();
+  await it.declare(liveMonitor(1));
+  await it.channel(10, 'webhook', [1]);
+  it.recorder.resumed();
+  await period('passed');
+});
+
+afterEach(() => it.dispose());
+
+/** A whole period in which all regions report this. */
+async function period(outcome: Outcome): Promise<void> {
+  await it.slot(1, all(outcome));
+  await it.pass(PERIOD);
+}
+
+const told = () => it.enqueued.map(({ alert }) => alert.status);
+const now = () => it.clock.wall();
+
+test('an outage that lasts past the window is announced when the window ends, before the next check', async () => {
+  const end = now() + 2 * PERIOD + 5_000;
+  await it.window([1], now(), end);
+  await period('failed');
+  await period('failed');
+  expect(it.status(1)).toBe('error');
+  expect(told()).toEqual([]);
+  await it.pass(4_000);
+  expect(told()).toEqual([]);
+  await it.pass(2_000);
+  expect(told()).toEqual(['error']);
+  const [alert] = it.enqueued.map(({ alert }) => alert);
+  // It tells when the outage really began.
+  expect(alert).toMatchObject({ at: end - 2 * PERIOD - 5_000, since: end - 2 * PERIOD - 5_000 });
+  await period('passed');
+  expect(told()).toEqual(['error', 'recovered']);
+});
+
+test('an incident that begins and ends in the window sends nothing', async () => {
+  await it.window([1], now(), now() + 4 * PERIOD);
+  await period('failed');
+  await period('degraded');
+  await period('passed');
+  await it.pass(2 * PERIOD);
+  await period('passed');
+  expect(told()).toEqual([]);
+  expect(await it.rows('SELECT key FROM incidents WHERE closed_at IS NOT NULL')).toHaveLength(1);
+});
+
+test('an incident that was announced before the window and ends in it is announced as recovered when the window ends', async () => {
+  await period('failed');
+  expect(told()).toEqual(['error']);
+  await it.window([1], now(), now() + 2 * PERIOD);
+  await period('passed');
+  expect(told()).toEqual(['error']);
+  await it.pass(PERIOD + 1_000);
+  expect(told()).toEqual(['error', 'recovered']);
+  const [first, second] = it.enqueued.map(({ alert }) => alert.incident);
+  expect(second).toBe(first);
+});
+
+test('two windows that overlap hold as one', async () => {
+  const start = now();
+  await it.window([1], start, start + 2 * PERIOD);
+  await it.window([1], start + PERIOD, start + 4 * PERIOD);
+  await period('failed');
+  await period('failed');
+  await period('failed');
+  expect(told()).toEqual([]);
+  await it.pass(PERIOD + 1_000);
+  expect(told()).toEqual(['error']);
+});
+
+test('other monitors are not held', async () => {
+  await it.declare(liveMonitor(2));
+  await it.link(2, 10, 'webhook');
+  await it.window([1], now(), now() + PERIOD * 9);
+  await it.slot(2, all('failed'));
+  expect(told()).toEqual(['error']);
+});
+
+test('a window that is removed lets out what it holds at once', async () => {
+  const id = await it.window([1], now(), now() + PERIOD * 9);
+  await period('failed');
+  expect(told()).toEqual([]);
+  await it.removeWindow(id);
+  expect(told()).toEqual(['error']);
+});
+
+test('a window in the past holds nothing', async () => {
+  await it.window([1], now() - 2 * PERIOD, now());
+  await period('failed');
+  expect(told()).toEqual(['error']);
+});
+
+test('a channel that is linked in a window is told when the window ends', async () => {
+  await period('failed');
+  await it.window([1], now(), now() + PERIOD);
+  await it.channel(20, 'webhook', [1]);
+  expect(told()).toEqual(['error']);
+  await it.pass(PERIOD + 1_000);
+  expect(it.enqueued.map(({ notificationId }) => notificationId)).toEqual([10, 20]);
+});
+
+test('what a window held survives a restart in the window, and one over its end', async () => {
+  const end = now() + 4 * PERIOD;
+  await it.window([1], now(), end);
+  await period('failed');
+  await it.restart();
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(told()).toEqual([]);
+  await period('failed');
+  expect(told()).toEqual([]);
+  it.clock.advance(end - now());
+  await it.restart();
+  // Nothing is told before the reports from before are read: they may say that it has recovered.
+  await it.pass(2_000);
+  expect(told()).toEqual([]);
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(told()).toEqual(['error']);
+});
+
+test('a window that ends while the start is under way tells nothing before the reports from before are read', async () => {
+  const end = now() + 2 * PERIOD;
+  await it.window([1], now(), end);
+  await period('failed');
+  it.clock.advance(end - now() - 1_000);
+  await it.restart();
+  await it.pass(2_000);
+  expect(told()).toEqual([]);
+  for (const region of THREE) await it.report(1, now() - 3_000, region, 'passed');
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(told()).toEqual([]);
+});
+
+test('a status that is unknown at the end of the window is not told, and the next one is', async () => {
+  await period('failed');
+  await it.window([1], now(), now() + 20 * PERIOD);
+  await period('passed');
+  await it.pass(20 * PERIOD);
+  expect(it.status(1)).toBe('unknown');
+  expect(told()).toEqual(['error']);
+  await period('passed');
+  expect(told()).toEqual(['error', 'recovered']);
+});
+
+test('the end of a window a month ahead is noticed', async () => {
+  const day = 86_400_000;
+  await it.window([1], now(), now() + 30 * day);
+  await it.pass(1_000);
+  for (let index = 0; index < 30; index += 1) it.clock.advance(day - 2_000);
+  await it.recorder.flushed();
+  await period('failed');
+  expect(told()).toEqual([]);
+  await it.pass(31_000);
+  expect(it.status(1)).toBe('error');
+  expect(told()).toEqual(['error']);
+});

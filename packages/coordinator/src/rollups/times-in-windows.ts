@@ -1,0 +1,64 @@
+import { type Occurrence, occurrencesIn, type WindowTimes } from '../domain/maintenance-window.ts';
+import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../domain/uptime.ts';
+import { windowTimesOf } from '../store/maintenance-windows.ts';
+import { type MonitorSpan, statusesIn } from '../store/status-history.ts';
+import type { Store } from '../store/store.ts';
+
+/** A piece of maintenance, with the place of the bucket that it lies in. */
+type Piece = MonitorSpan & { readonly bucket: number };
+
+/**
+ * How long each monitor had each status in its maintenance windows, between each two neighbouring edges. It is read
+ * from the changes of status, so a window that is declared, changed or removed later counts at once. Monitors without
+ * windows are missing.
+ *
+ * @param edges epoch ms, ascending
+ */
+export async function timesInWindows(
+  store: Pick<Store, 'read'>,
+  monitorIds: readonly number[],
+  edges: readonly number[],
+): Promise<ReadonlyMap<number, readonly StatusTimes[]>> {
+  const windows = await windowTimesOf(store, monitorIds);
+  if (windows.size === 0) return new Map();
+  const pieces = [...windows].flatMap(([monitorId, times]) => piecesOf(monitorId, times, edges));
+  const statuses = await statusesIn(store, pieces);
+  const found = new Map<number, StatusTimes[]>(
+    [...windows.keys()].map((id) => [id, edges.slice(1).map(() => NO_TIMES)]),
+  );
+  for (const [index, { monitorId, bucket, from, until }] of pieces.entries()) {
+    const [times = NO_TIMES] = timesBetween(statuses[index] ?? [], [from, until]);
+    const buckets = found.get(monitorId);
+    if (buckets !== undefined) buckets[bucket] = addTimes(buckets[bucket] ?? NO_TIMES, times);
+  }
+  return found;
+}
+
+/** The maintenance of a monitor, in pieces that do not overlap and that each lie in one bucket. */
+function piecesOf(monitorId: number, windows: readonly WindowTimes[], edges: readonly number[]): Piece[] {
+  const [first = 0, last = 0] = [edges[0], edges.at(-1)];
+  const spans = merged(windows.flatMap((window) => occurrencesIn(window, first, last)));
+  const pieces: Piece[] = [];
+  let bucket = 0;
+  for (const span of spans) {
+    while ((edges[bucket + 1] ?? last) <= span.from && bucket + 2 < edges.length) bucket += 1;
+    for (let at = bucket; at + 1 < edges.length; at += 1) {
+      const from = Math.max(span.from, edges[at] ?? 0);
+      const until = Math.min(span.until, edges[at + 1] ?? 0);
+      if (until <= from) break;
+      pieces.push({ monitorId, bucket: at, from, until });
+    }
+  }
+  return pieces;
+}
+
+/** The same time in as few spans as possible, ascending. */
+function merged(spans: readonly Occurrence[]): Occurrence[] {
+  const found: Occurrence[] = [];
+  for (const span of [...spans].sort((a, b) => a.from - b.from)) {
+    const last = found.at(-1);
+    if (last === undefined || span.from > last.until) found.push(span);
+    else if (span.until > last.until) found[found.length - 1] = { from: last.from, until: span.until };
+  }
+  return found;
+}
