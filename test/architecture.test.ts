@@ -262,10 +262,11 @@ test('what a file exports, another one uses', () => {
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['api', 'web', 'store', 'domain'],
-  api: ['web', 'configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
+  api: ['web', 'configuration', 'rollups', 'what-if', 'dispatch', 'notify', 'export', 'store', 'domain'],
   declare: ['configuration', 'store'],
   configuration: ['store', 'evaluation', 'domain'],
   rollups: ['store', 'domain'],
+  'what-if': ['store', 'evaluation', 'domain'],
   retention: ['store', 'domain'],
   recording: ['store', 'evaluation', 'domain'],
   dispatch: ['store', 'domain'],

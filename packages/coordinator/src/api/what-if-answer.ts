@@ -55,8 +55,8 @@ const course = z.object({
     description: 'As in the summary of a monitor, in percent. Null where nothing is known.',
   }),
   time: z
-    .object({ active: count, degraded: count, error: count, unknown: count })
-    .meta({ description: 'Time in each status, ms.' }),
+    .object({ active: count, degraded: count, error: count, unknown: count, maintenance: count })
+    .meta({ description: 'Time in each status, ms, as in the summary of a monitor.' }),
   transition_count: count,
   transitions: z
     .array(
@@ -76,7 +76,7 @@ const course = z.object({
 
 const SAMPLE = {
   uptime: 99.93,
-  time: { active: 604_376_000, degraded: 0, error: 424_000, unknown: 0 },
+  time: { active: 604_376_000, degraded: 0, error: 424_000, unknown: 0, maintenance: 0 },
   transition_count: 0,
   transitions: [],
   alert_count: 0,

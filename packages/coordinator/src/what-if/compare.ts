@@ -1,6 +1,9 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
+import { merged, occurrencesIn } from '../domain/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
-import { type StatusTimes, timesBetween } from '../domain/uptime.ts';
+import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
+import type { LiveWindow } from '../evaluation/windows.ts';
+import { windowsOfMonitor } from '../store/maintenance-windows.ts';
 import type { Store } from '../store/store.ts';
 import { alertsIn, changesIn, statusAt } from '../store/told-history.ts';
 import { readPast, stepsOf } from './past.ts';
@@ -42,6 +45,9 @@ export type Course = {
   readonly times: StatusTimes;
 };
 
+/** Epoch ms: `from` <= instant < `until`. */
+type Span = { readonly from: number; readonly until: number };
+
 export type Comparison = {
   /** Begin of the compared time, epoch ms. It is later than asked where less was journalled. */
   readonly from: number;
@@ -70,29 +76,32 @@ export async function compare(store: Pick<Store, 'read'>, asked: WhatIf): Promis
   }
   replay.finish(until);
   const { from } = past;
+  const windows = await windowsOfMonitor(store, present.id);
   return {
     from,
     until,
-    actual: await actualCourse(store, present.id, { from, until }),
-    replayed: replayedCourse(replay, past.beginning.status, { from, until }),
+    actual: await actualCourse(store, present.id, { from, until }, windows),
+    replayed: replayedCourse(replay, past.beginning.status, { from, until }, windows),
   };
 }
 
 async function actualCourse(
   store: Pick<Store, 'read'>,
   id: number,
-  span: { readonly from: number; readonly until: number },
+  span: Span,
+  windows: readonly LiveWindow[],
 ): Promise<Course> {
   const before = await statusAt(store, id, span.from - 1);
   const changes = await changesIn(store, id, span);
   const alerts = await alertsIn(store, id, span);
-  return { changes, alerts, times: timesOf(before?.status ?? 'unknown', changes, span) };
+  return { changes, alerts, times: timesOf(before?.status ?? 'unknown', changes, span, windows) };
 }
 
 function replayedCourse(
   { changes: all, alerts }: Replay,
   first: MonitorStatus,
-  span: { readonly from: number; readonly until: number },
+  span: Span,
+  windows: readonly LiveWindow[],
 ): Course {
   const before = all.findLast(({ at }) => at < span.from)?.to ?? first;
   const changes = all.filter(({ at }) => at >= span.from && at < span.until);
@@ -101,17 +110,21 @@ function replayedCourse(
     alerts: alerts
       .filter(({ at }) => at >= span.from && at < span.until)
       .map(({ notificationId, status, at }) => ({ notificationId, status, at })),
-    times: timesOf(before, changes, span),
+    times: timesOf(before, changes, span, windows),
   };
 }
 
 function timesOf(
   before: MonitorStatus,
   changes: readonly Change[],
-  { from, until }: { readonly from: number; readonly until: number },
+  { from, until }: Span,
+  windows: readonly LiveWindow[],
 ): StatusTimes {
   const history = [{ at: from, status: before }, ...changes.map(({ at, to }) => ({ at, status: to }))];
-  const [times] = timesBetween(history, [from, until]);
-  if (times === undefined) throw new RangeError(`no time between ${from} and ${until}`);
-  return times;
+  const timesIn = (span: Span) => timesBetween(history, [span.from, span.until])[0] ?? NO_TIMES;
+  const maintenance = merged(windows.flatMap(({ times }) => occurrencesIn(times, from, until)))
+    .map((each) => ({ from: Math.max(from, each.from), until: Math.min(until, each.until) }))
+    .map(timesIn)
+    .reduce(addTimes, NO_TIMES);
+  return withMaintenance(timesIn({ from, until }), maintenance);
 }
