@@ -16,6 +16,7 @@ export const AREAS = [
   'Probes',
   'Alerts',
   'Export',
+  'Pages and dashboard',
   'Terraform',
   'Tests',
 ] as const;

@@ -111,6 +111,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
         return { url: ENDPOINT.url, points: 8, durationMs: 1, answers: [TAKEN] };
       },
     },
+    declaration: () => null,
     channelProblem: channelProblems({
       operator: OPERATOR_VALUES,
       urls: urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['*'] }),

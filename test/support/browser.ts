@@ -24,7 +24,7 @@ export const VIEWS: readonly View[] = [320, 768, 1440].flatMap((width) =>
 );
 
 /** A view on a desk, with scripts. */
-const DESK: View = { width: 1440, theme: 'light', hasScript: true };
+export const DESK: View = { width: 1440, theme: 'light', hasScript: true };
 
 /** Name of a view for tests and files: `320-dark-no-script`. */
 export function nameOf({ width, theme, hasScript }: View): string {

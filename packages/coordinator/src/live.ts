@@ -1,6 +1,12 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
-import type { AgentDirectory, CheckRunner, ExportDirectory, MonitorStates } from './api/api-parts.ts';
+import type {
+  AgentDirectory,
+  CheckRunner,
+  DeclaredFileState,
+  ExportDirectory,
+  MonitorStates,
+} from './api/api-parts.ts';
 import { NotLeading } from './api/not-leading.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
 import type { ManualDeliveries } from './notify/manual-deliveries.ts';
@@ -16,6 +22,8 @@ export type Live = {
   /** Channels with alerts that are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;
+  /** The state of the declared file; null: none is read yet. */
+  readonly declaration: () => DeclaredFileState | null;
   /** The slots' clock, epoch ms. */
   readonly slotNow: () => number;
   /** Whether the database accepts the records. */
@@ -29,6 +37,7 @@ export type Live = {
  * - statuses and votes are the last known ones, because no verdict is made meanwhile; before the first term
  *   every monitor is `unknown`;
  * - no agents are shown, because nobody listens to them, and parts that do not run have no metrics;
+ * - the state of the declared file is the last known one, because nobody applies it meanwhile;
  * - operations that need a leader are refused.
  *
  * @param current the present or last known state; null: this coordinator has not led yet
@@ -63,6 +72,7 @@ export function servedLive(
       endpoints: () => (isLeading() ? (current()?.exports.endpoints() ?? []) : []),
       test: async (id) => leader().exports.test(id),
     },
+    declaration: () => current()?.declaration() ?? null,
     slotNow: () => current()?.slotNow() ?? Math.floor(clock.wall()),
     // A stopped recorder says nothing about the database.
     isRecording: () => !isLeading() || (current()?.isRecording() ?? true),

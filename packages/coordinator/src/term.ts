@@ -210,6 +210,10 @@ export class Term {
         endpoints: () => metricsExport.endpoints,
         test: (monitorId) => metricsExport.test(monitorId),
       },
+      declaration: () => {
+        const status = this.#declaredFile?.status();
+        return status === undefined ? null : { ...status, workspaceId: this.#parts.workspaceId };
+      },
       slotNow: () => slotClock.now(),
       isRecording: () => !recorder.isFailing,
       measurements: () => leadingMeasurements(built, startedAt),

@@ -149,6 +149,7 @@ export async function failingApi(error: Error): Promise<RunningApi> {
     agents: fails,
     checks: fails,
     exports: fails,
+    declaration: fails,
     readiness: fails,
     measurements: fails,
   };

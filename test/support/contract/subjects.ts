@@ -7,6 +7,15 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
   '/v1/monitors/{id}/results': monitor,
   '/v1/monitors/{id}/summary': monitor,
   '/v1/monitors/{id}/transitions': monitor,
+  '/v1/monitors/{id}/series': monitor,
+  '/v1/monitors/{id}/phases': monitor,
+  '/v1/monitors/{id}/uptime': monitor,
+  '/v1/monitors/{id}/deliveries': async (world) => {
+    const id = await world.monitor();
+    await world.delivery('dead', { monitor: id });
+    return { id };
+  },
+  '/v1/monitors/{id}/uses': monitor,
   '/v1/monitors/{id}/check': monitor,
   '/v1/monitors/{id}/otlp-test': async (world) => ({ id: await world.exportedMonitor() }),
   '/v1/notifications/{id}': async (world) => ({ id: await world.notification() }),

@@ -121,8 +121,11 @@ export class World {
   }
 
   /** A delivery that is in the ledger, with an attempt. */
-  async delivery(state: 'delivered' | 'dead' = 'dead', of?: { notification: string }): Promise<string> {
-    const notification = of?.notification ?? (await this.notification());
+  async delivery(
+    state: 'delivered' | 'dead' = 'dead',
+    of: { notification?: string; monitor?: string } = {},
+  ): Promise<string> {
+    const notification = of.notification ?? (await this.notification());
     const alert = {
       monitor: { id: 1, name: 'a', url: 'https://example.com/', type: 'http' },
       status: 'error',
@@ -138,7 +141,7 @@ export class World {
         .values({
           uid: World.unique(),
           notification_id: Number(notification),
-          monitor_id: 1,
+          monitor_id: Number(of.monitor ?? 1),
           alert: JSON.stringify(alert),
           state,
           attempts: 1,

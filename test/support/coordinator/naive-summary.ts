@@ -9,7 +9,8 @@ import {
   timesBetween,
   uptimePercent,
 } from '../../../packages/coordinator/src/domain/uptime.ts';
-import type { OutcomeCounts, Summary } from '../../../packages/coordinator/src/rollups/summary.ts';
+import type { Summary } from '../../../packages/coordinator/src/rollups/summary.ts';
+import type { OutcomeCounts } from '../../../packages/coordinator/src/rollups/tally.ts';
 import type { Recording } from './recording.ts';
 
 type Result = { slot: number; region: string; outcome: keyof typeof COLUMN; latency: number | null };

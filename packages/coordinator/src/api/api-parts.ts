@@ -54,6 +54,8 @@ export type ApiParts = {
   /** Channels with alerts that are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;
+  /** How it stands with the declared file; null: this process has not read one yet, or there is none. */
+  readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
   /** Parts by name, with whether they work now. The coordinator is ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
@@ -109,6 +111,32 @@ export interface AgentDirectory {
   /** Regions that are not heard for a while, because their agents send more messages than are read. */
   muted(): readonly Region[];
 }
+
+type DeclaredPlace = {
+  readonly file: string;
+  /** Counted from 1. */
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+};
+
+/** How it stands with the declared file. `DeclaredFile` tells it. */
+export type DeclaredFileState = {
+  /** The workspace that it declares. */
+  readonly workspaceId: number;
+  /** When this process last applied it, epoch ms; null: not yet. */
+  readonly appliedAt: number | null;
+  /** SHA-256 (hex) of the last applied file. */
+  readonly digest: string | null;
+  /** Entries of the last applied file. */
+  readonly resources: number;
+  /** Errors of the present file. While there are some, the declaration that was applied last goes on. */
+  readonly errors: readonly DeclaredPlace[];
+  /** Parts of the applied declaration that have no effect. */
+  readonly warnings: readonly DeclaredPlace[];
+  /** Why a file without errors is not applied yet; null: it does not wait. `nextAt` is epoch ms. */
+  readonly waiting: { readonly reason: string; readonly tries: number; readonly nextAt: number } | null;
+};
 
 /** The exports over OTLP. `MetricsExport` implements this. */
 export interface ExportDirectory {

@@ -4,14 +4,17 @@ import type { Endpoint } from './endpoint.ts';
 import { auditEndpoints } from './routes/audit.ts';
 import { checkEndpoints } from './routes/check.ts';
 import { componentEndpoints } from './routes/components.ts';
+import { declarationEndpoints } from './routes/declaration.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
 import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
 import { loginLinkEndpoints } from './routes/login-links.ts';
+import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
 import { regionEndpoints } from './routes/regions.ts';
 import { resultEndpoints } from './routes/results.ts';
+import { seriesEndpoints } from './routes/series.ts';
 import { statusPageEndpoints } from './routes/status-pages.ts';
 import { summaryEndpoints } from './routes/summary.ts';
 import { tokenEndpoints } from './routes/tokens.ts';
@@ -23,8 +26,10 @@ import { workspaceEndpoints } from './routes/workspaces.ts';
 export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
   return [
     ...monitorEndpoints(parts),
+    ...monitorUsesEndpoints(parts),
     ...resultEndpoints(parts),
     ...summaryEndpoints(parts),
+    ...seriesEndpoints(parts),
     ...transitionEndpoints(parts),
     ...checkEndpoints(parts),
     ...whatIfEndpoints(parts),
@@ -33,6 +38,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...deliveryEndpoints(parts),
     ...statusPageEndpoints(parts),
     ...componentEndpoints(parts),
+    ...declarationEndpoints(parts),
     ...regionEndpoints(parts),
     ...tokenEndpoints(parts),
     ...loginLinkEndpoints(parts),

@@ -34,6 +34,11 @@ export const cursorPage = z.object({
   cursor: z.string().max(200).optional().meta({ description: '`next_cursor` of the previous page.' }),
 });
 
+/** An instant in a query, epoch ms. */
+export function instantIn(description: string) {
+  return wholeNumber(0, Number.MAX_SAFE_INTEGER).optional().meta({ description });
+}
+
 export function listOf<T extends z.ZodType>(member: T) {
   const whole = z.number().int().min(0);
   return z

@@ -4,15 +4,16 @@ import { percentile } from '../domain/latency-histogram.ts';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
 import { SUMMARY_RANGES, type SummaryRange } from '../domain/summary-range.ts';
 import { flooredPercent, type StatusTimes, uptimePercent, worstStatus } from '../domain/uptime.ts';
-import type { OutcomeCounts, Summary } from '../rollups/summary.ts';
+import type { Summary } from '../rollups/summary.ts';
+import type { OutcomeCounts } from '../rollups/tally.ts';
 
 export const RANGE_NAMES = Object.keys(SUMMARY_RANGES) as [SummaryRange, ...SummaryRange[]];
 
-const instant = z.number().int();
-const milliseconds = z.number().nonnegative();
+export const instant = z.number().int();
+export const milliseconds = z.number().nonnegative();
 const percent = z.number().min(0).max(100).nullable();
 
-const resultCounts = z
+export const resultCounts = z
   .object({
     passed: z.number().int().nonnegative(),
     degraded: z.number().int().nonnegative(),
@@ -21,7 +22,7 @@ const resultCounts = z
   })
   .meta({ description: 'Number of results by outcome, over all versions of the monitor.' });
 
-const latencies = z
+export const latencies = z
   .object({
     p50: milliseconds.nullable(),
     p75: milliseconds.nullable(),
@@ -34,10 +35,23 @@ const latencies = z
       'Percentiles of the latency of results that passed or were degraded, ms, exact to 5 %. Null where there are no such results.',
   });
 
-const uptime = percent.meta({
+export const uptime = percent.meta({
   description:
     'Share of the time with a verdict in which the monitor was up, in percent, rounded down. Degraded is up. Maintenance windows are left out. Null where there is no such time.',
 });
+
+export const statusTimes = z
+  .object({
+    active: milliseconds,
+    degraded: milliseconds,
+    error: milliseconds,
+    unknown: milliseconds,
+    maintenance: milliseconds,
+  })
+  .meta({
+    description:
+      'Time in each status, ms. Inactive time is `unknown`. Time in a maintenance window counts as `maintenance` only, also where the window was declared later.',
+  });
 
 export const summaryView = z
   .object({
@@ -46,18 +60,7 @@ export const summaryView = z
     until: instant.meta({ description: 'Now, epoch ms.' }),
     bucket_ms: instant.meta({ description: 'Width of a bucket, ms: an hour, or a day in UTC.' }),
     uptime,
-    time: z
-      .object({
-        active: milliseconds,
-        degraded: milliseconds,
-        error: milliseconds,
-        unknown: milliseconds,
-        maintenance: milliseconds,
-      })
-      .meta({
-        description:
-          'Time in each status, ms. Inactive time is `unknown`. Time in a maintenance window counts as `maintenance` only, also where the window was declared later.',
-      }),
+    time: statusTimes,
     results: resultCounts,
     latency: latencies,
     regions: z
@@ -126,7 +129,7 @@ export function summaryAnswer(range: SummaryRange, summary: Summary): SummaryVie
     until,
     bucket_ms: bucketMs,
     uptime: uptimePercent(times),
-    time: rounded(times),
+    time: roundedTimes(times),
     ...tallied(total),
     regions: REGIONS.flatMap((region) => {
       const tally = regions.get(region);
@@ -142,7 +145,7 @@ export function summaryAnswer(range: SummaryRange, summary: Summary): SummaryVie
 }
 
 /** Rounds the times, because a status that ended by ageing ended between two milliseconds. */
-function rounded({ active, degraded, error, unknown, maintenance }: StatusTimes): StatusTimes {
+export function roundedTimes({ active, degraded, error, unknown, maintenance }: StatusTimes): StatusTimes {
   return {
     active: Math.round(active),
     degraded: Math.round(degraded),
@@ -156,7 +159,7 @@ function upShare({ passed, degraded, failed }: OutcomeCounts): number | null {
   return flooredPercent(passed + degraded, passed + degraded + failed);
 }
 
-function tallied({ passed, degraded, failed, notRun, latency }: OutcomeCounts) {
+export function tallied({ passed, degraded, failed, notRun, latency }: OutcomeCounts) {
   const at = (share: number) => {
     const found = percentile(latency, share);
     return found === null ? null : Math.round(found * 10) / 10;

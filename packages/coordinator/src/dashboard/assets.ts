@@ -1,5 +1,8 @@
 import { type Asset, asset } from '../web/assets.ts';
+import { CHARTS_SCRIPT, CHARTS_STYLE } from '../web/charts/assets.ts';
 import { textFile } from '../web/text-file.ts';
+import { MONITOR_STYLE } from './monitor/assets.ts';
+import { FORM_STYLE } from './resources/style.ts';
 
 export const DASHBOARD_STYLE: Asset = asset(
   'dashboard.css',
@@ -7,4 +10,10 @@ export const DASHBOARD_STYLE: Asset = asset(
 );
 
 /** What the pages of the dashboard load beyond the common assets. */
-export const DASHBOARD_ASSETS: readonly Asset[] = [DASHBOARD_STYLE];
+export const DASHBOARD_ASSETS: readonly Asset[] = [
+  DASHBOARD_STYLE,
+  CHARTS_STYLE,
+  CHARTS_SCRIPT,
+  MONITOR_STYLE,
+  FORM_STYLE,
+];

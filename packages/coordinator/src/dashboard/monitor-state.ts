@@ -11,8 +11,13 @@ const SHOWN: Readonly<Record<MonitorStatus, { readonly state: State; readonly wo
 };
 
 /** The state of a monitor in words. @param isActive whether it is checked at all */
-function monitorWord(status: MonitorStatus, isActive = true): string {
+export function monitorWord(status: MonitorStatus, isActive = true): string {
   return isActive ? SHOWN[status].word : 'Paused';
+}
+
+/** The state that stands for a status. */
+export function stateOfStatus(status: MonitorStatus): State {
+  return SHOWN[status].state;
 }
 
 /** Shape, word and colour of a monitor's state. */

@@ -1,10 +1,4 @@
 import {
-  addEncoded,
-  addHistogram,
-  emptyHistogram,
-  type LatencyHistogram,
-} from '../domain/latency-histogram.ts';
-import {
   bucketsUntil,
   DAY_MS,
   dayOf,
@@ -12,23 +6,13 @@ import {
   SUMMARY_RANGES,
   type SummaryRange,
 } from '../domain/summary-range.ts';
-import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
+import { addTimes, NO_TIMES, type StatusTimes } from '../domain/uptime.ts';
 import { type Counts, seriesOfMonitor } from '../store/result-series.ts';
 import { rollupsByBucket, rollupsByRegion } from '../store/rollups.ts';
-import { statusHistories } from '../store/status-history.ts';
 import type { Store } from '../store/store.ts';
-import { dailyTimes } from './daily-times.ts';
 import { closedUntil, readProgress } from './progress.ts';
-import { timesInWindows } from './times-in-windows.ts';
-
-/** Results by outcome, and the latencies of those that passed or were degraded. */
-export type OutcomeCounts = {
-  passed: number;
-  degraded: number;
-  failed: number;
-  notRun: number;
-  latency: LatencyHistogram;
-};
+import { statusTimes } from './status-times.ts';
+import { addCounts, addTally, emptyTally, type OutcomeCounts, tallyOf } from './tally.ts';
 
 export type Summary = {
   /** Epoch ms; `until` is now. */
@@ -61,8 +45,11 @@ export async function readSummary(
   const tallies = new Map(starts.map((at) => [at, emptyTally()]));
   const regions = new Map<string, OutcomeCounts>();
   const bucketOf = bucketMs === DAY_MS ? dayOf : hourOf;
-  const addToBucket = (at: number, row: Counts) => add(tallies.get(bucketOf(at)), row);
-  const addToRegion = (region: string, row: Counts) => add(tallyOf(regions, region), row);
+  const addToBucket = (at: number, row: Counts) => {
+    const tally = tallies.get(bucketOf(at));
+    if (tally !== undefined) addCounts(tally, row);
+  };
+  const addToRegion = (region: string, row: Counts) => addCounts(tallyOf(regions, region), row);
 
   // The progress is read first: rows that are rolled up meanwhile still exist in the form that is looked for.
   const progress = await readProgress(store, now);
@@ -84,7 +71,7 @@ export async function readSummary(
     addToBucket(row.at, row);
     addToRegion(row.region, row);
   }
-  const times = await timesOf(store, monitorId, bucketMs, starts, now);
+  const times = await statusTimes(store, monitorId, { bucketMs, starts, now });
   const total = emptyTally();
   for (const tally of regions.values()) addTally(total, tally);
   return {
@@ -100,54 +87,4 @@ export async function readSummary(
       times: times[index] ?? NO_TIMES,
     })),
   };
-}
-
-async function timesOf(
-  store: Pick<Store, 'read'>,
-  monitorId: number,
-  bucketMs: number,
-  starts: readonly number[],
-  now: number,
-): Promise<StatusTimes[]> {
-  if (bucketMs === DAY_MS) {
-    const days = await dailyTimes(store, [monitorId], starts.length, now);
-    return (days.get(monitorId) ?? []).map(({ times }) => times);
-  }
-  const edges = [...starts, now];
-  const histories = await statusHistories(store, [monitorId], { from: starts[0] ?? now, until: now });
-  const times = timesBetween(histories.get(monitorId) ?? [], edges);
-  const inWindows = (await timesInWindows(store, [monitorId], edges)).get(monitorId);
-  return times.map((time, index) => withMaintenance(time, inWindows?.[index] ?? NO_TIMES));
-}
-
-function emptyTally(): OutcomeCounts {
-  return { passed: 0, degraded: 0, failed: 0, notRun: 0, latency: emptyHistogram() };
-}
-
-function tallyOf(regions: Map<string, OutcomeCounts>, region: string): OutcomeCounts {
-  const known = regions.get(region);
-  if (known !== undefined) return known;
-  const made = emptyTally();
-  regions.set(region, made);
-  return made;
-}
-
-function add(
-  tally: OutcomeCounts | undefined,
-  { passed, degraded, failed, not_run: notRun, latency }: Counts,
-): void {
-  if (tally === undefined) return;
-  tally.passed += passed;
-  tally.degraded += degraded;
-  tally.failed += failed;
-  tally.notRun += notRun;
-  if (latency !== null) addEncoded(tally.latency, latency);
-}
-
-function addTally(tally: OutcomeCounts, other: OutcomeCounts): void {
-  tally.passed += other.passed;
-  tally.degraded += other.degraded;
-  tally.failed += other.failed;
-  tally.notRun += other.notRun;
-  addHistogram(tally.latency, other.latency);
 }

@@ -8,7 +8,8 @@ export type DeliveryRow = Selectable<Database['deliveries']>;
 export type AttemptRow = Omit<Selectable<Database['delivery_attempts']>, 'delivery_id'>;
 
 export type DeliverySearch = {
-  readonly notificationId: number;
+  /** The deliveries of this channel, or those about this monitor. */
+  readonly of: { readonly notificationId: number } | { readonly monitorId: number };
   /** null: all. */
   readonly state: DeliveryRow['state'] | null;
   /** Only those with a smaller id; null: from the newest on. */
@@ -17,10 +18,14 @@ export type DeliverySearch = {
   readonly limit: number;
 };
 
-/** The newest deliveries of a channel, by descending id. */
+/** The newest deliveries of a channel or about a monitor, by descending id. */
 export function newestDeliveries(store: Store, search: DeliverySearch): Promise<DeliveryRow[]> {
-  const { notificationId, state, beforeId, limit } = search;
-  let query = store.read.selectFrom('deliveries').selectAll().where('notification_id', '=', notificationId);
+  const { of, state, beforeId, limit } = search;
+  const all = store.read.selectFrom('deliveries').selectAll();
+  let query =
+    'monitorId' in of
+      ? all.where('monitor_id', '=', of.monitorId)
+      : all.where('notification_id', '=', of.notificationId);
   if (state !== null) query = query.where('state', '=', state);
   if (beforeId !== null) query = query.where('id', '<', beforeId);
   return query.orderBy('id', 'desc').limit(limit).execute();

@@ -59,3 +59,12 @@ export function containsText(text: RawBuilder<unknown>, part: string): RawBuilde
 export function jsonMember(column: RawBuilder<unknown>, member: string): RawBuilder<string | null> {
   return sql<string | null>`json_extract(${column}, ${sql.lit(`$.${member}`)})`;
 }
+
+/** An item of an array in the JSON object in `column`. @param member a plain name */
+export function jsonItem(
+  column: RawBuilder<unknown>,
+  member: string,
+  index: number,
+): RawBuilder<number | null> {
+  return sql<number | null>`json_extract(${column}, ${sql.lit(`$.${member}[${index}]`)})`;
+}

@@ -6,7 +6,15 @@ import { newestResults, type ResultSearch } from './newest-results.ts';
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 0, 15);
 const REGIONS = ['hosta-fra', 'hostb-par'];
-const EVERYTHING = { monitorId: 1, since: 0, region: null, after: null, limit: 10_000 };
+const EVERYTHING = {
+  monitorId: 1,
+  since: 0,
+  before: null,
+  region: null,
+  outcome: null,
+  after: null,
+  limit: 10_000,
+};
 let parts: ConfiguredStore;
 
 beforeEach(async () => {
@@ -89,4 +97,16 @@ test('nothing where nothing is', async () => {
   await addResults(2, [NOW]);
   expect(await found()).toEqual([]);
   expect(await found({ after: { slot: NOW, region: 'hosta-fra' } })).toEqual([]);
+});
+
+test('results of a time, with an outcome', async () => {
+  const expected = await addHistory();
+  const [until, since] = [NOW - 46.2 * HOUR, NOW - 46.8 * HOUR];
+  const within = expected.filter(([slot = 0]) => Number(slot) >= since && Number(slot) < until);
+  expect(within.length).toBeGreaterThan(100);
+  expect(await found({ since, before: until })).toEqual(within);
+  expect(await found({ since, before: Number(within[0]?.[0]) })).toEqual(within.slice(2));
+  expect(await found({ since: until, before: since })).toEqual([]);
+  expect(await found({ outcome: 'passed' })).toEqual(expected);
+  expect(await found({ outcome: 'failed' })).toEqual([]);
 });

@@ -15,8 +15,14 @@ export type ResultSearch = {
   monitorId: number;
   /** No slot before it is looked at, epoch ms. */
   since: number;
+  /** No slot from here on is looked at, epoch ms; null: no such bound. */
+  before: number | null;
   /** null: all. */
   region: string | null;
+  /** null: all. */
+  outcome: ResultRow['outcome'] | null;
+  /** Whether a slot may have such a result; the others are not looked at. Left out: each slot may. */
+  mayHave?: (slot: number) => boolean;
   /** The last row that the caller knows already; null: begin with the newest. */
   after: { slot: number; region: string } | null;
   /** > 0 */
@@ -43,7 +49,9 @@ export async function newestResults(
     chunk = [];
     size = Math.min(size * GROWTH, LARGEST_CHUNK);
   };
+  const { mayHave = () => true } = search;
   for (const slot of await slotsOfMonitor(db, search.monitorId, range)) {
+    if (!mayHave(slot)) continue;
     chunk.push(slot);
     if (chunk.length < size) continue;
     await look();
@@ -57,7 +65,10 @@ export async function newestResults(
  * The range from the oldest to the newest slot of all monitors, within the search; null when there are no
  * results.
  */
-async function slotRange(db: Kysely<Database>, { since, after }: ResultSearch): Promise<SlotRange | null> {
+async function slotRange(
+  db: Kysely<Database>,
+  { since, before, after }: ResultSearch,
+): Promise<SlotRange | null> {
   // Each aggregate alone is one step in the table; both in one query would read all of it.
   const { oldest, newest } = await db
     .selectNoFrom([
@@ -76,13 +87,13 @@ async function slotRange(db: Kysely<Database>, { since, after }: ResultSearch): 
   if (oldest === null || newest === null) return null;
   return {
     from: Math.max(oldest, since),
-    until: Math.min(newest, after?.slot ?? newest),
+    until: Math.min(newest, after?.slot ?? newest, before === null ? newest : before - 1),
   };
 }
 
 function resultsOf(
   db: Kysely<Database>,
-  { monitorId, region, after }: ResultSearch,
+  { monitorId, region, outcome, after }: ResultSearch,
   slots: readonly number[],
   limit: number,
 ): Promise<ResultRow[]> {
@@ -94,6 +105,7 @@ function resultsOf(
       // All slots are one parameter: the statement does not depend on their count.
       .where(sql<boolean>`slot IN (SELECT value FROM json_each(${JSON.stringify(slots)}))`)
       .$if(region !== null, (from) => from.where('region', '=', region ?? ''))
+      .$if(outcome !== null, (from) => from.where('outcome', '=', outcome ?? 'passed'))
       .$if(after !== null, (from) =>
         from.where(sql<boolean>`(slot, region) < (${after?.slot}, ${after?.region})`),
       )

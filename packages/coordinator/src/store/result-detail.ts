@@ -11,7 +11,7 @@ import { TextBytes } from '@svc/shared/text-bytes.ts';
 import { z } from 'zod';
 
 /** Order of the phases in `results.detail`. Add at the end only: rows are read by position. */
-const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'] as const satisfies (keyof Phases)[];
+export const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'] as const satisfies (keyof Phases)[];
 
 /**
  * The content of `results.detail`. There are many rows, so it does not repeat the columns: a single attempt

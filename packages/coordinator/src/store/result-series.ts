@@ -59,17 +59,20 @@ const SLOTS = 4_000;
 /**
  * One monitor's results, summed up by hour and region, in any order. Many slots are read in several queries,
  * so an hour may have more than one row for a region.
+ *
+ * @param bucketMs other width than an hour, ms; `at` of a row is then a multiple of it
  */
 export async function seriesOfMonitor(
   { read }: Pick<Store, 'read'>,
   monitorId: number,
   { from, until }: TimeSpan,
+  bucketMs = HOUR_MS,
 ): Promise<HourRow[]> {
   const slots = [...(await slotsOfMonitor(read, monitorId, { from, until: until - 1 }))];
   const found: HourRow[] = [];
   for (let first = 0; first < slots.length; first += SLOTS) {
     const { rows } = await sql<HourRow>`
-      SELECT monitor_id, slot - slot % ${HOUR_MS} AS at, region, ${COUNTED}
+      SELECT monitor_id, slot - slot % ${bucketMs} AS at, region, ${COUNTED}
       FROM ${numbersAs(slots.slice(first, first + SLOTS), 'candidate')} CROSS JOIN results
       WHERE slot = candidate.value AND monitor_id = ${monitorId}
       GROUP BY 1, 2, region`.execute(read);

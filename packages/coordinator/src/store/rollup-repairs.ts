@@ -14,6 +14,19 @@ export function dueRepairs({ read }: Store, beforeHour: number, limit: number): 
     .execute();
 }
 
+/** The hours of a monitor that wait for their repair, epoch ms. */
+export async function markedHours(
+  { read }: Pick<Store, 'read'>,
+  monitorId: number,
+): Promise<ReadonlySet<number>> {
+  const rows = await read
+    .selectFrom('rollup_repairs')
+    .select('hour')
+    .where('monitor_id', '=', monitorId)
+    .execute();
+  return new Set(rows.map(({ hour }) => hour));
+}
+
 /**
  * Removes repairs, except those whose hours got another result since they were read.
  *

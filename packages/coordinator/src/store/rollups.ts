@@ -1,6 +1,7 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { addEncoded, emptyHistogram, encodeHistogram } from '../domain/latency-histogram.ts';
-import { DAY_MS } from '../domain/summary-range.ts';
+import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
 import { pairsAs } from './dialect.ts';
 import type { Counts, HourRow, TimeSpan } from './result-series.ts';
 import type { Store, Transaction } from './store.ts';
@@ -175,15 +176,45 @@ export async function monitorsWithHours(
 
 export type RollupTable = 'rollup_hours' | 'rollup_days';
 
-/** A monitor's roll-ups of a span, summed up by bucket: `key` is the bucket's beginning, epoch ms. */
+/**
+ * The hours in the span with a result of this outcome, epoch ms.
+ *
+ * @param search.region null: of any region
+ */
+export async function hoursWith(
+  { read }: Pick<Store, 'read'>,
+  search: { monitorId: number; region: string | null; outcome: Outcome },
+  { from, until }: TimeSpan,
+): Promise<ReadonlySet<number>> {
+  const { monitorId, region, outcome } = search;
+  const rows = await read
+    .selectFrom('rollup_hours')
+    .select('at')
+    .distinct()
+    .where('monitor_id', '=', monitorId)
+    .where('at', '>=', from)
+    .where('at', '<', until)
+    .where(outcome, '>', 0)
+    .$if(region !== null, (some) => some.where('region', '=', region ?? ''))
+    .execute();
+  return new Set(rows.map(({ at }) => at));
+}
+
+/**
+ * A monitor's roll-ups of a span, summed up by bucket: `key` is the bucket's beginning, epoch ms.
+ *
+ * @param region null: all of them together
+ */
 export function rollupsByBucket(
   store: Pick<Store, 'read'>,
   table: RollupTable,
   monitorId: number,
   span: TimeSpan,
   bucketMs: number,
+  region: string | null = null,
 ): Promise<(Counts & { key: number })[]> {
-  return addedUp(store, table, monitorId, span, sql<number>`at - at % ${bucketMs}`);
+  const key = sql<number>`at - at % ${bucketMs}`;
+  return addedUp(store, { table, monitorId, span, region }, key);
 }
 
 /** A monitor's roll-ups of a span, summed up by region. */
@@ -193,22 +224,60 @@ export function rollupsByRegion(
   monitorId: number,
   span: TimeSpan,
 ): Promise<(Counts & { key: string })[]> {
-  return addedUp(store, table, monitorId, span, sql<string>`region`);
+  return addedUp(store, { table, monitorId, span, region: null }, sql<string>`region`);
+}
+
+/**
+ * A monitor's roll-ups of a span, summed up by region and bucket.
+ *
+ * @param buckets.from beginning of the first bucket, epoch ms, not after the span
+ */
+export async function rollupsByRegionAndBucket(
+  store: Pick<Store, 'read'>,
+  table: RollupTable,
+  monitorId: number,
+  span: TimeSpan,
+  { from, bucketMs }: { from: number; bucketMs: number },
+): Promise<(Counts & { region: string; at: number })[]> {
+  if (bucketMs === (table === 'rollup_days' ? DAY_MS : HOUR_MS)) return rowsIn(store, table, monitorId, span);
+  const key = sql<string>`(at - (at - ${from}) % ${bucketMs}) || ' ' || region`;
+  const rows = await addedUp(store, { table, monitorId, span, region: null }, key);
+  return rows.map(({ key: both, ...counts }) => {
+    const [at = '', region = ''] = both.split(' ');
+    return { ...counts, at: Number(at), region };
+  });
+}
+
+/** A monitor's roll-ups of a span as they are. */
+function rowsIn(
+  { read }: Pick<Store, 'read'>,
+  table: RollupTable,
+  monitorId: number,
+  { from, until }: TimeSpan,
+): Promise<(Counts & { region: string; at: number })[]> {
+  return read
+    .selectFrom(table)
+    .select(['at', 'region', 'passed', 'degraded', 'failed', 'not_run', 'latency'])
+    .where('monitor_id', '=', monitorId)
+    .where('at', '>=', from)
+    .where('at', '<', until)
+    .execute();
 }
 
 /** Sums up on the reading thread: 400 days of 28 regions are too many rows for the main thread. */
 async function addedUp<K>(
   { read }: Pick<Store, 'read'>,
-  table: RollupTable,
-  monitorId: number,
-  { from, until }: TimeSpan,
+  search: { table: RollupTable; monitorId: number; span: TimeSpan; region: string | null },
   key: RawBuilder<K>,
 ): Promise<(Counts & { key: K })[]> {
-  if (from >= until) return [];
+  const { table, monitorId, span, region } = search;
+  if (span.from >= span.until) return [];
   const { rows } = await sql<Counts & { key: K }>`
     SELECT ${key} AS key, sum(passed) AS passed, sum(degraded) AS degraded, sum(failed) AS failed,
       sum(not_run) AS not_run, merged_histogram(latency) AS latency
-    FROM ${sql.table(table)} WHERE monitor_id = ${monitorId} AND at >= ${from} AND at < ${until}
+    FROM ${sql.table(table)}
+    WHERE monitor_id = ${monitorId} AND at >= ${span.from} AND at < ${span.until}
+      ${region === null ? sql`` : sql`AND region = ${region}`}
     GROUP BY 1`.execute(read);
   return rows;
 }

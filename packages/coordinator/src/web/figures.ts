@@ -1,3 +1,5 @@
+import { numberFormat } from './formats.ts';
+
 /**
  * A share as a percentage, rounded down: 99.9999 % is never shown as 100.
  *
@@ -8,14 +10,14 @@ export function percentage(share: number | null, language = 'en'): string {
   if (share === null) return '–';
   // A share of 0.9998 is 0.99979999… as a binary number, and would lose its last digit.
   const exact = Math.floor(share * 10_000 + 1e-7) / 10_000;
-  return new Intl.NumberFormat(language, { style: 'percent', minimumFractionDigits: 2 }).format(exact);
+  return numberFormat(language, { style: 'percent', minimumFractionDigits: 2 }).format(exact);
 }
 
 /** A latency: `84 ms`, `1.25 s`; a dash where it is not known. @param ms at least 0 */
 export function latencyText(ms: number | null, language = 'en'): string {
   if (ms === null) return '–';
   const isLong = ms >= 1_000;
-  return new Intl.NumberFormat(language, {
+  return numberFormat(language, {
     style: 'unit',
     unit: isLong ? 'second' : 'millisecond',
     unitDisplay: 'short',

@@ -1,3 +1,4 @@
+import { dateFormat, numberFormat } from './formats.ts';
 import { type Html, html } from './html.ts';
 
 /** Units of an age with their lengths, ms, the largest first. */
@@ -16,7 +17,7 @@ const UNITS = [
  * @param at epoch ms
  */
 export function instant(at: number, language = 'en'): Html {
-  const shown = new Intl.DateTimeFormat(localeOf(language), {
+  const shown = dateFormat(localeOf(language), {
     dateStyle: 'medium',
     timeStyle: 'short',
     timeZone: 'UTC',
@@ -57,7 +58,7 @@ export function durationText(ms: number, language = 'en'): string {
 }
 
 function amount(count: number, unit: string, language: string): string {
-  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count);
+  return numberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count);
 }
 
 /** English as outside of the United States: the day before the month, 24 hours. */

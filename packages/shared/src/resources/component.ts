@@ -51,18 +51,25 @@ export const component = {
     monitor_id: optional(
       reference(...MONITOR_KINDS),
       'Monitor that the component shows. It is required when `type` is `monitor`.',
+      { label: 'Monitor' },
     ),
     name: optional(
       text({ max: LIMITS.componentText, check: oneLine }),
       'Name that is shown. The default is the name of the monitor.',
     ),
-    description: optional(text({ max: LIMITS.componentDescription }), 'Description that is shown.'),
-    order: optional(position, 'Place on the page, in ascending order.'),
+    description: optional(
+      text({ max: LIMITS.componentDescription, multiline: true }),
+      'Description that is shown.',
+    ),
+    order: optional(position, 'Place on the page, in ascending order.', { label: 'Place on the page' }),
     group_id: optional(
       reference('svc_status_page_component_group'),
       'Group of the same page that the component belongs to.',
+      { label: 'Group' },
     ),
-    group_order: optional(position, 'Place in the group, in ascending order.'),
+    group_order: optional(position, 'Place in the group, in ascending order.', {
+      label: 'Place in the group',
+    }),
     id: computed(text(), 'Id: a decimal number as a string.'),
     created_at: computed(text(), 'When the component was created (RFC 3339).'),
     updated_at: computed(text(), 'When the component was last changed (RFC 3339).'),

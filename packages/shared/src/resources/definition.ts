@@ -57,6 +57,8 @@ export type Value<T = unknown> = {
   readonly references?: readonly string[];
   /** Members of each object of `objects`. */
   readonly attributes?: Attributes;
+  /** Whether people write several lines. Forms give it a larger field. */
+  readonly isMultiline?: boolean;
   /** The form of a valid value in a few words: `host:port`. */
   readonly form?: string;
   /** The secret part of a value that is not secret as a whole. */
@@ -83,6 +85,8 @@ export type Presence = 'required' | 'optional' | 'default' | 'computed';
 export type Attribute<T = unknown, P extends Presence = Presence> = {
   readonly value: Value<T>;
   readonly presence: P;
+  /** What forms call it, where that is not its name in words. */
+  readonly label?: string;
   /** Value of an omitted attribute; only with presence `default`. */
   readonly default?: unknown;
   readonly description: string;
@@ -119,15 +123,16 @@ export type Rule = {
 
 export type RuleBreach = { readonly path: readonly (string | number)[]; readonly message: string };
 
-type Meaning = { sensitive?: boolean; secret?: boolean; replaces?: boolean };
+type Meaning = { sensitive?: boolean; secret?: boolean; replaces?: boolean; label?: string };
 
 function attribute<T, P extends Presence>(
   presence: P,
   value: Value<T>,
   description: string,
-  { sensitive = false, secret = sensitive, replaces = false }: Meaning,
+  { sensitive = false, secret = sensitive, replaces = false, label }: Meaning,
 ): Attribute<T, P> {
-  return { value, presence, description, sensitive, secret, replaces };
+  const named = label === undefined ? {} : { label };
+  return { value, presence, description, sensitive, secret, replaces, ...named };
 }
 
 export function required<T>(value: Value<T>, description: string, meaning: Meaning = {}) {

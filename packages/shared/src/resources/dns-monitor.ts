@@ -18,6 +18,7 @@ export const dnsMonitor = {
     uri: required(
       text({ min: 1, max: LIMITS.target, check: domainName, form: 'domain name' }),
       'Domain name that is resolved.',
+      { label: 'Domain name' },
     ),
     ...running,
   },
@@ -25,7 +26,7 @@ export const dnsMonitor = {
     record_assertions: repeatedBlock(LIMITS.assertions, 'Assertions on the records.', {
       record: required(choice(RECORD_TYPES), 'Record type.'),
       target: required(
-        text({ max: LIMITS.assertionTarget }),
+        text({ max: LIMITS.assertionTarget, multiline: true }),
         'Expected value. A and AAAA: an address in any spelling. CNAME: a name, which is compared with every link of the chain. MX: `10 mail.example.com`, or the name alone. TXT: the text, as it is or in quotes.',
       ),
       comparator: required(

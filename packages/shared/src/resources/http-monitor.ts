@@ -29,7 +29,7 @@ const wholeText: SecretPart = {
   left: () => '',
 };
 
-const assertionTarget = text({ max: LIMITS.assertionTarget });
+const assertionTarget = text({ max: LIMITS.assertionTarget, multiline: true });
 
 /**
  * Bounds the size of a monitor after JSON has escaped its body and assertions: a job must fit into a NATS
@@ -67,7 +67,12 @@ export const httpMonitor = {
     ),
     method: withDefault(choice(HTTP_METHODS), 'GET', 'Request method.'),
     body: withDefault(
-      text({ maxBytes: LIMITS.requestBodyBytes, form: 'at most 256 KiB', secretPart: wholeText }),
+      text({
+        maxBytes: LIMITS.requestBodyBytes,
+        form: 'at most 256 KiB',
+        multiline: true,
+        secretPart: wholeText,
+      }),
       '',
       'Request body. It is sent with POST, PUT, PATCH, DELETE and OPTIONS, and never with GET and HEAD.',
     ),
@@ -76,6 +81,7 @@ export const httpMonitor = {
       number({ min: 0, max: LIMITS.certificateExpiryDays, unit: 'days' }),
       0,
       'A check that passes is degraded when the TLS certificate expires in fewer days than this. With redirects, the certificate that expires first counts. 0 turns this off.',
+      { label: 'Degraded before the certificate expires' },
     ),
     ...running,
   },

@@ -28,11 +28,13 @@ export const running = {
     number({ min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'ms', fraction: true }),
     0,
     'A check that passes and takes longer than this is degraded. 0 turns this off.',
+    { label: 'Degraded above' },
   ),
   retry: withDefault(
     number({ min: 0, max: LIMITS.retries }),
     LIMITS.defaultRetries,
     'Number of further attempts after a failed one. The check fails when all attempts have failed.',
+    { label: 'Further attempts' },
   ),
   active: withDefault(bool, false, 'Whether the monitor is checked.'),
   public: withDefault(
@@ -40,7 +42,10 @@ export const running = {
     false,
     'Whether the name, state and history of the monitor may appear on public status pages.',
   ),
-  description: optional(text({ max: LIMITS.monitorDescription }), 'Description that people see.'),
+  description: optional(
+    text({ max: LIMITS.monitorDescription, multiline: true }),
+    'Description that people see.',
+  ),
   regions: optional(
     choiceSet(REGIONS),
     'Regions that the monitor is checked from. The default is every region that has a live agent.',

@@ -52,11 +52,12 @@ export const notification = {
   constants: {},
   attributes: {
     name: optional(text({ max: LIMITS.channelName, check: oneLine }), 'Name that people see.'),
-    provider_type: required(choice(CHANNEL_KINDS), 'Kind of the channel.'),
+    provider_type: required(choice(CHANNEL_KINDS), 'Kind of the channel.', { label: 'Kind' }),
     monitor_ids: withDefault(
       referenceSet(...MONITOR_KINDS),
       [],
       'Monitors whose alerts the channel receives.',
+      { label: 'Monitors' },
     ),
     group_alerts: withDefault(
       bool,

@@ -52,7 +52,7 @@ export const statusPage = {
       text({ min: 1, max: LIMITS.pageText, check: slug, form: 'a–z, 0–9, hyphens between them' }),
       'Last part of the address of the page, `/status/{slug}`. It is unique over all workspaces.',
     ),
-    description: optional(text({ max: LIMITS.pageDescription }), 'Text below the title.'),
+    description: optional(text({ max: LIMITS.pageDescription, multiline: true }), 'Text below the title.'),
     homepage_url: optional(link, 'Link to the homepage.'),
     contact_url: optional(
       text({ min: 1, max: LIMITS.target, check: contactUrl, form: 'http(s) or mailto URL' }),
@@ -63,7 +63,9 @@ export const statusPage = {
       text({ min: 1, max: 253, check: customDomain, form: 'domain name' }),
       'Domain under which the page is served too. The DNS of the domain must point to the service first. It is unique over all workspaces.',
     ),
-    access_type: withDefault(choice(ACCESS_TYPES), 'public', 'Who may see the page.'),
+    access_type: withDefault(choice(ACCESS_TYPES), 'public', 'Who may see the page.', {
+      label: 'Access',
+    }),
     password: optional(
       text({ min: 1, max: LIMITS.pageText }),
       'Password of the page. It is required when `access_type` is `password`.',
@@ -78,6 +80,7 @@ export const statusPage = {
         maximumItems: LIMITS.emailDomains,
       }),
       'E-mail domains: people with an address at one of them may see the page. They are required when `access_type` is `email-domain`.',
+      { label: 'E-mail domains' },
     ),
     id: computed(text(), 'Id: a decimal number as a string.'),
     published: computed(

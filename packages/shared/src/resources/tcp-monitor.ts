@@ -18,6 +18,7 @@ export const tcpMonitor = {
     uri: required(
       text({ min: 1, max: LIMITS.target, check: hostAndPort, form: 'host:port' }),
       'Host name or IP address, and port. An IPv6 address stands in brackets.',
+      { label: 'Host and port' },
     ),
     ...running,
   },

@@ -18,6 +18,7 @@ type TextBounds = {
   check?: TextCheck;
   form?: string;
   secretPart?: SecretPart;
+  multiline?: boolean;
 };
 
 function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<string, string> {
@@ -68,6 +69,7 @@ export function text(bounds: TextBounds = {}): Value<string> {
     ...(bounds.min === undefined ? {} : { minimumLength: bounds.min }),
     ...(bounds.max === undefined ? {} : { maximumLength: bounds.max }),
     ...(bounds.form === undefined ? {} : { form: bounds.form }),
+    ...(bounds.multiline === undefined ? {} : { isMultiline: bounds.multiline }),
     ...(bounds.secretPart === undefined ? {} : { secretPart: bounds.secretPart }),
   };
 }

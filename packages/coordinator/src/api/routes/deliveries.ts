@@ -8,6 +8,7 @@ import {
   type AttemptRow,
   attemptsOf,
   type DeliveryRow,
+  type DeliverySearch,
   findDelivery,
   newestDeliveries,
 } from '../../store/deliveries.ts';
@@ -25,9 +26,10 @@ import {
   type TestedAlertView,
   testView,
 } from '../delivery-answers.ts';
-import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { type ApiRequest, type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
+import { requireMonitor } from './results.ts';
 
 const cursorKeys = z.tuple([z.number().int()]);
 
@@ -35,6 +37,9 @@ const stateFilter = z
   .enum(DELIVERY_STATES, 'must be pending, delivered, dead or superseded')
   .optional()
   .meta({ description: 'Only deliveries in this state.' });
+
+const deliveryQuery = cursorPage.extend({ state: stateFilter });
+type DeliveryRequest = Pick<ApiRequest<z.infer<typeof deliveryQuery>>, 'query' | 'token'>;
 
 /** Most simultaneous tests. One may take 15 s when the receiver hangs. */
 const TESTS_PER_CHANNEL = 2;
@@ -48,6 +53,22 @@ export function deliveryEndpoints({
   const alertFor = (shown: SecretsShown) => (text: string) =>
     shown === 'open' ? openAlert(secrets, text) : readMasked(text);
   const atOnce = new AtOnce();
+  const pageOf = async (of: DeliverySearch['of'], request: DeliveryRequest) => {
+    const { limit, cursor, state } = request.query;
+    const beforeId = decodeCursor(cursor, cursorKeys)?.[0] ?? null;
+    const rows = await newestDeliveries(store, { of, state: state ?? null, beforeId, limit: limit + 1 });
+    const attempts = await attemptsOf(
+      store,
+      rows.map((row) => row.id),
+    );
+    const alertIn = alertFor(shownTo(request));
+    return historyPage(
+      rows,
+      limit,
+      (row) => viewOf(row, attempts, alertIn),
+      (row) => [row.id],
+    );
+  };
   return [
     endpoint({
       method: 'POST',
@@ -99,26 +120,24 @@ export function deliveryEndpoints({
       access: 'read',
       tag: 'Notifications',
       summary: 'List the alerts of a channel with every attempt to deliver them, newest first',
-      query: cursorPage.extend({ state: stateFilter }),
+      query: deliveryQuery,
       answers: { 200: { description: 'A page of deliveries.', schema: historyOf(deliveryView) } },
       async handle(request) {
-        const { limit, cursor, state } = request.query;
         const id = await requireNotification(store, workspaceOf(request), idOf(request));
-        const beforeId = decodeCursor(cursor, cursorKeys)?.[0] ?? null;
-        const search = { notificationId: id, state: state ?? null, beforeId, limit: limit + 1 };
-        const rows = await newestDeliveries(store, search);
-        const attempts = await attemptsOf(
-          store,
-          rows.map((row) => row.id),
-        );
-        return ok(
-          historyPage(
-            rows,
-            limit,
-            (row) => viewOf(row, attempts, alertFor(shownTo(request))),
-            (row) => [row.id],
-          ),
-        );
+        return ok(await pageOf({ notificationId: id }, request));
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/v1/monitors/{id}/deliveries',
+      access: 'read',
+      tag: 'Monitors',
+      summary: 'List the alerts about a monitor to all channels with every attempt, newest first',
+      query: deliveryQuery,
+      answers: { 200: { description: 'A page of deliveries.', schema: historyOf(deliveryView) } },
+      async handle(request) {
+        const { id: monitorId } = await requireMonitor(store, workspaceOf(request), idOf(request));
+        return ok(await pageOf({ monitorId }, request));
       },
     }),
     endpoint({

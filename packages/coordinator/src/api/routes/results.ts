@@ -1,13 +1,14 @@
-import type { OUTCOMES } from '@svc/shared/messages/check-result.ts';
+import { OUTCOMES } from '@svc/shared/messages/check-result.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
+import { slotsWithOutcome } from '../../rollups/slots-with-outcome.ts';
 import { monitorCreatedAt } from '../../store/monitors.ts';
 import { newestResults, type ResultRow } from '../../store/newest-results.ts';
 import { readResultDetail } from '../../store/result-detail.ts';
 import { type ResultView, resultView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
-import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
+import { cursorPage, decodeCursor, historyOf, historyPage, instantIn } from '../paging.ts';
 import { Problem } from '../problem.ts';
 
 /**
@@ -18,7 +19,7 @@ const CLOCK_ERROR_MS = 24 * 3_600_000;
 
 const cursorKeys = z.tuple([z.number().int(), z.string()]);
 
-export function resultEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoint[] {
+export function resultEndpoints({ store, slotNow }: Pick<ApiParts, 'store' | 'slotNow'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -31,16 +32,27 @@ export function resultEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoint[] 
           .enum(REGIONS, 'is not a region')
           .optional()
           .meta({ description: 'Only results of this region.' }),
+        outcome: z
+          .enum(OUTCOMES, 'must be passed, degraded, failed or not_run')
+          .optional()
+          .meta({ description: 'Only results with this outcome.' }),
+        from: instantIn('Only results of slots at or after this instant, epoch ms.'),
+        until: instantIn('Only results of slots before this instant, epoch ms.'),
       }),
       answers: { 200: { description: 'A page of results.', schema: historyOf(resultView) } },
       async handle(request) {
-        const { limit, cursor, region } = request.query;
-        const monitor = await requireMonitor(store, workspaceOf(request), idOf(request));
+        const { limit, cursor, region = null, outcome = null, from = 0, until = null } = request.query;
+        const { id: monitorId, createdAt } = await requireMonitor(store, workspaceOf(request), idOf(request));
         const after = decodeCursor(cursor, cursorKeys);
         const rows = await newestResults(store, {
-          monitorId: monitor.id,
-          since: monitor.createdAt - CLOCK_ERROR_MS,
-          region: region ?? null,
+          monitorId,
+          since: Math.max(createdAt - CLOCK_ERROR_MS, from),
+          before: until,
+          region,
+          outcome,
+          ...(outcome === null
+            ? {}
+            : { mayHave: await slotsWithOutcome(store, { monitorId, region, outcome }, slotNow()) }),
           after: after === null ? null : { slot: after[0], region: after[1] },
           limit: limit + 1,
         });
@@ -69,7 +81,7 @@ function viewOf(row: ResultRow): ResultView {
   return {
     region: row.region as ResultView['region'],
     cron_timestamp: row.slot,
-    outcome: row.outcome satisfies (typeof OUTCOMES)[number],
+    outcome: row.outcome,
     reason: more.reason ?? null,
     latency: row.latency,
     phases: more.phases ?? null,

@@ -1,0 +1,108 @@
+import type { DeliveryView } from '../../api/delivery-answers.ts';
+import { DELIVERY_STATES } from '../../store/schema.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import type { DashboardPage, DashboardRequest } from '../page.ts';
+import { pageHead } from '../page-head.ts';
+import { declaredNotice } from '../resources/declared.ts';
+import { facts } from '../resources/facts.ts';
+import { readWhole, type Whole } from '../resources/read-whole.ts';
+import { FORM_STYLE } from '../resources/style.ts';
+import { type ChannelView, channelName, channelState } from './channel-state.ts';
+import { CHANNEL_FORM } from './forms.ts';
+import { isReplayable, ledger, stateFilter } from './ledger.ts';
+
+/** Monitors of a channel that its page names; the count tells how many there are. */
+const MONITORS_NAMED = 20;
+
+type Deliveries = { readonly data: readonly DeliveryView[]; readonly next_cursor: string | null };
+
+/** A channel: whether it delivers, its settings, its monitors, and its ledger. */
+export const channelPage: DashboardPage = {
+  method: 'GET',
+  path: '/channels/{id}',
+  scope: 'read',
+  async handle(request) {
+    const id = request.ids.id ?? 0;
+    const whole = await readWhole(request.api, `/v1/notifications/${id}`);
+    const channel = whole.body as unknown as ChannelView;
+    return {
+      title: channelName(channel),
+      styles: [FORM_STYLE],
+      body: html`${head(request, channel)}
+${standing(channel)}
+${declared(whole)}
+<section class="stack" aria-labelledby="settings"><h2 id="settings">Settings</h2>
+${facts(CHANNEL_FORM, whole.body, ['monitor_ids', 'name'])}</section>
+${await monitors(request, channel)}
+${await ledgerSection(request, id)}`,
+    };
+  },
+};
+
+function head({ can, formToken }: DashboardRequest, channel: ChannelView): Html {
+  const { id } = channel;
+  const actions = html`<form method="post" action="/channels/${id}/test">${formToken}<button>Send a test</button></form>
+<a class="button" href="/channels/${id}/edit">Edit</a>
+<a class="button button-danger" href="/channels/${id}/delete">Remove</a>`;
+  return pageHead(channelName(channel), {
+    above: [{ href: '/channels', label: 'Channels' }],
+    ...(can('write') ? { actions } : {}),
+  });
+}
+
+function standing(channel: ChannelView): Html {
+  const { state_reason: reason, stopped_at: stopped } = channel;
+  const more =
+    stopped === null
+      ? NO_HTML
+      : html`<p class="hint">Its alerts are given up at once. Change its settings, or send a test that arrives, to start it again.</p>`;
+  return html`<div>${channelState(channel)}${reason === null ? NO_HTML : html` <span>${reason}</span>`}${more}</div>`;
+}
+
+function declared({ headers }: Whole): Html {
+  const declaredAs = headers.get('svc-declared-as');
+  return declaredAs === null
+    ? NO_HTML
+    : declaredNotice('channel', 'svc_notification', { declaredAs, headers });
+}
+
+async function monitors({ api }: DashboardRequest, { monitor_ids: ids }: ChannelView): Promise<Html> {
+  const named: Html[] = [];
+  for (const id of ids.slice(0, MONITORS_NAMED)) {
+    const { status, body } = await api.call('GET', `/v1/monitors/${id}`);
+    if (status === 200)
+      named.push(html`<li><a href="/monitors/${id}">${(body as { name: string }).name}</a></li>`);
+  }
+  const more = ids.length - Math.min(ids.length, MONITORS_NAMED);
+  const list =
+    ids.length === 0
+      ? html`<p class="soft">It receives the alerts of no monitor. Choose some in its settings.</p>`
+      : html`<ul class="plain-list columns">${named}${more > 0 ? html`<li class="soft">and ${more} more</li>` : NO_HTML}</ul>`;
+  return html`<section class="stack" aria-labelledby="monitors"><h2 id="monitors">Monitors</h2>${list}</section>`;
+}
+
+async function ledgerSection(request: DashboardRequest, id: number): Promise<Html> {
+  const { api, query, can, now, formToken } = request;
+  const state = DELIVERY_STATES.find((each) => each === query.get('state')) ?? null;
+  const search = new URLSearchParams({ limit: '20' });
+  if (state !== null) search.set('state', state);
+  const cursor = query.get('cursor');
+  if (cursor !== null) search.set('cursor', cursor);
+  const { data, next_cursor: next } = await api.read<Deliveries>(
+    `/v1/notifications/${id}/deliveries?${search.toString()}`,
+  );
+  const path = `/channels/${id}`;
+  const token = can('write') ? formToken : null;
+  const options = { path, formToken: token, open: query.get('delivery'), now };
+  const older = new URLSearchParams({ ...(state === null ? {} : { state }), cursor: next ?? '' });
+  return html`<section class="stack" aria-labelledby="ledger"><div class="row row-apart"><h2 id="ledger">Alerts</h2>${
+    token === null || !data.some(isReplayable) ? NO_HTML : replayAll(path, token)
+  }</div>
+${stateFilter(path, state)}
+${data.length === 0 ? html`<p class="soft">${state === null ? 'Nothing was sent yet. A test shows whether alerts arrive.' : 'No alert is in this state.'}</p>` : ledger(data, options)}
+${next === null ? NO_HTML : html`<p><a href="${path}?${older.toString()}" rel="next">Older alerts</a></p>`}</section>`;
+}
+
+function replayAll(path: string, formToken: Html): Html {
+  return html`<form method="post" action="${path}/retry">${formToken}<button>Send all that were given up again</button></form>`;
+}

@@ -1,0 +1,67 @@
+import { type Entries, hasNote, rowsAt, textAt, type WritableEntries, withRowsMoved } from './entries.ts';
+import type { Control, Field, ResourceForm } from './fields.ts';
+import { entriesOf } from './to-entries.ts';
+import { resourceFrom } from './to-resource.ts';
+
+/*
+ * What the buttons of a form do with a draft. Each answers the entries of the form that is shown next.
+ */
+
+type Rows = Extract<Control, { type: 'rows' }>;
+
+/** A list of rows in a form, with the path of its inputs. */
+export type RowsField = { readonly path: string; readonly field: Field; readonly control: Rows };
+
+/** Every list of rows that the form can show. */
+export function rowsFields({ fields }: Pick<ResourceForm, 'fields'>, above = ''): RowsField[] {
+  return fields.flatMap((field): RowsField[] => {
+    const path = `${above}${field.name}`;
+    const { control } = field;
+    if (control.type === 'rows') return [{ path, field, control }];
+    return control.type === 'group' ? rowsFields(control, `${path}.`) : [];
+  });
+}
+
+/** Adds an empty row at the end of a list. A path that is no list changes nothing. */
+export function withRow(form: ResourceForm, entries: Entries, path: string): Entries {
+  const list = rowsFields(form).find((each) => each.path === path);
+  if (list === undefined) return entries;
+  const index = (rowsAt(entries, path).at(-1) ?? -1) + 1;
+  const added = list.control.fields.map(({ name }): [string, string[]] => [`${path}.${index}.${name}`, ['']]);
+  return new Map([...entries, ...added]);
+}
+
+/** Removes a row; `path` is that of the row: `headers.2`. */
+export function withoutRow(form: ResourceForm, entries: Entries, path: string): Entries {
+  const [, list = '', index = ''] = /^(.*)\.(\d+)$/.exec(path) ?? [];
+  if (!rowsFields(form).some((each) => each.path === list)) return entries;
+  return withRowsMoved(entries, list, (row) => {
+    if (row === Number(index)) return null;
+    return row > Number(index) ? row - 1 : row;
+  });
+}
+
+/** Leaves out the rows in which nothing was filled in, and gives the others the indexes that the resource will have. */
+export function withoutEmptyRows(form: ResourceForm, entries: Entries): Entries {
+  return rowsFields(form).reduce<Entries>((left, { path, control }) => {
+    const kept = rowsAt(left, path).filter((index) => !isEmpty(left, `${path}.${index}`, control));
+    return withRowsMoved(left, path, (index) => (kept.includes(index) ? kept.indexOf(index) : null));
+  }, entries);
+}
+
+function isEmpty(entries: Entries, row: string, { fields }: Rows): boolean {
+  return fields.every(({ name }) => {
+    const path = `${row}.${name}`;
+    return textAt(entries, path) === '' && !hasNote(entries, path, 'stored');
+  });
+}
+
+/** The draft with its stored secrets in clear. */
+export function withSecrets(
+  form: ResourceForm,
+  entries: Entries,
+  stored: Readonly<Record<string, unknown>>,
+): WritableEntries {
+  const draft = resourceFrom(form, entries, stored);
+  return entriesOf(form, draft, 'shown');
+}

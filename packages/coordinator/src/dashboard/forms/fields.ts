@@ -1,0 +1,191 @@
+import type {
+  Attribute,
+  Attributes,
+  Block,
+  ResourceDefinition,
+  SecretPart,
+  Value,
+} from '@svc/shared/resources/definition.ts';
+import { firstPhrase, labelOf, optionLabel } from './labels.ts';
+
+/** How people give the value of an attribute. */
+export type Control =
+  | {
+      readonly type: 'text';
+      readonly isMultiline: boolean;
+      readonly maximumLength?: number;
+      readonly form?: string;
+    }
+  | { readonly type: 'number'; readonly minimum?: number; readonly maximum?: number; readonly unit?: string }
+  | { readonly type: 'switch' }
+  /** One of these. */
+  | { readonly type: 'choice'; readonly options: readonly Option[] }
+  /** Any of these. */
+  | { readonly type: 'choices'; readonly options: readonly Option[] }
+  /** The id of a resource of these kinds. */
+  | { readonly type: 'reference'; readonly kinds: readonly string[] }
+  | { readonly type: 'references'; readonly kinds: readonly string[] }
+  /** Texts, one a line. */
+  | { readonly type: 'texts'; readonly maximum?: number }
+  /** Objects with these fields. A map is a list of rows with a key and a value each. */
+  | {
+      readonly type: 'rows';
+      readonly isMap: boolean;
+      readonly maximum: number;
+      readonly fields: readonly Field[];
+    }
+  /** One object that is there or not. */
+  | { readonly type: 'group'; readonly fields: readonly Field[] };
+
+/** One of the values that can be chosen. */
+export type Option = { readonly value: string; readonly label: string };
+
+/** A field of a form: one attribute or block of a resource. */
+export type Field = {
+  /** Name of the attribute or block in the resource. */
+  readonly name: string;
+  readonly label: string;
+  /** The description of the definition, with names in back quotes. */
+  readonly help: string;
+  readonly isRequired: boolean;
+  /** The value of an omitted attribute; null: none. */
+  readonly fallback: unknown;
+  /** Whether all of the value is secret, or which part of it; null: none. */
+  readonly secret: 'whole' | SecretPart | null;
+  /** Whether it cannot change after the creation. */
+  readonly isFixed: boolean;
+  readonly control: Control;
+};
+
+/** The form of a kind of resource, made from its definition. */
+export type ResourceForm = {
+  readonly definition: ResourceDefinition;
+  readonly fields: readonly Field[];
+  /**
+   * The field whose value names the one group that is given: `provider_type` of a channel. Null where no group is
+   * chosen so.
+   */
+  readonly chooser: string | null;
+};
+
+/** Makes the form of a resource from its definition. Attributes that the service sets have no field. */
+export function formOf(definition: ResourceDefinition): ResourceForm {
+  const blocks = Object.entries(definition.blocks);
+  const groups = blocks.filter(([, { nesting }]) => nesting === 'single').map(([name]) => name);
+  const chooser = Object.entries(definition.attributes).find(
+    ([, { value }]) => groups.length > 0 && groups.every((name) => value.oneOf?.includes(name) === true),
+  );
+  const attributes = fieldsOf(definition.attributes).map((field) =>
+    field.name === chooser?.[0] ? { ...field, control: groupChoice(definition.blocks) } : field,
+  );
+  return {
+    definition,
+    fields: [...attributes, ...blocks.map(([name, block]) => blockField(name, block))],
+    chooser: chooser?.[0] ?? null,
+  };
+}
+
+/** The choice among groups, which are called by their descriptions. */
+function groupChoice(blocks: ResourceDefinition['blocks']): Control {
+  const options = Object.entries(blocks).map(([value, { description }]) => ({
+    value,
+    label: `${firstPhrase(description)} (${value})`,
+  }));
+  return { type: 'choice', options };
+}
+
+function fieldsOf(attributes: Attributes): Field[] {
+  return Object.entries(attributes).flatMap(([name, attribute]) =>
+    attribute.presence === 'computed' ? [] : [attributeField(name, attribute)],
+  );
+}
+
+function attributeField(name: string, attribute: Attribute): Field {
+  const { value, presence, description, label, secret, replaces } = attribute;
+  // The secrets of a map are its values, whose field says so itself.
+  const isWhole = secret && value.type !== 'map';
+  return {
+    name,
+    label: label ?? labelOf(name),
+    help: description,
+    isRequired: presence === 'required',
+    fallback: attribute.default ?? null,
+    secret: isWhole ? 'whole' : (value.secretPart ?? null),
+    isFixed: replaces,
+    control: controlOf(value, secret),
+  };
+}
+
+function blockField(name: string, { nesting, maximum, description, attributes }: Block): Field {
+  const fields = fieldsOf(attributes);
+  return {
+    name,
+    label: nesting === 'single' ? firstPhrase(description) : labelOf(name),
+    help: description,
+    isRequired: false,
+    fallback: null,
+    secret: null,
+    isFixed: false,
+    control:
+      nesting === 'single' ? { type: 'group', fields } : { type: 'rows', isMap: false, maximum, fields },
+  };
+}
+
+/** Most rows of a list whose definition sets no maximum. */
+const MOST_ROWS = 100;
+
+function controlOf(value: Value, isSecret: boolean): Control {
+  const { maximumItems: maximum = MOST_ROWS } = value;
+  switch (value.type) {
+    case 'string':
+      return textControl(value);
+    case 'number':
+      return numberControl(value);
+    case 'bool':
+      return { type: 'switch' };
+    case 'set':
+      return value.references === undefined
+        ? { type: 'choices', options: optionsOf(value.oneOf ?? []) }
+        : { type: 'references', kinds: value.references };
+    case 'list':
+      return { type: 'texts', maximum };
+    case 'map':
+      return { type: 'rows', isMap: true, maximum, fields: entryFields(isSecret) };
+    case 'objects':
+      return { type: 'rows', isMap: false, maximum, fields: fieldsOf(value.attributes ?? {}) };
+  }
+}
+
+function textControl({ oneOf, references, isMultiline = false, maximumLength, form }: Value): Control {
+  if (oneOf !== undefined) return { type: 'choice', options: optionsOf(oneOf) };
+  if (references !== undefined) return { type: 'reference', kinds: references };
+  return {
+    type: 'text',
+    isMultiline,
+    ...(maximumLength === undefined ? {} : { maximumLength }),
+    ...(form === undefined ? {} : { form }),
+  };
+}
+
+function optionsOf(values: readonly string[]): Option[] {
+  return values.map((value) => ({ value, label: optionLabel(value) }));
+}
+
+function numberControl({ minimum, maximum, unit }: Value): Control {
+  return {
+    type: 'number',
+    ...(minimum === undefined ? {} : { minimum }),
+    ...(maximum === undefined ? {} : { maximum }),
+    ...(unit === undefined ? {} : { unit }),
+  };
+}
+
+/** The two fields of an entry of a map. */
+function entryFields(isSecret: boolean): Field[] {
+  const text = { type: 'text', isMultiline: false } as const;
+  const common = { help: '', isRequired: true, fallback: null, isFixed: false, control: text } as const;
+  return [
+    { ...common, name: 'key', label: 'Name', secret: null },
+    { ...common, name: 'value', label: 'Value', secret: isSecret ? 'whole' : null },
+  ];
+}

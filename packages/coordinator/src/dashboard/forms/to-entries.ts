@@ -1,0 +1,123 @@
+import { maskOf } from '@svc/shared/resources/secrets.ts';
+import { asSent } from './as-sent.ts';
+import { noted, type WritableEntries } from './entries.ts';
+import type { Field, ResourceForm } from './fields.ts';
+import { referencesOf, storedRows } from './stored-rows.ts';
+
+/** Most members of a set of references that a form shows from the start. The others stay as they are stored. */
+const MOST_SHOWN = 100;
+
+/** Whether the form holds stored secrets, or leaves them where they are. */
+export type SecretsInForm = 'kept' | 'shown';
+
+type Writing = { readonly entries: WritableEntries; readonly secrets: SecretsInForm };
+
+/**
+ * Fills in a form with a resource.
+ *
+ * @param resource as the API answers it to a token that may write, with secrets in clear
+ */
+export function entriesOf(
+  { fields }: ResourceForm,
+  resource: Readonly<Record<string, unknown>>,
+  secrets: SecretsInForm,
+): WritableEntries {
+  const entries: WritableEntries = new Map();
+  writeFields({ entries, secrets }, fields, '', resource);
+  return entries;
+}
+
+/** Fills in the form of a new resource, with the defaults of its definition and these values. */
+export function newEntries(
+  form: ResourceForm,
+  values: Readonly<Record<string, unknown>> = {},
+): WritableEntries {
+  const defaults = Object.fromEntries(form.fields.map(({ name, fallback }) => [name, fallback]));
+  return entriesOf(form, { ...defaults, ...values }, 'shown');
+}
+
+function writeFields(
+  writing: Writing,
+  fields: readonly Field[],
+  above: string,
+  object: Readonly<Record<string, unknown>>,
+): void {
+  for (const field of fields) writeField(writing, field, `${above}${field.name}`, object[field.name] ?? null);
+}
+
+function writeField(writing: Writing, field: Field, path: string, value: unknown): void {
+  const { entries } = writing;
+  const { control } = field;
+  switch (control.type) {
+    case 'text':
+      writeText(writing, field, path, value);
+      break;
+    case 'number':
+    case 'choice':
+    case 'reference':
+      entries.set(path, [value === null ? '' : String(value)]);
+      break;
+    case 'switch':
+      if (value === true) entries.set(path, ['true']);
+      break;
+    case 'choices':
+      writeMembers(entries, path, value);
+      break;
+    case 'references': {
+      const shown = textsIn(value).slice(0, MOST_SHOWN);
+      writeMembers(entries, path, shown);
+      writeMembers(entries, noted(path, 'shown'), shown);
+      break;
+    }
+    case 'texts':
+      entries.set(path, [asSent(textsIn(value).join('\n'), true)]);
+      break;
+    case 'rows':
+      writeRows(writing, control, path, value);
+      break;
+    case 'group':
+      if (typeof value === 'object' && value !== null) {
+        writeFields(writing, control.fields, `${path}.`, value as Readonly<Record<string, unknown>>);
+      }
+  }
+}
+
+function writeText({ entries, secrets }: Writing, field: Field, path: string, value: unknown): void {
+  const text = typeof value === 'string' ? value : '';
+  const isMultiline = field.control.type === 'text' && field.control.isMultiline;
+  if (field.secret === 'whole' && secrets === 'kept') {
+    entries.set(path, ['']);
+    if (value !== null) entries.set(noted(path, 'stored'), ['true']);
+    return;
+  }
+  entries.set(path, [asSent(secrets === 'kept' ? maskedText(field, text) : text, isMultiline)]);
+}
+
+/** The text of a field as the form shows it while it keeps secrets. */
+export function maskedText({ secret }: Field, text: string): string {
+  if (secret === null || secret === 'whole') return text;
+  return secret.isIn(text) ? maskOf({ value: text, part: secret }) : text;
+}
+
+function writeRows(
+  writing: Writing,
+  { fields, isMap }: Extract<Field['control'], { type: 'rows' }>,
+  path: string,
+  value: unknown,
+): void {
+  const rows = storedRows(value, isMap);
+  const references = referencesOf(rows, fields);
+  for (const [index, row] of rows.entries()) {
+    writeFields(writing, fields, `${path}.${index}.`, row);
+    writing.entries.set(noted(`${path}.${index}`, 'row'), [references[index] ?? '']);
+  }
+}
+
+function writeMembers(entries: WritableEntries, path: string, value: unknown): void {
+  const members = textsIn(value);
+  if (members.length > 0) entries.set(path, members);
+}
+
+function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}

@@ -1,0 +1,104 @@
+import type { ResultView, TransitionView } from '../../api/answers.ts';
+import type { DeliveryView } from '../../api/delivery-answers.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { DashboardPage, DashboardRequest } from '../page.ts';
+import { MONITOR_STYLES } from './assets.ts';
+import { changesList } from './changes-list.ts';
+import { channelNames } from './channel-names.ts';
+import { deliveriesList } from './deliveries-list.ts';
+import { monitorHead, type View } from './head.ts';
+import { type HistoryPage, historyLinks } from './history.ts';
+import { overviewOfMonitor } from './overview.ts';
+import { apiQuery, filterForm, filterIn } from './results-filter.ts';
+import { resultsList } from './results-list.ts';
+import type { ShownMonitor } from './shown.ts';
+
+/** Entries on a page of a history. */
+const ENTRIES = 50;
+
+/** The pages of one monitor. */
+export const MONITOR_PAGES: readonly DashboardPage[] = [
+  {
+    method: 'GET',
+    path: '/monitors/{id}',
+    scope: 'read',
+    handle: overviewOfMonitor,
+  },
+  historyPageOf('Results', async ({ api, ids, query }) => {
+    const path = `/monitors/${ids.id}/results`;
+    const filter = filterIn(query);
+    const { data, next_cursor: next } = await api.read<HistoryPage<ResultView>>(
+      `/v1${path}?${apiQuery(filter, query.get('cursor'), ENTRIES)}`,
+    );
+    const isFiltered = Object.values(filter).some((value) => value !== null);
+    return html`${filterForm(path, filter)}
+${
+  data.length > 0
+    ? resultsList(data)
+    : isFiltered
+      ? empty(
+          'No such results',
+          html`No stored result fits. <a href="${path}">Show all results</a>, or choose a longer time.`,
+        )
+      : empty(
+          'No results yet',
+          html`A result appears when the first region has checked the monitor, which takes a period at most.`,
+        )
+}
+${historyLinks(path, query, next)}`;
+  }),
+  historyPageOf('Changes', async ({ api, ids, query }) => {
+    const path = `/monitors/${ids.id}/transitions`;
+    const { data, next_cursor: next } = await api.read<HistoryPage<TransitionView>>(
+      `/v1${path}?${pageQuery(query)}`,
+    );
+    return html`${data.length > 0 ? changesList(data) : empty('No changes yet', html`Each change of the status will stand here, with the votes of the regions that made it.`)}
+${historyLinks(`/monitors/${ids.id}/changes`, query, next)}`;
+  }),
+  historyPageOf('Deliveries', async ({ api, ids, query }) => {
+    const path = `/monitors/${ids.id}/deliveries`;
+    const { data, next_cursor: next } = await api.read<HistoryPage<DeliveryView>>(
+      `/v1${path}?${pageQuery(query)}`,
+    );
+    const channels = await channelNames(
+      api,
+      data.map(({ notification_id: id }) => id),
+    );
+    return html`${
+      data.length > 0
+        ? deliveriesList(data, channels)
+        : empty(
+            'No alerts yet',
+            html`Alerts about this monitor will stand here. They go to the <a href="/channels">channels</a> that are linked to it.`,
+          )
+    }
+${historyLinks(path, query, next)}`;
+  }),
+];
+
+/** A page with one history of the monitor. */
+function historyPageOf(view: View, content: (request: DashboardRequest) => Promise<Html>): DashboardPage {
+  return {
+    method: 'GET',
+    path: `/monitors/{id}/${view.toLowerCase()}`,
+    scope: 'read',
+    async handle(request) {
+      const monitor = await request.api.read<ShownMonitor>(`/v1/monitors/${request.ids.id}`);
+      return {
+        title: `${view} of ${monitor.name}`,
+        styles: MONITOR_STYLES,
+        body: html`${monitorHead(monitor, view)}
+<section aria-labelledby="list" class="stack"><h2 id="list" class="unseen">${view}</h2>${await content(request)}</section>`,
+      };
+    },
+  };
+}
+
+function pageQuery(query: URLSearchParams): URLSearchParams {
+  const cursor = query.get('cursor');
+  return new URLSearchParams({ limit: String(ENTRIES), ...(cursor === null ? {} : { cursor }) });
+}
+
+function empty(title: string, next: Html): Html {
+  return html`<div class="empty"><h3>${title}</h3><p>${next}</p></div>`;
+}

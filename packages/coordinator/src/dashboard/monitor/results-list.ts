@@ -1,0 +1,72 @@
+import type { Phases } from '@svc/shared/messages/check-result.ts';
+import type { ResultView } from '../../api/answers.ts';
+import { latencyText } from '../../web/figures.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { instant } from '../../web/times.ts';
+import { PHASE_NAMES, PHASE_WORDS } from './phases-section.ts';
+import { counted, outcomeLabel, outcomeWord } from './shown.ts';
+
+/** Results as a list, each of which opens to its attempts and phases. */
+export function resultsList(results: readonly ResultView[]): Html {
+  return html`<ol class="plain-list log">${results.map(
+    (result) => html`<li><details>
+<summary><span class="log-line"><span class="log-time">${instant(result.cron_timestamp)}</span><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${result.region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${messageOf(result)}</span></span></summary>
+${resultDetails(result)}
+</details></li>`,
+  )}</ol>`;
+}
+
+/** What the check found, in a line. */
+function messageOf({ error_message: message, reason, status_code: status }: ResultView): string {
+  if (message !== null) return message;
+  if (reason !== null) return NOT_RUN_WORDS[reason];
+  return status === null ? '' : `status code ${status}`;
+}
+
+/** Why a check was not run. */
+const NOT_RUN_WORDS: Readonly<Record<NonNullable<ResultView['reason']>, string>> = {
+  'no-agent': 'no agent of the region took the check',
+  overloaded: 'the agent had no free place in time',
+  'agent-starved': 'the agent waited for a CPU, so its measurement says nothing',
+  'shutting-down': 'the agent was stopping',
+  'job-lost': 'the agent that held the check is gone',
+  'egress-denied': "the operator's rules deny the target",
+  unsupported: 'the agent is too old for this kind of check',
+  'internal-error': 'a defect of svc: the log of the agent says more',
+  'network-down': "the agent's own network was down",
+  'no-ipv6': 'the target has IPv6 addresses only, and the agent has no IPv6',
+};
+
+function resultDetails(result: ResultView): Html {
+  const { attempts, phases, agent_id: agent, recorded_at: recordedAt } = result;
+  const expiry = result.certificate_expires_at;
+  return html`<div class="log-more stack">
+${attempts.length === 0 ? NO_HTML : attemptsTable(attempts)}
+${phases === null ? NO_HTML : phasesOf(phases, result.attempts.length)}
+<dl class="facts small">
+${agent === null ? NO_HTML : html`<dt>Agent</dt><dd>${agent}</dd>`}
+<dt>Recorded</dt><dd>${instant(recordedAt)}</dd>
+${expiry === null ? NO_HTML : html`<dt>Certificate ends</dt><dd>${instant(expiry)}</dd>`}
+${result.body_truncated ? html`<dt>Body</dt><dd>longer than 2 MiB: assertions saw its beginning</dd>` : NO_HTML}
+</dl>
+</div>`;
+}
+
+function attemptsTable(attempts: ResultView['attempts']): Html {
+  return html`<div class="table-frame" role="group" tabindex="0" aria-label="Attempts"><table class="small">
+<caption>${counted(attempts.length, 'attempt')}</caption>
+<thead><tr><th scope="col" class="number">No.</th><th scope="col" class="number">Began after</th><th scope="col">Outcome</th><th scope="col" class="number">Took</th><th scope="col" class="number">Status code</th><th scope="col">What it found</th></tr></thead>
+<tbody>${attempts.map(
+    (attempt, index) =>
+      html`<tr><th scope="row" class="number">${index + 1}</th><td class="number">${latencyText(attempt.started_ms)}</td><td>${outcomeWord(attempt.outcome)}</td><td class="number">${latencyText(attempt.latency)}</td><td class="number">${attempt.status_code ?? '–'}</td><td>${attempt.error_message ?? (attempt.outcome === 'failed' ? '' : 'All assertions held.')}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+/** The phases of the deciding attempt. */
+function phasesOf(phases: Phases, attempts: number): Html {
+  const present = PHASE_NAMES.filter((phase) => phases[phase] !== undefined);
+  const title = attempts > 1 ? 'Phases of the last attempt' : 'Phases';
+  return html`<div class="table-frame" role="group" tabindex="0" aria-label="${title}"><table class="small phases"><caption>${title}</caption>
+<thead><tr>${present.map((phase) => html`<th scope="col" class="number">${PHASE_WORDS[phase]}</th>`)}</tr></thead>
+<tbody><tr>${present.map((phase) => html`<td class="number">${latencyText(phases[phase] ?? null)}</td>`)}</tr></tbody></table></div>`;
+}

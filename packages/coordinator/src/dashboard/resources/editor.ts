@@ -1,0 +1,287 @@
+import { randomUUID } from 'node:crypto';
+import type { ProblemDocument } from '../../api/problem.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { withoutEmptyRows, withoutRow, withRow, withSecrets } from '../forms/editing.ts';
+import type { Entries } from '../forms/entries.ts';
+import { noted } from '../forms/entries.ts';
+import type { ResourceForm } from '../forms/fields.ts';
+import { type Messages, messagesOf, NO_MESSAGES, repeatedKeys } from '../forms/messages.ts';
+import { formHtml } from '../forms/render-form.ts';
+import { entriesOf, newEntries, type SecretsInForm } from '../forms/to-entries.ts';
+import { resourceFrom } from '../forms/to-resource.ts';
+import { type DashboardAnswer, type DashboardRequest, problemIn } from '../page.ts';
+import { pageHead } from '../page-head.ts';
+import { changedSince } from './changed-since.ts';
+import { declaredPage } from './declared.ts';
+import { type Draft, draftIn, KEY_FIELD, VERSION_FIELD } from './draft.ts';
+import { problemOfAnswer, readWhole } from './read-whole.ts';
+import { referencesFor } from './references.ts';
+import { FORM_STYLE } from './style.ts';
+
+/**
+ * The form of one kind of resource, for a new one and for one that exists.
+ *
+ *     GET ── filled in ──▶ form ── save ──▶ the API: saved ──▶ another page
+ *                            ▲                 ├─ refused: the draft with the API's messages ──┐
+ *                            │                 └─ changed by somebody else: the draft, and what │
+ *                            │                    differs; the next save overwrites it          │
+ *                            └── add, remove, find, secrets: the draft, changed ◀───────────────┘
+ */
+export type Editor = {
+  readonly form: ResourceForm;
+  /** Path of the list in the API: `/v1/monitors`. */
+  readonly collection: string;
+  /** Noun for texts: `monitor`. */
+  readonly noun: string;
+  /** Heading over the form of a new one. */
+  readonly newTitle: string;
+  /** The page that the resources are listed on. */
+  readonly list: { readonly href: string; readonly label: string };
+  /** Name of a resource for people. */
+  nameOf(resource: Readonly<Record<string, unknown>>): string;
+  /** What stands between the heading and the form; left out: nothing. */
+  readonly introduction?: Html;
+  /** Attributes that the path determines. They have no field. */
+  readonly leftOut?: readonly string[];
+  /** Values that a new resource begins with, beside the defaults of its definition. */
+  readonly initial?: Readonly<Record<string, unknown>>;
+  /** Path of the page with the form of a new resource. */
+  readonly newPath: string;
+  /** Path of the page with the form of an existing one. */
+  editPath(id: string): string;
+  /** Where a visitor goes after saving, and without. `id` is null for a new resource that was not saved. */
+  after(id: string | null): string;
+  /** A further button, and what it does with a draft; left out: there is none. */
+  readonly trial?: Trial;
+};
+
+/** Tries a draft without saving it. */
+export type Trial = {
+  readonly button: Html;
+  /** @returns what is shown above the form, or what is wrong with the draft */
+  run(request: DashboardRequest, body: object): Promise<{ readonly shown: Html } | ProblemDocument>;
+};
+
+/** A resource as the API answers it. */
+type Stored = {
+  readonly id: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly version: string;
+};
+
+/** What a form shows next. */
+type Shown = {
+  readonly stored: Stored | null;
+  readonly entries: Entries;
+  readonly messages?: Messages;
+  readonly secrets: SecretsInForm;
+  readonly focus?: string;
+  /** Above the form. */
+  readonly notice?: Html;
+  readonly key: string;
+  /** The default is that of `stored`. */
+  readonly version?: string;
+  readonly status?: number;
+};
+
+/** The form of a new resource. */
+export function openNew(request: DashboardRequest, editor: Editor): Promise<DashboardAnswer> {
+  const entries = newEntries(editor.form, editor.initial);
+  return show(request, editor, { stored: null, entries, secrets: 'shown', key: randomUUID() });
+}
+
+/** The form of an existing resource, or the resource alone where a file declares it. */
+export async function openExisting(
+  request: DashboardRequest,
+  editor: Editor,
+  id: number,
+): Promise<DashboardAnswer> {
+  const { headers, body } = await readWhole(request.api, `${editor.collection}/${id}`);
+  const declaredAs = headers.get('svc-declared-as');
+  if (declaredAs !== null) return declaredPage(editor, body, { declaredAs, headers });
+  const stored = storedIn(headers, body);
+  const entries = entriesOf(editor.form, stored.body, 'kept');
+  return show(request, editor, { stored, entries, secrets: 'kept', key: '' });
+}
+
+/** What a button of the form does. @param id null: the form of a new resource */
+export async function sent(
+  request: DashboardRequest,
+  editor: Editor,
+  id: number | null,
+): Promise<DashboardAnswer> {
+  const draft = draftIn(request.form);
+  const stored = id === null ? null : await find(request, editor, id);
+  if (id !== null && stored === null) return removedMeanwhile(request, editor, draft);
+  const shown = { stored, secrets: draft.secrets, key: draft.key, version: draft.version };
+  const { form } = editor;
+  const { path } = draft.intent;
+  switch (draft.intent.name) {
+    case 'save':
+      return save(request, editor, draft, stored);
+    case 'add': {
+      const entries = withRow(form, draft.entries, path);
+      return show(request, editor, { ...shown, entries, focus: newest(draft.entries, entries) });
+    }
+    case 'remove': {
+      const entries = withoutRow(form, draft.entries, path);
+      return show(request, editor, { ...shown, entries, focus: path.replace(/\.\d+$/, '') });
+    }
+    case 'secrets': {
+      const entries = stored === null ? draft.entries : withSecrets(form, draft.entries, stored.body);
+      return show(request, editor, { ...shown, entries, secrets: 'shown' });
+    }
+    case 'find':
+      return show(request, editor, { ...shown, entries: draft.entries, focus: noted(path, 'find') });
+    case 'other':
+      return tryOut(request, editor, draft, stored);
+  }
+}
+
+/** Path of the first input that the other entries lack. */
+function newest(before: Entries, after: Entries): string {
+  return [...after.keys()].find((path) => !before.has(path)) ?? '';
+}
+
+async function save(
+  request: DashboardRequest,
+  editor: Editor,
+  draft: Draft,
+  stored: Stored | null,
+): Promise<DashboardAnswer> {
+  const { entries, body, wrong } = judged(editor, draft, stored);
+  const shown = { stored, entries, secrets: draft.secrets, key: draft.key, version: draft.version };
+  if (wrong !== null) return show(request, editor, { ...shown, messages: wrong, status: 422 });
+  const answer =
+    stored === null
+      ? await request.api.call('POST', editor.collection, body, {
+          'idempotency-key': draft.key || randomUUID(),
+        })
+      : await request.api.call('PUT', `${editor.collection}/${stored.id}`, body, {
+          'if-match': draft.version,
+        });
+  const problem = problemIn(answer);
+  if (problem === null) {
+    const saved = answer.body as { id: string; warnings?: readonly string[] };
+    const warning = saved.warnings?.[0];
+    const done = stored === null ? `The ${editor.noun} was created.` : `The ${editor.noun} was saved.`;
+    return {
+      redirect: editor.after(saved.id),
+      notice: warning === undefined ? done : `${done} Note: ${warning}.`,
+    };
+  }
+  if (answer.status === 412 && stored !== null) {
+    return changedMeanwhile(request, editor, { ...draft, entries, id: Number(stored.id) }, body);
+  }
+  if (answer.status === 404 && stored !== null && problem.type === 'urn:svc:problem:not-found') {
+    return removedMeanwhile(request, editor, { ...draft, entries });
+  }
+  const messages = messagesOf(editor.form, { entries, body }, problem);
+  return show(request, editor, { ...shown, messages, status: answer.status });
+}
+
+/** A draft as the API will see it, or what is wrong with it before. */
+function judged(editor: Editor, draft: Draft, stored: Stored | null) {
+  const entries = withoutEmptyRows(editor.form, draft.entries);
+  const body = resourceFrom(editor.form, entries, stored?.body ?? null);
+  const repeated = repeatedKeys(editor.form, entries);
+  return { entries, body, wrong: repeated.length === 0 ? null : { fields: repeated, general: [] } };
+}
+
+async function tryOut(
+  request: DashboardRequest,
+  editor: Editor,
+  draft: Draft,
+  stored: Stored | null,
+): Promise<DashboardAnswer> {
+  const { entries, body, wrong } = judged(editor, draft, stored);
+  const shown = { stored, entries, secrets: draft.secrets, key: draft.key, version: draft.version };
+  if (wrong !== null) return show(request, editor, { ...shown, messages: wrong, status: 422 });
+  if (editor.trial === undefined) return show(request, editor, shown);
+  const tried = await editor.trial.run(request, body);
+  if ('shown' in tried) return show(request, editor, { ...shown, notice: tried.shown });
+  const messages = messagesOf(editor.form, { entries, body }, tried);
+  return show(request, editor, { ...shown, messages, status: tried.status });
+}
+
+/** Somebody else saved first. The draft stays, and saving it again overwrites what is stored now. */
+async function changedMeanwhile(
+  request: DashboardRequest,
+  editor: Editor,
+  draft: Draft & { readonly id: number },
+  body: Readonly<Record<string, unknown>>,
+): Promise<DashboardAnswer> {
+  const stored = await find(request, editor, draft.id);
+  if (stored === null) return removedMeanwhile(request, editor, draft);
+  return show(request, editor, {
+    stored,
+    entries: draft.entries,
+    secrets: draft.secrets,
+    key: draft.key,
+    notice: changedSince(editor, stored, body),
+    status: 412,
+  });
+}
+
+/** Somebody else removed it. The draft stays, and saving it makes a new one. */
+function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draft): Promise<DashboardAnswer> {
+  const notice = html`<div class="notice notice-warning" role="alert"><p><strong>This ${editor.noun} was removed by somebody else.</strong> Nothing was saved. Your draft is below: save it to make a new ${editor.noun}. Stored secrets that it kept are gone.</p></div>`;
+  return show(request, editor, {
+    stored: null,
+    entries: draft.entries,
+    secrets: 'shown',
+    key: randomUUID(),
+    version: '',
+    notice,
+    status: 404,
+  });
+}
+
+/** Null: there is none any more. @throws Problem that the API answered */
+async function find({ api }: DashboardRequest, { collection }: Editor, id: number): Promise<Stored | null> {
+  const { status, headers, body } = await api.call('GET', `${collection}/${id}`);
+  if (status === 404) return null;
+  if (status !== 200) throw problemOfAnswer(body as ProblemDocument);
+  return storedIn(headers, body);
+}
+
+function storedIn(headers: Headers, body: unknown): Stored {
+  const view = body as Readonly<Record<string, unknown>> & { id: string };
+  return { id: view.id, body: view, version: headers.get('etag') ?? '' };
+}
+
+async function show(request: DashboardRequest, editor: Editor, shown: Shown): Promise<DashboardAnswer> {
+  const { stored, entries, messages = NO_MESSAGES, secrets, focus = null, notice = NO_HTML, key } = shown;
+  const { form, introduction = NO_HTML, leftOut = [], noun } = editor;
+  const title = stored === null ? editor.newTitle : 'Settings';
+  const above = stored === null ? [editor.list] : aboveOf(editor, stored.body);
+  const references = await referencesFor(request.api, editor, entries, stored?.body ?? null);
+  const view = { entries, messages, secrets, isStored: stored !== null, references, focus };
+  const action = stored === null ? editor.newPath : editor.editPath(stored.id);
+  const frame = {
+    action,
+    formToken: request.formToken,
+    carried: { [VERSION_FIELD]: shown.version ?? stored?.version ?? '', [KEY_FIELD]: key },
+    leftOut,
+    save: stored === null ? `Create ${noun}` : 'Save',
+    buttons: editor.trial?.button ?? NO_HTML,
+    cancel: editor.after(stored?.id ?? null),
+  };
+  return {
+    title: stored === null ? title : `Settings of ${editor.nameOf(stored.body)}`,
+    status: shown.status ?? 200,
+    styles: [FORM_STYLE],
+    body: html`${pageHead(title, { above })}
+${introduction}
+${notice}
+${formHtml(form, view, frame)}`,
+  };
+}
+
+/** The pages above the form of an existing resource. */
+function aboveOf(
+  { list, nameOf, after }: Pick<Editor, 'list' | 'nameOf' | 'after'>,
+  resource: Readonly<Record<string, unknown>>,
+): readonly { href: string; label: string }[] {
+  return [list, { href: after(String(resource.id)), label: nameOf(resource) }];
+}

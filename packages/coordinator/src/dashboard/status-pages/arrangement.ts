@@ -1,0 +1,111 @@
+/*
+ * The order of a status page, as its visitors see it: single components and groups stand in the order of `order`,
+ * components without one last; a group stands where its first component stands; the components of a group stand in the
+ * order of `group_order`. Equal ones stand by id.
+ */
+
+export type Placed = {
+  readonly id: string;
+  readonly order: number | null;
+  readonly group_id: string | null;
+  readonly group_order: number | null;
+};
+
+export type PlacedGroup = { readonly id: string };
+
+/** Something that has a place of its own on the page: a component without a group, or a group with its components. */
+export type Item<C extends Placed, G extends PlacedGroup> =
+  | { readonly what: 'component'; readonly component: C }
+  | { readonly what: 'group'; readonly group: G; readonly components: readonly C[] };
+
+/** The items of a page in their order. Groups without components, which pages do not show, come last. */
+export function arranged<C extends Placed, G extends PlacedGroup>(
+  components: readonly C[],
+  groups: readonly G[],
+): Item<C, G>[] {
+  const items: Item<C, G>[] = [];
+  const placed = new Set<string>();
+  for (const component of components.toSorted(byOrder)) {
+    const group = groups.find(({ id }) => id === component.group_id);
+    if (group === undefined) items.push({ what: 'component', component });
+    else if (!placed.has(group.id)) {
+      placed.add(group.id);
+      const members = components.filter(({ group_id: groupId }) => groupId === group.id);
+      items.push({ what: 'group', group, components: members.toSorted(byGroupOrder) });
+    }
+  }
+  const empty = groups.filter(({ id }) => !placed.has(id));
+  return [...items, ...empty.map((group) => ({ what: 'group' as const, group, components: [] }))];
+}
+
+/** What is moved by one place. */
+export type Move = { readonly what: 'component' | 'group'; readonly id: string; readonly by: -1 | 1 };
+
+export type NewPlace = { readonly id: string; readonly order: number; readonly group_order: number | null };
+
+/**
+ * The places of all components after something was moved, of which those are returned that have another one now. The
+ * first move on a page numbers all components, which is why more than two may change.
+ */
+export function moved<C extends Placed, G extends PlacedGroup>(
+  items: readonly Item<C, G>[],
+  { what, id, by }: Move,
+): NewPlace[] {
+  const own = (item: Item<C, G>) =>
+    item.what === what && (item.what === 'component' ? item.component.id : item.group.id) === id;
+  const ofPage = shifted(items, own, by);
+  const all = ofPage.map((item): Item<C, G> => {
+    if (item.what === 'component' || what === 'group') return item;
+    return { ...item, components: shifted(item.components, (component) => component.id === id, by) };
+  });
+  return all
+    .flatMap((item, index) => placesOf(item, index + 1))
+    .filter(({ now, was }) => isElsewhere(now, was))
+    .map(({ now }) => now);
+}
+
+function placesOf<C extends Placed, G extends PlacedGroup>(
+  item: Item<C, G>,
+  order: number,
+): { now: NewPlace; was: C }[] {
+  if (item.what === 'component') {
+    const { id, group_order } = item.component;
+    return [{ now: { id, order, group_order }, was: item.component }];
+  }
+  return item.components.map((component, index) => ({
+    now: { id: component.id, order, group_order: index + 1 },
+    was: component,
+  }));
+}
+
+function isElsewhere(now: NewPlace, was: Placed): boolean {
+  return now.order !== was.order || now.group_order !== was.group_order;
+}
+
+/** The list with one member moved by one place; the same where it is at its end or missing. */
+function shifted<T>(list: readonly T[], is: (member: T) => boolean, by: -1 | 1): T[] {
+  const at = list.findIndex(is);
+  const to = at + by;
+  const member = list[at];
+  if (member === undefined || to < 0 || to >= list.length) return [...list];
+  const others = list.filter((_, index) => index !== at);
+  return [...others.slice(0, to), member, ...others.slice(to)];
+}
+
+function byOrder(one: Placed, other: Placed): number {
+  return (
+    compared(one.order, other.order) ||
+    compared(one.group_order, other.group_order) ||
+    Number(one.id) - Number(other.id)
+  );
+}
+
+function byGroupOrder(one: Placed, other: Placed): number {
+  return compared(one.group_order, other.group_order) || byOrder(one, other);
+}
+
+/** Null comes last. */
+function compared(one: number | null, other: number | null): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  return one - other;
+}

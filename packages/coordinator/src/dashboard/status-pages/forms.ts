@@ -1,0 +1,99 @@
+import { component } from '@svc/shared/resources/component.ts';
+import { componentGroup } from '@svc/shared/resources/component-group.ts';
+import { statusPage } from '@svc/shared/resources/status-page.ts';
+import { formOf } from '../forms/fields.ts';
+import type { DashboardPage, DashboardRequest } from '../page.ts';
+import { type Editor, openExisting, openNew, sent } from '../resources/editor.ts';
+
+export const PAGE_FORM = formOf(statusPage);
+const COMPONENT_FORM = formOf(component);
+const GROUP_FORM = formOf(componentGroup);
+
+/** The pages on which status pages, their components and groups are made and changed. */
+export const statusPageForms: readonly DashboardPage[] = [
+  ...formPages('/pages/new', '/pages/{id}/edit', 'id', () => pageEditor),
+  ...formPages(
+    '/pages/{page}/components/new',
+    '/pages/{page}/components/{component}',
+    'component',
+    componentEditor,
+  ),
+  ...formPages('/pages/{page}/groups/new', '/pages/{page}/groups/{group}', 'group', groupEditor),
+];
+
+/** The four pages of a form: opened and sent, for a new object and for one that exists. */
+function formPages(
+  newPath: string,
+  editPath: string,
+  idName: string,
+  editorOf: (request: DashboardRequest) => Editor,
+): DashboardPage[] {
+  const scope = 'write';
+  const idIn = ({ ids }: DashboardRequest) => ids[idName] ?? 0;
+  return [
+    { method: 'GET', path: newPath, scope, handle: async (request) => openNew(request, editorOf(request)) },
+    {
+      method: 'POST',
+      path: newPath,
+      scope,
+      handle: async (request) => sent(request, editorOf(request), null),
+    },
+    {
+      method: 'GET',
+      path: editPath,
+      scope,
+      handle: async (request) => openExisting(request, editorOf(request), idIn(request)),
+    },
+    {
+      method: 'POST',
+      path: editPath,
+      scope,
+      handle: async (request) => sent(request, editorOf(request), idIn(request)),
+    },
+  ];
+}
+
+const pageEditor: Editor = {
+  form: PAGE_FORM,
+  collection: statusPage.path,
+  noun: 'status page',
+  list: { href: '/pages', label: 'Status pages' },
+  nameOf: ({ title }) => String(title),
+  newTitle: 'New status page',
+  newPath: '/pages/new',
+  editPath: (id) => `/pages/${id}/edit`,
+  after: (id) => (id === null ? '/pages' : `/pages/${id}`),
+};
+
+function componentEditor({ ids }: DashboardRequest): Editor {
+  const page = `/pages/${ids.page ?? 0}`;
+  return {
+    form: COMPONENT_FORM,
+    collection: `/v1/status-pages/${ids.page ?? 0}/components`,
+    noun: 'component',
+    list: { href: '/pages', label: 'Status pages' },
+    nameOf: ({ name, id }) => String(name ?? `component ${id}`),
+    newTitle: 'New component',
+    leftOut: ['page_id'],
+    initial: { type: 'monitor' },
+    newPath: `${page}/components/new`,
+    editPath: (id) => `${page}/components/${id}`,
+    after: () => page,
+  };
+}
+
+function groupEditor({ ids }: DashboardRequest): Editor {
+  const page = `/pages/${ids.page ?? 0}`;
+  return {
+    form: GROUP_FORM,
+    collection: `/v1/status-pages/${ids.page ?? 0}/component-groups`,
+    noun: 'group',
+    list: { href: '/pages', label: 'Status pages' },
+    nameOf: ({ name }) => String(name),
+    newTitle: 'New group of components',
+    leftOut: ['page_id'],
+    newPath: `${page}/groups/new`,
+    editPath: (id) => `${page}/groups/${id}`,
+    after: () => page,
+  };
+}

@@ -1,0 +1,13 @@
+import type { DashboardPage } from '../page.ts';
+import { statusPageActions } from './actions.ts';
+import { statusPageForms } from './forms.ts';
+import { statusPageList } from './list-page.ts';
+import { statusPagePage } from './page.ts';
+
+/** Everything about status pages. */
+export const statusPagePages: readonly DashboardPage[] = [
+  statusPageList,
+  ...statusPageForms,
+  statusPagePage,
+  ...statusPageActions,
+];

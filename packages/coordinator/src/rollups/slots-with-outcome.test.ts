@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  type ConfiguredStore,
+  configuredStore,
+  silentLog,
+} from '../../../../test/support/configured-store.ts';
+import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
+import { addRows } from '../../../../test/support/store-rows.ts';
+import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { DAY_MS, HOUR_MS, hourOf } from '../domain/summary-range.ts';
+import { newestResults } from '../store/newest-results.ts';
+import { markForRepair } from '../store/recorded-results.ts';
+import { Rollups } from './rollups.ts';
+import { slotsWithOutcome } from './slots-with-outcome.ts';
+
+const NOW = Date.UTC(2026, 0, 15, 12, 30);
+const OUTCOMES = ['passed', 'degraded', 'failed', 'not_run'] as const;
+const REGIONS = ['hosta-fra', 'hostb-par'];
+type Outcome = (typeof OUTCOMES)[number];
+let parts: ConfiguredStore;
+let id: number;
+
+beforeEach(async () => {
+  parts = await configuredStore();
+  const monitor = { type: 'http', name: 'x', active: 1, attributes: '{}', activated_at: 0 } as const;
+  const dates = { created_at: 0, updated_at: 0 };
+  id = await addRows(parts.store, 'monitors', { workspace_id: parts.workspaceId, ...monitor, ...dates });
+});
+afterEach(() => parts.dispose());
+
+async function addResult(hoursAgo: number, region: string, outcome: Outcome): Promise<number> {
+  const slot = gridSlotFrom(NOW - hoursAgo * HOUR_MS, 30_000, phaseOf(id, 30_000));
+  const more = { version: 1, latency: 1, status_code: null, error_message: null, detail: null, agent: null };
+  const row = { slot, monitor_id: id, region, outcome, ...more, recorded_at: slot };
+  await addRows(parts.store, 'results', row);
+  return slot;
+}
+
+async function rollUp(): Promise<void> {
+  const { store, clock } = parts;
+  const slotNow = () => NOW;
+  const given = { store, clock, slotNow, believedNow: slotNow, isCaughtUp: () => true, log: silentLog };
+  await caughtUp(await Rollups.load(given));
+}
+
+/** The newest results with and without the roll-ups. */
+async function search(region: string | null, outcome: Outcome) {
+  const asked = { monitorId: id, since: 0, before: null, region, outcome, after: null, limit: 1_000 };
+  const mayHave = await slotsWithOutcome(parts.store, asked, NOW);
+  return {
+    narrowed: await newestResults(parts.store, { ...asked, mayHave }),
+    whole: await newestResults(parts.store, asked),
+    mayHave,
+  };
+}
+
+test('a search that asks the roll-ups finds what one finds that looks at everything', async () => {
+  const result = fc.record({
+    hoursAgo: fc.integer({ min: 0, max: 14 * 24 }),
+    region: fc.constantFrom(...REGIONS),
+    outcome: fc.constantFrom(...OUTCOMES),
+  });
+  const unique = {
+    selector: ({ hoursAgo, region }: { hoursAgo: number; region: string }) => `${hoursAgo} ${region}`,
+  };
+  const [results = []] = fc.sample(fc.uniqueArray(result, { ...unique, minLength: 60, maxLength: 60 }), {
+    numRuns: 1,
+    seed: 12,
+  });
+  for (const { hoursAgo, region, outcome } of results) await addResult(hoursAgo, region, outcome);
+  for (const isRolledUp of [false, true]) {
+    if (isRolledUp) await rollUp();
+    for (const outcome of OUTCOMES) {
+      for (const region of [null, ...REGIONS]) {
+        const { narrowed, whole } = await search(region, outcome);
+        expect(whole.length).toBeGreaterThan(0);
+        expect(narrowed).toEqual(whole);
+      }
+    }
+  }
+});
+
+test('hours without the outcome are passed over, once they are rolled up', async () => {
+  const failed = await addResult(30, 'hosta-fra', 'failed');
+  const passed = await addResult(50, 'hosta-fra', 'passed');
+  expect((await search(null, 'failed')).mayHave(passed)).toBe(true);
+  await rollUp();
+  const { mayHave } = await search(null, 'failed');
+  expect([mayHave(failed), mayHave(passed), mayHave(NOW)]).toEqual([true, false, true]);
+  expect((await search('hostb-par', 'failed')).mayHave(failed)).toBe(false);
+  // Their hours may be deleted, or were never rolled up.
+  expect(mayHave(NOW - 20 * DAY_MS)).toBe(true);
+});
+
+test('an hour with a late result is looked at before it is repaired', async () => {
+  await addResult(50, 'hosta-fra', 'passed');
+  await rollUp();
+  const late = await addResult(30, 'hosta-fra', 'failed');
+  expect((await search(null, 'failed')).narrowed).toEqual([]);
+  await parts.store.commit([markForRepair([{ monitorId: id, slot: late }])]);
+  expect((await search(null, 'failed')).narrowed).toMatchObject([{ slot: late }]);
+  await rollUp();
+  const { narrowed, mayHave } = await search(null, 'failed');
+  expect(narrowed).toMatchObject([{ slot: late }]);
+  expect(mayHave(hourOf(late))).toBe(true);
+});

@@ -1,0 +1,104 @@
+import { type Html, html, NO_HTML, raw } from '../html.ts';
+import { PLOT, rulesPath } from './paths.ts';
+import { type TimeColumns, timeTicks } from './time-axis.ts';
+import type { ValueAxis } from './value-axis.ts';
+
+/** Figures of a chart as a table: a row for each column of the chart, the oldest first. */
+export type ChartTable = {
+  /** Titles of the columns after that of the time. */
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+};
+
+export type Chart = {
+  /** What the chart shows: `Latency`. */
+  readonly title: string;
+  /** What can be seen in it, in a sentence or two, for those who do not see it. */
+  readonly summary: string;
+  /** What the chart is of: range, region. A script shows the values under the pointer in its place. */
+  readonly note: string;
+  readonly columns: TimeColumns;
+  readonly axis: ValueAxis;
+  /** Text of a value of the axis. */
+  readonly valueText: (value: number) => string;
+  /** What the lines or areas are, each with a sample. */
+  readonly key: Html;
+  /** The content of an SVG of the size of `PLOT`. */
+  readonly drawing: Html;
+  /** A narrow strip below the plot, over the same columns. */
+  readonly strip?: Html;
+  readonly table: ChartTable;
+};
+
+const MINUTE = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
+const DAY = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
+const DAY_MS = 86_400_000;
+
+/**
+ * A chart over time with its key, its axes and a table of its figures. It needs no script.
+ *
+ * The plot is stretched to the room that it has, so the texts of the axes are HTML beside it: they have the size of
+ * other texts on every screen. Lines keep their width by `vector-effect`.
+ */
+export function renderChart(chart: Chart): Html {
+  const { title, summary, note, columns, axis, valueText, key, drawing, strip = NO_HTML, table } = chart;
+  return html`<figure class="chart" data-chart="${title}">
+<ul class="chart-key">${key}</ul>
+<p class="chart-note soft small">${note}</p>
+<div class="chart-body">
+<div class="chart-values" aria-hidden="true">${axis.ticks.map((tick) => html`<span>${valueText(tick)}</span>`)}</div>
+<div class="chart-plot">
+<svg class="chart-lines" viewBox="0 0 ${PLOT.width} ${PLOT.height}" preserveAspectRatio="none" role="img" aria-label="${`${title}. ${summary}`}">
+<path class="chart-rule" d="${rulesPath(axis.ticks, axis.top)}"/>${drawing}</svg>${strip}
+</div>
+<div class="chart-times" aria-hidden="true">${timeTicks(columns).map(
+    ({ text, note: time }) =>
+      html`<span><span>${text}${time === null ? NO_HTML : html`<small>${time}</small>`}</span></span>`,
+  )}</div>
+</div>
+${figures(chart, table)}
+</figure>`;
+}
+
+function figures({ title, columns }: Chart, { titles, rows }: ChartTable): Html {
+  const body = rows
+    .map((cells, index) => {
+      const at = columns.from + index * columns.bucketMs;
+      return html`<tr><th scope="row">${columnText(at, columns.bucketMs)}</th>${cells.map((cell) => html`<td class="number">${cell}</td>`)}</tr>`;
+    })
+    .reverse();
+  return html`<details class="chart-table">
+<summary>${title}: figures as a table</summary>
+<div class="table-frame chart-frame" role="region" tabindex="0" aria-label="${`${title}: figures`}">
+<table><thead><tr><th scope="col">${columns.bucketMs < DAY_MS ? 'From (UTC)' : 'Day (UTC)'}</th>${titles.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
+<tbody>${body}</tbody></table>
+</div>
+</details>`;
+}
+
+/** The time that a column begins at, in UTC. */
+function columnText(at: number, bucketMs: number): string {
+  return bucketMs < DAY_MS ? MINUTE.format(at) : DAY.format(at);
+}
+
+/** An entry of the key: a sample of what is drawn, its name and its value. */
+export function keyEntry(sample: Html, name: string, value: string): Html {
+  return html`<li>${sample}<span>${name}</span> <strong>${value}</strong></li>`;
+}
+
+/** A path of a drawing. @param className of `charts.css` */
+export function drawn(className: string, path: string): Html {
+  // Paths are made of numbers and letters, and are long: escaping would read each again.
+  return path === '' ? NO_HTML : html`<path class="${className}" d="${raw(path)}"/>`;
+}

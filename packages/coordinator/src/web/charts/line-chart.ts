@@ -1,0 +1,74 @@
+import { type Html, html } from '../html.ts';
+import { type Chart, drawn, keyEntry, renderChart } from './chart.ts';
+import { barsPath, linePath, PLOT } from './paths.ts';
+import { valueAxis } from './value-axis.ts';
+
+/** The looks of lines, told apart by dashes and widths: whole and wide, dashed, dotted. */
+export const LINE_STYLES = ['solid', 'dashed', 'dotted'] as const;
+export type LineStyle = (typeof LINE_STYLES)[number];
+
+export type Line = {
+  readonly name: string;
+  readonly style: LineStyle;
+  /** The value of the whole range, as text. */
+  readonly whole: string;
+  /** A value for each column; null: none. */
+  readonly values: readonly (number | null)[];
+};
+
+/** A strip below the plot: a bar for each column with something to tell, as high as its share. */
+export type Strip = {
+  readonly name: string;
+  /** The value of the whole range, as text. */
+  readonly whole: string;
+  /** 0 to 1 for each column. */
+  readonly shares: readonly number[];
+  /** What the table says of each column. */
+  readonly texts: readonly string[];
+};
+
+export type LineChart = Pick<Chart, 'title' | 'note' | 'summary' | 'columns' | 'valueText'> & {
+  readonly lines: readonly Line[];
+  readonly strip: Strip;
+};
+
+/** Lines over time, with a strip below them. */
+export function renderLineChart({ lines, strip, ...chart }: LineChart): Html {
+  const axis = valueAxis(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
+  // The last line is drawn first: the first, which tells most, lies on top.
+  const drawing = lines
+    .toReversed()
+    .map(({ style, values }) => drawn(`chart-line chart-${style}`, linePath(values, axis.top)));
+  const bars = barsPath(
+    strip.shares.map((share) => ({ low: 0, high: share })),
+    1,
+  );
+  return renderChart({
+    ...chart,
+    axis,
+    key: html`${lines.map(({ name, style, whole }) => keyEntry(lineSample(style), name, whole))}${keyEntry(STRIP_SAMPLE, strip.name, strip.whole)}`,
+    drawing: html`${drawing}`,
+    strip: html`<svg class="chart-strip" viewBox="0 0 ${PLOT.width} ${PLOT.height}" preserveAspectRatio="none" aria-hidden="true">${drawn('chart-failed', bars)}</svg>`,
+    table: {
+      titles: [...lines.map(({ name }) => name), strip.name],
+      rows: strip.texts.map((text, index) => [
+        ...lines.map(({ values }) => {
+          const value = values[index] ?? null;
+          return value === null ? '–' : chart.valueText(value);
+        }),
+        text,
+      ]),
+    },
+  });
+}
+
+/** A small line without axes, for a row of a table, whose cells have its figures. */
+export function sparkline(values: readonly (number | null)[], top: number): Html {
+  return html`<svg class="spark" viewBox="0 0 ${PLOT.width} ${PLOT.height}" preserveAspectRatio="none" aria-hidden="true">${drawn('chart-line chart-solid', linePath(values, top))}</svg>`;
+}
+
+function lineSample(style: LineStyle): Html {
+  return html`<svg class="chart-sample" viewBox="0 0 28 10" aria-hidden="true"><path class="${`chart-line chart-${style}`}" d="M1 5H27"/></svg>`;
+}
+
+const STRIP_SAMPLE = html`<svg class="chart-sample" viewBox="0 0 28 10" aria-hidden="true"><path class="chart-failed" d="M10 10V2h8V10Z"/></svg>`;

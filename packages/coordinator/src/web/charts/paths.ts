@@ -1,0 +1,73 @@
+/**
+ * Paths of charts in a plot of fixed units, which is stretched to the room that it has. Each of the `n` values has a
+ * column of its own, `PLOT.width / n` wide. Value 0 is at the lower edge.
+ */
+export const PLOT = { width: 1_000, height: 240 } as const;
+
+/**
+ * A line through the middles of the columns. Null is a gap. A value between two gaps is a dot: a line without a
+ * length, which the round ends of its stroke make visible.
+ *
+ * @param top value at the upper edge, > 0; higher values are drawn there
+ */
+export function linePath(values: readonly (number | null)[], top: number): string {
+  const width = PLOT.width / Math.max(1, values.length);
+  let path = '';
+  values.forEach((value, index) => {
+    if (value === null) return;
+    const isFirst = (values[index - 1] ?? null) === null;
+    const isLast = (values[index + 1] ?? null) === null;
+    const point = `${units((index + 0.5) * width)} ${heightOf(value, top)}`;
+    path += isFirst ? `M${point}` : `L${point}`;
+    if (isFirst && isLast) path += 'h0';
+  });
+  return path;
+}
+
+/** A part of a column, from `low` up to `high`; null: there is none. */
+export type Bar = { readonly low: number; readonly high: number } | null;
+
+/**
+ * Bars that fill their columns. Bars without a height are left out.
+ *
+ * @param top value at the upper edge, > 0; what is higher is cut
+ */
+export function barsPath(bars: readonly Bar[], top: number): string {
+  const width = PLOT.width / Math.max(1, bars.length);
+  let path = '';
+  bars.forEach((bar, index) => {
+    if (bar === null) return;
+    const [upper, lower] = [heightOf(bar.high, top), heightOf(bar.low, top)];
+    if (upper === lower) return;
+    path += `M${units(index * width)} ${lower}V${upper}H${units((index + 1) * width)}V${lower}Z`;
+  });
+  return path;
+}
+
+/** The upper edges of bars as steps, with a gap where there is no bar. */
+export function edgesPath(bars: readonly Bar[], top: number): string {
+  const width = PLOT.width / Math.max(1, bars.length);
+  let path = '';
+  bars.forEach((bar, index) => {
+    if (bar === null) return;
+    const upper = heightOf(bar.high, top);
+    const isFirst = (bars[index - 1] ?? null) === null;
+    path += `${isFirst ? `M${units(index * width)} ` : 'V'}${upper}H${units((index + 1) * width)}`;
+  });
+  return path;
+}
+
+/** Lines across the whole plot at these values. */
+export function rulesPath(values: readonly number[], top: number): string {
+  return values.map((value) => `M0 ${heightOf(value, top)}H${PLOT.width}`).join('');
+}
+
+function heightOf(value: number, top: number): number {
+  const share = Math.min(1, Math.max(0, value / top));
+  return units((1 - share) * PLOT.height);
+}
+
+/** With one decimal, which no screen shows more of. */
+function units(value: number): number {
+  return Math.round(value * 10) / 10;
+}

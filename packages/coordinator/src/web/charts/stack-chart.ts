@@ -1,0 +1,75 @@
+import { type Html, html, raw } from '../html.ts';
+import { type Chart, drawn, keyEntry, renderChart } from './chart.ts';
+import { type Bar, barsPath, edgesPath } from './paths.ts';
+import { valueAxis } from './value-axis.ts';
+
+/** A part of each column of a stack. */
+export type Layer = {
+  readonly name: string;
+  /** The value of the whole range, as text. */
+  readonly whole: string;
+  /** At least 0 for each column; null: the column is empty. */
+  readonly values: readonly (number | null)[];
+};
+
+export type StackChart = Pick<Chart, 'title' | 'note' | 'summary' | 'columns' | 'valueText'> & {
+  /** The lowest first. At most five, which is how many fills there are. */
+  readonly layers: readonly Layer[];
+};
+
+/**
+ * Parts that add up, over time. A page may have one such chart, because it names its patterns.
+ *
+ * Layers are told apart by their fills: full, striped upright, half-light, striped across, dark.
+ */
+export function renderStackChart({ layers, ...chart }: StackChart): Html {
+  const bars = stackOf(layers.map(({ values }) => values));
+  const axis = valueAxis(Math.max(0, ...bars.flat().map((bar) => bar?.high ?? 0)));
+  const textOf = (value: number | null) => (value === null ? '–' : chart.valueText(value));
+  return renderChart({
+    ...chart,
+    axis,
+    key: html`${layers.map(({ name, whole }, index) => keyEntry(layerSample(index), name, whole))}`,
+    drawing: html`${PATTERNS}${bars.map((layer, index) => layerPaths(index, barsPath(layer, axis.top)))}${bars.map((layer) => drawn('chart-edge', edgesPath(layer, axis.top)))}`,
+    table: {
+      titles: [...layers.map(({ name }) => name), 'Together'],
+      rows: Array.from({ length: chart.columns.count }, (_, column) => [
+        ...layers.map(({ values }) => textOf(values[column] ?? null)),
+        textOf(bars.at(-1)?.[column]?.high ?? null),
+      ]),
+    },
+  });
+}
+
+/** Each layer's bars on top of those of the layer before. A column with an empty value is empty in all of them. */
+export function stackOf(layers: readonly (readonly (number | null)[])[]): Bar[][] {
+  const heights = (layers[0] ?? []).map(() => 0);
+  const isFull = heights.map((_, column) => layers.every((values) => (values[column] ?? null) !== null));
+  return layers.map((values) =>
+    heights.map((low, column) => {
+      if (isFull[column] !== true) return null;
+      const high = low + (values[column] ?? 0);
+      heights[column] = high;
+      return { low, high };
+    }),
+  );
+}
+
+/** Stripes in units of the plot, which is stretched in width only. */
+const PATTERNS = raw(
+  '<defs><pattern id="stripes-upright" patternUnits="userSpaceOnUse" width="10" height="12"><path class="chart-stripe-upright" d="M1 0V12"/></pattern>' +
+    '<pattern id="stripes-across" patternUnits="userSpaceOnUse" width="12" height="8"><path class="chart-stripe-across" d="M0 1H12"/></pattern></defs>',
+);
+const PATTERN_OF: Readonly<Record<number, string>> = { 1: 'stripes-upright', 3: 'stripes-across' };
+
+/** The area of a layer, and its stripes over it. */
+function layerPaths(index: number, path: string): Html {
+  const pattern = PATTERN_OF[index];
+  const stripes =
+    pattern === undefined || path === '' ? '' : html`<path fill="url(#${pattern})" d="${raw(path)}"/>`;
+  return html`${drawn(`chart-fill chart-fill-${index + 1}`, path)}${stripes}`;
+}
+
+function layerSample(index: number): Html {
+  return html`<svg class="chart-sample" viewBox="0 0 28 10" aria-hidden="true">${layerPaths(index, 'M1 0H27V10H1Z')}</svg>`;
+}

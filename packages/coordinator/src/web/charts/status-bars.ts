@@ -1,0 +1,39 @@
+import type { State } from '../design/states.ts';
+import { type Html, html } from '../html.ts';
+import { drawn } from './chart.ts';
+import { type Bar, barsPath, PLOT } from './paths.ts';
+
+/**
+ * Parts of the height of a column that a state fills, from 0 up to 1. Each state has a shape of its own: whole, with a
+ * cut at the top, with a cut in the middle, in two halves, a stub.
+ */
+const SHAPES: Readonly<Record<State, readonly NonNullable<Bar>[]>> = {
+  operational: [{ low: 0, high: 1 }],
+  degraded: [{ low: 0, high: 0.72 }],
+  partial_outage: [
+    { low: 0, high: 0.4 },
+    { low: 0.55, high: 1 },
+  ],
+  down: [
+    { low: 0, high: 0.22 },
+    { low: 0.36, high: 0.64 },
+    { low: 0.78, high: 1 },
+  ],
+  maintenance: [{ low: 0, high: 0.5 }],
+  unknown: [{ low: 0, high: 0.14 }],
+};
+
+/** A bar for each column of time, in the shape and colour of its state. @param label what it tells, in a sentence */
+export function renderStatusBars(states: readonly State[], label: string): Html {
+  const shown = [...new Set(states)];
+  const paths = shown.map((state) => {
+    const path = SHAPES[state].map((part) =>
+      barsPath(
+        states.map((each) => (each === state ? part : null)),
+        1,
+      ),
+    );
+    return drawn(`status-bar state-${state}`, path.join(''));
+  });
+  return html`<svg class="status-bars" viewBox="0 0 ${PLOT.width} ${PLOT.height}" preserveAspectRatio="none" role="img" aria-label="${label}">${paths}</svg>`;
+}
