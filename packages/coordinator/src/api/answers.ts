@@ -204,6 +204,8 @@ export const checkView = z
     ],
   });
 
+export type CheckView = z.infer<typeof checkView>;
+
 export const regionView = z
   .object({
     region,

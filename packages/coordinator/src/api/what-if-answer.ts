@@ -96,7 +96,9 @@ export const whatIfView = z
     examples: [{ from: 1_767_225_600_000, until: 1_767_830_400_000, actual: SAMPLE, what_if: SAMPLE }],
   });
 
-export function whatIfAnswer({ from, until, actual, replayed }: Comparison): z.infer<typeof whatIfView> {
+export type WhatIfView = z.infer<typeof whatIfView>;
+
+export function whatIfAnswer({ from, until, actual, replayed }: Comparison): WhatIfView {
   return { from, until, actual: courseView(actual), what_if: courseView(replayed) };
 }
 
