@@ -33,6 +33,21 @@ const LATE_PASS: Partial<World> = {
   moves: [{ at: 130_000, do: 'stop-agent', region: A, forMs: 8_000 }],
 };
 
+/** The clock is set back while nothing runs, and a second start comes when the time of the slots of before has come. */
+const SET_BACK: Partial<World> = {
+  seed: 7_212_986,
+  id: 398_275,
+  lengthMs: 5_790_000,
+  periodMs: PERIOD,
+  timeoutMs: 10_000,
+  isAhead: true,
+  moves: [
+    { at: 4_685_826, do: 'restart', downMs: 382_988, isBeforeCommit: false },
+    { at: 4_713_796, do: 'set-wall-clock', byMs: -594_480 },
+    { at: 5_206_912, do: 'restart', downMs: 187_332, isBeforeCommit: false },
+  ],
+};
+
 /**
  * One region failed in the slot before the coordinator ended. Another failed in the slot that is read at the start,
  * whose time was over long before.
@@ -160,6 +175,13 @@ export const MUTATIONS: readonly Mutation[] = [
     from: "if (!isKept && outcome !== 'not_run') return false;",
     to: 'if (!isKept) return false;',
     story: SECOND_NOT_RUN,
+  },
+  {
+    name: 'what a start has set aside comes back with its time',
+    file: 'recording/recorder.ts',
+    from: 'if (aheadSlot !== null) await store.setAside({ from: newestBelieved, until: aheadSlot });',
+    to: '',
+    story: SET_BACK,
   },
   {
     name: 'votes do not age',

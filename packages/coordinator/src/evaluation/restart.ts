@@ -41,13 +41,14 @@ export type StoredState = Pick<
 /**
  * Restores a monitor's state from its stored rows: it becomes what it was when the last batch was written.
  *
- * @param newestBelieved later slots and instants are of a clock that was ahead, epoch ms
+ * @param newestBelieved later slots and instants are of a clock that was ahead, epoch ms; default: a minute after
+ *   the present
  */
 export function restarted(
   evaluation: Evaluation,
   stored: StoredState,
   monitor: LiveMonitor | undefined,
-  newestBelieved: number,
+  newestBelieved = evaluation.frame.instants.slotNow + BELIEVED_AHEAD_MS,
 ): void {
   const { results, votes, openSlots: _, writtenAt, ...rest } = stored;
   const { instants } = evaluation.frame;
