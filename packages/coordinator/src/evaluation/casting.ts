@@ -72,7 +72,7 @@ export function recast(
   state.votes = castVotes(state.votes, young, then);
 }
 
-export function castingTime(frame: Frame, monitor: LiveMonitor): CastingTime {
+function castingTime(frame: Frame, monitor: LiveMonitor): CastingTime {
   return { now: frame.now, oldestSlot: oldestVotable(frame, monitor) };
 }
 
