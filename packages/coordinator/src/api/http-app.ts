@@ -170,7 +170,10 @@ function handlerOf(endpoint: Endpoint, answering: Answering): Handler<{ Variable
     const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
     const text = endpoint.body === undefined ? null : await readBodyText(context.req.raw);
     if (token !== null && text !== null) gate.confirm(token);
-    const sent = text === null ? NO_BODY : await bodies.read(text, token?.workspaceId ?? null);
+    const sent =
+      text === null
+        ? NO_BODY
+        : await bodies.read(text, token?.workspaceId ?? null, endpoint.repeats !== undefined);
     const body = text === null ? undefined : parseBody(endpoint, sent.value);
     const { attributes, digest } = sent;
     const ids = Object.fromEntries(
