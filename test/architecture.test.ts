@@ -262,8 +262,10 @@ test('what a file exports, another one uses', () => {
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['api', 'web', 'store', 'domain'],
-  api: ['web', 'configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
+  api: ['pages', 'web', 'notes', 'configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
+  pages: ['web', 'notes', 'configuration', 'rollups', 'notify', 'outgoing', 'store', 'domain'],
   declare: ['configuration', 'store'],
+  notes: ['configuration', 'store', 'domain'],
   configuration: ['store', 'evaluation', 'domain'],
   rollups: ['store', 'domain'],
   retention: ['store', 'domain'],
