@@ -237,6 +237,28 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     await visitor.close();
   });
 
+  test('changes by itself, but for what somebody has opened', async () => {
+    const liveId = await addSampleHistory(api, 'Live');
+    const visitor = await browser.visitor();
+    const page = await openDashboard(api, visitor, `/monitors/${liveId}`);
+    const listening = page.waitForResponse((response) => response.url().endsWith('/events'));
+    await page.reload();
+    await listening;
+    const newest = page.locator('#newest-changes details').first();
+    await newest.locator('summary').click();
+    api.states.set(liveId, { status: 'error', votes: [] });
+    const down = page.locator('#monitor-state').getByText('Down');
+    // The feed looks once a second of the service's clock, and must have seen the state before the change.
+    while ((await down.count()) === 0) {
+      api.clock.advance(1_000);
+      await api.call('POST', '/v1/tokens', { name: 'a change', scope: 'read' });
+      await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)));
+    }
+    await page.locator('#region-figures').getByText('None that counts').first().waitFor();
+    expect(await newest.getAttribute('open')).not.toBeNull();
+    await visitor.close();
+  });
+
   test('has room for the longest texts on the smallest screen', async () => {
     const long = 'w'.repeat(240);
     const monitor = {
