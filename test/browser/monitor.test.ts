@@ -21,7 +21,10 @@ const NO_SCRIPT = { ...DESK, hasScript: false };
 const NOTE_SHIFTS = `
   globalThis.shifts = [];
   new PerformanceObserver((list) => {
-    for (const { value } of list.getEntries()) globalThis.shifts.push(value);
+    for (const { value, sources } of list.getEntries()) {
+      const moved = sources.map(({ node }) => node?.outerHTML?.slice(0, 120) ?? String(node?.textContent));
+      globalThis.shifts.push(value + ': ' + moved.join(', '));
+    }
   }).observe({ type: 'layout-shift', buffered: true });
 `;
 
