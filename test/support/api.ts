@@ -115,6 +115,7 @@ export async function startApi(
       muted: () => ['hosta-ams'],
     },
     checks: { runNow: async () => [] },
+    whatIfs: { compare: async () => null },
     deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl }),
     overdue: () => [{ notificationId: 3, workspaceId, lanes: 2, oldestQueuedAt: clock.wall() - 180_000 }],
     exports: {

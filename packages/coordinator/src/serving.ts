@@ -29,6 +29,7 @@ import { FileSizes } from './store/file-sizes.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
+import { WhatIfs } from './what-if/what-ifs.ts';
 
 export type ServingParts = {
   readonly config: Pick<
@@ -72,6 +73,7 @@ export class Serving {
   readonly #startedAt: number;
   readonly #loopDelay = new LoopDelay();
   readonly #fileSizes: FileSizes;
+  readonly #whatIfs: WhatIfs;
   #cancelSaving: () => void = () => {};
   #stopCounting: () => void = () => {};
 
@@ -80,6 +82,7 @@ export class Serving {
     const { config, operator, store, secrets, tokens, effects, live, isLeading, bus, clock, log } = parts;
     this.#startedAt = clock.wall();
     this.#fileSizes = new FileSizes(parts.databasePath, clock);
+    this.#whatIfs = new WhatIfs(parts.databasePath);
     const declaredFile = config.config === undefined ? undefined : basename(config.config);
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
     const served = servedLive(live, isLeading, clock);
@@ -103,6 +106,7 @@ export class Serving {
       channelProblem,
       domains,
       ...served,
+      whatIfs: this.#whatIfs,
       counters: this.#counters,
       measurements: () => this.measurements(),
       readiness: () => ({ nats: bus.isConnected, database: served.isRecording() }),
@@ -147,7 +151,7 @@ export class Serving {
     this.#stopCounting();
     this.#fileSizes.stop();
     this.#loopDelay.stop();
-    await this.#api.stop();
+    await Promise.all([this.#api.stop(), this.#whatIfs.stop()]);
     await this.#saveUses();
   }
 

@@ -1,6 +1,6 @@
+import { rowsFields } from '@svc/coordinator/dashboard/forms/editing.ts';
 import { rowsAt } from '@svc/coordinator/dashboard/forms/entries.ts';
 import type { ResourceForm } from '@svc/coordinator/dashboard/forms/fields.ts';
-import { rowsFields } from '@svc/coordinator/dashboard/forms/editing.ts';
 import { entriesOf } from '@svc/coordinator/dashboard/forms/to-entries.ts';
 import type { Locator, Page } from 'playwright-core';
 

@@ -24,6 +24,7 @@ import { subscriberEndpoints } from './routes/subscribers.ts';
 import { summaryEndpoints } from './routes/summary.ts';
 import { tokenEndpoints } from './routes/tokens.ts';
 import { transitionEndpoints } from './routes/transitions.ts';
+import { whatIfEndpoints } from './routes/what-if.ts';
 import { workspaceEndpoints } from './routes/workspaces.ts';
 
 /** Every endpoint of the API, in the order in which it is documented. */
@@ -37,6 +38,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...seriesEndpoints(parts),
     ...transitionEndpoints(parts),
     ...checkEndpoints(parts),
+    ...whatIfEndpoints(parts),
     ...exportEndpoints(parts),
     ...notificationEndpoints(parts),
     ...deliveryEndpoints(parts),

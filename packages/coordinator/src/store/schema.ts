@@ -119,7 +119,11 @@ export interface Database {
     recorded_at: number;
     decided_after: number | null;
     set_backs: Generated<number>;
+    evaluated_after: Generated<number | null>;
+    evaluated_place: Generated<number | null>;
+    given: Generated<number | null>;
   };
+  evaluation_journal: { monitor_id: number; at: number; place: number; event: string };
   export_totals: { monitor_id: number; until: number; totals: string };
   export_notes: { id: number; note: Uint8Array };
   off_grid_slots: { monitor_id: number; slot: number };

@@ -4,7 +4,7 @@ import { checkKind } from '../messages/check.ts';
 import { OUTCOMES } from '../messages/check-result.ts';
 import { REGIONS } from '../regions.ts';
 
-const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
+export const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 /** Why an incident was closed without a recovery; told to incident kinds only. */

@@ -9,7 +9,7 @@ import { counted } from './shown.ts';
 /** Names of channels by their ids. */
 export type ChannelNames = ReadonlyMap<string, string>;
 
-const ALERT_WORDS: Readonly<Record<AlertStatus, string>> = {
+export const ALERT_WORDS: Readonly<Record<AlertStatus, string>> = {
   error: 'Alert: down',
   degraded: 'Alert: degraded',
   recovered: 'Alert: recovered',

@@ -12,6 +12,7 @@ const VIEWS = [
   { path: '/results', label: 'Results' },
   { path: '/changes', label: 'Changes' },
   { path: '/deliveries', label: 'Deliveries' },
+  { path: '/what-if', label: 'What if' },
 ] as const;
 export type View = (typeof VIEWS)[number]['label'];
 

@@ -12,6 +12,7 @@ import { overviewOfMonitor } from './overview.ts';
 import { apiQuery, filterForm, filterIn } from './results-filter.ts';
 import { resultsList } from './results-list.ts';
 import type { ShownMonitor } from './shown.ts';
+import { whatIfOfMonitor } from './what-if.ts';
 
 /** Entries on a page of a history. */
 const ENTRIES = 50;
@@ -23,6 +24,12 @@ export const MONITOR_PAGES: readonly DashboardPage[] = [
     path: '/monitors/{id}',
     scope: 'read',
     handle: overviewOfMonitor,
+  },
+  {
+    method: 'GET',
+    path: '/monitors/{id}/what-if',
+    scope: 'read',
+    handle: whatIfOfMonitor,
   },
   historyPageOf('Results', async ({ api, ids, query }) => {
     const path = `/monitors/${ids.id}/results`;

@@ -19,6 +19,7 @@ import * as sessions from './0017-sessions.ts';
 import * as deliveriesOfAMonitor from './0018-deliveries-of-a-monitor.ts';
 import * as visitors from './0021-visitors.ts';
 import * as notes from './0022-notes.ts';
+import * as evaluationJournal from './0023-evaluation-journal.ts';
 import * as clockSetBacks from './0024-clock-set-backs.ts';
 
 /**
@@ -46,5 +47,6 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0018-deliveries-of-a-monitor': deliveriesOfAMonitor,
   '0021-visitors': visitors,
   '0022-notes': notes,
+  '0023-evaluation-journal': evaluationJournal,
   '0024-clock-set-backs': clockSetBacks,
 };
