@@ -17,8 +17,8 @@ const VIEWS = [
 export type View = (typeof VIEWS)[number]['label'];
 
 const ACTIONS = [
-  { path: 'what-if', label: 'What if' },
-  { path: 'edit', label: 'Edit' },
+  { path: 'edit', label: 'Edit', look: 'button' },
+  { path: 'delete', label: 'Remove', look: 'button button-danger' },
 ] as const;
 
 /** The head of each page of a monitor: its name and state, what is checked, and its other pages. */
@@ -42,10 +42,10 @@ ${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warn
 
 /** Links to what can be done with the monitor: pages that exist, and that the visitor may open. */
 function actionsOf(id: string, leadsTo: DashboardRequest['leadsTo']): Html {
-  const links = ACTIONS.map(({ path, label }) => ({ href: `/monitors/${id}/${path}`, label }));
+  const links = ACTIONS.map(({ path, ...link }) => ({ ...link, href: `/monitors/${id}/${path}` }));
   return html`${links
     .filter(({ href }) => leadsTo(href))
-    .map(({ href, label }) => html`<a class="button" href="${href}">${label}</a>`)}`;
+    .map(({ href, label, look }) => html`<a class="${look}" href="${href}">${label}</a>`)}`;
 }
 
 /** The target without its secrets; that of an HTTP monitor without any is a link. */

@@ -24,7 +24,8 @@ type Asked = {
 };
 
 /** The page that replays a monitor with other settings. A query without `days` only shows its form. */
-export async function whatIfOfMonitor({ api, ids, query }: DashboardRequest): Promise<DashboardAnswer> {
+export async function whatIfOfMonitor(request: DashboardRequest): Promise<DashboardAnswer> {
+  const { api, ids, query } = request;
   const path = `/monitors/${ids.id}`;
   const monitor = await api.read<ShownMonitor>(`/v1${path}`);
   const regions = monitor.regions ?? monitor.regions_status.map(({ region }) => region);
@@ -39,7 +40,7 @@ export async function whatIfOfMonitor({ api, ids, query }: DashboardRequest): Pr
     title: `What if, for ${monitor.name}`,
     status: problem?.status ?? 200,
     styles: MONITOR_STYLES,
-    body: html`${monitorHead(monitor, 'What if')}
+    body: html`${monitorHead(monitor, 'What if', request)}
 <section aria-labelledby="settings" class="stack"><h2 id="settings">Replay with other settings</h2>
 <p class="soft">The stored results go through the same evaluation again. Nothing is changed, and nobody is alerted.</p>
 ${problem === null ? NO_HTML : refusal(problem)}
