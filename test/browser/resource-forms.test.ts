@@ -1,5 +1,5 @@
-import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { formOf } from '@svc/coordinator/dashboard/forms/fields.ts';
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
@@ -26,7 +26,14 @@ const OTLP = {
   otlp_endpoint: 'https://otlp.example.com/v1/metrics?key=1',
   otlp_headers: { Authorization: 'Bearer s3cret', 'X-Tenant': 'a' },
 };
-const RUNNING = { periodicity: '5m', timeout: 5000, degraded_at: 800.5, retry: 1, public: true, active: true };
+const RUNNING = {
+  periodicity: '5m',
+  timeout: 5000,
+  degraded_at: 800.5,
+  retry: 1,
+  public: true,
+  active: true,
+};
 
 const MONITORS: Readonly<Record<string, Json>> = {
   http: {
@@ -72,7 +79,8 @@ async function create(path: string, body: object): Promise<string> {
   return (answer.body as { id: string }).id;
 }
 
-const aMonitor = () => create('/v1/monitors', { type: 'tcp', name: unique('m'), uri: 'a.example:1', periodicity: '1m' });
+const aMonitor = () =>
+  create('/v1/monitors', { type: 'tcp', name: unique('m'), uri: 'a.example:1', periodicity: '1m' });
 const aPage = () => create('/v1/status-pages', { title: 'Page', slug: unique('page') });
 
 const KINDS: readonly Kind[] = [
@@ -94,7 +102,12 @@ const KINDS: readonly Kind[] = [
       newPath: `/channels/new?type=${body.provider_type}`,
       list: '/v1/notifications',
       pages: '/channels',
-      resource: { ...body, name: 'Ops', group_alerts: false, monitor_ids: [await aMonitor(), await aMonitor()] },
+      resource: {
+        ...body,
+        name: 'Ops',
+        group_alerts: false,
+        monitor_ids: [await aMonitor(), await aMonitor()],
+      },
       changed: { name: 'Night shift' },
     }),
   })),
@@ -205,7 +218,8 @@ describe.skipIf(skipsBrowser)('forms of resources', () => {
     expect((await stored()).headers.get('etag')).toBe(first.headers.get('etag'));
 
     await page.goto(`${api.url}${edit}`);
-    for (const [name, value] of Object.entries(changed)) await page.locator(`[name="${name}"]`).fill(String(value));
+    for (const [name, value] of Object.entries(changed))
+      await page.locator(`[name="${name}"]`).fill(String(value));
     await save(page);
     await page.getByRole('status').getByText('was saved').waitFor();
     const { updated_at: _at, ...before } = first.body as Record<string, unknown>;
@@ -236,9 +250,20 @@ describe.skipIf(skipsBrowser)('forms of resources', () => {
       await page.locator('[name="retry"]').fill('three');
       await save(page);
       await page.getByRole('alert').getByText('Nothing was saved').waitFor();
-      const body = { type: 'http', name: '', url: 'shop.example', periodicity: '1m', timeout: 200_000, retry: 'three' };
-      const said = (await api.call('POST', '/v1/monitors', body)).body as { errors: { pointer: string; message: string }[] };
-      const expected = Object.fromEntries(said.errors.map(({ pointer, message }) => [pointer.slice(1), message]));
+      const body = {
+        type: 'http',
+        name: '',
+        url: 'shop.example',
+        periodicity: '1m',
+        timeout: 200_000,
+        retry: 'three',
+      };
+      const said = (await api.call('POST', '/v1/monitors', body)).body as {
+        errors: { pointer: string; message: string }[];
+      };
+      const expected = Object.fromEntries(
+        said.errors.map(({ pointer, message }) => [pointer.slice(1), message]),
+      );
       const shown = await messagesAtFields(page);
       expect(shown).toMatchObject(expected);
       expect(Object.keys(expected).sort()).toEqual(['name', 'retry', 'timeout', 'url']);
