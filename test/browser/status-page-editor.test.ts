@@ -61,6 +61,12 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
       expect((await api.call('GET', path)).body).toMatchObject({ published: false, theme: 'dark' });
       expect(await pageProblems(page)).toEqual([]);
 
+      // Also while visitors get nothing.
+      await page.getByRole('link', { name: 'Preview' }).click();
+      await page.getByRole('heading', { name: 'Example', level: 1 }).waitFor();
+      await page.getByText('Support').first().waitFor();
+      await page.goto(`${api.url}/pages/${id}`);
+
       await page.getByRole('link', { name: 'Remove Web' }).click();
       await page.getByText('2 components of it stay on the page').waitFor();
       expect(await pageProblems(page)).toEqual([]);
