@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { nameOf, pageProblems, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
+import { World } from '../support/contract/world.ts';
 import { openDashboard } from '../support/dashboard.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
@@ -71,6 +72,27 @@ describe.skipIf(skipsBrowser)('channels', () => {
     // A test cannot be replayed: there is a button for another one.
     expect(await page.getByRole('button', { name: /Send again/ }).count()).toBe(0);
     expect(await pageProblems(page)).toEqual([]);
+    await visitor.close();
+  });
+
+  test('alerts that were given up are sent again, one of them or all', async () => {
+    const id = await create('/v1/notifications', webhook(`${receiver.url}/again`));
+    const world = World.ofOperator(api);
+    for (let index = 0; index < 3; index += 1) await world.delivery('dead', { notification: id });
+    const before = receiver.requests.length;
+    const visitor = await browser.visitor({ width: 320, theme: 'light', hasScript: false });
+    const page = await openDashboard(api, visitor, `/channels/${id}?state=dead`);
+    expect(await pageProblems(page)).toEqual([]);
+    await page
+      .getByRole('button', { name: /^Send again/ })
+      .first()
+      .click();
+    await page.getByRole('status').getByText('The alert is sent again.').waitFor();
+    await receiver.received(before + 1);
+    await page.goto(`${api.url}/channels/${id}?state=dead`);
+    await page.getByRole('button', { name: 'Send all that were given up again' }).click();
+    await page.getByRole('status').getByText('2 alerts are sent again.').waitFor();
+    await receiver.received(before + 3);
     await visitor.close();
   });
 
