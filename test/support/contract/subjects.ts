@@ -33,6 +33,7 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
   '/v1/deliveries/{id}': async (world) => ({ id: await world.delivery('dead') }),
   '/v1/deliveries/{id}/retry': async (world) => ({ id: await world.delivery('dead') }),
   '/v1/status-pages/{id}': async (world) => ({ id: await world.page() }),
+  '/v1/status-pages/{id}/preview': async (world) => ({ id: await world.page() }),
   '/v1/status-pages/{id}/appearance': async (world) => ({ id: await world.page() }),
   '/v1/status-pages/{page_id}/components': async (world) => ({
     page_id: (await world.component()).page_id ?? '',

@@ -61,6 +61,7 @@ describe('the OpenAPI document', () => {
       '/v1/status-pages get post',
       '/v1/status-pages/{id} get put delete',
       '/v1/status-pages/{id}/appearance patch',
+      '/v1/status-pages/{id}/preview get',
       '/v1/status-pages/{page_id}/component-groups get post',
       '/v1/status-pages/{page_id}/component-groups/{id} get put delete',
       '/v1/status-pages/{page_id}/components get post',
