@@ -14,6 +14,7 @@ import { maintenanceEndpoints } from './routes/maintenance.ts';
 import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
+import { pageNotesEndpoints } from './routes/page-notes.ts';
 import { regionEndpoints } from './routes/regions.ts';
 import { resultEndpoints } from './routes/results.ts';
 import { seriesEndpoints } from './routes/series.ts';
@@ -39,6 +40,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...statusPageEndpoints(parts),
     ...componentEndpoints(parts),
     ...incidentEndpoints(parts),
+    ...pageNotesEndpoints(parts),
     ...maintenanceEndpoints(parts),
     ...declarationEndpoints(parts),
     ...regionEndpoints(parts),
