@@ -14,7 +14,7 @@ import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { FakeClock } from './fake-clock.ts';
 import { folderInMemory } from './folder-in-memory.ts';
-import { openStoreInProcess } from './store-in-process.ts';
+import { openStoreInProcess, STORE_IN_PROCESS } from './store-in-process.ts';
 
 export const silentLog = createLogger('test', 'silent');
 
@@ -49,10 +49,10 @@ export const DECLARED_FILE = 'monitors.yaml';
  * A new SQLite file, opened without threads, with all parts that declarations need. Only the monitors in memory
  * follow its changes.
  */
-export async function configuredStore(): Promise<ConfiguredStore> {
+export async function configuredStore(workers = STORE_IN_PROCESS): Promise<ConfiguredStore> {
   const folder = await temporaryFolder();
   const file = join(folder.path, 'svc.db');
-  const store = await openStoreInProcess(file, silentLog);
+  const store = await openStoreInProcess(file, silentLog, workers);
   const clock = new FakeClock();
   const secretKey = randomBytes(32);
   const secrets = new Secrets(secretKey);

@@ -126,17 +126,6 @@ export class World {
     return { incident_id, id: latest_update.id };
   }
 
-  /** A page with an incident that people wrote, and with a maintenance window. */
-  async notedPage(): Promise<string> {
-    const { page_id = '' } = await this.component();
-    const update = { state: 'investigating', text: 'a' };
-    await this.made('/v1/incidents', { title: 'a', page_ids: [page_id], ...update });
-    const now = this.api.clock.wall();
-    const times = { starts_at: new Date(now).toISOString(), ends_at: new Date(now + 60_000).toISOString() };
-    await this.made('/v1/maintenance-windows', { title: 'a', ...times, page_ids: [page_id] });
-    return page_id;
-  }
-
   /** A maintenance window of a monitor, a page and a component. */
   async window(): Promise<string> {
     const { page_id = '', id: component = '' } = await this.component();

@@ -22,10 +22,8 @@ import {
   type StoredUpdate,
   setClosed,
   type UpdateContent,
-  updatesAfter,
   updatesOf,
 } from '../store/incidents.ts';
-import { pagesShowing } from '../store/notes-of-page.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { wholeMs } from '../store/whole-ms.ts';
 import { requireObjects } from './references.ts';
@@ -43,60 +41,14 @@ class InvalidNote extends ConfigurationError {
   }
 }
 
-/** A published update, for those who tell the subscribers of its pages. */
-type PublishedUpdate = {
-  readonly id: number;
-  readonly incidentId: number;
-  /** That of the incident, or the name of its monitor; null: no page shows it. */
-  readonly title: string | null;
-  /** Pages that show it: those that the incident names, or else those that show its monitor. */
-  readonly pageIds: readonly number[];
-  readonly update: UpdateContent;
-};
-
 /** The only way to change what people write about incidents. */
 export class Incidents {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #listeners = new Set<(updateId: number) => void>();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
     this.#clock = clock;
-  }
-
-  /**
-   * Called after the commit of a published update, once for each. It wakes those who tell others; what they tell they
-   * read by {@link publishedAfter}, so that a crash in between loses nothing. It must not throw. Returns a
-   * function that unregisters it.
-   */
-  onPublished(listener: (updateId: number) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /**
-   * The next published updates in the order of their commits. Whoever tells others of them keeps the id of the last
-   * one: that is all that a restart needs. An update that is removed before it is read is missing.
-   */
-  async publishedAfter(updateId: number, limit: number): Promise<PublishedUpdate[]> {
-    const found = await updatesAfter(this.#store, updateId, limit);
-    const monitors = found.flatMap(({ incident }) => incident.monitor_id ?? []);
-    const shown = Map.groupBy(
-      await pagesShowing(this.#store, [...new Set(monitors)]),
-      ({ monitorId }) => monitorId,
-    );
-    return found.map(({ update, incident }) => {
-      const places = shown.get(incident.monitor_id ?? 0) ?? [];
-      const { id, state, text, at, componentIds } = update;
-      return {
-        id,
-        incidentId: incident.id,
-        title: incident.title ?? places[0]?.name ?? null,
-        pageIds: incident.pageIds.length > 0 ? incident.pageIds : places.map(({ pageId }) => pageId),
-        update: { state, text, at, componentIds },
-      };
-    });
   }
 
   /** Runs `work` in one transaction. @throws StoreError, and what `work` throws */
@@ -107,10 +59,6 @@ export class Incidents {
           tx,
           workspaceId,
           now: wholeMs(this.#clock.wall()),
-          onPublished: (updateId) =>
-            tx.onCommit(() => {
-              for (const listener of this.#listeners) listener(updateId);
-            }),
         }),
       ),
     );
@@ -122,7 +70,6 @@ type ChangeParts = {
   readonly workspaceId: number;
   /** Epoch ms. */
   readonly now: number;
-  readonly onPublished: (updateId: number) => void;
 };
 
 /** A change of incidents, open only while its `work` runs. */
@@ -190,7 +137,6 @@ class IncidentChange {
       throw new Conflict('too-many', `an incident may have ${LIMITS.updatesPerIncident} updates`);
     const id = await insertUpdate(this.tx, incidentId, content, this.now);
     await this.#follow(incident);
-    this.#parts.onPublished(id);
     return id;
   }
 
