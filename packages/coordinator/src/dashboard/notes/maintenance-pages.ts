@@ -47,7 +47,7 @@ ${offsetPaging({ path: '/maintenance', query, total, limit: LIMIT, offset })}`,
 
 function table(request: DashboardRequest, windows: readonly WindowView[]): Html {
   return html`<div class="table-frame" role="region" tabindex="0" aria-label="Maintenance windows"><table>
-<thead><tr><th scope="col">Title</th><th scope="col">State</th><th scope="col">From</th><th scope="col">Until</th><th scope="col">Repeats</th><th scope="col" class="number">Monitors</th><th scope="col"><span class="unseen">Actions</span></th></tr></thead>
+<thead><tr><th scope="col">Title</th><th scope="col">State</th><th scope="col">From</th><th scope="col">Until</th><th scope="col">Repeats</th><th scope="col" class="number">Monitors</th><th scope="col">Actions</th></tr></thead>
 <tbody>${windows.map((window) => row(request, window))}</tbody></table></div>`;
 }
 
@@ -57,7 +57,7 @@ function row({ can, formToken }: DashboardRequest, window: WindowView): Html {
   const time = (text: string | undefined) =>
     text === undefined ? html`<span class="soft">none</span>` : instant(Date.parse(text));
   const act = (action: 'end' | 'remove', label: string) =>
-    html`<form method="post" action="/maintenance/${id}/${action}">${formToken}<button class="button-quiet">${label}<span class="unseen"> ${title}</span></button></form>`;
+    html`<form method="post" action="/maintenance/${id}/${action}">${formToken}<button class="button-quiet" aria-label="${label}: ${title}">${label}</button></form>`;
   return html`<tr><th scope="row">${title}</th><td>${stateLabel(mark, word)}</td>
 <td>${time(occurrence?.starts_at)}</td><td>${time(occurrence?.ends_at)}</td>
 <td class="soft">${repeat === null ? 'once' : `${repeat.frequency}, ${zone}`}</td><td class="number">${monitors.length}</td>
