@@ -223,10 +223,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a recovery in a maintenance window is never announced',
     file: 'evaluation/announcing.ts',
-    from: "if (status === 'unknown' || frame.isHeld(state.id)) return;",
-    to: `if (frame.isHeld(state.id) && status === 'active')
-    state.links = state.links.map((link) => ({ ...link, announced: 'active' as const }));
-  if (status === 'unknown' || frame.isHeld(state.id)) return;`,
+    from: "note(frame, state, { is: 'held' });",
+    to: `if (status === 'active')
+      state.links = state.links.map((link) => ({ ...link, announced: 'active' as const }));
+    note(frame, state, { is: 'held' });`,
   },
   {
     name: 'a jump of the clock over the end of a maintenance window is not noticed',
