@@ -40,11 +40,12 @@ export async function whatIfOfMonitor({ api, ids, query }: DashboardRequest): Pr
     status: problem?.status ?? 200,
     styles: MONITOR_STYLES,
     body: html`${monitorHead(monitor, 'What if')}
+<div class="stack-large">
 <section aria-labelledby="settings" class="stack"><h2 id="settings">Replay with other settings</h2>
 <p class="soft">The stored results go through the same evaluation again. Nothing is changed, and nobody is alerted.</p>
 ${problem === null ? NO_HTML : refusal(problem)}
 ${form(`${path}/what-if`, asked, regions, monitor)}</section>
-${view === null ? NO_HTML : comparison(view, names)}`,
+${view === null ? NO_HTML : comparison(view, names)}</div>`,
   };
 }
 
@@ -118,7 +119,7 @@ function comparison(view: WhatIfView, channels: ChannelNames): Html {
   return html`<section aria-labelledby="comparison" class="stack"><h2 id="comparison">What would have happened</h2>
 <p>From ${instant(from)} to ${instant(until)}: ${verdict(view)}</p>
 <div class="table-frame" role="group" tabindex="0" aria-label="Figures"><table>
-<thead><tr><th scope="col">Figure</th><th scope="col" class="number">As it was</th><th scope="col" class="number">With these settings</th></tr></thead>
+<thead><tr><th scope="col">Figure</th><th scope="col" class="number">As it was</th><th scope="col" class="number">What if</th></tr></thead>
 <tbody>${rows.map(([label, was, would]) => html`<tr><th scope="row">${label}</th><td class="number">${was}</td><td class="number">${would}</td></tr>`)}</tbody></table></div>
 <h3>Alerts</h3>
 ${pairsTable(
@@ -160,7 +161,7 @@ function pairsTable<T extends { readonly at: number }>(
 ): Html {
   if (pairs.length === 0) return html`<p class="soft">${none}</p>`;
   return html`<div class="table-frame" role="group" tabindex="0" aria-label="${name}"><table>
-<thead><tr><th scope="col">What</th><th scope="col">As it was</th><th scope="col">With these settings</th></tr></thead>
+<thead><tr><th scope="col">What</th><th scope="col">As it was</th><th scope="col">What if</th></tr></thead>
 <tbody>${pairs.map(
     ({ actual, other }) =>
       html`<tr><th scope="row">${wordsOf(actual ?? other, words)}</th><td>${timeOf(actual)}</td><td>${timeOf(other)}</td></tr>`,

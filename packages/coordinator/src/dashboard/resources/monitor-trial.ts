@@ -1,4 +1,5 @@
 import type { CheckView } from '../../api/answers.ts';
+import { stateLabel } from '../../web/design/states.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { MONITOR_STYLE } from '../monitor/assets.ts';
@@ -36,7 +37,7 @@ ${
 
 function answerItem({ region, result }: Answer): Html {
   if (result === null) {
-    return html`<li><p class="log-line"><span class="log-state">${outcomeLabel('not_run')}</span><span class="log-place">${region}</span><span class="log-text">did not answer in time: it has no agent, or the agent is busy</span></p></li>`;
+    return html`<li><p class="log-line"><span class="log-state">${stateLabel('unknown', 'No answer')}</span><span class="log-place">${region}</span><span class="log-text">did not answer in time: it has no agent, or the agent is busy</span></p></li>`;
   }
   return html`<li><details open>
 <summary><span class="log-line"><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${messageOf(result)}</span></span></summary>
