@@ -262,8 +262,22 @@ test('what a file exports, another one uses', () => {
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['api', 'web', 'store', 'domain'],
-  api: ['web', 'configuration', 'rollups', 'what-if', 'dispatch', 'notify', 'export', 'store', 'domain'],
+  api: [
+    'pages',
+    'web',
+    'notes',
+    'configuration',
+    'rollups',
+    'what-if',
+    'dispatch',
+    'notify',
+    'export',
+    'store',
+    'domain',
+  ],
+  pages: ['web', 'notes', 'configuration', 'rollups', 'notify', 'outgoing', 'store', 'domain'],
   declare: ['configuration', 'store'],
+  notes: ['configuration', 'store', 'domain'],
   configuration: ['store', 'evaluation', 'domain'],
   rollups: ['store', 'domain'],
   'what-if': ['store', 'evaluation', 'domain'],

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ChangeApplier } from '@svc/coordinator/configuration/change-applier.ts';
+import type { ChangeEffects } from '@svc/coordinator/configuration/configuration.ts';
 import { MonitorsInMemory } from '@svc/coordinator/configuration/live-monitors.ts';
 import { Reading } from '@svc/coordinator/configuration/reading.ts';
 import { StoredConfiguration } from '@svc/coordinator/configuration/transactions.ts';
@@ -13,7 +14,7 @@ import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { FakeClock } from './fake-clock.ts';
 import { folderInMemory } from './folder-in-memory.ts';
-import { openStoreInProcess } from './store-in-process.ts';
+import { openStoreInProcess, STORE_IN_PROCESS } from './store-in-process.ts';
 
 export const silentLog = createLogger('test', 'silent');
 
@@ -33,6 +34,7 @@ export type ConfiguredStore = {
   readonly monitors: MonitorsInMemory;
   /** Judges the endpoints of exports. */
   readonly guard: EgressGuard;
+  readonly effects: ChangeEffects;
   readonly configuration: StoredConfiguration;
   readonly reading: Reading;
   /** The workspace `default`. */
@@ -47,10 +49,10 @@ export const DECLARED_FILE = 'monitors.yaml';
  * A new SQLite file, opened without threads, with all parts that declarations need. Only the monitors in memory
  * follow its changes.
  */
-export async function configuredStore(): Promise<ConfiguredStore> {
+export async function configuredStore(workers = STORE_IN_PROCESS): Promise<ConfiguredStore> {
   const folder = await temporaryFolder();
   const file = join(folder.path, 'svc.db');
-  const store = await openStoreInProcess(file, silentLog);
+  const store = await openStoreInProcess(file, silentLog, workers);
   const clock = new FakeClock();
   const secretKey = randomBytes(32);
   const secrets = new Secrets(secretKey);
@@ -80,6 +82,7 @@ export async function configuredStore(): Promise<ConfiguredStore> {
     clock,
     monitors,
     guard,
+    effects,
     configuration: new StoredConfiguration({
       store,
       secrets,

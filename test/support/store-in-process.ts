@@ -19,11 +19,17 @@ import type { Logger } from '@svc/shared/log.ts';
  */
 export const STORE_IN_PROCESS: StoreWorkers = storeInProcess(systemClock);
 
-/** @param clock of its checkpoints */
-export function storeInProcess(clock: Clock): StoreWorkers {
+/**
+ * @param clock of its checkpoints
+ * @param reads a port in front of the one that reads come by
+ */
+export function storeInProcess(
+  clock: Clock,
+  reads: (port: ServedPort) => ServedPort = (port) => port,
+): StoreWorkers {
   return {
     writer: (data) => servedHere((port) => serveWrites(port, data, clock)),
-    reader: (data) => servedHere((port) => serveReads(port, data)),
+    reader: (data) => servedHere((port) => serveReads(reads(port), data)),
   };
 }
 
@@ -40,12 +46,16 @@ function servedHere(serve: (port: ServedPort) => () => void): StoreWorker {
 }
 
 /** Opens `path` as {@link openStore} does, without threads; a new file is a copy of one that was migrated once. */
-export async function openStoreInProcess(path: string, log: Logger): Promise<Store> {
+export async function openStoreInProcess(
+  path: string,
+  log: Logger,
+  workers: StoreWorkers = STORE_IN_PROCESS,
+): Promise<Store> {
   if (!existsSync(path)) {
     migrated ??= migratedFile(log);
     writeFileSync(path, await migrated, { mode: 0o600 });
   }
-  return openStore({ path, log, workers: STORE_IN_PROCESS });
+  return openStore({ path, log, workers });
 }
 
 let migrated: Promise<Buffer> | undefined;

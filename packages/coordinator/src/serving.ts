@@ -9,6 +9,7 @@ import { type Measurement, measurementsOf } from '@svc/shared/metrics/measuremen
 import { processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
 import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { createApiCounters } from './api/api-counters.ts';
 import { type Api, createApi } from './api/server.ts';
@@ -18,8 +19,11 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { Reading } from './configuration/reading.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { type Live, servedLive } from './live.ts';
+import { Incidents } from './notes/incidents.ts';
+import { MaintenanceWindows } from './notes/maintenance.ts';
 import { urlRules } from './notify/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './notify/sender.ts';
+import { createPageDomains } from './pages/domains/domains.ts';
 import { createSites } from './sites.ts';
 import { FileSizes } from './store/file-sizes.ts';
 import type { Secrets } from './store/secrets.ts';
@@ -40,6 +44,8 @@ export type ServingParts = {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly tokens: Tokens;
+  /** Makes the tokens of visitors of status pages, 32 bytes. */
+  readonly visitorKey: Secret<Uint8Array>;
   /** Applies the effects of changes of the declaration, where this coordinator leads. */
   readonly effects: ChangeEffects;
   /** The present or last known live state. */
@@ -81,6 +87,9 @@ export class Serving {
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
     const served = servedLive(live, isLeading, clock);
     this.#live = served;
+    const reading = new Reading(store, secrets);
+    const domains = createPageDomains({ store, clock, log }, config.publicUrl);
+    const channelProblem = channelProblems({ operator, urls: urlRules(config) });
     this.#api = createApi({
       listen: config.listen,
       publicUrl: config.publicUrl,
@@ -88,11 +97,14 @@ export class Serving {
       tls: config.tls,
       store,
       secrets,
-      reading: new Reading(store, secrets),
+      reading,
       tokens,
       declaredFile,
+      maintenance: new MaintenanceWindows({ store, effects, clock }),
+      incidents: new Incidents({ store, clock }),
       configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
-      channelProblem: channelProblems({ operator, urls: urlRules(config) }),
+      channelProblem,
+      domains,
       ...served,
       whatIfs: this.#whatIfs,
       counters: this.#counters,
@@ -100,7 +112,23 @@ export class Serving {
       readiness: () => ({ nats: bus.isConnected, database: served.isRecording() }),
       recentErrors: parts.recentErrors,
       metricsToken: config.metricsToken ?? null,
-      sites: (calls) => createSites({ store, tokens, clock, log }, calls),
+      sites: (calls) =>
+        createSites(
+          {
+            ...served,
+            store,
+            secrets,
+            reading,
+            tokens,
+            domains,
+            publicUrl: config.publicUrl,
+            visitorKey: parts.visitorKey,
+            canMail: channelProblem('email', {}) === null,
+            clock,
+            log,
+          },
+          calls,
+        ),
       clock,
       log,
     });

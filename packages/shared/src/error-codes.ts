@@ -60,6 +60,7 @@ const COORDINATOR_CODES = {
   'denied-endpoint': 'The operator does not let svc connect to the place that an attribute names.',
   'what-if-failed': 'A replay of the results of a monitor could not be made. Another try may succeed.',
   immutable: 'The attribute cannot change after the resource was created.',
+  'invalid-note': 'A member of an incident or of an update does not fit the others.',
   'not-leading': 'This coordinator does not lead at this moment.',
   'not-running': 'The coordinator is not running.',
   'term-ended': 'Leading was stopped while it was starting.',

@@ -297,6 +297,7 @@ export const tokenView = z
       .meta({ description: 'When the token was last used. A restart keeps this to the minute.' }),
   })
   .meta({ examples: [TOKEN] });
+export type TokenView = z.infer<typeof tokenView>;
 export const workspaceView = z
   .object({ id, name: z.string(), created_at: instant })
   .meta({ examples: [{ id: '2', name: 'Shops', created_at: '2026-01-01T00:00:00.000Z' }] });
@@ -306,6 +307,7 @@ export const createdTokenView = tokenView
     token: z.string().meta({ description: 'The token. Only this answer shows it.' }),
   })
   .meta({ examples: [{ ...TOKEN, token: 'svc_…' }] });
+export type CreatedTokenView = z.infer<typeof createdTokenView>;
 
 export const auditView = z
   .object({

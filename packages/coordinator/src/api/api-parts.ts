@@ -11,9 +11,12 @@ import type { RegionAnswer } from '../dispatch/manual-runs.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 import type { EndpointState, TestAnswer } from '../export/protocol.ts';
+import type { Incidents } from '../notes/incidents.ts';
+import type { MaintenanceWindows } from '../notes/maintenance.ts';
 import type { ManualDeliveries } from '../notify/manual-deliveries.ts';
 import type { OverdueChannel } from '../notify/overdue.ts';
 import type { ChannelProblems } from '../notify/sender.ts';
+import type { PageDomains } from '../pages/domains/domains.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
@@ -45,6 +48,10 @@ export type ApiParts = {
   /** Name of the declared file; left out: there is none. */
   readonly declaredFile?: string | undefined;
   readonly configuration: Configuration & Drafts;
+  /** Changes maintenance windows. */
+  readonly maintenance: MaintenanceWindows;
+  /** Changes what people write about incidents. */
+  readonly incidents: Incidents;
   readonly monitors: Pick<LiveMonitors, 'get'>;
   readonly states: MonitorStates;
   readonly agents: AgentDirectory;
@@ -57,6 +64,7 @@ export type ApiParts = {
   /** How it stands with the declared file; null: this process has not read one yet, or there is none. */
   readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
+  readonly domains: PageDomains;
   /** Parts by name, with whether they work now. The coordinator is ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
   /** The counters of the API. */

@@ -8,14 +8,19 @@ import { declarationEndpoints } from './routes/declaration.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
 import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
+import { incidentEndpoints } from './routes/incidents.ts';
 import { loginLinkEndpoints } from './routes/login-links.ts';
+import { maintenanceEndpoints } from './routes/maintenance.ts';
+import { monitorStateEndpoints } from './routes/monitor-states.ts';
 import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
+import { pageDomainEndpoints } from './routes/page-domains.ts';
 import { regionEndpoints } from './routes/regions.ts';
 import { resultEndpoints } from './routes/results.ts';
 import { seriesEndpoints } from './routes/series.ts';
 import { statusPageEndpoints } from './routes/status-pages.ts';
+import { subscriberEndpoints } from './routes/subscribers.ts';
 import { summaryEndpoints } from './routes/summary.ts';
 import { tokenEndpoints } from './routes/tokens.ts';
 import { transitionEndpoints } from './routes/transitions.ts';
@@ -26,6 +31,7 @@ import { workspaceEndpoints } from './routes/workspaces.ts';
 export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
   return [
     ...monitorEndpoints(parts),
+    ...monitorStateEndpoints(parts),
     ...monitorUsesEndpoints(parts),
     ...resultEndpoints(parts),
     ...summaryEndpoints(parts),
@@ -38,7 +44,11 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...deliveryEndpoints(parts),
     ...statusPageEndpoints(parts),
     ...componentEndpoints(parts),
+    ...incidentEndpoints(parts),
+    ...maintenanceEndpoints(parts),
     ...declarationEndpoints(parts),
+    ...pageDomainEndpoints(parts),
+    ...subscriberEndpoints(parts),
     ...regionEndpoints(parts),
     ...tokenEndpoints(parts),
     ...loginLinkEndpoints(parts),

@@ -1,9 +1,9 @@
 import { type AuditLine, appendAudit } from '../store/audit.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Token } from '../store/tokens.ts';
+import { peerKey } from '../web/peer-key.ts';
 import type { AuditTrail } from './audit.ts';
 import type { ChangeAudit, Endpoint } from './endpoint.ts';
-import { peerKey } from './peers.ts';
 
 /** The facts of a request for its audit line, whatever its outcome. */
 export type RequestFacts = {
@@ -87,9 +87,9 @@ function actionOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   return verb ?? VERBS[method];
 }
 
-/** Whether the path is a collection below a page (components, groups), whose last part is not a verb. */
+/** Whether the path is a collection below a page or an incident, whose last part is not a verb. */
 function isCollection(path: string): boolean {
-  return /\{page_id\}\/[\w-]+$/.test(path);
+  return /\{\w+_id\}\/[\w-]+$/.test(path);
 }
 
 function objectOf(endpoint: RequestFacts['endpoint'], path: string): string {

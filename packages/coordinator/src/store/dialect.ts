@@ -60,6 +60,11 @@ export function jsonMember(column: RawBuilder<unknown>, member: string): RawBuil
   return sql<string | null>`json_extract(${column}, ${sql.lit(`$.${member}`)})`;
 }
 
+/** Whether a member of the JSON object in `column` is true: 1, else 0. @param member a plain name */
+export function jsonFlag(column: RawBuilder<unknown>, member: string): RawBuilder<number> {
+  return sql<number>`coalesce(json_extract(${column}, ${sql.lit(`$.${member}`)}), 0)`;
+}
+
 /** An item of an array in the JSON object in `column`. @param member a plain name */
 export function jsonItem(
   column: RawBuilder<unknown>,

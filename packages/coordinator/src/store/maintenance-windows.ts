@@ -189,22 +189,18 @@ export async function insertWindow(
   return id;
 }
 
-/**
- * Replaces what an operator said of it. A window that was ended begins anew.
- *
- * @param now epoch ms
- */
+/** @param endedAt and `now`: epoch ms; `endedAt` null: the window is not ended */
 export async function replaceWindow(
   tx: Transaction,
   id: number,
   content: WindowContent,
-  now: number,
+  { endedAt, now }: { endedAt: number | null; now: number },
 ): Promise<void> {
   await tx.db
     .updateTable('maintenance_windows')
     .set((row) => ({
       ...columnsOf(content),
-      ended_at: null,
+      ended_at: endedAt,
       row_version: row('row_version', '+', 1),
       updated_at: now,
     }))

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { hourOf } from '../domain/summary-range.ts';
 import { EVERY_MONITOR } from '../evaluation/journal-entry.ts';
 import { greatest, least } from './dialect.ts';
+import { receiverExists } from './receivers.ts';
 import type { Store, Transaction } from './store.ts';
 
 /*
@@ -114,7 +115,9 @@ export function deleteThreads(store: Store, cutoff: number): Promise<number> {
   );
 }
 
-/** Channels that are gone and whose deliveries are not; at most 100. It looks at each channel once. */
+/**
+ * Channels, and recipients of pages, that are gone and whose deliveries are not; at most 100. It looks at each once.
+ */
 export async function removedChannels({ read }: Store): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     WITH RECURSIVE channels (id) AS (
@@ -123,7 +126,7 @@ export async function removedChannels({ read }: Store): Promise<number[]> {
       SELECT (SELECT min(d.notification_id) FROM deliveries d WHERE d.notification_id > channels.id)
       FROM channels WHERE channels.id IS NOT NULL)
     SELECT id FROM channels
-    WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM notifications n WHERE n.id = channels.id)
+    WHERE id IS NOT NULL AND NOT (${receiverExists('channels.id')})
     LIMIT 100`.execute(read);
   return rows.map(({ id }) => id);
 }

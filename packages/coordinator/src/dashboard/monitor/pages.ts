@@ -94,7 +94,7 @@ function historyPageOf(view: View, content: (request: DashboardRequest) => Promi
       return {
         title: `${view} of ${monitor.name}`,
         styles: MONITOR_STYLES,
-        body: html`${monitorHead(monitor, view)}
+        body: html`${monitorHead(monitor, view, request)}
 <section aria-labelledby="list" class="stack"><h2 id="list" class="unseen">${view}</h2>${await content(request)}</section>`,
       };
     },

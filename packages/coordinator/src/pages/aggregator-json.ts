@@ -1,0 +1,251 @@
+import type { State } from '../web/design/states.ts';
+import { incidentTitle, updateSentence } from './html/incidents.ts';
+import type { IncidentUpdate, IncidentView } from './incidents.ts';
+import type { MaintenanceView } from './notes.ts';
+import type { ComponentView, PageView, SectionView } from './page-view.ts';
+import { addressOf, type Place } from './place.ts';
+import type { Overall } from './states.ts';
+
+/*
+ * The JSON that programs read from status pages of all kinds: the public API, version 2, of the page service from
+ * which the form comes. Members that have no meaning here have the value that they have there by default.
+ */
+
+/** The form knows no state without data; see decision 0341. */
+const STATUS: Readonly<Record<State, string>> = {
+  operational: 'operational',
+  unknown: 'operational',
+  degraded: 'degraded_performance',
+  partial_outage: 'partial_outage',
+  down: 'major_outage',
+  maintenance: 'under_maintenance',
+};
+
+const INDICATOR: Readonly<Record<Overall, string>> = {
+  operational: 'none',
+  'some-unknown': 'none',
+  unknown: 'none',
+  empty: 'none',
+  maintenance: 'maintenance',
+  'some-degraded': 'minor',
+  degraded: 'minor',
+  'partial-outage': 'major',
+  'major-outage': 'critical',
+};
+
+const IMPACT: Readonly<Record<State, string>> = {
+  operational: 'none',
+  unknown: 'none',
+  degraded: 'minor',
+  partial_outage: 'major',
+  down: 'major',
+  maintenance: 'maintenance',
+};
+
+/** `summary.json`: the page, its components, and what lasts or is planned. */
+export function summaryJson(view: PageView, place: Place): string {
+  return JSON.stringify({
+    page: pageMember(view, place),
+    components: componentMembers(view),
+    incidents: incidentMembers(view.activeIncidents, view, place),
+    scheduled_maintenances: maintenanceMembers(view, place, 'scheduled', 'in_progress'),
+    status: statusMember(view, place),
+  });
+}
+
+/** `status.json`: the page as a whole. */
+export function statusJson(view: PageView, place: Place): string {
+  return JSON.stringify({ page: pageMember(view, place), status: statusMember(view, place) });
+}
+
+/** `components.json`. */
+export function componentsJson(view: PageView, place: Place): string {
+  return JSON.stringify({ page: pageMember(view, place), components: componentMembers(view) });
+}
+
+/** `incidents.json`: those that last, and those of the last days. */
+export function incidentsJson(view: PageView, place: Place): string {
+  const incidents = [...view.activeIncidents, ...view.pastIncidents];
+  return JSON.stringify({
+    page: pageMember(view, place),
+    incidents: incidentMembers(incidents, view, place),
+  });
+}
+
+/** `incidents/unresolved.json`. */
+export function unresolvedJson(view: PageView, place: Place): string {
+  return JSON.stringify({
+    page: pageMember(view, place),
+    incidents: incidentMembers(view.activeIncidents, view, place),
+  });
+}
+
+/** `scheduled-maintenances.json` and those by state. */
+export function maintenanceJson(...states: readonly MaintenanceView['state'][]) {
+  return (view: PageView, place: Place): string =>
+    JSON.stringify({
+      page: pageMember(view, place),
+      scheduled_maintenances: maintenanceMembers(view, place, ...states),
+    });
+}
+
+function pageMember({ page, changedAt }: PageView, place: Place): object {
+  return {
+    id: String(page.id),
+    name: page.attributes.title,
+    url: addressOf(place),
+    time_zone: 'Etc/UTC',
+    updated_at: time(changedAt),
+  };
+}
+
+function statusMember({ overall }: PageView, { words }: Place): object {
+  return { indicator: INDICATOR[overall], description: words.text.overall[overall] };
+}
+
+function componentMembers(view: PageView): object[] {
+  const members: object[] = [];
+  for (const { group, components } of view.sections) {
+    if (group !== null) members.push(groupMember(group, components, view, members.length + 1));
+    for (const component of components) {
+      members.push(componentMember(component, view, members.length + 1, group !== null));
+    }
+  }
+  return members;
+}
+
+function groupMember(
+  group: NonNullable<SectionView['group']>,
+  components: readonly ComponentView[],
+  { page }: PageView,
+  position: number,
+): object {
+  return {
+    // Groups and components have ids of their own, and share one list here.
+    id: `g${group.id}`,
+    name: group.name,
+    status: STATUS[group.state ?? 'operational'],
+    created_at: time(group.createdAt),
+    updated_at: time(group.updatedAt),
+    position,
+    description: null,
+    showcase: false,
+    start_date: null,
+    group_id: null,
+    page_id: String(page.id),
+    group: true,
+    only_show_if_degraded: false,
+    components: components.map(({ id }) => id),
+  };
+}
+
+function componentMember(component: ComponentView, { page }: PageView, position: number, isInGroup: boolean) {
+  const { id, name, state, description, days, groupId, createdAt, updatedAt } = component;
+  const first = days.find(({ uptime }) => uptime !== null);
+  return {
+    id,
+    name,
+    status: STATUS[state ?? 'operational'],
+    created_at: time(createdAt),
+    updated_at: time(updatedAt),
+    position,
+    description,
+    showcase: days.length > 0,
+    start_date: first === undefined ? null : time(first.at).slice(0, 10),
+    group_id: isInGroup ? `g${groupId}` : null,
+    page_id: String(page.id),
+    group: false,
+    only_show_if_degraded: false,
+  };
+}
+
+function incidentMembers(incidents: readonly IncidentView[], view: PageView, place: Place): object[] {
+  const members = new Map(
+    view.sections.flatMap(({ group, components }) =>
+      components.map(
+        (one, index) => [one.id, componentMember(one, view, index + 1, group !== null)] as const,
+      ),
+    ),
+  );
+  return incidents.map((incident) => ({
+    ...commonMembers(incident.id, incidentTitle(incident, place.words), view, place),
+    status: incident.endedAt === null ? stageOf(incident.updates[0]) : 'resolved',
+    created_at: time(incident.startedAt),
+    updated_at: time(incident.updatedAt),
+    monitoring_at: null,
+    resolved_at: incident.endedAt === null ? null : time(incident.endedAt),
+    impact: IMPACT[incident.impact],
+    started_at: time(incident.startedAt),
+    incident_updates: incident.updates.map((update, index) =>
+      updateMember(update, incident.updates[index + 1], incident, place),
+    ),
+    components: incident.components.flatMap(({ id }) => members.get(id) ?? []),
+  }));
+}
+
+function commonMembers(id: string, name: string, { page }: PageView, place: Place) {
+  return { id, name, page_id: String(page.id), shortlink: `${addressOf(place)}#i${id}` };
+}
+
+function updateMember(
+  update: IncidentUpdate,
+  before: IncidentUpdate | undefined,
+  incident: IncidentView,
+  { words }: Place,
+): object {
+  const statusOf = (state: IncidentUpdate['state']) => STATUS[state === 'ended' ? 'operational' : state];
+  return {
+    id: update.id,
+    status: stageOf(update),
+    body: updateSentence(update, incident, words),
+    incident_id: incident.id,
+    created_at: time(update.at),
+    updated_at: time(update.at),
+    display_at: time(update.at),
+    affected_components: incident.components.map(({ id, name }) => ({
+      code: id,
+      name,
+      old_status: statusOf(before?.state ?? 'operational'),
+      new_status: statusOf(update.state),
+    })),
+    deliver_notifications: true,
+    custom_tweet: null,
+    tweet_id: null,
+  };
+}
+
+function stageOf(update: IncidentUpdate | undefined): string {
+  if (update?.note) return update.note.stage;
+  return update?.state === 'operational' || update?.state === 'ended' ? 'resolved' : 'investigating';
+}
+
+function maintenanceMembers(
+  view: PageView,
+  place: Place,
+  ...states: readonly MaintenanceView['state'][]
+): object[] {
+  const named = view.sections.flatMap(({ group, components }) =>
+    components.map((one, index) => componentMember(one, view, index + 1, group !== null)),
+  );
+  return view.maintenance
+    .filter(({ state }) => states.includes(state))
+    .map((window) => ({
+      ...commonMembers(window.id, window.title, view, place),
+      shortlink: `${addressOf(place)}#m${window.id}`,
+      status: window.state,
+      created_at: time(window.createdAt),
+      updated_at: time(window.updatedAt),
+      monitoring_at: null,
+      resolved_at: window.state === 'completed' ? time(window.endsAt) : null,
+      impact: 'maintenance',
+      started_at: time(window.startsAt),
+      scheduled_for: time(window.startsAt),
+      scheduled_until: time(window.endsAt),
+      incident_updates: [],
+      components: named.filter(({ id }) => window.componentIds.includes(id)),
+    }));
+}
+
+function time(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,69 @@
+import {
+  componentsJson,
+  incidentsJson,
+  maintenanceJson,
+  statusJson,
+  summaryJson,
+  unresolvedJson,
+} from './aggregator-json.ts';
+import { badgeSvg } from './badge.ts';
+import { atomFeed, jsonFeed, rssFeed } from './feeds/feeds.ts';
+import { daysPage } from './html/days.ts';
+import { statusPage } from './html/page.ts';
+import type { PageView } from './page-view.ts';
+import type { Place } from './place.ts';
+
+/** Something that is served of a page, made of its view alone. */
+export type PageDocument = {
+  /** `page`: HTML for people; `data`: for programs, which other sites' scripts may read too. */
+  readonly kind: 'page' | 'data';
+  readonly contentType: string;
+  /** Time for which browsers and proxies keep it, s. */
+  readonly maxAge: number;
+  /** Null: the page has no such document. */
+  readonly render: (view: PageView, place: Place) => string | null;
+};
+
+const PAGE = { kind: 'page', contentType: 'text/html; charset=utf-8', maxAge: 15 } as const;
+
+const json = (render: PageDocument['render']): PageDocument => ({
+  kind: 'data',
+  contentType: 'application/json; charset=utf-8',
+  maxAge: 15,
+  render,
+});
+
+const feed = (contentType: string, render: PageDocument['render']): PageDocument => ({
+  kind: 'data',
+  contentType: `${contentType}; charset=utf-8`,
+  maxAge: 15,
+  render,
+});
+
+/** The documents of a page by their paths below it. */
+const DOCUMENTS: ReadonlyMap<string, PageDocument> = new Map(
+  Object.entries({
+    '': { ...PAGE, render: statusPage },
+    '/feed.atom': feed('application/atom+xml', atomFeed),
+    '/feed.rss': feed('application/rss+xml', rssFeed),
+    '/feed.json': feed('application/feed+json', jsonFeed),
+    '/badge.svg': { kind: 'data', contentType: 'image/svg+xml; charset=utf-8', maxAge: 60, render: badgeSvg },
+    '/api/v2/summary.json': json(summaryJson),
+    '/api/v2/status.json': json(statusJson),
+    '/api/v2/components.json': json(componentsJson),
+    '/api/v2/incidents.json': json(incidentsJson),
+    '/api/v2/incidents/unresolved.json': json(unresolvedJson),
+    '/api/v2/scheduled-maintenances.json': json(maintenanceJson('scheduled', 'in_progress', 'completed')),
+    '/api/v2/scheduled-maintenances/upcoming.json': json(maintenanceJson('scheduled')),
+    '/api/v2/scheduled-maintenances/active.json': json(maintenanceJson('in_progress')),
+  } satisfies Record<string, PageDocument>),
+);
+
+/** The document of a path below a page; null: there is none. */
+export function documentAt(path: string): PageDocument | null {
+  const known = DOCUMENTS.get(path);
+  if (known !== undefined) return known;
+  const componentId = /^\/days\/([1-9]\d{0,14})$/.exec(path)?.[1];
+  if (componentId === undefined) return null;
+  return { ...PAGE, render: (view, place) => daysPage(view, componentId, place) };
+}

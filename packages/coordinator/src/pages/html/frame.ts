@@ -1,0 +1,85 @@
+import { renderDocument } from '../../web/document.ts';
+import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
+import { TIMES_SCRIPT } from '../../web/scripts/scripts.ts';
+import { instant } from '../../web/times.ts';
+import { PAGE_SCRIPT, PAGE_STYLE } from '../assets.ts';
+import type { PageView } from '../page-view.ts';
+import { addressOf, type Place } from '../place.ts';
+import { LANGUAGE_NAMES, LANGUAGES } from '../text/languages.ts';
+import { fill } from '../text/text.ts';
+
+type Framed = {
+  readonly title: string;
+  /** Path below the page's own. */
+  readonly path: string;
+  readonly body: Html;
+};
+
+/** A page with what all pages of a status page share: styles, feeds, stale notice, languages, foot. */
+export function framedPage(view: PageView, place: Place, { title, path, body }: Framed): string {
+  const { page } = view;
+  const { description, access_type: access } = page.attributes;
+  const { words, staleSince } = place;
+  const { text, language } = words;
+  return renderDocument({
+    language,
+    title,
+    theme: page.theme,
+    kind: 'status-page',
+    isIndexed: access === 'public',
+    ...iconOf(view),
+    styles: [PAGE_STYLE],
+    scripts: [TIMES_SCRIPT, PAGE_SCRIPT],
+    head: html`${
+      description === null
+        ? NO_HTML
+        : html`<meta name="description" content="${description}">
+`
+    }<link rel="canonical" href="${place.origin}${path === '' ? new URL(addressOf(place)).pathname : `${place.path}${path}`}">
+${feedLinks(view, place)}`,
+    body: html`<a class="skip-link" href="#content">${text.skip}</a>
+${
+  staleSince === null
+    ? NO_HTML
+    : html`<p class="notice notice-warning stale" role="status">${sentenceWithTime(text.stale, staleSince, language)}</p>
+`
+}${body}
+<footer class="page-foot">
+<nav aria-label="${text.subscribe}"><ul class="plain-list foot-links"><li class="no-print"><a href="${place.path}/subscribe">${text.subscription.title}</a></li><li><a href="${place.path}/feed.atom">Atom</a></li><li><a href="${place.path}/feed.rss">RSS</a></li><li><a href="${place.path}/feed.json">JSON</a></li>${
+      access === 'public'
+        ? NO_HTML
+        : html`<li class="no-print"><a href="${place.path}/access/leave">${text.access.leave}</a></li>`
+    }</ul></nav>
+<nav class="no-print" aria-label="${text.languages}"><ul class="plain-list foot-links">${LANGUAGE_NAMES.map(
+      (name) =>
+        html`<li><a href="?lang=${name}" hreflang="${name}" lang="${name}"${name === language ? html` aria-current="true"` : NO_HTML}>${LANGUAGES[name].language}</a></li>`,
+    )}</ul></nav>
+</footer>`,
+  });
+}
+
+/** Only icons by https: a page with TLS must not load others. */
+export function iconOf({ page }: PageView): { icon?: string } {
+  const { icon } = page.attributes;
+  const href = icon === null ? null : safeHref(icon);
+  return href?.startsWith('https:') ? { icon: href } : {};
+}
+
+function feedLinks({ page }: PageView, { words, path }: Place): Html {
+  const title = fill(words.text.feedTitle, { title: page.attributes.title });
+  const feeds = [
+    ['application/atom+xml', 'feed.atom'],
+    ['application/rss+xml', 'feed.rss'],
+    ['application/feed+json', 'feed.json'],
+  ];
+  return html`${feeds.map(
+    ([type, name]) => html`<link rel="alternate" type="${type}" href="${path}/${name}" title="${title}">
+`,
+  )}`;
+}
+
+/** A text with an instant at its place holder `{time}`. */
+export function sentenceWithTime(sentence: string, at: number, language: string): Html {
+  const [before = '', after = ''] = sentence.split('{time}');
+  return html`${before}${instant(at, language)}${after}`;
+}

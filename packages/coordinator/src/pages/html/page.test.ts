@@ -1,0 +1,134 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import {
+  daysWith,
+  largeSource,
+  MINUTE_MS,
+  NOW,
+  pageSource,
+  placeIn,
+  shownIncident,
+  storedComponent,
+  storedPage,
+} from '../../../../../test/support/status-page-source.ts';
+import { DAY_MS } from '../../domain/summary-range.ts';
+import { type PageSource, pageView } from '../page-view.ts';
+import { daysPage } from './days.ts';
+import { statusPage } from './page.ts';
+
+const rendered = (source: PageSource, place = placeIn()) => statusPage(pageView(source), place);
+
+test('a page of 50 components and 90 days has at most 40 KB, and 10 KB compressed', () => {
+  for (const language of ['en', 'de'] as const) {
+    const page = Buffer.from(rendered(largeSource(50), placeIn(language)));
+    expect(page.length).toBeLessThan(40_000);
+    expect(gzipSync(page).length).toBeLessThan(10_000);
+  }
+});
+
+test('headings go down one level at a time, and ids are unique', () => {
+  const page = rendered(largeSource(20));
+  const levels = [...page.matchAll(/<h(\d)/g)].map(([, level]) => Number(level));
+  expect(levels[0]).toBe(1);
+  levels.slice(1).forEach((level, index) => {
+    expect(level - (levels[index] ?? 0)).toBeLessThanOrEqual(1);
+  });
+  const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test('there is no text of another language in it, and no place holder', () => {
+  const page = rendered(largeSource(10), placeIn('de'));
+  expect(page).toContain('Teilausfall');
+  expect(page).toMatch(/99,97.% verfügbar/);
+  expect(page).not.toMatch(/Operational|uptime|\{\w+\}/);
+});
+
+describe('the days of a component', () => {
+  const withDays = (days: ReturnType<typeof daysWith>) => pageSource({ days: new Map([[1, days]]) });
+
+  test('list those with disruptions, newest first, with their figures', () => {
+    const page = rendered(
+      withDays(daysWith({ 3: { error: 5 * MINUTE_MS }, 40: { degraded: 90 * MINUTE_MS } })),
+    );
+    const items = [...page.matchAll(/data-day="([\d-]+)">([^<]+)<span>([^<]+)</g)].map((match) =>
+      match.slice(1),
+    );
+    expect(items).toEqual([
+      ['2026-11-19', '19 Nov 2026', '99.65% · down for 5 min'],
+      ['2026-10-13', '13 Oct 2026', '100.00% · degraded for 1 hr 30 min'],
+    ]);
+    expect(page).toContain('aria-label="Monitor 1, 90 days: 2 days with disruptions"');
+  });
+
+  test('of a new monitor say since when there are figures', () => {
+    const unknown = { active: 0, unknown: DAY_MS };
+    const days = daysWith(
+      Object.fromEntries(Array.from({ length: 80 }, (_, index) => [89 - index, unknown])),
+    );
+    expect(rendered(withDays(days))).toContain('Measured since 13 Nov 2026.');
+  });
+
+  test('are all in the table', () => {
+    const view = pageView(withDays(daysWith({ 3: { error: 5 * MINUTE_MS, unknown: DAY_MS / 2 } })));
+    const table = daysPage(view, '1', placeIn()) ?? '';
+    expect(table.match(/<tr>/g)).toHaveLength(91);
+    expect(table).toContain(
+      '<tr><th scope="row"><time datetime="2026-11-19">19 Nov 2026</time></th><td><b class="state state-down">Down</b></td><td class="number">99.30%</td><td class="number">5 min</td><td class="number">–</td><td class="number">–</td><td class="number">12 hr</td></tr>',
+    );
+    expect(daysPage(view, '2', placeIn())).toBeNull();
+  });
+
+  test('do not exist for static components', () => {
+    const view = pageView(
+      pageSource({ components: [storedComponent(1, { type: 'static', name: 'Office' })] }),
+    );
+    expect(statusPage(view, placeIn())).not.toContain('class="bars"');
+    expect(daysPage(view, '1', placeIn())).toBeNull();
+  });
+});
+
+test('an incident that lasts stands above the components, and one that ended below', () => {
+  const page = rendered(
+    pageSource({
+      incidents: [
+        shownIncident({ openedAt: NOW - 5 * MINUTE_MS, closedAt: null }),
+        shownIncident({ openedAt: NOW - 3 * DAY_MS }),
+      ],
+    }),
+  );
+  const places = ['Current incidents', 'id="c1"', 'Past incidents', '19 Nov 2026', 'Lasted 10 min'].map(
+    (text) => page.indexOf(text),
+  );
+  expect(places).toEqual(places.toSorted((one, other) => one - other));
+  expect(places[0]).toBeGreaterThan(0);
+});
+
+test('a page without components, or with data that cannot be read, says so', () => {
+  expect(rendered(pageSource({ components: [] }))).toContain('This page has no components yet.');
+  const stale = rendered(pageSource(), placeIn('en', { staleSince: NOW - DAY_MS }));
+  expect(stale).toMatch(
+    /role="status">The data of this page cannot be read[^<]+<time datetime="2026-11-21T12:00:00.000Z"/,
+  );
+});
+
+test.each([
+  ['https://example.com/icon.png', true],
+  ['http://example.com/icon.png', false],
+  ['javascript:alert(1)', false],
+  ['data:image/png;base64,AAAA', false],
+])('the icon %s is shown: %s', (icon, isShown) => {
+  const page = rendered(pageSource({ page: storedPage({ icon }) }));
+  expect(page.includes('<img')).toBe(isShown);
+  expect(page.includes(icon)).toBe(isShown);
+});
+
+test('links to schemes that run something are left out, whatever is stored', () => {
+  const page = rendered(
+    pageSource({
+      page: storedPage({ homepage_url: 'javascript:alert(1)', contact_url: 'mailto:ops@example.com' }),
+    }),
+  );
+  expect(page).not.toContain('javascript:');
+  expect(page).toContain('href="mailto:ops@example.com"');
+});

@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import type { UpdateState } from '../domain/incident-updates.ts';
+import { dayOf } from '../domain/summary-range.ts';
+import type { ShownIncident } from '../store/shown-pages.ts';
+import type { State } from '../web/design/states.ts';
+import type { NotedComponent, WrittenIncident } from './notes.ts';
+import { stateOf, worstState } from './states.ts';
+
+/** A component that an incident is about. */
+export type AffectedComponent = NotedComponent & { readonly name: string };
+
+/** One step of an incident. */
+export type IncidentUpdate = {
+  /** Unique and stable: the entry of a feed keeps it. */
+  readonly id: string;
+  /** Epoch ms. */
+  readonly at: number;
+  /** `ended`: it ended because the monitor is no longer run. */
+  readonly state: State | 'ended';
+  /** What somebody wrote, and the stage of the work; null: the update was made of a measurement. */
+  readonly note: { readonly stage: UpdateState; readonly text: string } | null;
+};
+
+/** An incident as visitors see it. Instants are epoch ms. */
+export type IncidentView = {
+  readonly id: string;
+  /** As somebody wrote it; null: it follows from the components and the impact. */
+  readonly title: string | null;
+  readonly impact: State;
+  readonly components: readonly AffectedComponent[];
+  readonly startedAt: number;
+  /** Null: it lasts. */
+  readonly endedAt: number | null;
+  readonly updatedAt: number;
+  /** Newest first, at least one. */
+  readonly updates: readonly IncidentUpdate[];
+};
+
+/**
+ * The incidents of a page, newest first: those of its monitors, those that people wrote, and what people wrote on the
+ * former.
+ *
+ * @param components that the page shows
+ */
+export function incidentViews(
+  components: readonly AffectedComponent[],
+  measured: readonly ShownIncident[],
+  written: readonly WrittenIncident[],
+): IncidentView[] {
+  const notes = new Map(written.map((incident) => [incident.id, incident]));
+  const shown = measured.filter(({ monitorId }) => components.some((one) => one.monitorId === monitorId));
+  const ids = new Set(shown.map(({ id }) => id));
+  return [
+    ...shown.map((incident) => incidentView(incident, notes.get(incident.id) ?? null, components)),
+    ...written.flatMap((incident) =>
+      ids.has(incident.id) || incident.updates.length === 0 ? [] : [writtenView(incident, components)],
+    ),
+  ].sort((one, other) => other.startedAt - one.startedAt);
+}
+
+function incidentView(
+  incident: ShownIncident,
+  written: WrittenIncident | null,
+  components: readonly AffectedComponent[],
+): IncidentView {
+  const { openedAt, closedAt, closure, monitorId, wasDown, changes } = incident;
+  const id = publicId(incident.id);
+  const measured: State = wasDown ? 'down' : 'degraded';
+  const steps: Omit<IncidentUpdate, 'id'>[] = changes.map(({ at, status }) => ({
+    at,
+    state: stateOf(status),
+    note: null,
+  }));
+  if (closedAt !== null && closure !== null) steps.push({ at: closedAt, state: 'ended', note: null });
+  if (steps.length === 0) steps.push({ at: openedAt, state: measured, note: null });
+  const impact = worstState([measured, ...(written === null ? [] : impactOf(written))]);
+  const updates = [...withIds(id, steps), ...(written === null ? [] : notesOf(written, id, impact))];
+  const noted = new Set(written?.updates.flatMap(({ componentIds }) => componentIds));
+  return viewOf({
+    id,
+    title: written?.title ?? null,
+    impact,
+    components: components.filter((one) => one.monitorId === monitorId || noted.has(Number(one.id))),
+    startedAt: openedAt,
+    endedAt: closedAt,
+    updates,
+  });
+}
+
+function writtenView(incident: WrittenIncident, components: readonly AffectedComponent[]): IncidentView {
+  const id = publicId(incident.id);
+  const [impact = 'unknown'] = impactOf(incident);
+  const noted = new Set(incident.updates.flatMap(({ componentIds }) => componentIds));
+  return viewOf({
+    id,
+    title: incident.title,
+    impact,
+    components: components.filter((one) => noted.has(Number(one.id))),
+    startedAt: incident.opened_at,
+    endedAt: incident.closed_at,
+    updates: notesOf(incident, id, impact),
+  });
+}
+
+function viewOf(view: Omit<IncidentView, 'updatedAt'>): IncidentView {
+  return {
+    ...view,
+    updatedAt: Math.max(view.startedAt, ...view.updates.map(({ at }) => at)),
+    // Stable: of several at one instant, the one that came later is newer.
+    updates: view.updates.toSorted((one, other) => one.at - other.at).reverse(),
+  };
+}
+
+function impactOf({ impact }: WrittenIncident): State[] {
+  return impact === 'none' ? [] : [impact];
+}
+
+function notesOf({ updates }: WrittenIncident, incidentId: string, impact: State): IncidentUpdate[] {
+  return updates.map(({ id, at, state, text }) => ({
+    id: `${incidentId}-n${id.toString(36)}`,
+    at,
+    state: state === 'resolved' ? 'operational' : impact,
+    note: { stage: state, text },
+  }));
+}
+
+/** Ids by instant: updates that leave the list for their number do not change those of the others. */
+function withIds(incidentId: string, steps: readonly Omit<IncidentUpdate, 'id'>[]): IncidentUpdate[] {
+  const used = new Map<number, number>();
+  return steps.map((step) => {
+    const before = used.get(step.at) ?? 0;
+    used.set(step.at, before + 1);
+    const suffix = before === 0 ? '' : `-${before}`;
+    return { ...step, id: `${incidentId}-${step.at.toString(36)}${suffix}` };
+  });
+}
+
+/** Id of an incident for visitors. The number itself would tell how many there are in all workspaces. */
+function publicId(id: number): string {
+  return createHash('sha256').update(`incident ${id}`).digest('base64url').slice(0, 12);
+}
+
+/** The incidents that began on a day. */
+export type IncidentDay = {
+  /** Beginning of the day in UTC, epoch ms. */
+  readonly at: number;
+  /** Newest first, at least one. */
+  readonly incidents: readonly IncidentView[];
+};
+
+/**
+ * Incidents by the day on which they began, newest day first.
+ *
+ * @param incidents newest first
+ */
+export function incidentDays(incidents: readonly IncidentView[]): IncidentDay[] {
+  return [...Map.groupBy(incidents, ({ startedAt }) => dayOf(startedAt))].map(([at, ofDay]) => ({
+    at,
+    incidents: ofDay,
+  }));
+}

@@ -1,0 +1,155 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type ConfiguredStore,
+  configuredStore,
+  silentLog,
+} from '../../../../test/support/configured-store.ts';
+import { type DeclaredPage, declarePage } from '../../../../test/support/declared-page.ts';
+import { HeldReads } from '../../../../test/support/held-reads.ts';
+import { PageCache, PageUnavailable } from './page-cache.ts';
+
+const HOUR_MS = 3_600_000;
+const NAME = { slug: 'example' };
+
+let reads: HeldReads;
+let configured: ConfiguredStore;
+let page: DeclaredPage;
+let cache: PageCache;
+
+beforeEach(async () => {
+  reads = new HeldReads();
+  configured = await configuredStore(reads.workers);
+  page = await declarePage(configured, { monitors: ['API', 'Web'] });
+  const { store, secrets, clock } = configured;
+  cache = new PageCache({
+    store,
+    secrets,
+    slotNow: () => clock.wall(),
+    clock,
+    log: silentLog,
+  });
+});
+afterEach(async () => {
+  reads.release();
+  await configured.dispose();
+});
+
+/** Runs what waits for the clock, turn by turn, until the promise is settled. */
+async function settledIn<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let isSettled = false;
+  const end = () => {
+    isSettled = true;
+  };
+  promise.then(end, end);
+  await configured.clock.advanceSettling(ms);
+  expect(isSettled).toBe(true);
+  return promise;
+}
+
+describe('while the database answers', () => {
+  test('a page is read once for all requests that come together, and not again for a second', async () => {
+    const before = reads.count;
+    const found = await Promise.all(Array.from({ length: 50 }, () => cache.find(NAME)));
+    const once = reads.count - before;
+    expect(new Set(found.map((one) => one?.kept)).size).toBe(1);
+    expect(once).toBeLessThan(15);
+    configured.clock.advance(999);
+    await cache.find(NAME);
+    expect(reads.count - before).toBe(once);
+  });
+
+  test('it is looked at after a second, and kept while nothing changed', async () => {
+    const first = await cache.find(NAME);
+    configured.clock.advance(1_000);
+    const before = reads.count;
+    const second = await cache.find(NAME);
+    expect(second?.kept).toBe(first?.kept);
+    expect(reads.count - before).toBeLessThan(5);
+  });
+
+  test('it is read again after a minute, because figures of today grow', async () => {
+    const first = await cache.find(NAME);
+    configured.clock.advance(60_000);
+    const second = await cache.find(NAME);
+    expect(second?.kept.view.now).toBe((first?.kept.view.now ?? 0) + 60_000);
+  });
+
+  test.each<[string, (declared: DeclaredPage) => Promise<unknown>]>([
+    ['a status', (declared) => declared.setStatus('API', 'error')],
+    ['the name of a monitor', (declared) => declared.renameMonitor('API', 'Interface')],
+    ['the publicity of a monitor', (declared) => declared.hideMonitor('API')],
+    ['a component', (declared) => declared.addStatic('Office')],
+    ['a removed component', (declared) => declared.removeComponent('Web')],
+    ['the title', (declared) => declared.setTitle('Another')],
+  ])('%s that changed is shown a second later', async (_what, change) => {
+    const first = await cache.find(NAME);
+    await change(page);
+    configured.clock.advance(1_000);
+    const second = await cache.find(NAME);
+    expect(second?.kept).not.toBe(first?.kept);
+    expect(JSON.stringify(second?.kept.view)).not.toBe(JSON.stringify(first?.kept.view));
+  });
+
+  test('a page that is no longer published is gone a second later', async () => {
+    await cache.find(NAME);
+    await page.unpublish();
+    configured.clock.advance(1_000);
+    expect(await cache.find(NAME)).toBeNull();
+  });
+
+  test('names without a page are not remembered', async () => {
+    expect(await cache.find({ slug: 'unknown' })).toBeNull();
+    const before = reads.count;
+    expect(await cache.find({ slug: 'unknown' })).toBeNull();
+    expect(reads.count).toBeGreaterThan(before);
+  });
+});
+
+describe.each<['hold' | 'fail', string]>([
+  ['hold', 'is held by another program'],
+  ['fail', 'fails to read'],
+])('while the database (%s) %s', (mode) => {
+  test('the last good page goes on for an hour, marked after 15 seconds, and then is current again', async () => {
+    const first = await cache.find(NAME);
+    const goodAt = configured.clock.wall();
+    reads[mode]();
+    await page.setStatus('API', 'error');
+    configured.clock.advance(5_000);
+    expect(await settledIn(cache.find(NAME), 250)).toEqual({ kept: first?.kept, staleSince: null });
+    for (let passed = 0; passed < HOUR_MS; passed += 60_000) {
+      configured.clock.advance(60_000);
+      const found = await settledIn(cache.find(NAME), 250);
+      expect(found?.kept).toBe(first?.kept);
+      expect(found?.staleSince).toBe(goodAt);
+    }
+    reads.release();
+    // The check that waits ends first.
+    await expect
+      .poll(async () => {
+        configured.clock.advance(1_000);
+        return (await cache.find(NAME))?.staleSince;
+      })
+      .toBeNull();
+    expect((await cache.find(NAME))?.kept.view.overall).toBe('partial-outage');
+  });
+
+  test('a page that was not read before is not available', async () => {
+    reads[mode]();
+    const asked = cache.find(NAME);
+    asked.catch(() => {});
+    await expect(settledIn(asked, 3_000)).rejects.toBeInstanceOf(PageUnavailable);
+    reads.release();
+    // The check that waits ends first.
+    const found = () => cache.find(NAME).catch(() => null);
+    await expect.poll(async () => (await found())?.kept.view.page.attributes.slug).toBe('example');
+  });
+});
+
+test('requests wait for a held database once, and not each for itself', async () => {
+  await cache.find(NAME);
+  reads.hold();
+  configured.clock.advance(2_000);
+  await settledIn(cache.find(NAME), 250);
+  // The check goes on, and nobody waits for it any more.
+  expect((await cache.find(NAME))?.kept).toBeDefined();
+});

@@ -1,0 +1,178 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { PageName } from '../store/shown-pages.ts';
+import { pageView } from './page-view.ts';
+import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
+import type { KeptPage } from './rendered.ts';
+
+/*
+ * What is kept of a page, and when the database is asked:
+ *
+ *          no entry ── request ──▶ checking ── no such page ──▶ no entry (404)
+ *                                     │
+ *                  the version is new, or the page was read a minute ago: it is read
+ *                                     ▼
+ *        ┌── request within 1 s ── current ── request later ──▶ checking, one for all requests
+ *        └────────────────────────▶   ▲                             │          │
+ *                                     └───── answered ──────────────┘   fails, or takes long
+ *                                                                              ▼
+ *                                        the last good page, after 15 s marked as such; next try by a later request
+ */
+
+/** Time within which no second request asks the database, ms: what pages say is never older. */
+const FRESH_MS = 1_000;
+/** Time after which a page is read again though no data changed, ms: today's figures grow. */
+const REREAD_MS = 60_000;
+/** Time that requests wait for the database before they get the last good page, ms. */
+const PATIENCE_MS = 250;
+/** Time that requests wait where there is no last good page, ms. */
+const COLD_PATIENCE_MS = 3_000;
+/** Age from which a page that cannot be checked is marked, ms. */
+const STALE_AFTER_MS = 15_000;
+/** Most components of all kept pages together: a component with its days takes some 15 KB. */
+const KEPT_COMPONENTS = 5_000;
+
+export type PageCacheParts = PageReadingParts & { readonly clock: Clock; readonly log: Logger };
+
+export type FoundPage = {
+  readonly kept: KeptPage;
+  /** The instant at which the shown data was current, epoch ms, where it cannot be checked; null: it is current. */
+  readonly staleSince: number | null;
+};
+
+/** The data of a page cannot be read, and nothing of it is kept. */
+export class PageUnavailable extends Error {}
+
+type Check = {
+  /** Resolves when the check has ended. It does not reject. */
+  readonly done: Promise<void>;
+  /** Resolve when the check has taken long, or has ended. */
+  readonly late: Promise<void>;
+  readonly tooLate: Promise<void>;
+};
+
+type Entry = {
+  readonly name: PageName;
+  kept: KeptPage | null;
+  check: Check | null;
+  /** When the last check that has ended began, monotonic, ms. */
+  triedAt: number;
+  /** When the last successful check began: monotonic, ms, and epoch ms. */
+  goodAt: number;
+  goodWall: number;
+};
+
+/** The pages that visitors asked for, each with the last good view. Everything of it is made by one flight at a time. */
+export class PageCache {
+  readonly #parts: PageCacheParts;
+  /** The least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+  #components = 0;
+
+  constructor(parts: PageCacheParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The published page of this name; null: there is none.
+   *
+   * @throws PageUnavailable
+   */
+  async find(name: PageName): Promise<FoundPage | null> {
+    const { clock } = this.#parts;
+    const key = JSON.stringify(name);
+    const entry = this.#entry(key, name);
+    if (entry.check === null && clock.monotonic() - entry.triedAt >= FRESH_MS) {
+      entry.check = this.#begin(key, entry);
+    }
+    if (entry.check !== null) await (entry.kept === null ? entry.check.tooLate : entry.check.late);
+    if (entry.kept !== null) return { kept: entry.kept, staleSince: this.#staleSince(entry) };
+    if (entry.goodAt === Number.NEGATIVE_INFINITY) throw new PageUnavailable('the page cannot be read');
+    return null;
+  }
+
+  #entry(key: string, name: PageName): Entry {
+    const never = Number.NEGATIVE_INFINITY;
+    const entry = this.#entries.get(key) ?? {
+      name,
+      kept: null,
+      check: null,
+      triedAt: never,
+      goodAt: never,
+      goodWall: 0,
+    };
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #staleSince({ goodAt, goodWall }: Entry): number | null {
+    return this.#parts.clock.monotonic() - goodAt > STALE_AFTER_MS ? goodWall : null;
+  }
+
+  #begin(key: string, entry: Entry): Check {
+    const { clock } = this.#parts;
+    const done = this.#check(key, entry);
+    const after = (ms: number) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const cancel = clock.after(ms, resolve);
+      void done.then(() => {
+        cancel();
+        resolve();
+      });
+      return promise;
+    };
+    return { done, late: after(PATIENCE_MS), tooLate: after(COLD_PATIENCE_MS) };
+  }
+
+  async #check(key: string, entry: Entry): Promise<void> {
+    const { clock, log, slotNow } = this.#parts;
+    const beganAt = clock.monotonic();
+    const beganWall = Math.floor(slotNow());
+    try {
+      this.#keep(key, entry, await this.#read(entry));
+      entry.goodAt = beganAt;
+      entry.goodWall = beganWall;
+    } catch (error) {
+      log.warn({ page: entry.name, error: messageOf(error) }, 'cannot read a status page');
+    }
+    entry.check = null;
+    // What took long is already old: the next request looks again at once.
+    entry.triedAt = beganAt;
+    // Names without a page are not remembered: strangers may make up any number of them.
+    if (entry.kept === null) this.#entries.delete(key);
+  }
+
+  async #read({ name, kept }: Entry): Promise<KeptPage | null> {
+    const now = this.#parts.clock.monotonic();
+    const found = await findVersion(this.#parts, name);
+    if (found === null) return null;
+    if (kept !== null && kept.version === found.version && this.#isRecent(kept)) return kept;
+    const view = pageView(await readPage(this.#parts, found.page));
+    return { version: found.version, view, documents: new Map(), readAt: now };
+  }
+
+  /** Whether time alone has changed nothing: maintenance begins and ends without a commit. */
+  #isRecent({ view, readAt }: KeptPage): boolean {
+    const { clock, slotNow } = this.#parts;
+    const edges = view.maintenance.flatMap(({ startsAt, endsAt }) => [startsAt, endsAt]);
+    const hasPassed = edges.some((edge) => edge > view.now && edge <= slotNow());
+    return !hasPassed && clock.monotonic() - readAt < REREAD_MS;
+  }
+
+  #keep(key: string, entry: Entry, kept: KeptPage | null): void {
+    // An entry that was dropped meanwhile counts no more.
+    if (this.#entries.get(key) === entry) this.#components += weight(kept) - weight(entry.kept);
+    entry.kept = kept;
+    for (const [oldest, other] of this.#entries) {
+      if (this.#components <= KEPT_COMPONENTS || oldest === key) break;
+      this.#components -= weight(other.kept);
+      this.#entries.delete(oldest);
+    }
+  }
+}
+
+function weight(kept: KeptPage | null): number {
+  return kept === null ? 0 : kept.view.sections.reduce((sum, { components }) => sum + components.length, 1);
+}

@@ -1,0 +1,224 @@
+import type { StoredComponent, StoredGroup, StoredPage } from '../configuration/stored.ts';
+import { addTimes, NO_TIMES, type StatusTimes, uptimePercent } from '../domain/uptime.ts';
+import type { DayTimes } from '../rollups/daily-times.ts';
+import type { ShownIncident, ShownMonitor } from '../store/shown-pages.ts';
+import type { State } from '../web/design/states.ts';
+import { type IncidentView, incidentViews } from './incidents.ts';
+import { type MaintenanceView, maintenanceViews, notedState, type PageNotes } from './notes.ts';
+import { type Overall, overallOf, stateOf, stateOfDay, worstState } from './states.ts';
+
+/** What is stored about a page, and the instant at which it was read (epoch ms). */
+export type PageSource = {
+  readonly page: StoredPage;
+  readonly groups: readonly StoredGroup[];
+  readonly components: readonly StoredComponent[];
+  /** By id. Removed ones are missing. */
+  readonly monitors: ReadonlyMap<number, ShownMonitor>;
+  /** By monitor: the last days, oldest first, today included. */
+  readonly days: ReadonlyMap<number, readonly DayTimes[]>;
+  readonly incidents: readonly ShownIncident[];
+  readonly notes: PageNotes;
+  /** Beginning of the days whose incidents and maintenance are shown, epoch ms. */
+  readonly since: number;
+  readonly now: number;
+};
+
+export type DayView = {
+  /** Beginning of the day in UTC, epoch ms. */
+  readonly at: number;
+  readonly state: State;
+  /** Null: nothing is known of the day. */
+  readonly uptime: number | null;
+  readonly times: StatusTimes;
+};
+
+export type ComponentView = {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  /** Null: a static component that no note is about, which has no state. */
+  readonly state: State | null;
+  /** Oldest first; empty for static components. */
+  readonly days: readonly DayView[];
+  /** Of all days; null: nothing is known, or it is static. */
+  readonly uptime: number | null;
+  readonly groupId: string | null;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+};
+
+/** A group with its components, or the components that stand between groups. */
+export type SectionView = {
+  readonly group: {
+    readonly id: string;
+    readonly name: string;
+    readonly state: State | null;
+    readonly createdAt: number;
+    readonly updatedAt: number;
+  } | null;
+  readonly components: readonly ComponentView[];
+};
+
+/** Everything that a page shows, in no language. */
+export type PageView = {
+  readonly page: StoredPage;
+  readonly overall: Overall;
+  readonly sections: readonly SectionView[];
+  /** Newest first. */
+  readonly activeIncidents: readonly IncidentView[];
+  readonly pastIncidents: readonly IncidentView[];
+  readonly maintenance: readonly MaintenanceView[];
+  /** When the data was read, epoch ms. */
+  readonly now: number;
+  /** When what is shown last changed, apart from the passing of time, epoch ms. */
+  readonly changedAt: number;
+};
+
+/**
+ * What a page shows. A component is left out where its monitor was removed, and on pages with access `public`
+ * where its monitor is not public.
+ */
+export function pageView(source: PageSource): PageView {
+  const { page, notes, now, since } = source;
+  const shown = source.components.filter((component) => isShown(component, source));
+  const named = shown.map(({ id, attributes }) => ({
+    id: String(id),
+    name: nameOf(attributes, source),
+    monitorId: attributes.monitor_id === null ? null : Number(attributes.monitor_id),
+  }));
+  const maintenance = maintenanceViews(notes.windows, page.id, named, { from: since, now });
+  const components = shown.map((component) => componentView(component, maintenance, source));
+  const incidents = incidentViews(named, source.incidents, notes.incidents);
+  return {
+    page,
+    overall: overallOf(components.flatMap(({ state }) => (state === null ? [] : [state]))),
+    sections: sectionsOf(source.groups, shown, components),
+    activeIncidents: incidents.filter(({ endedAt }) => endedAt === null),
+    pastIncidents: incidents.filter(({ endedAt }) => endedAt !== null),
+    maintenance,
+    now,
+    changedAt: Math.min(
+      now,
+      Math.max(
+        page.updatedAt,
+        ...components.map(({ updatedAt }) => updatedAt),
+        ...incidents.map(({ updatedAt }) => updatedAt),
+        ...maintenance.map(({ updatedAt }) => updatedAt),
+      ),
+    ),
+  };
+}
+
+function isShown({ attributes }: StoredComponent, { page, monitors }: PageSource): boolean {
+  if (attributes.type === 'static') return true;
+  const monitor = monitors.get(Number(attributes.monitor_id));
+  return monitor !== undefined && (monitor.isPublic || page.attributes.access_type !== 'public');
+}
+
+function nameOf(
+  { name, monitor_id: monitorId }: StoredComponent['attributes'],
+  { monitors }: PageSource,
+): string {
+  return name ?? monitors.get(Number(monitorId))?.name ?? '';
+}
+
+function componentView(
+  component: StoredComponent,
+  maintenance: readonly MaintenanceView[],
+  source: PageSource,
+): ComponentView {
+  const { id, attributes, createdAt } = component;
+  const monitor = source.monitors.get(Number(attributes.monitor_id));
+  const known = monitor === undefined ? [] : (source.days.get(monitor.id) ?? []);
+  return {
+    id: String(id),
+    name: nameOf(attributes, source),
+    description: attributes.description,
+    state: stateOfComponent(String(id), monitor, maintenance, source.notes),
+    days: known.map(({ at, times }) => ({
+      at,
+      state: stateOfDay(times),
+      uptime: uptimePercent(times),
+      times,
+    })),
+    uptime: uptimePercent(known.map(({ times }) => times).reduce(addTimes, NO_TIMES)),
+    groupId: attributes.group_id,
+    createdAt,
+    updatedAt: Math.max(component.updatedAt, monitor?.since ?? 0),
+  };
+}
+
+/** The worst of what is measured and what people say; during maintenance, that only. */
+function stateOfComponent(
+  id: string,
+  monitor: ShownMonitor | undefined,
+  maintenance: readonly MaintenanceView[],
+  notes: PageNotes,
+): State | null {
+  const isMaintained = maintenance.some(
+    ({ state, componentIds }) => state === 'in_progress' && componentIds.includes(id),
+  );
+  if (isMaintained) return 'maintenance';
+  const states = [
+    ...(monitor === undefined ? [] : [stateOf(monitor.status)]),
+    ...notes.incidents.flatMap((incident) => notedState(id, incident) ?? []),
+  ];
+  return states.length === 0 ? null : worstState(states);
+}
+
+/**
+ * The components in their order. A group stands where its first component would stand by `order`; without an
+ * order, components come last, by id. Empty groups are left out.
+ */
+function sectionsOf(
+  groups: readonly StoredGroup[],
+  stored: readonly StoredComponent[],
+  views: readonly ComponentView[],
+): SectionView[] {
+  const viewOf = new Map(views.map((view) => [Number(view.id), view]));
+  const named = new Map(groups.map((group) => [String(group.id), group]));
+  const sections: { groupId: string | null; members: StoredComponent[] }[] = [];
+  for (const component of stored.toSorted(byOrder)) {
+    const given = component.attributes.group_id;
+    const groupId = given !== null && named.has(given) ? given : null;
+    const open = groupId === null ? sections.at(-1) : sections.find((one) => one.groupId === groupId);
+    if (open !== undefined && open.groupId === groupId) open.members.push(component);
+    else sections.push({ groupId, members: [component] });
+  }
+  return sections.map(({ groupId, members }) => {
+    const group = groupId === null ? undefined : named.get(groupId);
+    const ordered = group === undefined ? members : members.toSorted(byGroupOrder);
+    const components = ordered.flatMap(({ id }) => viewOf.get(id) ?? []);
+    return { group: group === undefined ? null : groupView(group, components), components };
+  });
+}
+
+function groupView({ id, attributes, createdAt, updatedAt }: StoredGroup, members: readonly ComponentView[]) {
+  const states = members.flatMap(({ state }) => (state === null ? [] : [state]));
+  return {
+    id: String(id),
+    name: attributes.name,
+    state: states.length === 0 ? null : worstState(states),
+    createdAt,
+    updatedAt: Math.max(updatedAt, ...members.map((member) => member.updatedAt)),
+  };
+}
+
+function byOrder(one: StoredComponent, other: StoredComponent): number {
+  return (
+    compared(one.attributes.order, other.attributes.order) ||
+    compared(one.attributes.group_order, other.attributes.group_order) ||
+    one.id - other.id
+  );
+}
+
+function byGroupOrder(one: StoredComponent, other: StoredComponent): number {
+  return compared(one.attributes.group_order, other.attributes.group_order) || byOrder(one, other);
+}
+
+/** Null comes last. */
+function compared(one: number | null, other: number | null): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  return one - other;
+}

@@ -1,0 +1,123 @@
+import { storedIn } from '../configuration/reading.ts';
+import type { StoredPage } from '../configuration/stored.ts';
+import { DAY_MS, dayOf } from '../domain/summary-range.ts';
+import { type DayTimes, dailyTimes } from '../rollups/daily-times.ts';
+import { updatesOf, writtenIncidents } from '../store/incidents.ts';
+import { windowsOfPage } from '../store/maintenance-windows.ts';
+import type { Secrets } from '../store/secrets.ts';
+import {
+  type PageName,
+  partsOfShownPage,
+  publishedPage,
+  type ShownMonitor,
+  shownIncidents,
+  shownMonitors,
+  versionOfPage,
+} from '../store/shown-pages.ts';
+import type { Store } from '../store/store.ts';
+import type { PageNotes } from './notes.ts';
+import type { PageSource } from './page-view.ts';
+
+/** Days in the bars, today included. */
+export const BAR_DAYS = 90;
+/** Days whose incidents are listed, today included. */
+export const INCIDENT_DAYS = 14;
+/** Most incidents that are listed. */
+const MOST_INCIDENTS = 50;
+/** Most components that a page shows. */
+const MOST_COMPONENTS = 500;
+/** Monitors whose days are read at once: some 5 ms of the main thread. */
+const DAYS_AT_ONCE = 50;
+
+export type PageReadingParts = {
+  readonly store: Pick<Store, 'read'>;
+  readonly secrets: Secrets;
+  /** The slots' clock, epoch ms: verdicts are dated by it. */
+  readonly slotNow: () => number;
+};
+
+/** A published page, and the version of the data that it shows. */
+export type VersionedPage = {
+  readonly page: StoredPage;
+  /** It changes with each commit that changes what the page shows, and not with time. */
+  readonly version: string;
+};
+
+/**
+ * Finds a page with the version of its data. Null: there is no published page of this name.
+ *
+ * @throws StoreError
+ */
+export async function findVersion(
+  { store, secrets }: PageReadingParts,
+  name: PageName,
+): Promise<VersionedPage | null> {
+  const row = await publishedPage(store, name);
+  if (row === undefined) return null;
+  const [page] = await storedIn({ source: store, secrets, shown: 'masked' }, 'status_pages', [row]);
+  if (page === undefined) return null;
+  const parts = await versionOfPage(store, page.id);
+  return { page, version: JSON.stringify([page.id, page.rowVersion, parts]) };
+}
+
+/**
+ * Reads what a page shows. The version is to be read before it: a commit in between changes the version, and
+ * the page is read anew.
+ *
+ * @throws StoreError
+ */
+export async function readPage(parts: PageReadingParts, page: StoredPage): Promise<PageSource> {
+  const { store, secrets } = parts;
+  const now = Math.floor(parts.slotNow());
+  const reading = { source: store, secrets, shown: 'masked' } as const;
+  const rows = await partsOfShownPage(store, page.id, MOST_COMPONENTS);
+  const groups = await storedIn(reading, 'component_groups', rows.groups);
+  const components = await storedIn(reading, 'components', rows.components);
+  const ids = [...new Set(components.flatMap(({ attributes }) => attributes.monitor_id ?? []))].map(Number);
+  const monitors = await shownMonitors(store, ids);
+  const since = dayOf(now) - (INCIDENT_DAYS - 1) * DAY_MS;
+  return {
+    page,
+    groups,
+    components,
+    monitors: new Map(monitors.map((monitor) => [monitor.id, monitor])),
+    days: await daysOf(store, ids, now),
+    incidents: await shownIncidents(store, ids, { from: since, limit: MOST_INCIDENTS }),
+    notes: await notesOf(store, page, monitors, since),
+    since,
+    now,
+  };
+}
+
+async function daysOf(
+  store: Pick<Store, 'read'>,
+  ids: readonly number[],
+  now: number,
+): Promise<PageSource['days']> {
+  const days = new Map<number, readonly DayTimes[]>();
+  for (let first = 0; first < ids.length; first += DAYS_AT_ONCE) {
+    const some = await dailyTimes(store, ids.slice(first, first + DAYS_AT_ONCE), BAR_DAYS, now);
+    for (const [id, times] of some) days.set(id, times);
+  }
+  return days;
+}
+
+/** What people wrote of monitors that the page does not show is not read, unless it names the page. */
+async function notesOf(
+  store: Pick<Store, 'read'>,
+  page: StoredPage,
+  monitors: readonly ShownMonitor[],
+  from: number,
+): Promise<PageNotes> {
+  const shown = monitors.filter(({ isPublic }) => isPublic || page.attributes.access_type !== 'public');
+  const monitorIds = shown.map(({ id }) => id);
+  const incidents = await writtenIncidents(store, { pageId: page.id, monitorIds, from });
+  const updates = await updatesOf(
+    store,
+    incidents.map(({ id }) => id),
+  );
+  return {
+    incidents: incidents.map((incident) => ({ ...incident, updates: updates.get(incident.id) ?? [] })),
+    windows: await windowsOfPage(store, page.id),
+  };
+}

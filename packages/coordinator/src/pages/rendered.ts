@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { PageDocument } from './documents.ts';
+import type { PageView } from './page-view.ts';
+import type { Place } from './place.ts';
+
+const gzipped = promisify(gzip);
+
+/** A page with everything that was rendered of it. */
+export type KeptPage = {
+  readonly version: string;
+  readonly view: PageView;
+  readonly documents: Map<string, Promise<RenderedDocument | null>>;
+  /** When it was read, monotonic, ms. */
+  readonly readAt: number;
+};
+
+/** A document as it is sent. */
+export type RenderedDocument = {
+  readonly plain: Uint8Array<ArrayBuffer>;
+  readonly gzipped: Uint8Array<ArrayBuffer>;
+  /** Weak: it stands for both codings. */
+  readonly etag: string;
+};
+
+/**
+ * A document of a kept page. It is rendered and compressed once, also for requests that come meanwhile.
+ *
+ * @param path of the document below the page
+ * @returns null: the page has no such document
+ */
+export function renderedOnce(
+  kept: KeptPage,
+  document: PageDocument,
+  path: string,
+  place: Place,
+): Promise<RenderedDocument | null> {
+  const key = JSON.stringify([path, place.origin, place.path, place.words.language, place.staleSince]);
+  const known = kept.documents.get(key);
+  if (known !== undefined) return known;
+  const rendering = rendered(document.render(kept.view, place));
+  kept.documents.set(key, rendering);
+  return rendering;
+}
+
+async function rendered(text: string | null): Promise<RenderedDocument | null> {
+  if (text === null) return null;
+  const plain = new TextEncoder().encode(text);
+  const etag = `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 20)}"`;
+  return { plain, gzipped: new Uint8Array(await gzipped(plain, { level: 9 })), etag };
+}

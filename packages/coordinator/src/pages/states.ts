@@ -1,0 +1,87 @@
+import type { MonitorStatus } from '../domain/monitor.ts';
+import type { StatusTimes } from '../domain/uptime.ts';
+import { worstStatus } from '../domain/uptime.ts';
+import type { State } from '../web/design/states.ts';
+
+/** The states of components and pages, from the best to the worst; `unknown`: nothing is known. */
+const BY_SEVERITY: readonly State[] = [
+  'operational',
+  'unknown',
+  'maintenance',
+  'degraded',
+  'partial_outage',
+  'down',
+];
+
+const OF_STATUS: Readonly<Record<MonitorStatus, State>> = {
+  active: 'operational',
+  degraded: 'degraded',
+  error: 'down',
+  unknown: 'unknown',
+};
+
+export function stateOf(status: MonitorStatus): State {
+  return OF_STATUS[status];
+}
+
+/** The worst state of a day, however short it lasted. Maintenance counts where nothing was worse. */
+export function stateOfDay(times: StatusTimes): State {
+  const worst = worstStatus(times);
+  const isWorse = worst === 'error' || worst === 'degraded';
+  return times.maintenance > 0 && !isWorse ? 'maintenance' : stateOf(worst);
+}
+
+/** The worst of these states; `unknown` where there are none. */
+export function worstState(states: readonly State[]): State {
+  const worst = Math.max(...states.map((state) => BY_SEVERITY.indexOf(state)));
+  return BY_SEVERITY[worst] ?? 'unknown';
+}
+
+/** How a page as a whole is doing: its state, and the words for it by the number of affected components. */
+export type Overall =
+  | 'operational'
+  | 'maintenance'
+  | 'degraded'
+  | 'some-degraded'
+  | 'partial-outage'
+  | 'major-outage'
+  | 'some-unknown'
+  | 'unknown'
+  | 'empty';
+
+/**
+ * The worst state decides, and the number of components with it: an outage of all is a major one. Maintenance
+ * is said only where nothing is worse, and missing data only where nothing is known to be wrong.
+ *
+ * @param states of the components that have one
+ */
+export function overallOf(states: readonly State[]): Overall {
+  if (states.length === 0) return 'empty';
+  const count = (...wanted: State[]) => states.filter((state) => wanted.includes(state)).length;
+  const total = states.length;
+  if (count('down') === total) return 'major-outage';
+  if (count('down', 'partial_outage') > 0) return 'partial-outage';
+  const degraded = count('degraded');
+  if (degraded > 0) return degraded === total ? 'degraded' : 'some-degraded';
+  if (count('maintenance') > 0) return 'maintenance';
+  const unknown = count('unknown');
+  if (unknown > 0) return unknown === total ? 'unknown' : 'some-unknown';
+  return 'operational';
+}
+
+const STATE_OF_OVERALL: Readonly<Record<Overall, State>> = {
+  operational: 'operational',
+  maintenance: 'maintenance',
+  degraded: 'degraded',
+  'some-degraded': 'degraded',
+  'partial-outage': 'partial_outage',
+  'major-outage': 'down',
+  'some-unknown': 'unknown',
+  unknown: 'unknown',
+  empty: 'unknown',
+};
+
+/** The state that mark and colour of the whole page show. */
+export function stateOfOverall(overall: Overall): State {
+  return STATE_OF_OVERALL[overall];
+}

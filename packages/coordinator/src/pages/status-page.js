@@ -1,0 +1,137 @@
+/*
+ * What a status page can do beyond what it is without a script: it shows the figures of single days in the line below
+ * the bars, for the pointer and for the arrow keys, and takes newer content once a minute.
+ */
+const REFRESH_MS = 60_000;
+/** Width of a bar with its gap, in units of the drawing. */
+const STEP = 6;
+const DAY_MS = 86_400_000;
+const language = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
+const dayFormat = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' });
+
+/** @param {Element} component @param {number} index of the day, from the oldest */
+function figuresOf(component, index) {
+  const bars = component.querySelector('.bars');
+  if (!(bars instanceof SVGSVGElement)) return '';
+  const count = (bars.viewBox.baseVal.width + 2) / STEP;
+  const at = Date.parse(document.querySelector('main')?.dataset.today ?? '') - (count - 1 - index) * DAY_MS;
+  const date = new Date(at).toISOString().slice(0, 10);
+  const listed = component.querySelector(`[data-day="${date}"] span`);
+  const figures = listed?.textContent ?? wordOf(bars, index);
+  return `${dayFormat.format(at)}: ${figures}`;
+}
+
+/** The word of the state whose path has a dash for the day. @param {SVGSVGElement} bars @param {number} index */
+function wordOf(bars, index) {
+  for (const path of bars.querySelectorAll('path')) {
+    for (const [, from, width] of (path.getAttribute('d') ?? '').matchAll(/M(\d+) 20h(\d+)/g)) {
+      const first = Number(from) / STEP;
+      if (index >= first && index < first + (Number(width) + 2) / STEP) {
+        return (
+          document.querySelector(`.legend [data-bar="${path.getAttribute('class')}"]`)?.textContent ?? ''
+        );
+      }
+    }
+  }
+  return '';
+}
+
+/** @type {WeakMap<Element, { text: string, index: number | null }>} */
+const states = new WeakMap();
+
+/** @param {Element} component @param {number | null} index */
+function choose(component, index) {
+  const figure = component.querySelector('.figure');
+  const bars = component.querySelector('.bars');
+  if (figure === null || bars === null) return;
+  const state = states.get(component) ?? { text: figure.textContent ?? '', index: null };
+  states.set(component, state);
+  if (state.index === index) return;
+  state.index = index;
+  figure.textContent = index === null ? state.text : figuresOf(component, index);
+  bars.querySelector('.chosen')?.remove();
+  if (index === null) return;
+  const mark = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+  mark.setAttribute('class', 'chosen');
+  mark.setAttribute('d', `M${index * STEP - 1} 0v40M${index * STEP + 5} 0v40`);
+  bars.append(mark);
+}
+
+/** @param {Event} event */
+function componentOf(event) {
+  return event.target instanceof Element && event.target.closest('summary') !== null
+    ? event.target.closest('.components > ul > li')
+    : null;
+}
+
+/** @param {Element} component */
+function daysOf(component) {
+  const bars = component.querySelector('.bars');
+  return bars instanceof SVGSVGElement ? (bars.viewBox.baseVal.width + 2) / STEP : 0;
+}
+
+document.addEventListener('pointermove', (event) => {
+  const component = componentOf(event);
+  for (const other of document.querySelectorAll('.components > ul > li')) {
+    if (other !== component) choose(other, null);
+  }
+  const bars = component?.querySelector('.bars');
+  if (!component || !bars) return;
+  const { left, width } = bars.getBoundingClientRect();
+  const count = daysOf(component);
+  choose(component, Math.min(count - 1, Math.max(0, Math.floor(((event.clientX - left) / width) * count))));
+});
+
+document.addEventListener('keydown', (event) => {
+  const component = componentOf(event);
+  if (component === null) return;
+  const count = daysOf(component);
+  const index = states.get(component)?.index ?? null;
+  /** @type {Record<string, number | null>} */
+  const moves = {
+    ArrowLeft: Math.max(0, (index ?? count) - 1),
+    ArrowRight: Math.min(count - 1, (index ?? count - 2) + 1),
+    Home: 0,
+    End: count - 1,
+    Escape: null,
+  };
+  if (!(event.key in moves)) return;
+  event.preventDefault();
+  component.querySelector('.figure')?.setAttribute('aria-live', 'polite');
+  choose(component, moves[event.key] ?? null);
+});
+
+document.addEventListener('focusout', (event) => {
+  const component = componentOf(event);
+  if (component !== null) choose(component, null);
+});
+
+/** Takes newer content, unless somebody is using the present one. */
+async function refresh() {
+  const main = document.querySelector('main');
+  const selection = getSelection();
+  const isInUse =
+    main === null ||
+    document.hidden ||
+    main.contains(document.activeElement) ||
+    main.querySelector('.chosen') !== null ||
+    (selection !== null && !selection.isCollapsed);
+  if (isInUse) return;
+  const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+  if (!answer.ok) return;
+  const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const opened = [...main.querySelectorAll('details[open]')].flatMap((one) => one.closest('li')?.id ?? []);
+  for (const part of ['.stale', 'main', '.page-foot']) {
+    const now = document.querySelector(part);
+    const then = next.querySelector(part);
+    if (now !== null && then !== null) now.replaceWith(then);
+    else if (now !== null) now.remove();
+    else if (then !== null) document.querySelector('.page-head')?.before(then);
+  }
+  for (const id of opened) document.getElementById(id)?.querySelector('details')?.setAttribute('open', '');
+  document.title = next.title;
+  document.dispatchEvent(new Event('svc:content'));
+}
+
+// A failure is tried again in a minute; the page says itself how old it is.
+setInterval(() => void refresh().catch(() => {}), REFRESH_MS);

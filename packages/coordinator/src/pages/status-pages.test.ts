@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { DeclaredPage } from '../../../../test/support/declared-page.ts';
+
+const DOCUMENTS = [
+  ['', 'text/html; charset=utf-8'],
+  ['/feed.atom', 'application/atom+xml; charset=utf-8'],
+  ['/feed.rss', 'application/rss+xml; charset=utf-8'],
+  ['/feed.json', 'application/feed+json; charset=utf-8'],
+  ['/badge.svg', 'image/svg+xml; charset=utf-8'],
+  ['/api/v2/summary.json', 'application/json; charset=utf-8'],
+  ['/api/v2/status.json', 'application/json; charset=utf-8'],
+  ['/api/v2/components.json', 'application/json; charset=utf-8'],
+  ['/api/v2/incidents.json', 'application/json; charset=utf-8'],
+  ['/api/v2/incidents/unresolved.json', 'application/json; charset=utf-8'],
+  ['/api/v2/scheduled-maintenances.json', 'application/json; charset=utf-8'],
+  ['/api/v2/scheduled-maintenances/upcoming.json', 'application/json; charset=utf-8'],
+  ['/api/v2/scheduled-maintenances/active.json', 'application/json; charset=utf-8'],
+] as const;
+
+let api: RunningApi;
+let page: DeclaredPage;
+
+beforeAll(async () => {
+  api = await startApi();
+  page = await DeclaredPage.declare(api, { monitors: ['API'] });
+  await page.addMonitor('Hidden service', { isPublic: false });
+  await page.setStatus('API', 'active');
+  api.clock.advance(3_600_000);
+  await page.setStatus('API', 'error');
+  api.clock.advance(60_000);
+  await DeclaredPage.declare(api, {
+    monitors: ['Secret'],
+    page: { slug: 'private', title: 'Private page', access_type: 'password', password: 'open sesame' },
+  });
+});
+afterAll(() => api?.dispose());
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  fetch(`${api.url}${path}`, { method, headers, redirect: 'manual' });
+
+describe('a public page', () => {
+  test.each(DOCUMENTS)('serves %s', async (path, type) => {
+    const answer = await get(`/status/example${path}`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe(type);
+    expect(answer.headers.get('cache-control')).toMatch(
+      /^public, max-age=(15|60), stale-while-revalidate=60, stale-if-error=86400$/,
+    );
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(answer.headers.get('access-control-allow-origin')).toBe(path === '' ? null : '*');
+    const text = await answer.text();
+    expect(text).not.toContain('Hidden service');
+    // Who has the tag need not load it again.
+    const tag = answer.headers.get('etag') ?? '';
+    const again = await get(`/status/example${path}`, { 'if-none-match': `"other", ${tag}` });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+    expect(again.headers.get('etag')).toBe(tag);
+    const head = await get(`/status/example${path}`, {}, 'HEAD');
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  test('is compressed for those who take it, once', async () => {
+    const compressed = await fetch(`${api.url}/status/example`, { headers: { 'accept-encoding': 'gzip' } });
+    expect(compressed.headers.get('content-encoding')).toBe('gzip');
+    expect(compressed.headers.get('vary')).toBe('accept-encoding, accept-language');
+    const plain = await fetch(`${api.url}/status/example`, { headers: { 'accept-encoding': 'gzip;q=0' } });
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    expect(await compressed.text()).toBe(await plain.text());
+    expect(compressed.headers.get('etag')).toBe(plain.headers.get('etag'));
+  });
+
+  test('shows the state, the incident and the days', async () => {
+    const text = await (await get('/status/example')).text();
+    expect(text).toContain('<h2 id="overall">Major outage</h2>');
+    expect(text).toContain('API down');
+    const [, days] = /href="(\/status\/example\/days\/\d+)"/.exec(text) ?? [];
+    const table = await (await get(days ?? '')).text();
+    expect(table.match(/<tr>/g)).toHaveLength(91);
+    expect(table).toContain('98.36%');
+  });
+
+  test('speaks the language of the browser, or the one asked for', async () => {
+    const german = await get('/status/example', { 'accept-language': 'de-AT,en;q=0.5' });
+    expect(await german.text()).toContain('Ausfall aller Systeme');
+    expect(await (await get('/status/example?lang=de')).text()).toContain('<html lang="de"');
+    const json = await get('/status/example/api/v2/status.json', { 'accept-language': 'de' });
+    expect(await json.json()).toMatchObject({
+      status: { indicator: 'critical', description: 'Major outage' },
+    });
+  });
+
+  test('has one address: a slash at the end leads to it', async () => {
+    const moved = await get('/status/example/');
+    expect([moved.status, moved.headers.get('location')]).toEqual([308, 'http://svc.example/status/example']);
+  });
+
+  test.each([
+    '/status/example/unknown',
+    '/status/example/days/999999',
+    '/status/example/days/0',
+    '/status/example/days/1e3',
+    '/status/example//feed.atom',
+    '/status/example/api/v2/summary.json/',
+    '/status/unknown',
+    '/status/unknown/feed.atom',
+    '/status/EXAMPLE',
+  ])('%s is not found', async (path) => {
+    expect((await get(path)).status).toBe(404);
+  });
+
+  test('takes no other method', async () => {
+    const answer = await get('/status/example', {}, 'POST');
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
+describe('a page that is not public', () => {
+  test.each(DOCUMENTS)('shows nothing of itself to strangers: %s', async (path) => {
+    const hidden = await get(`/status/private${path}`);
+    expect(hidden.status).toBe(path === '' ? 303 : 401);
+    expect(hidden.headers.get('cache-control')).toBe('private, no-store');
+    expect(await hidden.text()).toBe(path === '' ? '' : 'This status page is private.\n');
+  });
+});
+
+test('an unpublished page is not found', async () => {
+  const other = await DeclaredPage.declare(api, { monitors: [], page: { slug: 'draft' } });
+  expect((await get('/status/draft')).status).toBe(200);
+  await other.unpublish();
+  api.clock.advance(1_000);
+  expect((await get('/status/draft')).status).toBe(404);
+});
+
+test('what owners write is shown as text, and links lead nowhere else than they may', async () => {
+  const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'`;
+  const declared = await DeclaredPage.declare(api, {
+    monitors: [evil],
+    page: {
+      slug: 'evil',
+      title: evil,
+      description: evil,
+      homepage_url: 'https://example.com/"onclick="alert(1)',
+      icon: 'http://example.com/icon.png',
+    },
+  });
+  await declared.addStatic(evil);
+  await declared.setStatus(evil, 'active');
+  await declared.setStatus(evil, 'error');
+  for (const path of ['', '/feed.atom', '/feed.rss', '/badge.svg']) {
+    const answer = await get(`/status/evil${path}`);
+    const text = await answer.text();
+    expect(answer.status).toBe(200);
+    expect(text).not.toMatch(/<script>|<img src=x|onclick="/);
+    // An icon without TLS is not loaded.
+    expect(text).not.toContain('http://example.com/icon.png');
+  }
+});

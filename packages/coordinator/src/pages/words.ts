@@ -1,0 +1,68 @@
+import { percentage } from '../web/figures.ts';
+import { durationText } from '../web/times.ts';
+import { LANGUAGES, type Language } from './text/languages.ts';
+import { type Counted, fill, type PageText } from './text/text.ts';
+
+/** Texts, figures and days of the status pages in one language. Days are those of UTC. */
+export class Words {
+  readonly language: Language;
+  readonly text: PageText;
+  readonly #plural: Intl.PluralRules;
+  readonly #list: Intl.ListFormat;
+  readonly #day: Intl.DateTimeFormat;
+
+  constructor(language: Language) {
+    // As in Great Britain: the day before the month.
+    const locale = language === 'en' ? 'en-GB' : language;
+    this.language = language;
+    this.text = LANGUAGES[language];
+    this.#plural = new Intl.PluralRules(locale);
+    this.#list = new Intl.ListFormat(locale);
+    this.#day = new Intl.DateTimeFormat(locale, {
+      day: 'numeric',
+      month: 'short',
+      year: 'numeric',
+      timeZone: 'UTC',
+    });
+  }
+
+  /** @param value in percent with at most two decimals, rounded down, see `domain/uptime.ts` */
+  percent(value: number): string {
+    return percentage(value / 100, this.language);
+  }
+
+  /** @param percent null: there is no data */
+  uptime(percent: number | null): string {
+    const { uptime, noUptime } = this.text;
+    return percent === null ? noUptime : fill(uptime, { percent: this.percent(percent) });
+  }
+
+  /** `text` in the form for `count`. */
+  counted(text: Counted, count: number): string {
+    return fill(this.#plural.select(count) === 'one' ? text.one : text.other, { count: String(count) });
+  }
+
+  list(names: readonly string[]): string {
+    return this.#list.format(names);
+  }
+
+  duration(ms: number): string {
+    return durationText(ms, this.language);
+  }
+
+  /** @param at epoch ms */
+  day(at: number): string {
+    return this.#day.format(at);
+  }
+}
+
+const made = new Map<Language, Words>();
+
+/** The words of a language. Formats are slow to make, so they are made once. */
+export function wordsOf(language: Language): Words {
+  const known = made.get(language);
+  if (known !== undefined) return known;
+  const words = new Words(language);
+  made.set(language, words);
+  return words;
+}

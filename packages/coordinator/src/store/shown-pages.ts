@@ -1,0 +1,162 @@
+import { sql } from 'kysely';
+import type { MonitorStatus } from '../domain/monitor.ts';
+import { jsonFlag, jsonRows, numbersAs } from './dialect.ts';
+import { idChunks } from './id-chunks.ts';
+import type { Row } from './resources.ts';
+import type { Store } from './store.ts';
+
+type Source = Pick<Store, 'read'>;
+
+/** The name that a visitor asks for a page by. Both are unique over all workspaces. */
+export type PageName = { readonly slug: string } | { readonly customDomain: string };
+
+/** The published page of this name. Undefined: there is none, or it is not published. */
+export function publishedPage({ read }: Source, name: PageName): Promise<Row<'status_pages'> | undefined> {
+  const published = read.selectFrom('status_pages').selectAll().where('published', '=', 1);
+  return 'slug' in name
+    ? published.where('slug', '=', name.slug).executeTakeFirst()
+    : published.where('custom_domain', '=', name.customDomain).executeTakeFirst();
+}
+
+/**
+ * A text that changes with each commit that changes what a page shows: of its groups, components and monitors, their
+ * statuses, and what people wrote. It does not change with time, nor with the row of the page itself.
+ *
+ * Where rows come and go, their number and largest id change; where one is changed, the sum of the versions.
+ */
+export async function versionOfPage({ read }: Source, pageId: number): Promise<string> {
+  const shown = sql`SELECT c.monitor_id FROM components c WHERE c.page_id = ${pageId} AND c.monitor_id IS NOT NULL`;
+  const { rows } = await sql<Record<string, number | null>>`
+    SELECT 'groups' AS of, count(*) AS many, sum(row_version) AS versions, max(id) AS last, 0 AS monitors, 0 AS changes
+      FROM component_groups WHERE page_id = ${pageId}
+    UNION ALL
+    SELECT 'components', count(*), sum(c.row_version), max(c.id), sum(m.row_version),
+        sum((SELECT max(t.id) FROM transitions t WHERE t.monitor_id = c.monitor_id))
+      FROM components c LEFT JOIN monitors m ON m.id = c.monitor_id WHERE c.page_id = ${pageId}
+    UNION ALL
+    SELECT 'incidents', count(*), sum(i.row_version), max(i.id), count(i.closed_at), 0 FROM incidents i
+      WHERE i.id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
+        OR i.monitor_id IN (${shown})
+    UNION ALL
+    SELECT 'updates', count(*), sum(u.row_version), max(u.id), 0, 0 FROM incident_updates u
+      JOIN incidents i ON i.id = u.incident_id
+      WHERE i.id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
+        OR i.monitor_id IN (${shown})
+    UNION ALL
+    SELECT 'windows', count(*), sum(w.row_version), max(w.id), 0, 0 FROM maintenance_windows w WHERE w.id IN (
+      SELECT window_id FROM maintenance_pages WHERE page_id = ${pageId}
+      UNION SELECT mc.window_id FROM maintenance_components mc JOIN components c ON c.id = mc.component_id
+        WHERE c.page_id = ${pageId}
+      UNION SELECT mm.window_id FROM maintenance_monitors mm WHERE mm.monitor_id IN (${shown}))`.execute(
+    read,
+  );
+  return JSON.stringify(rows.map((row) => Object.values(row)));
+}
+
+/** The groups and components of a page by ascending id, `limit` of each at most. */
+export async function partsOfShownPage(
+  { read }: Source,
+  pageId: number,
+  limit: number,
+): Promise<{ groups: Row<'component_groups'>[]; components: Row<'components'>[] }> {
+  const of = <T extends 'component_groups' | 'components'>(table: T) =>
+    read
+      .selectFrom<'component_groups' | 'components'>(table)
+      .selectAll()
+      .where('page_id', '=', pageId)
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+  const groups = await of('component_groups');
+  const components = await of('components');
+  return { groups, components: components as Row<'components'>[] };
+}
+
+/** A monitor as far as pages may show it. */
+export type ShownMonitor = {
+  readonly id: number;
+  readonly name: string;
+  readonly isPublic: boolean;
+  readonly status: MonitorStatus;
+  /** Since when it has the status, epoch ms; null: it never had another one than `unknown`. */
+  readonly since: number | null;
+};
+
+/** Those of these monitors that exist, in no order, without what is probed. */
+export async function shownMonitors({ read }: Source, ids: readonly number[]): Promise<ShownMonitor[]> {
+  const found: ShownMonitor[] = [];
+  for (const some of idChunks(ids)) {
+    const rows = await read
+      .selectFrom('monitors as m')
+      .leftJoin('monitor_states as s', 's.monitor_id', 'm.id')
+      .select(['m.id', 'm.name', 's.status', 's.since'])
+      .select(jsonFlag(sql`m.attributes`, 'public').as('is_public'))
+      .where('m.id', 'in', some)
+      .execute();
+    for (const { id, name, status, since, is_public: isPublic } of rows) {
+      found.push({ id, name, isPublic: isPublic === 1, status: status ?? 'unknown', since });
+    }
+  }
+  return found;
+}
+
+/** An incident of a monitor. Instants are epoch ms. */
+export type ShownIncident = {
+  readonly id: number;
+  readonly monitorId: number;
+  readonly openedAt: number;
+  /** Null: it lasts. */
+  readonly closedAt: number | null;
+  /** Why it ended without a recovery; null: the monitor recovered, or it lasts. */
+  readonly closure: string | null;
+  readonly wasDown: boolean;
+  /** The latest changes of the status in it, oldest first. */
+  readonly changes: readonly { readonly at: number; readonly status: MonitorStatus }[];
+};
+
+/** Most changes that are read of an incident: a monitor may flap for days. */
+const CHANGES = 20;
+
+type IncidentRow = {
+  id: number;
+  monitor_id: number;
+  opened_at: number;
+  closed_at: number | null;
+  closure: string | null;
+  was_down: number;
+  changes: string;
+};
+
+/**
+ * The incidents of these monitors that last, or that ended at `from` or later: the latest `limit`, newest first.
+ *
+ * @param from epoch ms
+ */
+export async function shownIncidents(
+  { read }: Source,
+  monitorIds: readonly number[],
+  { from, limit }: { from: number; limit: number },
+): Promise<ShownIncident[]> {
+  const ofIncident = sql`FROM transitions t WHERE t.monitor_id = i.monitor_id AND t.from_status <> t.to_status
+    AND t.at >= i.opened_at AND t.incident = i.key`;
+  const { rows } = await sql<IncidentRow>`
+    SELECT i.id, i.monitor_id, i.opened_at, i.closed_at, i.closure,
+      EXISTS (SELECT 1 ${ofIncident} AND t.to_status = 'error') AS was_down,
+      (SELECT ${jsonRows(['at', 'to_status'], ['at', 'id'])} FROM
+        (SELECT t.at, t.id, t.to_status ${ofIncident} ORDER BY t.at DESC, t.id DESC LIMIT ${CHANGES}) AS latest
+      ) AS changes
+    FROM (SELECT i.* FROM ${numbersAs(monitorIds, 'monitor')} JOIN incidents i ON i.monitor_id = monitor.value
+      WHERE i.closed_at IS NULL OR i.closed_at >= ${from}
+      ORDER BY i.opened_at DESC, i.id DESC LIMIT ${limit}) AS i
+    ORDER BY i.opened_at DESC, i.id DESC`.execute(read);
+  return rows.map((row) => ({
+    id: row.id,
+    monitorId: row.monitor_id,
+    openedAt: row.opened_at,
+    closedAt: row.closed_at,
+    closure: row.closure,
+    wasDown: Boolean(row.was_down),
+    // Made by the query, of columns with these types.
+    changes: (JSON.parse(row.changes) as [number, MonitorStatus][]).map(([at, status]) => ({ at, status })),
+  }));
+}

@@ -1,0 +1,52 @@
+import type { StoreWorkers } from '@svc/coordinator/store/store-workers.ts';
+import type { Numbered, ServedPort } from '@svc/coordinator/store/thread-protocol.ts';
+import { systemClock } from '@svc/shared/clock.ts';
+import { storeInProcess } from './store-in-process.ts';
+
+/** SQLITE_IOERR. */
+const IO_ERROR = { message: 'disk I/O error', errcode: 10 };
+
+/** A store in this process whose reads can be made to wait, as for a lock of another program, or to fail. */
+export class HeldReads {
+  readonly workers: StoreWorkers = storeInProcess(systemClock, (port) => this.#before(port));
+  #mode: 'answer' | 'hold' | 'fail' = 'answer';
+  #held: (() => void)[] = [];
+  /** Reads that came. */
+  count = 0;
+  /** Called when a read is held. */
+  onHeld: () => void = () => {};
+
+  /** Reads wait until {@link release}. */
+  hold(): void {
+    this.#mode = 'hold';
+  }
+
+  /** Reads fail at once until {@link release}. */
+  fail(): void {
+    this.#mode = 'fail';
+  }
+
+  /** Reads are answered again, those that wait first. */
+  release(): void {
+    this.#mode = 'answer';
+    const held = this.#held;
+    this.#held = [];
+    for (const answer of held) answer();
+  }
+
+  #before(port: ServedPort): ServedPort {
+    return {
+      postMessage: (message) => port.postMessage(message),
+      on: (event, listener) =>
+        port.on(event, (message: Numbered<unknown>) => {
+          this.count += 1;
+          if (this.#mode === 'fail') port.postMessage({ id: message.id, ok: false, failure: IO_ERROR });
+          else if (this.#mode === 'answer') listener(message as never);
+          else {
+            this.#held.push(() => listener(message as never));
+            this.onHeld();
+          }
+        }),
+    };
+  }
+}

@@ -1,0 +1,202 @@
+import type { StoredComponent, StoredGroup, StoredPage } from '@svc/coordinator/configuration/stored.ts';
+import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import { bucketsUntil, DAY_MS } from '@svc/coordinator/domain/summary-range.ts';
+import { NO_TIMES, type StatusTimes } from '@svc/coordinator/domain/uptime.ts';
+import { NO_NOTES } from '@svc/coordinator/pages/notes.ts';
+import type { PageSource } from '@svc/coordinator/pages/page-view.ts';
+import type { Place } from '@svc/coordinator/pages/place.ts';
+import { BAR_DAYS } from '@svc/coordinator/pages/read-page.ts';
+import type { Language } from '@svc/coordinator/pages/text/languages.ts';
+import { wordsOf } from '@svc/coordinator/pages/words.ts';
+import type { ShownIncident, ShownMonitor } from '@svc/coordinator/store/shown-pages.ts';
+
+/** The instant of the pages that tests make: noon, so that today is half over. */
+export const NOW = Date.UTC(2026, 10, 22, 12);
+export const MINUTE_MS = 60_000;
+
+const CREATED = {
+  workspaceId: 1,
+  rowVersion: 1,
+  owner: null,
+  localName: null,
+  createdAt: NOW - 200 * DAY_MS,
+};
+
+export function storedPage(attributes: Partial<StoredPage['attributes']> = {}): StoredPage {
+  return {
+    ...CREATED,
+    id: 1,
+    kind: 'svc_status_page',
+    updatedAt: CREATED.createdAt,
+    published: true,
+    theme: 'system',
+    attributes: {
+      title: 'Example',
+      slug: 'example',
+      description: null,
+      homepage_url: null,
+      contact_url: null,
+      icon: null,
+      custom_domain: null,
+      access_type: 'public',
+      password: null,
+      auth_email_domains: null,
+      ...attributes,
+    },
+  };
+}
+
+export function storedGroup(id: number, name: string): StoredGroup {
+  return {
+    ...CREATED,
+    id,
+    kind: 'svc_status_page_component_group',
+    updatedAt: CREATED.createdAt,
+    attributes: { page_id: '1', name },
+  };
+}
+
+/** A component of a monitor with the same id, unless its type says otherwise. */
+export function storedComponent(
+  id: number,
+  attributes: Partial<StoredComponent['attributes']> = {},
+): StoredComponent {
+  return {
+    ...CREATED,
+    id,
+    kind: 'svc_status_page_component',
+    updatedAt: CREATED.createdAt,
+    attributes: {
+      page_id: '1',
+      type: 'monitor',
+      monitor_id: attributes.type === 'static' ? null : String(id),
+      name: null,
+      description: null,
+      order: null,
+      group_id: null,
+      group_order: null,
+      ...attributes,
+    },
+  };
+}
+
+export function shownMonitor(id: number, status: MonitorStatus = 'active'): ShownMonitor {
+  return { id, name: `Monitor ${id}`, isPublic: true, status, since: NOW - 30 * DAY_MS };
+}
+
+/** The last 90 days of a monitor, all active but those named by how many days ago they were. */
+export function daysWith(other: Readonly<Record<number, Partial<StatusTimes>>> = {}) {
+  return bucketsUntil(NOW, DAY_MS, BAR_DAYS).map((at, index) => {
+    const ago = BAR_DAYS - 1 - index;
+    const length = ago === 0 ? NOW - at : DAY_MS;
+    const given = other[ago] ?? {};
+    const rest = length - Object.values(given).reduce((sum, ms) => sum + ms, 0);
+    return { at, times: { ...NO_TIMES, active: rest, ...given } };
+  });
+}
+
+/** What is stored about a page, with a public, active monitor for each component that names none. */
+export function pageSource(parts: Partial<PageSource> = {}): PageSource {
+  const components = parts.components ?? [storedComponent(1)];
+  const ids = components.flatMap(({ attributes }) => attributes.monitor_id ?? []).map(Number);
+  return {
+    page: storedPage(),
+    groups: [],
+    components,
+    monitors: new Map(ids.map((id) => [id, shownMonitor(id)])),
+    days: new Map(ids.map((id) => [id, daysWith()])),
+    incidents: [],
+    notes: NO_NOTES,
+    since: NOW - 14 * DAY_MS,
+    now: NOW,
+    ...parts,
+  };
+}
+
+/** An incident of monitor 1 of ten minutes, which began two days ago. */
+export function shownIncident(parts: Partial<ShownIncident> = {}): ShownIncident {
+  const openedAt = parts.openedAt ?? NOW - 2 * DAY_MS;
+  const closedAt = parts.closedAt === undefined ? openedAt + 10 * MINUTE_MS : parts.closedAt;
+  return {
+    id: Math.floor(openedAt / 1_000),
+    monitorId: 1,
+    openedAt,
+    closedAt,
+    closure: null,
+    wasDown: true,
+    changes: [
+      { at: openedAt, status: 'error' },
+      ...(closedAt === null ? [] : [{ at: closedAt, status: 'active' as const }]),
+    ],
+    ...parts,
+  };
+}
+
+export function placeIn(language: Language = 'en', parts: Partial<Place> = {}): Place {
+  return {
+    origin: 'https://svc.example',
+    path: '/status/example',
+    words: wordsOf(language),
+    staleSince: null,
+    ...parts,
+  };
+}
+
+/**
+ * A page as a company has it: groups, an outage and a slow service now, six incidents of the last two weeks. A third of
+ * the components had two days with disruptions, and each tenth is new.
+ *
+ * @param count components
+ */
+export function largeSource(count: number): PageSource {
+  const groups = ['Website', 'API', 'Data', 'Network', 'Partners'].map((name, index) =>
+    storedGroup(index + 1, name),
+  );
+  const components = Array.from({ length: count }, (_, index) =>
+    storedComponent(index + 1, {
+      name: `Service number ${index + 1}`,
+      description: index % 5 === 0 ? 'What it does for whom, in a line.' : null,
+      order: index,
+      group_id: String((index % groups.length) + 1),
+      group_order: index,
+    }),
+  );
+  const ids = components.map(({ id }) => id);
+  const statusOf = (id: number) => (id === 7 ? 'error' : id === 12 ? 'degraded' : 'active');
+  return pageSource({
+    page: storedPage({
+      title: 'Example',
+      description: 'The state of our services, measured from three regions.',
+      homepage_url: 'https://example.com/',
+      contact_url: 'mailto:ops@example.com',
+    }),
+    groups,
+    components,
+    monitors: new Map(ids.map((id) => [id, shownMonitor(id, statusOf(id))])),
+    days: new Map(ids.map((id) => [id, daysWith(disruptionsOf(id))])),
+    incidents: [
+      shownIncident({ monitorId: 7, openedAt: NOW - 20 * MINUTE_MS, closedAt: null }),
+      shownIncident({
+        monitorId: 12,
+        openedAt: NOW - 65 * MINUTE_MS,
+        closedAt: null,
+        wasDown: false,
+        changes: [{ at: NOW - 65 * MINUTE_MS, status: 'degraded' }],
+      }),
+      ...[0, 1, 2, 3, 4, 5].map((index) =>
+        shownIncident({ monitorId: index + 1, openedAt: NOW - (index * 2 + 1) * DAY_MS - index * 1_000 }),
+      ),
+    ],
+  });
+}
+
+/** By how many days ago they were. */
+function disruptionsOf(id: number): Record<number, Partial<StatusTimes>> {
+  const found: Record<number, Partial<StatusTimes>> = {};
+  if (id % 3 === 1) {
+    found[(id * 13) % 47] = { degraded: ((id % 5) + 1) * 11 * MINUTE_MS };
+    found[(id * 7) % 46] = { error: ((id % 9) + 1) * 7 * MINUTE_MS };
+  }
+  if (id % 10 === 0) for (let ago = 50; ago < BAR_DAYS; ago += 1) found[ago] = { active: 0, unknown: DAY_MS };
+  return found;
+}
