@@ -23,7 +23,7 @@ export const monitorTrial: Trial = {
 };
 
 /** What each region found: its outcome, its phases, and its assertions one by one. */
-export function trialPanel(answers: readonly Answer[]): Html {
+function trialPanel(answers: readonly Answer[]): Html {
   return html`<section class="stack trial" aria-labelledby="trial" role="status">
 <h2 id="trial">What the regions found</h2>
 <p class="soft">One attempt in each region. It was not recorded, nobody was alerted, and nothing was saved.</p>
