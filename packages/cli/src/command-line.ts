@@ -25,8 +25,8 @@ const COMMANDS: Readonly<Record<string, Command | LaterCommand>> = {
     load: async () => (await import('./machine/backup/commands.ts')).backupCommand,
   },
   check: {
-    summary: 'probe a target from this machine, as an agent does',
-    load: async () => (await import('./machine/check/command.ts')).checkCommand,
+    summary: 'check a target from the regions, or from this machine, without a monitor',
+    load: async () => (await import('./check/command.ts')).checkCommand,
   },
   doctor: {
     summary: 'check settings, NATS, TLS, clock, disk and network of this machine, and say what to do',
