@@ -57,7 +57,7 @@ describe('warnings', () => {
   test.each([
     ['svc_tcp_monitor', {}, []],
     ['svc_http_monitor', { otlp_endpoint: 'https://otlp.example.com', otlp_headers: { key: 'secret' } }, []],
-    ['svc_status_page', {}, ['svc_status_page has no effect yet: this version serves no status pages']],
+    ['svc_status_page', {}, []],
     ['svc_status_page_component', {}, []],
     ['svc_notification', { name: 'Ops' }, []],
   ] as const)('of a %s with %j', (kind, attributes, warnings) => {

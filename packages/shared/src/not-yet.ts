@@ -2,7 +2,7 @@ import type { SettingName } from './setting-names.ts';
 
 /** Something that can be declared or set, is checked and stored, and has no effect yet. */
 export type NotYet = {
-  /** The missing function, as text that follows "this version": `serves no status pages`. */
+  /** The missing function, as text that follows "this version": `exports no traces`. */
   readonly reason: string;
   /** Attributes by name, whatever resource has them. */
   readonly attributes?: readonly string[];
@@ -17,12 +17,7 @@ export type NotYet = {
  * Where one of them is set, the API, the log at the start, the report of the declared file and Terraform
  * warn, and the reference is marked. Delete a line here when its function works; that ends all warnings.
  */
-export const NOT_YET: readonly NotYet[] = [
-  {
-    reason: 'serves no status pages',
-    resources: ['svc_status_page', 'svc_status_page_component', 'svc_status_page_component_group'],
-  },
-];
+export const NOT_YET: readonly NotYet[] = [];
 
 /** The settings that nothing reads yet, each with the reason. */
 export const SETTINGS_NOT_YET: ReadonlyMap<string, string> = reasons(({ settings }) => settings);

@@ -1,6 +1,6 @@
-import { MONITOR_PAGES } from './monitor/pages.ts';
 import { channelPages } from './channels/pages.ts';
 import { declarationPage } from './declaration/page.ts';
+import { MONITOR_PAGES } from './monitor/pages.ts';
 import { overviewPage } from './overview/page.ts';
 import type { DashboardPage } from './page.ts';
 import { monitorForms } from './resources/monitor-forms.ts';

@@ -92,16 +92,16 @@ describe('at start', () => {
     expect(file.status().errors).toHaveLength(1);
   });
 
-  test('what has no effect yet is told with its place, in the status and in the log', async () => {
+  test('what has no effect is told with its place, in the status and in the log', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
-    const pages = names.map((name) => `  ${name}: { title: Page, slug: ${name} }\n`);
+    const pages = names.map((name) => `  ${name}: { title: Page, slug: ${name}, password: hush }\n`);
     // More than the pages: a removal of most of what is declared would be refused.
     const kept = monitors(...names, 'a', 'b');
     const text = `svc_status_page:\n${pages.join('')}${kept}`;
     const lines: { msg: string }[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
     const file = await started(text, { log, read: readDeclaration });
-    const why = 'svc_status_page has no effect yet: this version serves no status pages';
+    const why = 'password has no effect: access_type is public, not password';
     const { warnings, errors } = file.status();
     expect(errors).toEqual([]);
     expect(warnings).toHaveLength(12);

@@ -43,7 +43,6 @@ test('a password that protects nothing is told, as by the API, and not what it i
   const page = { title: 'p', slug: 'p', password: 'a-password-of-the-page' };
   writeFileSync(file, JSON.stringify({ svc_status_page: { p: page } }));
   expect(readDeclaredFile({ path: file, env: {} }).warnings.map(({ message }) => message)).toEqual([
-    'svc_status_page.p: svc_status_page has no effect yet: this version serves no status pages',
     'svc_status_page.p: password has no effect: access_type is public, not password',
   ]);
 });
