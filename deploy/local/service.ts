@@ -5,6 +5,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { type DiskState, watchDisk } from './disk-watch.ts';
 import { environmentOf } from './environments.ts';
 import { guardProcess } from './guard.ts';
+import { linksOf } from './links.ts';
 import { writeNatsAccess } from './nats-access.ts';
 import { choosePort } from './nats-port.ts';
 import { AGENT_ENVIRONMENT, AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from './node-flags.ts';
@@ -131,7 +132,7 @@ export class LocalService {
     await Promise.all([this.#coordinator.start(), ...this.#agents.map((agent) => agent.start())]);
     this.#stopProgress();
     if (this.isStopping) return;
-    for (const line of this.#summary(nats.url, publicUrl)) print(line);
+    for (const line of await this.#summary(nats.url, publicUrl)) print(line);
   }
 
   /** Stops the agents first, so that their last results are recorded, and NATS last. */
@@ -257,13 +258,19 @@ export class LocalService {
     this.#giveUp();
   }
 
-  #summary(natsUrl: string, publicUrl: string): string[] {
+  async #summary(natsUrl: string, publicUrl: string): Promise<string[]> {
     const { paint, regions, dataDir, configFile, environment } = this.#options;
-    const token = environment.SVC_API_TOKEN
-      ? 'SVC_API_TOKEN'
-      : environment.SVC_API_TOKEN_FILE || join(dataDir, 'api-token');
+    const tokenFile = environment.SVC_API_TOKEN_FILE || join(dataDir, 'api-token');
+    const token = environment.SVC_API_TOKEN ? 'SVC_API_TOKEN' : tokenFile;
+    const { dashboard, statusPage } = await linksOf({
+      apiUrl: this.#listenUrl(),
+      publicUrl,
+      token: environment.SVC_API_TOKEN ? { text: environment.SVC_API_TOKEN } : { file: tokenFile },
+    });
     return [
       `${paint.green('svc runs.')} Ctrl-C stops it.`,
+      `  dashboard ${paint.bold(dashboard)}   (logs in once, within 15 minutes)`,
+      ...(statusPage === null ? [] : [`  status    ${paint.bold(statusPage)}`]),
       `  API       ${publicUrl}/v1/monitors   (token: ${token})`,
       `  reference ${publicUrl}/docs`,
       `  declared  ${configFile ?? 'nothing: over the API and with Terraform'}`,

@@ -237,6 +237,36 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     await visitor.close();
   });
 
+  test('has room for the longest texts on the smallest screen', async () => {
+    const long = 'w'.repeat(240);
+    const monitor = {
+      type: 'http',
+      name: long,
+      url: `https://shop.example/${long}${long}`,
+      periodicity: '1m',
+    };
+    const { body } = await api.call('POST', '/v1/monitors', { ...monitor, description: long });
+    const longId = Number((body as { id: string }).id);
+    const slot = api.clock.wall();
+    await addRows(api.store, 'off_grid_slots', { monitor_id: longId, slot });
+    await addRows(api.store, 'results', {
+      ...{
+        slot,
+        monitor_id: longId,
+        region: 'hostc-asia-southeast1',
+        outcome: 'failed',
+        version: 1,
+        latency: 1,
+      },
+      ...{ status_code: null, error_message: long, detail: null, agent: long, recorded_at: slot },
+    });
+    const visitor = await browser.visitor({ width: 320, theme: 'light', hasScript: true });
+    const page = await openDashboard(api, visitor, `/monitors/${longId}`);
+    await openAll(page);
+    expect(await pageProblems(page)).toEqual([]);
+    await visitor.close();
+  });
+
   test('shows texts of monitors, targets and channels as texts', async () => {
     const evil = '<img src=x onerror="document.title=1">';
     const monitor = {

@@ -252,7 +252,8 @@ describe.each([
 
 function result(region: Region, outcome: Outcome, slot = SLOT, version = 1): Writes['results'][number] {
   const reported = { monitor: 7, version, slot, token: 'good', outcome, started_at: slot, attempts: [] };
-  return { region, agent: 'agent', result: reported, decidedAfterMs: null };
+  const journalled = { evaluatedAfterMs: 0, evaluatedPlace: 0, given: null };
+  return { region, agent: 'agent', result: reported, decidedAfterMs: null, ...journalled };
 }
 
 function abstention(region: Region): Writes['abstentions'][number] {

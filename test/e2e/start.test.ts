@@ -91,6 +91,18 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
   expect(again.lines.join('\n')).not.toContain('first  ');
 });
 
+test('prints a link that logs in to the dashboard, and the address of the first status page', async (context) => {
+  const place = await placeFor(context);
+  await place.declare({ svc_status_page: { main: { title: 'Main', slug: 'main' } } });
+  const started = place.start();
+  const [, link = ''] = /dashboard (\S+)/.exec(await started.line('  dashboard ')) ?? [];
+  expect(await started.line('  status ')).toMatch(/\/status\/main$/);
+  const page = await fetch(link);
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain('Log in to the dashboard');
+  expect(await started.end('SIGINT')).toBe(0);
+});
+
 test('all parts end when the supervisor is killed', async (context) => {
   const place = await placeFor(context);
   await place.declare({});

@@ -19,7 +19,8 @@ beforeEach(async () => {
 
 test('a login is kept for its owner, and other commands use it until the logout', async () => {
   const login = await svc(['login', `${api.url}/`], { HOME: home }, `${api.operator}\n`);
-  expect(login).toMatchObject({ code: 0, out: '', err: expect.stringContaining('takes the token') });
+  expect(login).toMatchObject({ code: 0, err: expect.stringContaining('takes the token') });
+  expect(login.out).toMatch(/^http:\/\/svc\.example\/login\?link=[\w-]{43}\n$/);
   expect(login.err).not.toContain(api.operator);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ base_url: api.url, token: api.operator });
@@ -34,6 +35,25 @@ test('a login is kept for its owner, and other commands use it until the logout'
   expect(await svc(['token', 'list'], { HOME: home, SVC_DATA_DIR: home })).toMatchObject({ code: 2 });
 });
 
+test('without an address it only makes a link to the dashboard, which logs in once', async () => {
+  const made = await svc(['login'], { HOME: home, SVC_BASE_URL: api.url, SVC_API_TOKEN: api.reader });
+  expect(made).toMatchObject({ code: 0, err: expect.stringContaining('once and within 15 minutes') });
+  await expect(stat(file)).rejects.toThrow('ENOENT');
+  const { search } = new URL(made.out.trim());
+  const page = await fetch(`${api.url}/login${search}`);
+  const [cookie = ''] = page.headers.getSetCookie();
+  const form_token = /name="form_token" value="([^"]+)"/.exec(await page.text())?.[1] ?? '';
+  const send = () =>
+    fetch(`${api.url}/login`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: cookie.split(';', 1)[0] ?? '' },
+      body: new URLSearchParams({ form_token, link: new URLSearchParams(search).get('link') ?? '' }),
+    });
+  expect((await send()).status).toBe(303);
+  expect((await send()).status).toBe(401);
+});
+
 test('a token that the API refuses is not kept', async () => {
   const { code, err } = await svc(['login', api.url], { HOME: home }, 'token-of-nobody');
   expect({ code, err }).toEqual({
@@ -44,7 +64,8 @@ test('a token that the API refuses is not kept', async () => {
 });
 
 test.each([
-  [['login'], {}, 'the address of the API is missing'],
+  [['login'], {}, 'set SVC_API_TOKEN'],
+  [['login', '--all'], {}, 'unknown option'],
   [['login', 'svc.example.com'], { HOME: '/nowhere' }, 'must be a URL'],
   [['login', 'https://svc.example.com'], {}, 'HOME is not set'],
   [['login', 'https://svc.example.com'], { HOME: '/nowhere' }, 'the token on standard input is empty'],

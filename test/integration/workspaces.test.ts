@@ -40,6 +40,8 @@ beforeAll(async () => {
     monitor_ids: monitor,
     page_id: component.page_id ?? '',
     group_id: group.id ?? '',
+    page_ids: component.page_id ?? '',
+    component_ids: component.id ?? '',
     workspace_id: String(theirs.workspaceId),
   };
 });

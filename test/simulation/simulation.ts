@@ -354,7 +354,8 @@ function timesOf({ from, until, isDaily }: Window): WindowTimes {
   return { startsAt: from, endsAt: until, timeZone: 'UTC', repeat: isDaily ? daily : null, endedAt: null };
 }
 
-function monitorOf({ id, periodMs, regions, timeoutMs, retry }: World): LiveMonitor {
+/** The monitor of a world as it is declared first. */
+export function monitorOf({ id, periodMs, regions, timeoutMs, retry }: World): LiveMonitor {
   return {
     id,
     workspaceId: 1,

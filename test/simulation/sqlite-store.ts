@@ -31,6 +31,11 @@ export class SqliteWorldStore implements WorldStore {
     return new SqliteWorldStore(store, directory);
   }
 
+  /** For reading what was recorded. */
+  get reading(): Pick<Store, 'read'> {
+    return this.#store;
+  }
+
   async close(): Promise<void> {
     await this.#store.close();
     await rm(this.#directory, { recursive: true });
@@ -150,6 +155,7 @@ const TABLES = [
   'links',
   'monitor_states',
   'stream_positions',
+  'evaluation_journal',
   'notifications',
   'monitors',
 ];

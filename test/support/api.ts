@@ -5,18 +5,22 @@ import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Vote } from '@svc/coordinator/domain/status.ts';
 import { ExportTestError } from '@svc/coordinator/export/metrics-export.ts';
 import type { EndpointState } from '@svc/coordinator/export/protocol.ts';
+import { Incidents } from '@svc/coordinator/notes/incidents.ts';
+import { MaintenanceWindows } from '@svc/coordinator/notes/maintenance.ts';
 import { urlRules } from '@svc/coordinator/notify/declared-urls.ts';
 import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
 import { createManualDeliveries } from '@svc/coordinator/notify/manual-deliveries.ts';
-import { channelProblems, createSender } from '@svc/coordinator/notify/sender.ts';
+import { channelProblems, createSender, type SenderParts } from '@svc/coordinator/notify/sender.ts';
 import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
+import { createPageDomains } from '@svc/coordinator/pages/domains/domains.ts';
 import { createSites } from '@svc/coordinator/sites.ts';
 import { Tokens } from '@svc/coordinator/store/tokens.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { loopbackParts } from './channel-sending.ts';
 import { type ConfiguredStore, configuredStore, DECLARED_FILE, silentLog } from './configured-store.ts';
 import { OPERATOR_VALUES } from './operator-values.ts';
@@ -35,6 +39,9 @@ export type RunningApi = ConfiguredStore & {
   /** Sends a request, by default with the operator's token and JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
 };
+
+/** Makes the tokens of visitors of status pages. */
+export const VISITOR_KEY = new Secret(new Uint8Array(32).fill(7));
 
 /** The monitor of this name is exported to an endpoint of the operator. */
 export const EXPORTED_BY_DEFAULT = 'Exported by default';
@@ -58,8 +65,15 @@ const ENDPOINT: EndpointState = {
 };
 const TAKEN = { encoding: 'json', isTaken: true, rejected: 0, error: null } as const;
 
-/** The API on a free port over a new database, with all parts behind it except dispatch. */
-export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi> {
+/**
+ * The API on a free port over a new database, with all parts behind it except dispatch.
+ *
+ * @param sending how alerts and mails are sent
+ */
+export async function startApi(
+  more: Partial<ApiParts> = {},
+  sending: Partial<SenderParts> = {},
+): Promise<RunningApi> {
   const configured = await configuredStore();
   const { store, secrets, clock, workspaceId } = configured;
   const tokens = await Tokens.load(store);
@@ -72,7 +86,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     secrets,
     clock,
     log: silentLog,
-    send: createSender(loopbackParts({ post: createHttpPost({ clock, guard }) })),
+    send: createSender(loopbackParts({ post: createHttpPost({ clock, guard }), ...sending })),
     source: storedChannels(store, secrets),
     publicUrl: 'http://svc.example',
   });
@@ -81,6 +95,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
   const agents: RunningApi['agents'] = new Map();
   const publicUrl = 'http://svc.example';
   const counters = createApiCounters();
+  const domains = createPageDomains({ store, clock, log: silentLog }, publicUrl);
   const api: Api = createApi({
     listen: { host: '127.0.0.1', port: 0 },
     publicUrl,
@@ -90,6 +105,8 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     declaredFile: DECLARED_FILE,
     tokens,
     configuration: configured.configuration,
+    maintenance: new MaintenanceWindows({ store, effects: configured.effects, clock }),
+    incidents: new Incidents({ store, clock }),
     monitors: configured.monitors,
     states,
     agents: {
@@ -98,6 +115,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
       muted: () => ['hosta-ams'],
     },
     checks: { runNow: async () => [] },
+    whatIfs: { compare: async () => null },
     deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl }),
     overdue: () => [{ notificationId: 3, workspaceId, lanes: 2, oldestQueuedAt: clock.wall() - 180_000 }],
     exports: {
@@ -115,13 +133,24 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
       operator: OPERATOR_VALUES,
       urls: urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['*'] }),
     }),
+    domains,
     readiness: () => ({ database: true }),
     counters,
     measurements: () => measurementsOf(API_COUNTERS, counters, 0),
     metricsToken: null,
     sites: (calls) =>
       createSites(
-        { store, secrets, tokens, publicUrl, slotNow: () => clock.wall(), clock, log: silentLog },
+        {
+          ...configured,
+          tokens,
+          domains,
+          publicUrl,
+          slotNow: () => clock.wall(),
+          visitorKey: VISITOR_KEY,
+          canMail: true,
+          letterQueued: (queued) => deliverer.wake(queued),
+          log: silentLog,
+        },
         calls,
       ),
     clock,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ChangeApplier } from '@svc/coordinator/configuration/change-applier.ts';
+import type { ChangeEffects } from '@svc/coordinator/configuration/configuration.ts';
 import { MonitorsInMemory } from '@svc/coordinator/configuration/live-monitors.ts';
 import { Reading } from '@svc/coordinator/configuration/reading.ts';
 import { StoredConfiguration } from '@svc/coordinator/configuration/transactions.ts';
@@ -33,6 +34,7 @@ export type ConfiguredStore = {
   readonly monitors: MonitorsInMemory;
   /** Judges the endpoints of exports. */
   readonly guard: EgressGuard;
+  readonly effects: ChangeEffects;
   readonly configuration: StoredConfiguration;
   readonly reading: Reading;
   /** The workspace `default`. */
@@ -80,6 +82,7 @@ export async function configuredStore(workers = STORE_IN_PROCESS): Promise<Confi
     clock,
     monitors,
     guard,
+    effects,
     configuration: new StoredConfiguration({
       store,
       secrets,

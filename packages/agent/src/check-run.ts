@@ -27,6 +27,8 @@ export type CheckRun = {
   readonly startBy: number;
   /** Most attempts that the check may make, >= 1. */
   readonly attemptLimit: number;
+  /** Whether every assertion is judged by itself. */
+  readonly judgesEach: boolean;
   /** Called once. */
   readonly done: (result: RunResult) => void;
   /** Whether the monitor's last attempt, in this check or an earlier one, timed out. */
@@ -77,6 +79,7 @@ export function resultOf(run: CheckRun, verdict: AttemptVerdict, wallNow: number
   if (found.certificateExpiresAt !== undefined)
     result.certificate_expires_at = Math.trunc(found.certificateExpiresAt);
   if (found.bodyTruncated === true) result.body_truncated = true;
+  if (found.assertions !== undefined) result.assertions = found.assertions;
   return result;
 }
 

@@ -111,6 +111,7 @@ export class Runner {
       startAt,
       startBy: startAt + job.start_within_ms,
       attemptLimit: 1 + job.check.reveal().retry,
+      judgesEach: false,
       isSlow: job.slow === true,
       done: (result) => onResult({ monitor, version, slot, token, ...result }, subject),
     });
@@ -135,7 +136,10 @@ export class Runner {
     return new Promise((done) => {
       const now = clock.monotonic();
       this.#begin(
-        newRun({ check, slot: 0, startAt: now, startBy: now, attemptLimit: 1, isSlow: false, done }),
+        newRun({
+          ...{ check, slot: 0, startAt: now, startBy: now, attemptLimit: 1, isSlow: false, done },
+          judgesEach: true,
+        }),
       );
     });
   }
@@ -205,7 +209,8 @@ export class Runner {
    */
   async #attempt(run: CheckRun, attempt: number): Promise<void> {
     const { clock, probes, log } = this.#parts;
-    const context = { timeoutMs: run.check.reveal().timeout, signal: this.#abort.signal };
+    const { judgesEach } = run;
+    const context = { timeoutMs: run.check.reveal().timeout, signal: this.#abort.signal, judgesEach };
     try {
       this.#onAttemptEnd(run, attempt, await runProbe(probes, run.check.reveal(), context));
     } catch (error) {
@@ -350,16 +355,21 @@ export function jobOf(
   return { monitor: job.monitor, version: job.version, slot: job.slot, token: job.token };
 }
 
-type NewRun = Pick<CheckRun, 'check' | 'slot' | 'startAt' | 'startBy' | 'attemptLimit' | 'isSlow' | 'done'>;
+type NewRun = Pick<
+  CheckRun,
+  'check' | 'slot' | 'startAt' | 'startBy' | 'attemptLimit' | 'judgesEach' | 'isSlow' | 'done'
+>;
 
 /** Every member at once: a copy that is then added to costs as much again. */
-function newRun({ check, slot, startAt, startBy, attemptLimit, isSlow, done }: NewRun): CheckRun {
+function newRun(run: NewRun): CheckRun {
+  const { check, slot, startAt, startBy, attemptLimit, judgesEach, isSlow, done } = run;
   return {
     check,
     slot,
     startAt,
     startBy,
     attemptLimit,
+    judgesEach,
     isSlow,
     done,
     place: -1,

@@ -1,7 +1,9 @@
 import { rm } from 'node:fs/promises';
+import { ApiError } from '@svc/shared/api/api-error.ts';
 import { firstToken, tokenProblem } from '@svc/shared/api/settings.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
-import { asking, openApi } from './api.ts';
+import { z } from 'zod';
+import { asking, type OpenApi, openApi } from './api.ts';
 import type { Command, Surroundings } from './command.ts';
 import { keepLogin, loginFile } from './login.ts';
 import { parseOptions } from './options.ts';
@@ -12,21 +14,25 @@ import { UsageError } from './usage-error.ts';
 const LONGEST_INPUT = 4_096;
 
 export const loginCommand: Command = {
-  summary: 'keep the address of the API and a token for the other commands',
+  summary: 'keep the address of the API and a token for the other commands; open the dashboard',
   help: `Usage: npm run svc -- login URL < TOKEN_FILE
        npm run svc -- login URL
+       npm run svc -- login
        npm run svc -- logout
 
-Reads a token from standard input, tries it at the API, and keeps both in ~/.config/svc/login.json, which only its owner may read.
+Prints a link that logs a browser in to the dashboard: once, within 15 minutes, with what the token may do. Without URL it does nothing
+else, and uses the API and the token of the other commands.
+
+With URL it reads a token from standard input, tries it at the API, and keeps both in ~/.config/svc/login.json, which only its owner may read.
 SVC_BASE_URL and SVC_API_TOKEN win over it. Where SVC_API_TOKEN is set, that token is kept, and nothing is read.
 
 Settings, from the environment:
-${describeSettings({ apiToken: CLI_SETTINGS.apiToken })}
+${describeSettings(CLI_SETTINGS)}
 `,
   async run([url, ...args], surroundings) {
-    if (url === undefined || url.startsWith('-'))
-      throw new UsageError('the address of the API is missing: use login https://svc.example.com');
     parseOptions(args, {});
+    if (url === undefined) return writeLink(openApi(surroundings), surroundings);
+    if (url.startsWith('-')) throw new UsageError(`unknown option ${url}: use login https://svc.example.com`);
     const path = requiredFile(surroundings);
     const token = await tokenOf(surroundings);
     const { SVC_API_TOKEN_FILE: _, ...environment } = surroundings.environment;
@@ -40,8 +46,23 @@ ${describeSettings({ apiToken: CLI_SETTINGS.apiToken })}
     );
     await keepLogin(path, { base_url: api.client.baseUrl, token });
     surroundings.err.write(`svc: ${api.baseUrl} takes the token; both are kept in ${path}\n`);
+    await writeLink(api, surroundings);
   },
 };
+
+const loginLink = z.object({ url: z.url() });
+
+/** Writes a link to the dashboard to stdout. A service that is older than the dashboard makes none. */
+async function writeLink(api: OpenApi, { out, err }: Surroundings): Promise<void> {
+  try {
+    const { body } = await asking(api, () => api.client.request('POST', '/v1/login-links'));
+    err.write('svc: the dashboard, logged in, once and within 15 minutes:\n');
+    out.write(`${loginLink.parse(body).url}\n`);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    err.write('svc: this service is older than the dashboard\n');
+  }
+}
 
 export const logoutCommand: Command = {
   summary: 'forget what login keeps',

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
@@ -7,7 +8,7 @@ import { OwnExport } from '@svc/shared/own-metrics/own-export.ts';
 import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
-import type { Secret } from '@svc/shared/secret.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
@@ -154,7 +155,8 @@ export class Coordinator {
     await operatorTokens.start();
     await sayLostAdministration(store, log);
 
-    const shared = { config, operator, store, secrets, clock, log };
+    const visitorKey = new Secret(keyOfVisitors(jobKey));
+    const shared = { config, operator, store, secrets, visitorKey, clock, log };
     const leading = new Leading({
       ...shared,
       exports,
@@ -211,6 +213,11 @@ export class Coordinator {
     await this.#starting?.catch(() => {});
     await this.#started.stop();
   }
+}
+
+/** The key of what visitors of status pages are given: nothing else is made with it. */
+function keyOfVisitors(jobKey: Secret<Uint8Array>): Uint8Array {
+  return createHmac('sha256', jobKey.reveal()).update('svc:visitors of status pages').digest();
 }
 
 /** Warns once, at the first start of a version in which `write` tokens do not manage tokens. */

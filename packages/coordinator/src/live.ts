@@ -9,6 +9,7 @@ import type {
 } from './api/api-parts.ts';
 import { NotLeading } from './api/not-leading.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
+import type { NewlyQueued } from './notify/lane.ts';
 import type { ManualDeliveries } from './notify/manual-deliveries.ts';
 import type { OverdueChannel } from './notify/overdue.ts';
 
@@ -24,6 +25,8 @@ export type Live = {
   readonly exports: ExportDirectory;
   /** The state of the declared file; null: none is read yet. */
   readonly declaration: () => DeclaredFileState | null;
+  /** A mail to a visitor of a status page was queued. */
+  readonly letterQueued: (queued: NewlyQueued) => void;
   /** The slots' clock, epoch ms. */
   readonly slotNow: () => number;
   /** Whether the database accepts the records. */
@@ -38,7 +41,8 @@ export type Live = {
  *   every monitor is `unknown`;
  * - no agents are shown, because nobody listens to them, and parts that do not run have no metrics;
  * - the state of the declared file is the last known one, because nobody applies it meanwhile;
- * - operations that need a leader are refused.
+ * - operations that need a leader are refused;
+ * - what is queued waits for the next leader.
  *
  * @param current the present or last known state; null: this coordinator has not led yet
  * @param isLeading whether `current` is a leader's
@@ -73,6 +77,9 @@ export function servedLive(
       test: async (id) => leader().exports.test(id),
     },
     declaration: () => current()?.declaration() ?? null,
+    letterQueued: (queued) => {
+      if (isLeading()) current()?.letterQueued(queued);
+    },
     slotNow: () => current()?.slotNow() ?? Math.floor(clock.wall()),
     // A stopped recorder says nothing about the database.
     isRecording: () => !isLeading() || (current()?.isRecording() ?? true),

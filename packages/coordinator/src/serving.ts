@@ -9,6 +9,7 @@ import { type Measurement, measurementsOf } from '@svc/shared/metrics/measuremen
 import { processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
 import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { createApiCounters } from './api/api-counters.ts';
 import { type Api, createApi } from './api/server.ts';
@@ -18,13 +19,17 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { Reading } from './configuration/reading.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { type Live, servedLive } from './live.ts';
+import { Incidents } from './notes/incidents.ts';
+import { MaintenanceWindows } from './notes/maintenance.ts';
 import { urlRules } from './notify/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './notify/sender.ts';
+import { createPageDomains } from './pages/domains/domains.ts';
 import { createSites } from './sites.ts';
 import { FileSizes } from './store/file-sizes.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
+import { WhatIfs } from './what-if/what-ifs.ts';
 
 export type ServingParts = {
   readonly config: Pick<
@@ -39,6 +44,8 @@ export type ServingParts = {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly tokens: Tokens;
+  /** Makes the tokens of visitors of status pages, 32 bytes. */
+  readonly visitorKey: Secret<Uint8Array>;
   /** Applies the effects of changes of the declaration, where this coordinator leads. */
   readonly effects: ChangeEffects;
   /** The present or last known live state. */
@@ -66,6 +73,7 @@ export class Serving {
   readonly #startedAt: number;
   readonly #loopDelay = new LoopDelay();
   readonly #fileSizes: FileSizes;
+  readonly #whatIfs: WhatIfs;
   #cancelSaving: () => void = () => {};
   #stopCounting: () => void = () => {};
 
@@ -74,10 +82,14 @@ export class Serving {
     const { config, operator, store, secrets, tokens, effects, live, isLeading, bus, clock, log } = parts;
     this.#startedAt = clock.wall();
     this.#fileSizes = new FileSizes(parts.databasePath, clock);
+    this.#whatIfs = new WhatIfs(parts.databasePath);
     const declaredFile = config.config === undefined ? undefined : basename(config.config);
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
     const served = servedLive(live, isLeading, clock);
     this.#live = served;
+    const reading = new Reading(store, secrets);
+    const domains = createPageDomains({ store, clock, log }, config.publicUrl);
+    const channelProblem = channelProblems({ operator, urls: urlRules(config) });
     this.#api = createApi({
       listen: config.listen,
       publicUrl: config.publicUrl,
@@ -85,12 +97,16 @@ export class Serving {
       tls: config.tls,
       store,
       secrets,
-      reading: new Reading(store, secrets),
+      reading,
       tokens,
       declaredFile,
+      maintenance: new MaintenanceWindows({ store, effects, clock }),
+      incidents: new Incidents({ store, clock }),
       configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
-      channelProblem: channelProblems({ operator, urls: urlRules(config) }),
+      channelProblem,
+      domains,
       ...served,
+      whatIfs: this.#whatIfs,
       counters: this.#counters,
       measurements: () => this.measurements(),
       readiness: () => ({ nats: bus.isConnected, database: served.isRecording() }),
@@ -98,7 +114,19 @@ export class Serving {
       metricsToken: config.metricsToken ?? null,
       sites: (calls) =>
         createSites(
-          { store, secrets, tokens, publicUrl: config.publicUrl, slotNow: served.slotNow, clock, log },
+          {
+            ...served,
+            store,
+            secrets,
+            reading,
+            tokens,
+            domains,
+            publicUrl: config.publicUrl,
+            visitorKey: parts.visitorKey,
+            canMail: channelProblem('email', {}) === null,
+            clock,
+            log,
+          },
           calls,
         ),
       clock,
@@ -123,7 +151,7 @@ export class Serving {
     this.#stopCounting();
     this.#fileSizes.stop();
     this.#loopDelay.stop();
-    await this.#api.stop();
+    await Promise.all([this.#api.stop(), this.#whatIfs.stop()]);
     await this.#saveUses();
   }
 

@@ -1,18 +1,27 @@
+import type { Secret } from '@svc/shared/secret.ts';
 import type { ApiParts } from './api/api-parts.ts';
 import type { ApiCalls } from './api/in-process.ts';
 import { DASHBOARD_ASSETS } from './dashboard/assets.ts';
 import { Dashboard } from './dashboard/dashboard.ts';
+import type { NewlyQueued } from './notify/lane.ts';
 import { PAGE_ASSETS } from './pages/assets.ts';
-import { onlyPublicPages } from './pages/may-read.ts';
 import { createStatusPages } from './pages/status-pages.ts';
+import { createVisitors } from './pages/visitors.ts';
 import { createAssetSite } from './web/assets.ts';
 import type { Site } from './web/site.ts';
 import { WEB_ASSETS } from './web/web-assets.ts';
 
 export type SiteParts = Pick<
   ApiParts,
-  'store' | 'secrets' | 'tokens' | 'publicUrl' | 'clock' | 'slotNow' | 'log'
->;
+  'store' | 'secrets' | 'reading' | 'tokens' | 'domains' | 'publicUrl' | 'slotNow' | 'clock' | 'log'
+> & {
+  /** Makes the tokens of visitors of status pages, 32 bytes. */
+  readonly visitorKey: Secret<Uint8Array>;
+  /** Whether the operator has set how mails are sent. */
+  readonly canMail: boolean;
+  /** A mail to a visitor of a status page was queued. */
+  readonly letterQueued: (queued: NewlyQueued) => void;
+};
 
 /**
  * Makes everything that is served beside the API, in the order in which a request is offered to them.
@@ -20,15 +29,17 @@ export type SiteParts = Pick<
  * @param calls of the API that the pages work with
  */
 export function createSites(parts: SiteParts, calls: ApiCalls): readonly Site[] {
-  const statusPages = createStatusPages({
-    ...parts,
-    mayRead: onlyPublicPages,
-    isServedDomain: async () => false,
-    routes: [],
-  });
+  const { domains, visitorKey: key, letterQueued: onQueued } = parts;
+  const visitors = createVisitors({ ...parts, key, onQueued });
   return [
     createAssetSite([...WEB_ASSETS, ...PAGE_ASSETS, ...DASHBOARD_ASSETS]),
-    statusPages,
+    visitors.unsubscribing,
+    createStatusPages({
+      ...parts,
+      mayRead: visitors.mayRead,
+      servedDomain: async (host) => (await domains.find(host))?.declared ?? null,
+      routes: visitors.routes,
+    }),
     new Dashboard({ ...parts, calls }),
   ];
 }

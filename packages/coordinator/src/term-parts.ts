@@ -27,6 +27,9 @@ import { storedChannels } from './notify/stored-channels.ts';
 import { createHttpPost } from './outgoing/http-post.ts';
 import { createSendMail } from './outgoing/smtp/mail.ts';
 import { loadNodemailer } from './outgoing/smtp/nodemailer.ts';
+import type { DomainChecks } from './pages/domains/checks.ts';
+import { createDomainChecks } from './pages/domains/domains.ts';
+import { PageNews } from './pages/subscribers/news.ts';
 import { BacklogHold } from './recording/backlog-hold.ts';
 import { ResultConsumer } from './recording/consumer.ts';
 import { MaintenanceHold } from './recording/maintenance-hold.ts';
@@ -67,6 +70,8 @@ export type TermParts = {
   readonly installationId: string;
   /** Signs the tokens of jobs, 32 bytes. */
   readonly jobKey: Secret<Uint8Array>;
+  /** Makes the tokens of visitors of status pages, 32 bytes. */
+  readonly visitorKey: Secret<Uint8Array>;
   /** The workspace that the declared file declares. */
   readonly workspaceId: number;
   readonly bus: Bus;
@@ -94,6 +99,8 @@ export type BuiltTerm = {
   readonly rollups: Rollups;
   readonly retention: Retention;
   readonly metricsExport: MetricsExport;
+  readonly news: PageNews;
+  readonly domainChecks: DomainChecks;
 };
 
 /** Data that is read from the database before the parts can be built. */
@@ -186,6 +193,10 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     rollups,
     retention,
     metricsExport,
+    news: createNews(parts, deliverer, (monitorId) =>
+      maintenanceHold.windows.cover(monitorId, slotClock.now()),
+    ),
+    domainChecks: createDomainChecks(parts, config.publicUrl),
   };
 }
 
@@ -299,6 +310,23 @@ function createDeliverer({ config, operator, store, secrets, clock, log }: TermP
     }),
     source: storedChannels(store, secrets),
     publicUrl: config.publicUrl,
+  });
+}
+
+function createNews(
+  { config, store, secrets, visitorKey, clock, log }: TermParts,
+  deliverer: Deliverer,
+  isHeld: (monitorId: number) => boolean,
+): PageNews {
+  return new PageNews({
+    store,
+    secrets,
+    clock,
+    log,
+    publicUrl: config.publicUrl,
+    key: visitorKey,
+    isHeld,
+    onQueued: (queued) => deliverer.wake(queued),
   });
 }
 

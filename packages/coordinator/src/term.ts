@@ -106,6 +106,8 @@ export class Term {
       retention,
       dispatch,
       metricsExport,
+      news,
+      domainChecks,
     } = built;
     await this.#begin('export of metrics', metricsExport, () => metricsExport.load());
     await this.#begin('recorder', recorder, () => recorder.load());
@@ -115,6 +117,8 @@ export class Term {
     this.#live = this.#liveOf(built);
     await this.#begin('deliverer', deliverer, () => deliverer.start());
     await this.#begin('watch on overdue alerts', overdue, () => overdue.start());
+    await this.#begin('news of status pages', news, () => news.start());
+    await this.#begin('checks of custom domains', domainChecks, () => domainChecks.start());
     const applier = this.#createApplier(built);
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.resume());
@@ -213,6 +217,11 @@ export class Term {
       declaration: () => {
         const status = this.#declaredFile?.status();
         return status === undefined ? null : { ...status, workspaceId: this.#parts.workspaceId };
+      },
+      letterQueued: (queued) => {
+        // Whoever asks for a mail has an address that works by now.
+        deliverer.channelChanged(queued.notificationId);
+        deliverer.wake(queued);
       },
       slotNow: () => slotClock.now(),
       isRecording: () => !recorder.isFailing,

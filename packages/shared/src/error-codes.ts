@@ -58,7 +58,9 @@ const STORE_CODES = {
 const COORDINATOR_CODES = {
   'invalid-reference': 'An attribute names a resource that does not exist or has the wrong kind.',
   'denied-endpoint': 'The operator does not let svc connect to the place that an attribute names.',
+  'what-if-failed': 'A replay of the results of a monitor could not be made. Another try may succeed.',
   immutable: 'The attribute cannot change after the resource was created.',
+  'invalid-note': 'A member of an incident or of an update does not fit the others.',
   'not-leading': 'This coordinator does not lead at this moment.',
   'not-running': 'The coordinator is not running.',
   'term-ended': 'Leading was stopped while it was starting.',

@@ -25,6 +25,17 @@ export const LIMITS = {
   pageDescription: 1_024,
   componentText: 256,
   componentDescription: 1_024,
+  noteTitle: 256,
+  noteText: 8 * 1_024,
+  /** Of a workspace. */
+  maintenanceWindows: 1_000,
+  /** Longest occurrence of a maintenance window. */
+  maintenanceMs: 31 * 24 * 3_600_000,
+  /** Days, weeks or months between occurrences. */
+  maintenanceInterval: 99,
+  /** Monitors, pages or components of one window or incident. */
+  noteTargets: 2_000,
+  updatesPerIncident: 500,
   errorMessage: 500,
   responseBodyBytes: 2 * 1_024 * 1_024,
   keptBodiesBytes: 64 * 1_024 * 1_024,

@@ -58,6 +58,53 @@ async function components(world: World, { page_id }: Ids): Promise<Body[]> {
   ];
 }
 
+async function incidents(world: World): Promise<Body[]> {
+  const { page_id, id } = await world.component();
+  const told = { state: 'identified', text: 'Größe\nand more', at: '2025-12-31T00:00:00+01:00' };
+  return [
+    { title: 'a', impact: 'degraded', page_ids: [page_id], component_ids: [id], ...told },
+    { title: 'a', page_ids: [page_id], state: 'resolved', text: 'a' },
+  ];
+}
+
+async function updates(): Promise<Body[]> {
+  return [
+    { state: 'monitoring', text: 'a', component_ids: [] },
+    { state: 'resolved', text: 'b', at: null },
+  ];
+}
+
+async function windows(world: World): Promise<Body[]> {
+  const { page_id, id } = await world.component();
+  const monthly = {
+    frequency: 'monthly',
+    interval: 2,
+    weekdays: ['wed'],
+    week: 1,
+    until: '2027-01-01T00:00',
+  };
+  return [
+    {
+      title: 'a',
+      text: 'b',
+      starts_at: '2026-03-04T02:00',
+      ends_at: '2026-03-04T04:00',
+      time_zone: 'Europe/Berlin',
+      repeat: monthly,
+      monitor_ids: [await world.monitor()],
+      page_ids: [page_id],
+      component_ids: [id],
+    },
+    {
+      title: 'a',
+      starts_at: '2026-03-04T02:00:00Z',
+      ends_at: '2026-03-04T04:00:00Z',
+      repeat: { frequency: 'weekly', weekdays: null },
+      page_ids: [page_id],
+    },
+  ];
+}
+
 /** A body that may replace the subject of its path. */
 async function replacement(
   all: Promise<Body[]>,
@@ -80,6 +127,15 @@ const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]
     replacement(components(world, ids), ({ type }) => type === 'monitor'),
   post_status_pages_page_id_component_groups: async () => [{ name: 'a' }, { name: 'b' }],
   put_status_pages_page_id_component_groups_id: async () => [{ name: 'b' }],
+  post_incidents: incidents,
+  put_incidents_id: async (world) => [
+    { title: 'b', impact: 'down', page_ids: [await world.page()] },
+    { title: 'c', page_ids: [await world.page()] },
+  ],
+  post_incidents_incident_id_updates: updates,
+  put_incidents_incident_id_updates_id: updates,
+  post_maintenance_windows: windows,
+  put_maintenance_windows_id: windows,
   post_tokens: async () => [
     { name: 'a', scope: 'read' },
     { name: 'b', scope: 'admin', workspace_id: null, expires_at: null },

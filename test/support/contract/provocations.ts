@@ -29,6 +29,53 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
   },
   post_status_pages_page_id_components: { 409: usedKeyOnPage('components', { type: 'static' }) },
   post_status_pages_page_id_component_groups: { 409: usedKeyOnPage('component-groups', { name: 'a' }) },
+  post_incidents: {
+    async 404(world) {
+      const body = { title: 'a', page_ids: ['999999'], state: 'resolved', text: 'a' };
+      return world.send({ method: 'POST', path: '/v1/incidents', body });
+    },
+    async 409(world) {
+      const body = { page_ids: [await world.page()], state: 'resolved', text: 'a' };
+      return usedKeyTwice(world, '/v1/incidents', [
+        { ...body, title: 'a' },
+        { ...body, title: 'b' },
+      ]);
+    },
+  },
+  delete_incidents_id: {
+    async 409(world) {
+      const recorded = {
+        workspace_id: world.workspaceId,
+        monitor_id: Number(await world.monitor()),
+        opened_at: 1,
+      };
+      const { id } = await world.api.store.transaction(({ db }) =>
+        db
+          .insertInto('incidents')
+          .values({ ...recorded, key: World.unique() })
+          .returning('id')
+          .executeTakeFirstOrThrow(),
+      );
+      return world.send({ method: 'DELETE', path: `/v1/incidents/${id}` });
+    },
+  },
+  post_incidents_incident_id_updates: {
+    async 409(world) {
+      const path = `/v1/incidents/${(await world.incident()).incident_id}/updates`;
+      const body = { state: 'resolved', text: 'a' };
+      return usedKeyTwice(world, path, [body, { ...body, text: 'b' }]);
+    },
+  },
+  post_maintenance_windows: {
+    async 409(world) {
+      const times = { starts_at: '2026-01-02T00:00:00Z', ends_at: '2026-01-02T01:00:00Z' };
+      const body = { ...times, page_ids: [await world.page()] };
+      return usedKeyTwice(world, '/v1/maintenance-windows', [
+        { ...body, title: 'a' },
+        { ...body, title: 'b' },
+      ]);
+    },
+  },
   post_tokens: {
     404: absent('/v1/tokens', { name: 'a', scope: 'read', workspace_id: '999999' }),
     409: usedKey('/v1/tokens', { name: 'a', scope: 'read' }),
@@ -81,6 +128,13 @@ export const UNPROVOKED: Readonly<Record<string, Readonly<Record<number, string>
 /** A body that names what is not there. */
 function absent(path: string, body: object): Provocation {
   return (world) => world.send({ method: 'POST', path, body });
+}
+
+/** Two different requests with one key. */
+async function usedKeyTwice(world: World, path: string, bodies: readonly [object, object]): Promise<Answer> {
+  const headers = { 'idempotency-key': World.unique() };
+  await world.send({ method: 'POST', path, body: bodies[0], headers });
+  return world.send({ method: 'POST', path, body: bodies[1], headers });
 }
 
 function usedKey(path: string, body: object): Provocation {
@@ -144,6 +198,8 @@ export async function failingApi(error: Error): Promise<RunningApi> {
     store: fails,
     reading: fails,
     configuration: fails,
+    maintenance: fails,
+    incidents: fails,
     monitors: fails,
     deliveries: fails,
     agents: fails,

@@ -42,6 +42,13 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
     page_id: (await world.group()).page_id ?? '',
   }),
   '/v1/status-pages/{page_id}/component-groups/{id}': (world) => world.group(),
+  '/v1/incidents/{id}': async (world) => ({ id: (await world.incident()).incident_id ?? '' }),
+  '/v1/incidents/{incident_id}/updates': async (world) => ({
+    incident_id: (await world.incident()).incident_id ?? '',
+  }),
+  '/v1/incidents/{incident_id}/updates/{id}': (world) => world.incident(),
+  '/v1/maintenance-windows/{id}': async (world) => ({ id: await world.window() }),
+  '/v1/maintenance-windows/{id}/end': async (world) => ({ id: await world.window() }),
   '/v1/tokens/{id}': async (world) => ({ id: await world.newToken() }),
 };
 

@@ -116,6 +116,30 @@ export class World {
     return { page_id, id: await this.made(`/v1/status-pages/${page_id}/components`, body) };
   }
 
+  /** An incident that people wrote, and its first update. */
+  async incident(): Promise<Ids> {
+    const { page_id = '', id: component = '' } = await this.component();
+    const update = { state: 'investigating', text: 'a', component_ids: [component] };
+    const incident_id = await this.made('/v1/incidents', { title: 'a', page_ids: [page_id], ...update });
+    const { text } = await this.send({ method: 'GET', path: `/v1/incidents/${incident_id}` });
+    const { latest_update } = JSON.parse(text) as { latest_update: { id: string } };
+    return { incident_id, id: latest_update.id };
+  }
+
+  /** A maintenance window of a monitor, a page and a component. */
+  async window(): Promise<string> {
+    const { page_id = '', id: component = '' } = await this.component();
+    return this.made('/v1/maintenance-windows', {
+      title: 'a',
+      starts_at: '2026-01-02T00:00:00Z',
+      ends_at: '2026-01-02T01:00:00Z',
+      repeat: { frequency: 'daily' },
+      monitor_ids: [await this.monitor()],
+      page_ids: [page_id],
+      component_ids: [component],
+    });
+  }
+
   async newToken(): Promise<string> {
     return this.made('/v1/tokens', { name: World.unique(), scope: 'read' });
   }

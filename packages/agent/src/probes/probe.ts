@@ -1,3 +1,4 @@
+import type { JudgedAssertion } from '@svc/shared/assertions/evaluate.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { NotRunReason, Phases } from '@svc/shared/messages/check-result.ts';
 
@@ -26,6 +27,8 @@ export type ProbeOutcome = {
    */
   notConnected?: boolean;
   certificateExpiresAt?: number;
+  /** With `judgesEach` only: every assertion by itself, where the attempt came so far. */
+  assertions?: JudgedAssertion[];
   bodyTruncated?: boolean;
 };
 
@@ -40,6 +43,8 @@ export type ProbeContext = {
    * shutting-down`.
    */
   signal: AbortSignal;
+  /** Judge every assertion by itself, not only up to the first that does not hold. */
+  judgesEach?: boolean;
 };
 
 /**

@@ -94,6 +94,8 @@ const FOUND = {
   body_truncated: false,
 };
 
+const ASSERTED = { assertion: 'a status code from 200 to 299', failure: null };
+
 export const resultView = z
   .object({
     region,
@@ -162,13 +164,32 @@ export const transitionView = z
   });
 export type TransitionView = z.infer<typeof transitionView>;
 
+/** The answer of a region that was asked now. */
+const foundNow = z.object({
+  ...found,
+  assertions: z
+    .array(
+      z.object({
+        assertion: z.string().meta({ description: 'The assertion in words.' }),
+        failure: z.string().nullable().meta({
+          description: 'What was expected and what was seen. Null where the assertion holds.',
+        }),
+      }),
+    )
+    .nullable()
+    .meta({
+      description:
+        'Every assertion by itself. Null where the attempt ended before they were looked at, or the agent is older than 0.2.',
+    }),
+});
+
 export const checkView = z
   .object({
     data: z.array(
       z.object({
         region,
         agent_id: z.string().nullable(),
-        result: z.object(found).nullable().meta({ description: 'Null where the region did not answer.' }),
+        result: foundNow.nullable().meta({ description: 'Null where the region did not answer.' }),
       }),
     ),
   })
@@ -176,12 +197,14 @@ export const checkView = z
     examples: [
       {
         data: [
-          { region: 'hosta-fra', agent_id: 'fra-1', result: FOUND },
+          { region: 'hosta-fra', agent_id: 'fra-1', result: { ...FOUND, assertions: [ASSERTED] } },
           { region: 'hosta-iad', agent_id: null, result: null },
         ],
       },
     ],
   });
+
+export type CheckView = z.infer<typeof checkView>;
 
 export const regionView = z
   .object({
@@ -274,6 +297,7 @@ export const tokenView = z
       .meta({ description: 'When the token was last used. A restart keeps this to the minute.' }),
   })
   .meta({ examples: [TOKEN] });
+export type TokenView = z.infer<typeof tokenView>;
 export const workspaceView = z
   .object({ id, name: z.string(), created_at: instant })
   .meta({ examples: [{ id: '2', name: 'Shops', created_at: '2026-01-01T00:00:00.000Z' }] });
@@ -283,6 +307,7 @@ export const createdTokenView = tokenView
     token: z.string().meta({ description: 'The token. Only this answer shows it.' }),
   })
   .meta({ examples: [{ ...TOKEN, token: 'svc_…' }] });
+export type CreatedTokenView = z.infer<typeof createdTokenView>;
 
 export const auditView = z
   .object({

@@ -5,19 +5,23 @@ import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import type { Configuration } from '../configuration/configuration.ts';
+import type { Configuration, Drafts } from '../configuration/configuration.ts';
 import type { Reading } from '../configuration/reading.ts';
 import type { RegionAnswer } from '../dispatch/manual-runs.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 import type { EndpointState, TestAnswer } from '../export/protocol.ts';
+import type { Incidents } from '../notes/incidents.ts';
+import type { MaintenanceWindows } from '../notes/maintenance.ts';
 import type { ManualDeliveries } from '../notify/manual-deliveries.ts';
 import type { OverdueChannel } from '../notify/overdue.ts';
 import type { ChannelProblems } from '../notify/sender.ts';
+import type { PageDomains } from '../pages/domains/domains.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
 import type { Site } from '../web/site.ts';
+import type { Comparison, WhatIf } from '../what-if/compare.ts';
 import type { ApiCounters } from './api-counters.ts';
 import type { ApiCalls } from './in-process.ts';
 import type { ListenerTimeouts } from './listener-timeouts.ts';
@@ -43,11 +47,16 @@ export type ApiParts = {
   readonly tokens: Tokens;
   /** Name of the declared file; left out: there is none. */
   readonly declaredFile?: string | undefined;
-  readonly configuration: Configuration;
+  readonly configuration: Configuration & Drafts;
+  /** Changes maintenance windows. */
+  readonly maintenance: MaintenanceWindows;
+  /** Changes what people write about incidents. */
+  readonly incidents: Incidents;
   readonly monitors: Pick<LiveMonitors, 'get'>;
   readonly states: MonitorStates;
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
+  readonly whatIfs: WhatIfRunner;
   readonly deliveries: ManualDeliveries;
   /** Channels with alerts that are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
@@ -55,6 +64,7 @@ export type ApiParts = {
   /** How it stands with the declared file; null: this process has not read one yet, or there is none. */
   readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
+  readonly domains: PageDomains;
   /** Parts by name, with whether they work now. The coordinator is ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
   /** The counters of the API. */
@@ -146,6 +156,16 @@ export interface ExportDirectory {
    * @throws SvcError `not-exported`, `export-unavailable`, `not-leading`
    */
   test(monitorId: number): Promise<TestAnswer>;
+}
+
+/** Replays results. `WhatIfs` implements this. */
+export interface WhatIfRunner {
+  /**
+   * Replays a monitor with other settings and compares with what happened; null: nothing is kept yet.
+   *
+   * @throws SvcError `what-if-failed`
+   */
+  compare(asked: WhatIf): Promise<Comparison | null>;
 }
 
 /** Runs checks by hand. `Dispatch` implements this. */

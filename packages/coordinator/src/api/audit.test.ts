@@ -172,7 +172,7 @@ test('a flood from many addresses of one IPv6 network is one flood', async () =>
     const trail = new AuditTrail({ ...parts, log: silentLog, leftOut });
     for (let count = 0; count < 300; count += 1) {
       const peer = `2001:db8::${(count + 1).toString(16)}`;
-      const endpoint = { method: 'GET', path: '/v1/monitors' } as const;
+      const endpoint = { method: 'GET', path: '/v1/monitors', access: 'read' } as const;
       const at = parts.clock.wall();
       new RequestAudit(trail, { endpoint, path: endpoint.path, requestId: 'a', peer, at }).answered(
         401,

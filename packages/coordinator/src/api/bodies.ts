@@ -14,6 +14,8 @@ import { type CheckedBody, checkedBody } from './resource-body.ts';
  * their own, because reporting 1 MiB of mistakes takes seconds in which nothing would be scheduled.
  */
 const SMALL = 4_096;
+/** Characters up to which the body of a note is read, at once and whole: it has a text and some thousand ids. */
+const NOTE_BODY_CHARACTERS = 64 * 1_024;
 /** Most large bodies that wait: in all, and of one workspace, which must not block the others. */
 const MOST_WAITING = { most: 32, mostOfOwner: 8 };
 /** The thread ends when no large body came for this long, ms. */
@@ -58,10 +60,13 @@ export class Bodies {
 
   /**
    * @param workspaceId workspace of the request
-   * @throws Problem `malformed-request`, `unavailable` (too many large bodies wait)
+   * @param isNote whether the body is that of a note, which is read whole
+   * @throws Problem `malformed-request`, `too-large` (of a note), `unavailable` (too many large bodies wait)
    */
-  async read(text: string, workspaceId: number | null): Promise<SentBody> {
-    if (text.length > SMALL) return this.#readLarge(text, workspaceId);
+  async read(text: string, workspaceId: number | null, isNote = false): Promise<SentBody> {
+    if (isNote && text.length > NOTE_BODY_CHARACTERS)
+      throw new Problem('too-large', `the body may have at most ${NOTE_BODY_CHARACTERS} characters`);
+    if (text.length > SMALL && !isNote) return this.#readLarge(text, workspaceId);
     const read = parsedJson(text);
     if ('malformed' in read) throw malformed(read);
     return {

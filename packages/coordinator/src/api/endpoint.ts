@@ -76,6 +76,11 @@ export type Endpoint = {
   readonly query?: z.ZodObject;
   /** Present: a JSON body is required. A zod schema validates it; the handler validates resources. */
   readonly body?: DocumentedSchema;
+  /**
+   * The answer whose members the body may repeat: those that the body does not have are ignored. Such a body is read
+   * whole, up to 64 Ki characters. A large body of another endpoint comes as an outline.
+   */
+  readonly repeats?: z.ZodObject;
   /** Answers by status. */
   readonly answers: Readonly<Record<number, Documented>>;
   /**

@@ -8,35 +8,47 @@ import { declarationEndpoints } from './routes/declaration.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
 import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
+import { incidentEndpoints } from './routes/incidents.ts';
 import { loginLinkEndpoints } from './routes/login-links.ts';
+import { maintenanceEndpoints } from './routes/maintenance.ts';
+import { monitorStateEndpoints } from './routes/monitor-states.ts';
 import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
+import { pageDomainEndpoints } from './routes/page-domains.ts';
 import { regionEndpoints } from './routes/regions.ts';
 import { resultEndpoints } from './routes/results.ts';
 import { seriesEndpoints } from './routes/series.ts';
 import { statusPageEndpoints } from './routes/status-pages.ts';
+import { subscriberEndpoints } from './routes/subscribers.ts';
 import { summaryEndpoints } from './routes/summary.ts';
 import { tokenEndpoints } from './routes/tokens.ts';
 import { transitionEndpoints } from './routes/transitions.ts';
+import { whatIfEndpoints } from './routes/what-if.ts';
 import { workspaceEndpoints } from './routes/workspaces.ts';
 
 /** Every endpoint of the API, in the order in which it is documented. */
 export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
   return [
     ...monitorEndpoints(parts),
+    ...monitorStateEndpoints(parts),
     ...monitorUsesEndpoints(parts),
     ...resultEndpoints(parts),
     ...summaryEndpoints(parts),
     ...seriesEndpoints(parts),
     ...transitionEndpoints(parts),
     ...checkEndpoints(parts),
+    ...whatIfEndpoints(parts),
     ...exportEndpoints(parts),
     ...notificationEndpoints(parts),
     ...deliveryEndpoints(parts),
     ...statusPageEndpoints(parts),
     ...componentEndpoints(parts),
+    ...incidentEndpoints(parts),
+    ...maintenanceEndpoints(parts),
     ...declarationEndpoints(parts),
+    ...pageDomainEndpoints(parts),
+    ...subscriberEndpoints(parts),
     ...regionEndpoints(parts),
     ...tokenEndpoints(parts),
     ...loginLinkEndpoints(parts),

@@ -49,11 +49,11 @@ type Answering = {
 /** Finds the address of a request's sender; null: the connection is gone. */
 type PeerOf = (context: ApiContext) => string | null;
 
-/** Creates the whole API as a function from requests to answers. */
+/** Creates the whole API as a function from requests to answers, with the sites that are served beside it. */
 export function createApp(
   parts: ApiParts,
   { bodies, trail }: { readonly bodies: Bodies; readonly trail: AuditTrail },
-): App {
+): { readonly app: App; readonly sites: readonly Site[] } {
   const app: App = new Hono();
   const peerOfSocket = createPeerOf(parts.trustedProxies ?? []);
   const peerOf = (context: ApiContext) => {
@@ -67,14 +67,15 @@ export function createApp(
     call: (caller, call) => callApi(app.fetch, caller, call),
     login: (secret, from) => loggedIn(secret, from, { gate, trail, clock: parts.clock }),
   };
-  app.use(accompany(parts, parts.sites?.(calls) ?? [], peerOf));
+  const sites = parts.sites?.(calls) ?? [];
+  app.use(accompany(parts, sites, peerOf));
   for (const endpoint of endpoints) {
     app.on(endpoint.method, routePath(endpoint.path), handlerOf(endpoint, answering));
   }
   serveDocuments(app, endpoints, parts);
   app.notFound((context) => unknownPath(endpoints, context.req.path).response(context.get('requestId')));
   app.onError((error, context) => failed(error, context, parts));
-  return app;
+  return { app, sites };
 }
 
 /** The common steps of all requests: their id, counts, the log, and headers of the answer. */
@@ -168,7 +169,10 @@ function handlerOf(endpoint: Endpoint, answering: Answering): Handler<{ Variable
     const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
     const text = endpoint.body === undefined ? null : await readBodyText(context.req.raw);
     if (token !== null && text !== null) gate.confirm(token);
-    const sent = text === null ? NO_BODY : await bodies.read(text, token?.workspaceId ?? null);
+    const sent =
+      text === null
+        ? NO_BODY
+        : await bodies.read(text, token?.workspaceId ?? null, endpoint.repeats !== undefined);
     const body = text === null ? undefined : parseBody(endpoint, sent.value);
     const { attributes, digest } = sent;
     const ids = Object.fromEntries(

@@ -1,9 +1,9 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { AuditLine } from '../store/audit.ts';
 import type { Token } from '../store/tokens.ts';
+import { peerKey } from '../web/peer-key.ts';
 import type { AuditTrail } from './audit.ts';
 import type { Login } from './in-process.ts';
-import { peerKey } from './peers.ts';
 import { problemOf } from './problem.ts';
 import type { RequestGate } from './request-gate.ts';
 

@@ -1,13 +1,13 @@
 import { type AuditLine, appendAudit } from '../store/audit.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Token } from '../store/tokens.ts';
+import { peerKey } from '../web/peer-key.ts';
 import type { AuditTrail } from './audit.ts';
 import type { ChangeAudit, Endpoint } from './endpoint.ts';
-import { peerKey } from './peers.ts';
 
 /** The facts of a request for its audit line, whatever its outcome. */
 export type RequestFacts = {
-  readonly endpoint: Pick<Endpoint, 'method' | 'path'>;
+  readonly endpoint: Pick<Endpoint, 'method' | 'path' | 'access'>;
   /** Path like `/v1/monitors/12`. */
   readonly path: string;
   readonly requestId: string;
@@ -50,7 +50,8 @@ export class RequestAudit implements ChangeAudit {
 
   /** Writes the remaining line once the answer is known. */
   answered(status: number, detail: string | null): void {
-    const isChange = this.#facts.endpoint.method !== 'GET';
+    const { method, access } = this.#facts.endpoint;
+    const isChange = method !== 'GET' && access !== 'read';
     if (this.#isWritten || !(isChange || REFUSED_CALLERS.has(status))) return;
     const line = { ...this.#line(status), detail };
     if (status < 400) this.#trail.add(line);
@@ -76,15 +77,19 @@ export class RequestAudit implements ChangeAudit {
   }
 }
 
-/** The action of a request: `check` for `POST /v1/monitors/{id}/check`, otherwise a verb for the method. */
-function actionOf({ method, path }: RequestFacts['endpoint']): string {
-  const verb = method === 'POST' && !isCollection(path) ? /\{\w+\}\/(\w+)$/.exec(path)?.[1] : undefined;
+/**
+ * The action of a request: `check` for `POST /v1/monitors/{id}/check`, `dry-run` for `POST /v1/monitors/dry-run`,
+ * otherwise a verb for the method.
+ */
+function actionOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
+  const isVerb = method === 'POST' && !isCollection(path);
+  const verb = isVerb ? /(?:\{\w+\}|\/monitors)\/([\w-]+)$/.exec(path)?.[1] : undefined;
   return verb ?? VERBS[method];
 }
 
-/** Whether the path is a collection below a page (components, groups), whose last part is not a verb. */
+/** Whether the path is a collection below a page or an incident, whose last part is not a verb. */
 function isCollection(path: string): boolean {
-  return /\{page_id\}\/[\w-]+$/.test(path);
+  return /\{\w+_id\}\/[\w-]+$/.test(path);
 }
 
 function objectOf(endpoint: RequestFacts['endpoint'], path: string): string {

@@ -1,8 +1,8 @@
 import type { Token } from '../store/tokens.ts';
+import { peerKey } from '../web/peer-key.ts';
 import type { ApiParts } from './api-parts.ts';
 import { authenticate, authorize, checkExpiry, unauthorized } from './auth.ts';
 import type { Access } from './endpoint.ts';
-import { peerKey } from './peers.ts';
 import { Problem } from './problem.ts';
 import { DEFAULT_FAILURE_RATE, DEFAULT_RATE, RateLimit } from './rate-limit.ts';
 

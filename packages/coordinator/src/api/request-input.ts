@@ -32,6 +32,17 @@ export function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unk
  */
 const MOST_MEMBERS = 100;
 
+/** The body without the members of the answer that it repeats and that nobody can write. */
+function withoutRepeated({ body: schema, repeats }: Endpoint, body: unknown): unknown {
+  if (repeats === undefined || !(schema instanceof z.ZodObject)) return body;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  return Object.fromEntries(
+    Object.entries(body).filter(
+      ([name]) => Object.hasOwn(schema.shape, name) || !Object.hasOwn(repeats.shape, name),
+    ),
+  );
+}
+
 /**
  * Parses a body. Declared resources are parsed by their own definition, in the handler.
  *
@@ -43,7 +54,7 @@ export function parseBody(endpoint: Endpoint, body: unknown): unknown {
   if (typeof body === 'object' && body !== null && Object.keys(body).length > MOST_MEMBERS) {
     throw invalid([{ path: [], message: `has more than ${MOST_MEMBERS} members` }]);
   }
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(withoutRepeated(endpoint, body));
   if (parsed.success) return parsed.data;
   throw invalid(
     parsed.error.issues.flatMap(({ code, path, message, ...issue }) =>

@@ -30,7 +30,7 @@ export function createApi(parts: ApiParts): Api {
   const { listen, tls = null, clock, log, publicUrl } = parts;
   const bodies = new Bodies();
   const trail = new AuditTrail({ ...parts, leftOut: parts.counters.auditLinesLeftOut });
-  const app = createApp(parts, { bodies, trail });
+  const { app, sites } = createApp(parts, { bodies, trail });
   // For a request that cannot even be parsed, for example because its host name is not valid.
   const errorHandler = () => malformed().response(randomUUID());
   const server = createListener(getRequestListener(app.fetch, { errorHandler }), parts);
@@ -55,6 +55,7 @@ export function createApi(parts: ApiParts): Api {
     },
     async stop() {
       watch?.stop();
+      for (const site of sites) site.stop?.();
       await close(server, clock);
       await Promise.all([bodies.close(), trail.settled()]);
     },

@@ -71,7 +71,7 @@ describe('the summary of a monitor', () => {
       until: now,
       bucket_ms: HOUR_MS,
       uptime: null,
-      time: { active: 0, degraded: 0, error: 0, unknown: 23.5 * HOUR_MS },
+      time: { active: 0, degraded: 0, error: 0, unknown: 23.5 * HOUR_MS, maintenance: 0 },
       ...NOTHING,
       regions: [],
       series: expect.any(Array),

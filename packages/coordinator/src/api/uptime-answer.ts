@@ -4,7 +4,7 @@ import { uptimePercent, worstStatus } from '../domain/uptime.ts';
 import { UPTIME_RANGES, type Uptimes } from '../rollups/status-times.ts';
 import { instant, roundedTimes, statusTimes, uptime } from './summary-answer.ts';
 
-const TIME_EXAMPLE = { active: 84_210_000, degraded: 260_000, error: 130_000, unknown: 0 };
+const TIME_EXAMPLE = { active: 84_210_000, degraded: 260_000, error: 130_000, unknown: 0, maintenance: 0 };
 
 export const uptimeView = z
   .object({

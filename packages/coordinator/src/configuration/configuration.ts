@@ -1,6 +1,6 @@
 import type { THEMES } from '@svc/shared/resources/status-page.ts';
 import type { Transaction } from '../store/store.ts';
-import type { AttributesOf, ResourceKind } from './kinds/kinds.ts';
+import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
 
 /**
  * Effect of a monitor's removal on the components that show it: they prevent it (`refuse`), are removed with
@@ -142,3 +142,13 @@ export interface ChangeEffects {
 }
 
 export type PageTheme = (typeof THEMES)[number];
+
+/** Judges drafts of resources. */
+export interface Drafts {
+  /**
+   * Checks a monitor as its creation does, beyond its schema, and changes nothing.
+   *
+   * @throws ConfigurationError
+   */
+  checkMonitor(attributes: AttributesOf<MonitorKind>): void;
+}

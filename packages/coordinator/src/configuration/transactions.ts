@@ -6,7 +6,15 @@ import type { Secrets } from '../store/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { wholeMs } from '../store/whole-ms.ts';
 import { OpenChange } from './change.ts';
-import type { ChangeContext, ChangeEffects, Configuration, ConfigurationChange } from './configuration.ts';
+import type {
+  ChangeContext,
+  ChangeEffects,
+  Configuration,
+  ConfigurationChange,
+  Drafts,
+} from './configuration.ts';
+import type { AttributesOf, MonitorKind } from './kinds/kinds.ts';
+import { refuseDenied } from './kinds/monitors.ts';
 import { ChangeScope } from './scope.ts';
 
 /** Entries of the log that are written at once; they take some 5 ms. */
@@ -24,7 +32,7 @@ type Parts = {
 };
 
 /** {@link Configuration} over the store. */
-export class StoredConfiguration implements Configuration {
+export class StoredConfiguration implements Configuration, Drafts {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {
@@ -55,6 +63,10 @@ export class StoredConfiguration implements Configuration {
     });
     if (lastChangeId !== null) await effects.applied(lastChangeId);
     return outcome;
+  }
+
+  checkMonitor(attributes: AttributesOf<MonitorKind>): void {
+    refuseDenied(this.#parts.guard, attributes);
   }
 
   releaseFileOwnership(): Promise<number> {

@@ -9,9 +9,20 @@ export const DASHBOARD_STYLE: Asset = asset(
   textFile(new URL('./dashboard.css', import.meta.url)),
 );
 
+/** Keeps a page right while it is open. */
+export const LIVE_SCRIPT: Asset = asset('live.js', textFile(new URL('./scripts/live.js', import.meta.url)));
+
+/** The command palette. */
+export const PALETTE_SCRIPT: Asset = asset(
+  'palette.js',
+  textFile(new URL('./scripts/palette.js', import.meta.url)),
+);
+
 /** What the pages of the dashboard load beyond the common assets. */
 export const DASHBOARD_ASSETS: readonly Asset[] = [
   DASHBOARD_STYLE,
+  LIVE_SCRIPT,
+  PALETTE_SCRIPT,
   CHARTS_STYLE,
   CHARTS_SCRIPT,
   MONITOR_STYLE,

@@ -11,6 +11,7 @@ import { html } from '../web/html.ts';
 import { OneTimeLinks } from '../web/one-time-links.ts';
 import { Sessions } from '../web/sessions.ts';
 import type { Site, Visit } from '../web/site.ts';
+import { ChangeFeed } from './changes/change-feed.ts';
 import { guardedForm } from './guard.ts';
 import { LoginPages } from './login.ts';
 import { noticeCookie, takeNotice } from './notices.ts';
@@ -48,13 +49,17 @@ type Asked = {
  */
 export class Dashboard implements Site {
   readonly #parts: DashboardParts;
-  readonly #pages = dashboardPages();
-  readonly #routes = new Routes(this.#pages);
+  readonly #changes: ChangeFeed;
+  readonly #pages: readonly DashboardPage[];
+  readonly #routes: Routes;
   readonly #viewers: Viewers;
   readonly #login: LoginPages;
 
   constructor(parts: DashboardParts) {
     this.#parts = parts;
+    this.#changes = new ChangeFeed(parts);
+    this.#pages = dashboardPages({ changes: this.#changes });
+    this.#routes = new Routes(this.#pages);
     this.#viewers = new Viewers({ ...parts, sessions: new Sessions(parts) });
     this.#login = new LoginPages({ ...parts, viewers: this.#viewers, links: new OneTimeLinks(parts) });
   }
@@ -67,6 +72,10 @@ export class Dashboard implements Site {
     } catch (error) {
       return this.#failed(visit, error);
     }
+  }
+
+  stop(): void {
+    this.#changes.stop();
   }
 
   async #answer(visit: Visit): Promise<Response | null> {
@@ -118,6 +127,10 @@ export class Dashboard implements Site {
       formToken: formTokenField(secret),
       token,
       can: (scope) => scopeIncludes(token.scope, scope),
+      leadsTo: (path, method = 'GET') => {
+        const found = this.#routes.find(method, path);
+        return found !== null && 'page' in found && scopeIncludes(token.scope, found.page.scope);
+      },
       now: this.#parts.clock.wall(),
       signal: visit.request.signal,
     };

@@ -2,25 +2,32 @@ import type { MonitorStatus } from '../domain/monitor.ts';
 import { type State, stateLabel } from '../web/design/states.ts';
 import type { Html } from '../web/html.ts';
 
-/** How the dashboard shows the status of a monitor. */
-const SHOWN: Readonly<Record<MonitorStatus, { readonly state: State; readonly word: string }>> = {
-  active: { state: 'operational', word: 'Up' },
-  degraded: { state: 'degraded', word: 'Degraded' },
+/** What the dashboard shows of a monitor: its status, or that it is not checked. */
+export type MonitorState = MonitorStatus | 'paused';
+
+/** How the dashboard shows the states of monitors. */
+export const MONITOR_STATES: Readonly<
+  Record<MonitorState, { readonly state: State; readonly word: string }>
+> = {
   error: { state: 'down', word: 'Down' },
+  degraded: { state: 'degraded', word: 'Degraded' },
   unknown: { state: 'unknown', word: 'No data' },
+  active: { state: 'operational', word: 'Up' },
+  paused: { state: 'maintenance', word: 'Paused' },
 };
 
 /** The state of a monitor in words. @param isActive whether it is checked at all */
 export function monitorWord(status: MonitorStatus, isActive = true): string {
-  return isActive ? SHOWN[status].word : 'Paused';
+  return MONITOR_STATES[isActive ? status : 'paused'].word;
 }
 
 /** The state that stands for a status. */
 export function stateOfStatus(status: MonitorStatus): State {
-  return SHOWN[status].state;
+  return MONITOR_STATES[status].state;
 }
 
-/** Shape, word and colour of a monitor's state. */
+/** Shape, word and colour of a monitor's state. @param isActive whether it is checked at all */
 export function monitorState(status: MonitorStatus, isActive = true): Html {
-  return stateLabel(isActive ? SHOWN[status].state : 'unknown', monitorWord(status, isActive));
+  const { state, word } = MONITOR_STATES[isActive ? status : 'paused'];
+  return stateLabel(state, word);
 }

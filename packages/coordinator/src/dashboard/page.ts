@@ -39,6 +39,8 @@ export type DashboardRequest = {
   readonly token: Token;
   /** Whether the session's token has the scope, for controls that others cannot use. */
   can(scope: TokenScope): boolean;
+  /** Whether this session can open a page at the path, for links and forms. @param method the default is GET */
+  leadsTo(path: string, method?: 'GET' | 'POST'): boolean;
   /** Epoch ms. */
   readonly now: number;
   /** Aborted when the visitor is gone. */
@@ -71,6 +73,11 @@ export type DashboardAnswer =
       readonly status?: number;
       readonly styles?: readonly Asset[];
       readonly scripts?: readonly Asset[];
+      /**
+       * Whether the page changes by itself when a status or a declaration does, where scripts run: then every element
+       * with an id and the attribute `data-live` is replaced by the one of the page as it is now.
+       */
+      readonly isLive?: boolean;
     }
   | {
       /** Path of the dashboard that the browser opens next. */

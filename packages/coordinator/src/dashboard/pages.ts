@@ -1,21 +1,38 @@
+import { auditPage } from './audit/page.ts';
+import type { ChangeFeed } from './changes/change-feed.ts';
+import { changesPage } from './changes/page.ts';
 import { channelPages } from './channels/pages.ts';
 import { declarationPage } from './declaration/page.ts';
 import { MONITOR_PAGES } from './monitor/pages.ts';
 import { overviewPage } from './overview/page.ts';
 import type { DashboardPage } from './page.ts';
+import { palettePage } from './palette/page.ts';
+import { regionsPage } from './regions/page.ts';
 import { monitorForms } from './resources/monitor-forms.ts';
 import { monitorRemoval } from './resources/monitor-removal.ts';
+import { servicePage } from './service/page.ts';
 import { statusPagePages } from './status-pages/pages.ts';
+import { tokenPages } from './tokens/pages.ts';
+
+/** What pages need that is no endpoint of the API. */
+export type PageParts = { readonly changes: ChangeFeed };
 
 /** Every page of the dashboard. The navigation shows those that have an entry, in this order. */
-export function dashboardPages(): readonly DashboardPage[] {
-  return [
+export function dashboardPages({ changes }: PageParts): readonly DashboardPage[] {
+  const pages: readonly DashboardPage[] = [
     overviewPage,
     ...MONITOR_PAGES,
     ...monitorForms,
     ...monitorRemoval,
+    regionsPage,
     ...channelPages,
     ...statusPagePages,
+    servicePage,
     declarationPage,
+    ...tokenPages,
+    auditPage,
+    changesPage(changes),
+    palettePage(() => pages),
   ];
+  return pages;
 }

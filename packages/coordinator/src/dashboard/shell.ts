@@ -4,7 +4,7 @@ import type { Asset } from '../web/assets.ts';
 import { renderDocument } from '../web/document.ts';
 import { type Html, html, NO_HTML } from '../web/html.ts';
 import { TIMES_SCRIPT } from '../web/scripts/scripts.ts';
-import { DASHBOARD_STYLE } from './assets.ts';
+import { DASHBOARD_STYLE, LIVE_SCRIPT, PALETTE_SCRIPT } from './assets.ts';
 import { type DashboardPage, NAVIGATION_GROUPS } from './page.ts';
 
 /** Who is logged in, for the frame of a page. */
@@ -22,21 +22,23 @@ type Shown = {
   readonly path: string;
   readonly styles?: readonly Asset[];
   readonly scripts?: readonly Asset[];
+  readonly isLive?: boolean;
 };
 
 /** A page of the dashboard in its frame: navigation, session, notice. */
 export function shellPage(pages: readonly DashboardPage[], viewer: Viewer, shown: Shown): string {
-  const { title, body, notice, path, styles = [], scripts = [] } = shown;
+  const { title, body, notice, path, styles = [], scripts = [], isLive = false } = shown;
   return renderDocument({
     language: 'en',
     title: `${title} · svc`,
     theme: 'system',
     kind: 'dashboard',
     styles: [DASHBOARD_STYLE, ...styles],
-    scripts: [TIMES_SCRIPT, ...scripts],
+    scripts: [TIMES_SCRIPT, PALETTE_SCRIPT, ...(isLive ? [LIVE_SCRIPT] : []), ...scripts],
     body: html`<a class="skip-link" href="#content">Skip to the content</a>
 <header class="top no-print">
 <a class="brand" href="/">svc</a>
+<button class="palette-button" type="button" data-palette hidden>Go to <kbd>/</kbd></button>
 ${navigation(pages, viewer, path)}
 <form class="session" method="post" action="/logout">${viewer.formToken}
 <span class="soft small">${viewer.name}</span><button class="button-quiet">Log out</button></form>

@@ -173,3 +173,14 @@ function monthOf(day: number): number {
 function dateOf(day: number): number {
   return new Date(day).getUTCDate();
 }
+
+/** The same time in as few spans as possible, ascending. */
+export function merged(spans: readonly Occurrence[]): Occurrence[] {
+  const found: Occurrence[] = [];
+  for (const span of [...spans].sort((a, b) => a.from - b.from)) {
+    const last = found.at(-1);
+    if (last === undefined || span.from > last.until) found.push(span);
+    else if (span.until > last.until) found[found.length - 1] = { from: last.from, until: span.until };
+  }
+  return found;
+}

@@ -43,7 +43,7 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
     if (before !== undefined) shiftExpiries(state, before, after, evaluation.frame.now);
     dropRegions(evaluation, state, after);
     // Under a shorter period, votes may have aged by now.
-    evaluation.due(after.id);
+    evaluation.look({ state, monitor: after });
   }
   state.version = after.version;
   evaluation.frame.unwritten.add(state);

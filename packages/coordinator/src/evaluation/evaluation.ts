@@ -2,9 +2,11 @@ import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-resul
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { RegionSet } from '../domain/region-set.ts';
+import type { VoteOutcome } from '../domain/status.ts';
 import { announce } from './announcing.ts';
 import { isAhead, voteOf } from './casting.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
+import { givenColumn, mentioned, note, noteRow } from './journal.ts';
 import { isOutcomeUnknown, KeptResults, type Report } from './kept-results.ts';
 import { excuse, give, giveNobody, isOver, report, settle } from './slot-life.ts';
 import { Drafts, type MonitorState, type States } from './state.ts';
@@ -76,6 +78,7 @@ export class Evaluation {
       closesIncidents,
       writes: noWrites(instants.wall),
       changes: [],
+      effects: 0,
       unwritten: new Set(),
       decided: new Map(),
     };
@@ -124,18 +127,25 @@ export class Evaluation {
   opened({ id, version }: LiveMonitor, slot: number, given: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
     if (evaluated === null || isOver(evaluated.state, slot)) return;
+    const { effects } = this.frame;
     give(this.frame, evaluated.state, evaluated.monitor, slot, given);
+    if (this.frame.effects !== effects) note(this.frame, evaluated.state, { is: 'opened', slot, given });
   }
 
   /** After a restart: only the regions `waitedFor` of the slot may still report. */
-  resumed(monitor: LiveMonitor, slot: number, waitedFor: RegionSet): void {
-    this.opened(monitor, slot, waitedFor);
+  resumed({ id, version }: LiveMonitor, slot: number, waitedFor: RegionSet): void {
+    const evaluated = this.#evaluated(id, version);
+    if (evaluated === null || isOver(evaluated.state, slot)) return;
+    give(this.frame, evaluated.state, evaluated.monitor, slot, waitedFor);
+    note(this.frame, evaluated.state, { is: 'resumed', slot, waitedFor });
   }
 
   /** After a restart: slots that {@link resumed} did not name wait for no region. */
   resumedAll(monitorId: number): void {
     const known = this.#known(monitorId);
-    if (known !== null) giveNobody(this.frame, known.state, known.monitor);
+    if (known === null) return;
+    giveNobody(this.frame, known.state, known.monitor);
+    note(this.frame, known.state, { is: 'resumed-all' });
   }
 
   /**
@@ -153,7 +163,7 @@ export class Evaluation {
     // The slot was given before the clock was set back. Its vote would hide all slots until then.
     if (isAhead(this.frame, slot)) return isKept;
     if (outcome !== 'not_run') {
-      report(this.frame, state, monitor, voteOf(this.frame, monitor, result, outcome, region));
+      this.#vote(state, monitor, news, outcome);
     } else if (!news.isOfferedAgain) {
       // A second `not_run` is not recorded, but it is the region's answer nevertheless.
       excuse(this.frame, state, monitor, slot, region, 'region');
@@ -161,11 +171,24 @@ export class Evaluation {
     return isKept;
   }
 
+  #vote(state: MonitorState, monitor: LiveMonitor, { result, region }: Report, outcome: VoteOutcome): void {
+    const row = this.frame.writes.results.at(-1);
+    const given = isOver(state, result.slot) ? null : givenColumn(mentioned(state, result.slot), monitor);
+    report(this.frame, state, monitor, voteOf(this.frame, monitor, result, outcome, region));
+    if (row !== undefined) noteRow(this.frame, state, row, given);
+  }
+
   /** The region will not report the slot. It is recorded as `not_run`, unless it has a row already. */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void {
     const { id, version } = monitor;
     this.#results.keepAbstention(this.monitor(id) ?? monitor, version, slot, region, reason);
     this.skipped(monitor, slot, region);
+  }
+
+  /** The region has reported that it did not run the check: nobody waits for it. It records nothing. */
+  answered({ id, version }: LiveMonitor, slot: number, region: Region): void {
+    const evaluated = this.#evaluated(id, version, region);
+    if (evaluated !== null) excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'region');
   }
 
   /** The region is given no job of the slot. */
@@ -178,8 +201,15 @@ export class Evaluation {
   due(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null) return;
-    settle(this.frame, known.state, known.monitor);
-    age(this.frame, known.state, known.monitor);
+    const { effects } = this.frame;
+    this.look(known);
+    if (this.frame.effects !== effects) note(this.frame, known.state, { is: 'due' });
+  }
+
+  /** As {@link due}, as a part of another event. */
+  look({ state, monitor }: Evaluated): void {
+    settle(this.frame, state, monitor);
+    age(this.frame, state, monitor);
   }
 
   /**
@@ -191,8 +221,22 @@ export class Evaluation {
     const before = this.#windows.get(id);
     this.#windows = this.#windows.with(id, window);
     for (const monitorId of new Set([...(before?.monitorIds ?? []), ...(window?.monitorIds ?? [])])) {
+      this.#noteWindow(monitorId, id, before, window);
       if (this.frame.isTimeUp(monitorId)) this.announced(monitorId);
     }
+  }
+
+  #noteWindow(
+    monitorId: number,
+    windowId: number,
+    before: LiveWindow | undefined,
+    after: LiveWindow | null,
+  ): void {
+    const state = this.drafts.find(monitorId);
+    const timesIn = (window: LiveWindow | null | undefined) =>
+      window?.monitorIds.includes(monitorId) === true ? window.times : null;
+    if (state === null) return;
+    note(this.frame, state, { is: 'maintenance', windowId, times: timesIn(after), before: timesIn(before) });
   }
 
   /** Tells a monitor's channels what they have not been told yet, after a start or at the end of a hold. */
@@ -200,6 +244,7 @@ export class Evaluation {
     const known = this.#known(monitorId);
     if (known === null) return;
     const { state, monitor } = known;
+    if (!this.frame.isHeld(monitorId)) note(this.frame, state, { is: 'announced' });
     announce(this.frame, state, monitor, countedVotes(this.frame, state, monitor));
   }
 

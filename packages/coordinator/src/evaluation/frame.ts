@@ -50,6 +50,8 @@ export type Frame = {
   readonly writes: Writes;
   /** Changes of status, in order. */
   readonly changes: StatusChange[];
+  /** Number of decisions, changes of status and alerts so far, by which the journal knows an event with an effect. */
+  effects: number;
   /** States that are written at the end in any case. */
   readonly unwritten: Set<MonitorState>;
   /** Slots that were decided with reports, by state. */

@@ -39,7 +39,15 @@ export class KeptResults {
     const known = this.#outcomes.of(monitor.id, slot, region) ?? prior;
     if (known !== null && (known !== 'not_run' || outcome === 'not_run')) return false;
     this.#outcomes.set(monitor.id, slot, region, outcome);
-    this.#frame.writes.results.push({ result, region, agent, decidedAfterMs: null });
+    this.#frame.writes.results.push({
+      result,
+      region,
+      agent,
+      decidedAfterMs: null,
+      evaluatedAfterMs: this.#frame.instants.slotNow - slot,
+      evaluatedPlace: 0,
+      given: null,
+    });
     this.#added(monitor, slot);
     return true;
   }

@@ -5,6 +5,7 @@ import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet } from '../domain/region
 import type { Vote } from '../domain/status.ts';
 import { cast, castingTime } from './casting.ts';
 import type { Frame } from './frame.ts';
+import { mentioned, note } from './journal.ts';
 import { DECISIONS_PER_WRITE, type MonitorState } from './state.ts';
 import { age, ageByJump, electorateFor, judge } from './verdicts.ts';
 
@@ -63,10 +64,12 @@ export function excuse(
   saidBy: 'region' | 'dispatch',
 ): void {
   if (isOver(state, slot)) return;
+  const given = mentioned(state, slot);
   const open = openSlot(frame, state, monitor, slot);
   if (saidBy === 'region') markAnswered(open, region);
   else open.answered |= bitOf(region);
   settle(frame, state, monitor);
+  note(frame, state, { is: saidBy === 'region' ? 'answered' : 'excused', slot, region, given });
 }
 
 /** After a restart: a region has reported the slot, which is not decided. */
@@ -127,6 +130,10 @@ function decisionOf(
  * @returns whether there was a verdict
  */
 function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: OpenSlot): boolean {
+  frame.effects += 1;
+  if (open.isMentioned !== true && open.isGivenKnown) {
+    note(frame, state, { is: 'opened', slot: open.slot, given: open.given });
+  }
   if (open.slot > state.decidedSlot) {
     state.decidedSlot = open.slot;
     state.decidedAnswered = open.answered;

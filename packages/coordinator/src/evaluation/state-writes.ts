@@ -42,7 +42,10 @@ function dateDecisions(frame: Frame, drafts: Drafts): void {
   for (const [state, undated] of decided) if (undated.length > 0) frame.unwritten.add(state);
 }
 
-function asWritten({ now, instants }: Frame, { open, ...state }: MonitorState): WrittenState {
+function asWritten(
+  { now, instants }: Frame,
+  { open, journalledAt: _, journalPlace: __, ...state }: MonitorState,
+): WrittenState {
   return {
     ...state,
     writtenAt: instants.slotNow,

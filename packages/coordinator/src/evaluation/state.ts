@@ -68,6 +68,9 @@ export type MonitorState = {
   links: readonly Link[];
   /** Decisions since the state was written. A restart reads the votes in between from the results. */
   unwrittenDecisions: number;
+  /** When the journal last got a row or an entry of the monitor, epoch ms on the slots' clock, and its place there. */
+  journalledAt: number;
+  journalPlace: number;
 };
 
 const NONE: readonly never[] = [];
@@ -99,6 +102,8 @@ export function newState(id: number, since: number): MonitorState {
     links: NONE,
     // Monitors that were declared together are not written together.
     unwrittenDecisions: id % DECISIONS_PER_WRITE,
+    journalledAt: 0,
+    journalPlace: 0,
   };
 }
 

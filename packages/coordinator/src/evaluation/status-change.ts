@@ -35,6 +35,7 @@ export function changeStatus(
 ): boolean {
   if (state.status === next.status) return changeReason(frame, state, next);
   const { status, reason, slot } = next;
+  frame.effects += 1;
   const from = state.status;
   const at = Math.max(next.at, state.since);
   const votes = countedVotes(frame, state, next.electorate);

@@ -2,8 +2,10 @@ import type { Alert, Closure } from '@svc/shared/channels/alert.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from '../domain/monitor.ts';
+import type { RegionSet } from '../domain/region-set.ts';
 import type { Vote } from '../domain/status.ts';
 import type { Announced, TransitionReason } from '../domain/transition.ts';
+import type { JournalEntry } from './journal-entry.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
 
 /**
@@ -15,6 +17,12 @@ export type ReportedResult = {
   readonly agent: string;
   /** When it is written, ms after its slot, if the slot is decided by then; otherwise null. */
   decidedAfterMs: number | null;
+  /** When it was evaluated, ms after its slot on the slots' clock. */
+  readonly evaluatedAfterMs: number;
+  /** Its place among the rows and entries of the monitor in the journal with the same instant. */
+  evaluatedPlace: number;
+  /** The regions that were given its slot; null: the declared ones; no region: unknown. */
+  given: RegionSet | null;
 };
 
 /** A slot that a region will not report. */
@@ -78,7 +86,7 @@ export type StoredVote = Omit<Vote, 'expiresAt'> & {
 };
 
 /** A state as it is stored. */
-export type WrittenState = Omit<MonitorState, 'votes' | 'open'> & {
+export type WrittenState = Omit<MonitorState, 'votes' | 'open' | 'journalledAt' | 'journalPlace'> & {
   readonly votes: readonly StoredVote[];
   /** Undecided slots up to the newest decided one, oldest first. */
   readonly openSlots: readonly number[];
@@ -109,6 +117,7 @@ export type Writes = {
     readonly incident: string | null;
   }[];
   readonly deliveries: NewDelivery[];
+  readonly journal: JournalEntry[];
 };
 
 export function noWrites(recordedAt: number): Writes {
@@ -126,5 +135,6 @@ export function noWrites(recordedAt: number): Writes {
     closedIncidents: [],
     announcements: [],
     deliveries: [],
+    journal: [],
   };
 }

@@ -1,30 +1,14 @@
-import { asciiName } from '@svc/shared/resources/texts.ts';
-import { loadNodemailer } from '../outgoing/smtp/nodemailer.ts';
 import { type Content, cssColor } from './content.ts';
 import { escapedMarkup } from './escaping.ts';
-import { charactersUpTo, shortened } from './shortening.ts';
+import { composeMail, type MailEnvelope, mailDomain, SUBJECT } from './mail-composing.ts';
+import { shortened } from './shortening.ts';
 
-export type MailAddress = {
-  /** '' when there is none. */
-  readonly name: string;
-  readonly address: string;
-};
-
-export type MailHeaders = {
-  readonly from: MailAddress;
-  readonly to: string;
-  /** The same for every attempt, so that a repeat is the same mail. */
-  readonly deliveryId: string;
+export type MailHeaders = MailEnvelope & {
   /** Key of the incident whose thread the mail belongs to; null: none. */
   readonly incident: string | null;
   /** Subject of the mail that opened the thread; null: this one does. */
   readonly openingSubject: string | null;
-  /** Epoch ms. */
-  readonly sentAt: number;
 };
-
-/** Characters. Some programs show and compare no more. */
-const SUBJECT = charactersUpTo(200);
 
 /**
  * Renders a mail: text and HTML, without anything that a program would have to load.
@@ -38,29 +22,18 @@ export async function renderMail(
   content: Content,
   headers: MailHeaders,
 ): Promise<{ subject: string; message: Buffer }> {
-  const { from, to, deliveryId, incident, openingSubject, sentAt } = headers;
+  const { incident, openingSubject } = headers;
   const subject = openingSubject ?? shortened(content.title, SUBJECT);
-  const domain = asciiName(from.address.slice(from.address.lastIndexOf('@') + 1));
   // A colon has a meaning in an id.
-  const thread = incident === null ? null : `<${incident.replaceAll(':', '.')}.incident@${domain}>`;
-  const { MailComposer } = await loadNodemailer();
-  const message = new MailComposer({
-    from,
-    to: { name: '', address: to },
+  const thread =
+    incident === null ? null : `<${incident.replaceAll(':', '.')}.incident@${mailDomain(headers)}>`;
+  const message = await composeMail(headers, {
     subject: openingSubject === null ? subject : `Re: ${subject}`,
-    messageId: `<${deliveryId}@${domain}>`,
-    ...(thread === null ? {} : { inReplyTo: thread, references: [thread] }),
-    date: new Date(sentAt),
-    // RFC 3834, section 5; the second is Exchange's.
-    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     text: textOf(content),
     html: htmlOf(content),
-    textEncoding: 'quoted-printable',
-    baseBoundary: deliveryId,
-    disableFileAccess: true,
-    disableUrlAccess: true,
+    thread,
   });
-  return { subject, message: await message.compile().build() };
+  return { subject, message };
 }
 
 function textOf({ title, facts, link }: Content): string {

@@ -1,14 +1,23 @@
 import { storedChannel } from '@svc/shared/resources/stored-form.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { findChannel, openSettings } from '../store/channels.ts';
 import { StoreError } from '../store/errors.ts';
+import { findRecipient } from '../store/page-recipients.ts';
+import { recipientOf } from '../store/receivers.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
+import type { FoundChannel } from './channel-queue.ts';
 import type { ChannelSource } from './turns.ts';
 
-/** The declared channels. Their settings are opened for each attempt: in clear they are not kept. */
+/**
+ * The declared channels, and the recipients of status pages as channels of their own. Settings are opened for each
+ * attempt: in clear they are not kept.
+ */
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   return {
     async find(notificationId) {
+      const recipientId = recipientOf(notificationId);
+      if (recipientId !== null) return recipientChannel(store, recipientId);
       const channel = await findChannel(store, notificationId);
       if (channel === null) return null;
       const { workspaceId, kind, stoppedFor, groupsAlerts, kept, settingsSealed } = channel;
@@ -29,5 +38,22 @@ export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
         },
       };
     },
+  };
+}
+
+/** The mailbox of one recipient. What waits for another one is never delayed by it. */
+async function recipientChannel(store: Store, recipientId: number): Promise<FoundChannel | null> {
+  const recipient = await findRecipient({ read: store.work }, recipientId);
+  if (recipient === null) return null;
+  const { workspaceId, address, stoppedFor } = recipient;
+  const channel = { kind: 'email', settings: new Secret({ email: address }) } as const;
+  return {
+    workspaceId,
+    kind: channel.kind,
+    stoppedFor,
+    // Each mail is for one person.
+    groupsAlerts: false,
+    kept: null,
+    open: () => channel,
   };
 }

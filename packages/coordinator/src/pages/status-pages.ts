@@ -6,7 +6,7 @@ import type { Site, Visit } from '../web/site.ts';
 import { documentAt, type PageDocument } from './documents.ts';
 import { iconOf } from './html/frame.ts';
 import type { MayRead } from './may-read.ts';
-import { type FoundPage, PageCache, type PageCacheParts, PageUnavailable } from './page-cache.ts';
+import { type FoundPage, PageCache, type PageCacheParts } from './page-cache.ts';
 import { addressOf, type Place } from './place.ts';
 import { notFound, unavailable } from './plain-answers.ts';
 import { type RenderedDocument, renderedOnce } from './rendered.ts';
@@ -26,8 +26,11 @@ export type StatusPagesParts = PageCacheParts & {
   /** SVC_PUBLIC_URL. */
   readonly publicUrl: string;
   readonly mayRead: MayRead;
-  /** Whether a host other than this service's own leads here, so that its page is served under it. */
-  readonly isServedDomain: (host: string) => Promise<boolean>;
+  /**
+   * The custom domain, as its page declares it, that a host other than this service's own stands for; null: no page is
+   * served under the host.
+   */
+  readonly servedDomain: (host: string) => Promise<string | null>;
   readonly routes: readonly PageRoute[];
 };
 
@@ -48,19 +51,14 @@ export function createStatusPages(parts: StatusPagesParts): Site {
         const target = await targetOf(visit, parts);
         return target === null ? null : await answerAt(target, visit, parts, cache);
       } catch (error) {
-        if (!(error instanceof PageUnavailable)) {
-          parts.log.error({ error: messageOf(error), requestId: visit.requestId }, 'a status page failed');
-        }
+        parts.log.error({ error: messageOf(error), requestId: visit.requestId }, 'a status page failed');
         return unavailable(visit);
       }
     },
   };
 }
 
-async function targetOf(
-  visit: Visit,
-  { publicUrl, isServedDomain }: StatusPagesParts,
-): Promise<Target | null> {
+async function targetOf(visit: Visit, { publicUrl, servedDomain }: StatusPagesParts): Promise<Target | null> {
   const { pathname } = visit.url;
   if (visit.isOwnHost) {
     const match = /^\/status\/([a-z0-9-]{1,256})(\/.*)?$/.exec(pathname);
@@ -73,9 +71,10 @@ async function targetOf(
       path: match[2] ?? '',
     };
   }
-  if (!(await isServedDomain(visit.host))) return null;
+  const customDomain = await servedDomain(visit.host);
+  if (customDomain === null) return null;
   const origin = `${visit.isSecure ? 'https' : 'http'}://${visit.host}`;
-  return { name: { customDomain: visit.host }, origin, base: '', path: pathname === '/' ? '' : pathname };
+  return { name: { customDomain }, origin, base: '', path: pathname === '/' ? '' : pathname };
 }
 
 async function answerAt(
@@ -92,7 +91,8 @@ async function answerAt(
   );
   const found = await cache.find(name);
   const words = wordsOf(language);
-  if (found === null) return notFound(visit);
+  if (found === 'unavailable') return unavailable(visit);
+  if (found === 'unknown') return notFound(visit);
   const { page } = found.kept.view;
   const place: Place = { origin, path: base, words, staleSince: found.staleSince };
   if (path === '/') return movedTo(addressOf(place));

@@ -246,6 +246,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
       exportNote,
     });
     if (exportNote !== null) exports?.noted(exportNote);
+    this.#batches.written(evaluated);
     this.#after.committed(batch, evaluated, ids);
   }
 

@@ -8,6 +8,11 @@ export class Resumption {
   readonly #resumed = new Set<number>();
   #isOver = false;
 
+  /** Whether all monitors have. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   has(monitorId: number): boolean {
     return this.#isOver || this.#resumed.has(monitorId);
   }

@@ -3,12 +3,14 @@ import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { TOLERANCE_MS } from '../domain/believed-time.ts';
 import { DAY_MS } from '../domain/summary-range.ts';
+import { deleteUnconfirmed } from '../store/page-recipients.ts';
 import {
   type ChangeCursor,
   deleteAbsences,
   deleteAuditLines,
   deleteDeliveries,
   deleteIncidents,
+  deleteJournal,
   deleteOfChannel,
   deleteOffGridSlots,
   deleteReasonChanges,
@@ -25,6 +27,8 @@ const SWEEP_EVERY_MS = 3_600_000;
 const FIRST_SWEEP_AFTER_MS = 60_000;
 /** Pause between chunks, ms. It leaves recording four fifths of the writer. */
 const PAUSE_MS = 40;
+/** Retention of the addresses of visitors that subscribed to nothing, ms. */
+const UNCONFIRMED_MS = 7 * DAY_MS;
 /** Retention of histories, ms: as long as the longest summary. */
 const HISTORY_MS = 400 * DAY_MS;
 
@@ -41,7 +45,8 @@ export type Swept = {
 /**
  * Deletes data past its retention, a little at a time, that of deleted monitors included. Results, finished
  * deliveries and changes of a reason go after the days of the setting. Changes of status, closed incidents,
- * ended absences of regions and lines of the audit trail go after 400 days.
+ * ended absences of regions and lines of the audit trail go after 400 days. Addresses of visitors of status pages go
+ * after 7 days, where they are no subscribers.
  */
 export class Retention {
   readonly #store: Store;
@@ -89,6 +94,8 @@ export class Retention {
     const known = () => this.#olderThan(HISTORY_MS);
     const results = await this.#repeat(() => deleteResults(store, kept()));
     await this.#repeat(() => deleteOffGridSlots(store, kept()));
+    await this.#repeat(() => deleteUnconfirmed(store, this.#olderThan(UNCONFIRMED_MS)));
+    await this.#repeat(() => deleteJournal(store, kept()));
     const expired = await this.#repeat(() => deleteDeliveries(store, kept()));
     const deliveries = expired + (await this.#sweepRemovedChannels());
     await this.#repeat(() => deleteThreads(store, kept()));

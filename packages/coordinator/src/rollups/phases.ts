@@ -7,6 +7,7 @@ import {
   seriesBuckets,
 } from '../domain/series-range.ts';
 import { type PhaseSums, phasesOfSlots } from '../store/result-phases.ts';
+import { firstSlotFrom } from '../store/result-series.ts';
 import type { Store } from '../store/store.ts';
 
 /** Most results that are read: some 30 ms of the reading thread. */
@@ -40,10 +41,11 @@ export async function readPhases(
 ): Promise<PhaseSeries> {
   const { range, region, periodMs } = asked;
   const buckets = regionBuckets(range, seriesBuckets(range, now, periodMs));
-  const slotCount = (now - buckets.from) / periodMs;
+  const from = (await firstSlotFrom(store, buckets.from)) ?? now;
+  const slotCount = (now - from) / periodMs;
   const regionCount = region === null ? Math.max(1, asked.regionCount) : 1;
   const every = Math.max(1, Math.ceil((slotCount * regionCount) / MOST_RESULTS));
-  const all = candidateSlots(monitorId, periodMs, { from: buckets.from, until: now }, ON_GRID);
+  const all = candidateSlots(monitorId, periodMs, { from, until: now }, ON_GRID);
   const slots = [...sampledSlots(all, every)];
   const sums = await phasesOfSlots(store, slots, { monitorId, region, buckets });
   return { buckets, every, sums: new Map(sums.map((sum) => [sum.at, sum])) };

@@ -1,4 +1,4 @@
-import { type Occurrence, occurrencesIn, type WindowTimes } from '../domain/maintenance-window.ts';
+import { merged, occurrencesIn, type WindowTimes } from '../domain/maintenance-window.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../domain/uptime.ts';
 import { windowTimesOf } from '../store/maintenance-windows.ts';
 import { type MonitorSpan, statusesIn } from '../store/status-history.ts';
@@ -50,15 +50,4 @@ function piecesOf(monitorId: number, windows: readonly WindowTimes[], edges: rea
     }
   }
   return pieces;
-}
-
-/** The same time in as few spans as possible, ascending. */
-function merged(spans: readonly Occurrence[]): Occurrence[] {
-  const found: Occurrence[] = [];
-  for (const span of [...spans].sort((a, b) => a.from - b.from)) {
-    const last = found.at(-1);
-    if (last === undefined || span.from > last.until) found.push(span);
-    else if (span.until > last.until) found[found.length - 1] = { from: last.from, until: span.until };
-  }
-  return found;
 }

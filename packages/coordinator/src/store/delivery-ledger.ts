@@ -1,5 +1,6 @@
 import { headsOf, type LaneId, type QueuedDelivery, type QueuedRow } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
+import { recipientOf } from './receivers.ts';
 import type { DeliveryState } from './schema.ts';
 import type { Secrets } from './secrets.ts';
 import type { Transaction } from './store.ts';
@@ -181,6 +182,7 @@ async function writeChannelStates(
   now: number,
 ): Promise<NewState[]> {
   const stopped: NewState[] = [];
+  await stopRecipients(tx, states.filter(isStop));
   for (const group of [states.filter(isStop), states.filter(isTakenUp), states.filter(isOrdinary)]) {
     const [first] = group;
     if (first === undefined) continue;
@@ -191,6 +193,19 @@ async function writeChannelStates(
     if (first.state === 'stopped') stopped.push(...group.filter((_, at) => outcomes[at]?.changes !== 0));
   }
   return stopped;
+}
+
+/** A recipient of a page has one state only: whether its address is dead. Nobody is told of that. */
+async function stopRecipients(tx: Transaction, states: readonly NewState[]): Promise<void> {
+  const rows = states.flatMap(({ notificationId, reason }) => {
+    const recipient = recipientOf(notificationId);
+    return recipient === null ? [] : [[reason, recipient] as const];
+  });
+  if (rows.length === 0) return;
+  await tx.runEach(
+    "UPDATE page_recipients SET subscription = 'stopped', stopped_for = ? WHERE id = ? AND subscription = 'confirmed'",
+    rows,
+  );
 }
 
 const isStop = ({ state }: NewState) => state === 'stopped';

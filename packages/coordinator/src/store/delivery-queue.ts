@@ -2,6 +2,7 @@ import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { sql } from 'kysely';
 import { pairsAs } from './dialect.ts';
 import { type Readable, readingOf } from './reading-of.ts';
+import { receiverExists } from './receivers.ts';
 import type { Secrets } from './secrets.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
 import { alertText, openAlert } from './stored-alerts.ts';
@@ -13,7 +14,10 @@ import { wholeMs } from './whole-ms.ts';
 
 const UIDS_PER_READ = 500;
 
-/** The deliveries of one monitor to one channel: sent one after the other, in order of their ids. */
+/**
+ * The deliveries of one monitor to one channel: sent one after the other, in order of their ids. Mails of status pages
+ * have lanes too: their `notificationId` is a recipient, see `receivers.ts`, and their `monitorId` is none.
+ */
 export type LaneId = { notificationId: number; monitorId: number };
 
 /** A pending delivery with the data needed to send it. */
@@ -153,8 +157,8 @@ function selectHeads(lanes: readonly LaneId[]) {
     FROM ${pairsAs(pairs, 'lane')} JOIN deliveries d ON d.id = (
       SELECT min(f.id) FROM deliveries f
       WHERE f.state = 'pending' AND f.notification_id = lane.first AND f.monitor_id = lane.second)
-    JOIN notifications c ON c.id = d.notification_id
-    LEFT JOIN delivery_threads t ON t.notification_id = d.notification_id AND t.incident = d.incident`;
+    LEFT JOIN delivery_threads t ON t.notification_id = d.notification_id AND t.incident = d.incident
+    WHERE ${receiverExists('d.notification_id')}`;
 }
 
 function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
@@ -194,14 +198,14 @@ export async function pendingLanes(
   after: LaneId | null,
   limit: number,
 ): Promise<PendingLane[]> {
-  const { notificationId, monitorId } = after ?? { notificationId: 0, monitorId: -1 };
+  const { notificationId, monitorId } = after ?? { notificationId: Number.MIN_SAFE_INTEGER, monitorId: 0 };
   const { rows } = await sql<PendingLane>`
     SELECT d.notification_id AS "notificationId", d.monitor_id AS "monitorId", d.id AS "headId",
       coalesce(d.replayed_at, d.created_at) AS "queuedAt", d.next_attempt_at AS "nextAttemptAt",
       (SELECT a.at FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.number = d.attempts)
         AS "lastAttemptAt"
-    FROM deliveries d JOIN notifications c ON c.id = d.notification_id
-    WHERE d.state = 'pending' AND (d.notification_id, d.monitor_id) > (${notificationId}, ${monitorId})
+    FROM deliveries d
+    WHERE d.state = 'pending' AND ${receiverExists('d.notification_id')} AND (d.notification_id, d.monitor_id) > (${notificationId}, ${monitorId})
       AND d.id = (SELECT min(f.id) FROM deliveries f WHERE f.state = 'pending'
         AND f.notification_id = d.notification_id AND f.monitor_id = d.monitor_id)
     ORDER BY d.notification_id, d.monitor_id LIMIT ${limit}`.execute(work);

@@ -22,6 +22,15 @@ const repetition = z.object({
   until: z.number().nullable(),
 }) satisfies z.ZodType<Repetition>;
 
+/** The times of a window as stored JSON. */
+export const windowTimes = z.object({
+  startsAt: z.number(),
+  endsAt: z.number(),
+  timeZone: z.string(),
+  repeat: repetition.nullable(),
+  endedAt: z.number().nullable(),
+}) satisfies z.ZodType<WindowTimes>;
+
 /** What an operator says of a window. Ids are of objects of its workspace. */
 export type WindowContent = Omit<WindowTimes, 'endedAt'> & {
   readonly title: string;
@@ -118,6 +127,21 @@ export async function windowTimesOf(
   return found;
 }
 
+/** The windows of a monitor, as if each held nothing else. */
+export async function windowsOfMonitor(
+  { read }: Pick<Store, 'read'>,
+  monitorId: number,
+): Promise<LiveWindow[]> {
+  const rows = await read
+    .selectFrom('maintenance_monitors as m')
+    .innerJoin('maintenance_windows as w', 'w.id', 'm.window_id')
+    .selectAll('w')
+    .where('m.monitor_id', '=', monitorId)
+    .orderBy('w.id')
+    .execute();
+  return rows.map((row) => ({ id: row.id, monitorIds: [monitorId], times: timesOf(row) }));
+}
+
 /** These windows, of any workspace, for the evaluation. Those that do not exist are missing. */
 export async function liveWindowsOf(
   { read }: Pick<Store, 'read'>,
@@ -165,22 +189,18 @@ export async function insertWindow(
   return id;
 }
 
-/**
- * Replaces what an operator said of it. A window that was ended begins anew.
- *
- * @param now epoch ms
- */
+/** @param endedAt and `now`: epoch ms; `endedAt` null: the window is not ended */
 export async function replaceWindow(
   tx: Transaction,
   id: number,
   content: WindowContent,
-  now: number,
+  { endedAt, now }: { endedAt: number | null; now: number },
 ): Promise<void> {
   await tx.db
     .updateTable('maintenance_windows')
     .set((row) => ({
       ...columnsOf(content),
-      ended_at: null,
+      ended_at: endedAt,
       row_version: row('row_version', '+', 1),
       updated_at: now,
     }))

@@ -6,6 +6,7 @@ import { removeChanges } from './changes.ts';
 import { type ClockSetBack, countOf, noteSetBack, readSetBacks } from './clock-set-backs.ts';
 import { deliveryIds, insertDeliveries, rowOf } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
+import { writeJournal } from './evaluation-journal.ts';
 import { type ExportNote, insertNote } from './export-totals.ts';
 import {
   closeIncidents,
@@ -128,6 +129,7 @@ function stepsOf(
     writeStates(writes.states),
     writeAnnouncements(writes.announcements),
     writePositions(positions),
+    writeJournal(writes.journal),
   ];
   if (changesUntil !== null) steps.push(removeChanges(changesUntil));
   if (exportNote !== null) steps.push(insertNote(exportNote));

@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import { hourOf } from '../domain/summary-range.ts';
+import { EVERY_MONITOR } from '../evaluation/journal-entry.ts';
 import { greatest, least } from './dialect.ts';
+import { receiverExists } from './receivers.ts';
 import type { Store, Transaction } from './store.ts';
 
 /*
@@ -68,6 +70,24 @@ export function deleteOffGridSlots(store: Store, cutoff: number): Promise<number
   );
 }
 
+/**
+ * Deletes entries of the journal. The last one about all monitors before the cutoff stays: it says how things stood
+ * at the cutoff.
+ */
+export function deleteJournal(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM evaluation_journal WHERE (monitor_id, at, place) IN (
+         SELECT monitor_id, at, place FROM evaluation_journal
+         WHERE at < ? AND (monitor_id, at) <> (${EVERY_MONITOR}, coalesce((
+           SELECT max(at) FROM evaluation_journal WHERE monitor_id = ${EVERY_MONITOR} AND at < ?), -1))
+         LIMIT ${CHUNK_ROWS})`,
+      [cutoff, cutoff],
+    ),
+  );
+}
+
 /** Deletes finished deliveries, by their end. */
 export function deleteDeliveries(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
@@ -95,7 +115,9 @@ export function deleteThreads(store: Store, cutoff: number): Promise<number> {
   );
 }
 
-/** Channels that are gone and whose deliveries are not; at most 100. It looks at each channel once. */
+/**
+ * Channels, and recipients of pages, that are gone and whose deliveries are not; at most 100. It looks at each once.
+ */
 export async function removedChannels({ read }: Store): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     WITH RECURSIVE channels (id) AS (
@@ -104,7 +126,7 @@ export async function removedChannels({ read }: Store): Promise<number[]> {
       SELECT (SELECT min(d.notification_id) FROM deliveries d WHERE d.notification_id > channels.id)
       FROM channels WHERE channels.id IS NOT NULL)
     SELECT id FROM channels
-    WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM notifications n WHERE n.id = channels.id)
+    WHERE id IS NOT NULL AND NOT (${receiverExists('channels.id')})
     LIMIT 100`.execute(read);
   return rows.map(({ id }) => id);
 }

@@ -18,6 +18,9 @@ type RollupRow = {
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'superseded'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
+/** Whether the owner of an address gets the news of a page. */
+export type Subscription = 'none' | 'asked' | 'confirmed' | 'stopped';
+
 /** Of a resource that is declared, whoever declares it. */
 type DeclaredRow = {
   id: Generated<number>;
@@ -116,7 +119,11 @@ export interface Database {
     recorded_at: number;
     decided_after: number | null;
     set_backs: Generated<number>;
+    evaluated_after: Generated<number | null>;
+    evaluated_place: Generated<number | null>;
+    given: Generated<number | null>;
   };
+  evaluation_journal: { monitor_id: number; at: number; place: number; event: string };
   export_totals: { monitor_id: number; until: number; totals: string };
   export_notes: { id: number; note: Uint8Array };
   off_grid_slots: { monitor_id: number; slot: number };
@@ -248,6 +255,36 @@ export interface Database {
     request_id: string | null;
     peer: string | null;
     detail: string | null;
+  };
+  page_recipients: {
+    id: Generated<number>;
+    page_id: number;
+    address: string;
+    language: string;
+    subscription: Generated<Subscription>;
+    stopped_for: string | null;
+    created_at: number;
+    asked_at: number;
+    confirmed_at: number | null;
+  };
+  page_announcements: {
+    id: Generated<number>;
+    uid: string;
+    page_id: number;
+    content: string;
+    created_at: number;
+    after_recipient: Generated<number>;
+  };
+  page_told: { page_id: number; monitor_id: number; status: 'degraded' | 'error' };
+  page_domains: {
+    page_id: number;
+    declared: string;
+    domain: string;
+    state: 'verified' | 'pending';
+    problem: string | null;
+    failures: Generated<number>;
+    checked_at: number;
+    verified_at: number | null;
   };
   sessions: { hash: string; subject: string; credential: string; created_at: number; expires_at: number };
   one_time_links: { hash: string; purpose: string; detail: string; expires_at: number };

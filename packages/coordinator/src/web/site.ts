@@ -19,4 +19,6 @@ export type Visit = {
 export interface Site {
   /** The answer; null: the request is for somebody else. It must not throw. */
   answer(visit: Visit): Promise<Response | null> | Response | null;
+  /** Ends answers that have no end of their own. No request comes after it. */
+  stop?(): void;
 }

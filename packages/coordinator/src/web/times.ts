@@ -17,12 +17,13 @@ const UNITS = [
  * @param at epoch ms
  */
 export function instant(at: number, language = 'en'): Html {
-  const shown = dateFormat(localeOf(language), {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    timeZone: 'UTC',
-  }).format(at);
-  return html`<time datetime="${new Date(at).toISOString()}" data-show="instant">${shown} UTC</time>`;
+  return html`<time datetime="${new Date(at).toISOString()}" data-show="instant">${instantText(at, language)}</time>`;
+}
+
+/** {@link instant} as text. */
+export function instantText(at: number, language = 'en'): string {
+  const format = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
+  return `${dateFormat(localeOf(language), format).format(at)} UTC`;
 }
 
 /**

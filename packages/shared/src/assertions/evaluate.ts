@@ -35,6 +35,31 @@ export function evaluateResponse(
   );
 }
 
+/** An assertion in words, and what was seen instead; null: it holds. */
+export type JudgedAssertion = { readonly assertion: string; readonly failure: string | null };
+
+/** Judges every assertion by itself, for people who try a check. The order is that of {@link evaluateResponse}. */
+export function judgeResponse(assertions: ResponseAssertions, response: ObservedResponse): JudgedAssertion[] {
+  const { status_code_assertions: codes, header_assertions: headers, body_assertions: bodies } = assertions;
+  const { statusCode, body } = response;
+  const ofCode = (list: typeof codes, assertion: string): JudgedAssertion => ({
+    assertion,
+    failure: failedStatus(list, statusCode) ?? null,
+  });
+  return [
+    ...(codes.length === 0 ? [ofCode([], 'a status code from 200 to 299')] : []),
+    ...codes.map((each) => ofCode([each], `a status code ${NUMBER_WORDS[each.comparator]} ${each.target}`)),
+    ...headers.map((each) => ({
+      assertion: `${headerNamed(each.key)} ${expectation(each)}`,
+      failure: failedHeader([each], response.headers) ?? null,
+    })),
+    ...bodies.map((each) => ({
+      assertion: `the body ${expectation(each)}`,
+      failure: failedBody([each], body) ?? null,
+    })),
+  ];
+}
+
 function failedStatus(
   assertions: ResponseAssertions['status_code_assertions'],
   seen: number,
@@ -57,14 +82,15 @@ function failedHeader(
   for (const { key, comparator, target } of assertions) {
     const seen = headers.get(key.toLowerCase());
     if (compareText(seen ?? '', comparator, target)) continue;
-    return failure(`header ${printable(clip(key, 100))}`, comparator, target, seen ?? '', seen === undefined);
+    return failure(headerNamed(key), { comparator, target }, seen ?? '', seen === undefined);
   }
   return undefined;
 }
 
 function failedBody(assertions: ResponseAssertions['body_assertions'], body: string): string | undefined {
   for (const { comparator, target } of assertions) {
-    if (!compareText(body, comparator, target)) return failure('the body', comparator, target, body, false);
+    if (!compareText(body, comparator, target))
+      return failure('the body', { comparator, target }, body, false);
   }
   return undefined;
 }
@@ -92,17 +118,21 @@ const TEXT_WORDS = {
   lte: 'to be at most',
 } as const satisfies Record<StringComparator, string>;
 
-function failure(
-  subject: string,
-  comparator: StringComparator,
-  target: string,
-  seen: string,
-  isAbsent: boolean,
-): string {
+type TextAssertion = { readonly comparator: StringComparator; readonly target: string };
+
+function headerNamed(key: string): string {
+  return `header ${printable(clip(key, 100))}`;
+}
+
+/** `to contain "ok"` */
+function expectation({ comparator, target }: TextAssertion): string {
   const needsTarget = comparator !== 'empty' && comparator !== 'not_empty';
-  const expected = needsTarget ? `${TEXT_WORDS[comparator]} ${quote(target, 140)}` : TEXT_WORDS[comparator];
+  return needsTarget ? `${TEXT_WORDS[comparator]} ${quote(target, 140)}` : TEXT_WORDS[comparator];
+}
+
+function failure(subject: string, assertion: TextAssertion, seen: string, isAbsent: boolean): string {
   const found = isAbsent ? 'nothing: it is absent' : quote(seen, 140);
-  return clip(`expected ${subject} ${expected}, saw ${found}`, LIMITS.errorMessage);
+  return clip(`expected ${subject} ${expectation(assertion)}, saw ${found}`, LIMITS.errorMessage);
 }
 
 /** A quoted excerpt on one line, with the length of what was cut. */

@@ -3,6 +3,7 @@ import { asciiDomainName } from '../domain-name.ts';
 import { LIMITS } from '../limits.ts';
 import type { DnsCheck, RecordComparator, RecordType } from '../messages/check.ts';
 import { containsText } from './contains.ts';
+import type { JudgedAssertion } from './evaluate.ts';
 import { unquotedText } from './quoted-text.ts';
 
 export type RecordAssertion = DnsCheck['record_assertions'][number];
@@ -29,6 +30,17 @@ export function evaluateRecords(
     if (!holds(assertion, values)) return failure(assertion, values);
   }
   return undefined;
+}
+
+/** Judges every assertion by itself, for people who try a check. */
+export function judgeRecords(
+  assertions: readonly RecordAssertion[],
+  records: ObservedRecords,
+): JudgedAssertion[] {
+  return assertions.map((assertion) => ({
+    assertion: expectation(assertion),
+    failure: evaluateRecords([assertion], records) ?? null,
+  }));
 }
 
 /**
@@ -145,12 +157,16 @@ const WORDS = {
   not_contains: 'no',
 } as const satisfies Record<RecordComparator, string>;
 
-function failure({ record, comparator, target }: RecordAssertion, values: readonly string[]): string {
+/** `some A record equal to "192.0.2.1"` */
+function expectation({ record, comparator, target }: RecordAssertion): string {
   const relation = comparator === 'eq' || comparator === 'neq' ? 'equal to' : 'containing';
-  const expected = `expected ${WORDS[comparator]} ${record} record ${relation} ${JSON.stringify(clip(target, 140))}`;
+  return `${WORDS[comparator]} ${record} record ${relation} ${JSON.stringify(clip(target, 140))}`;
+}
+
+function failure(assertion: RecordAssertion, values: readonly string[]): string {
   const seen =
     values.length === 0 ? 'none' : values.map((value) => JSON.stringify(clip(value, 80))).join(', ');
-  return clip(`${expected}, saw ${seen}`, LIMITS.errorMessage);
+  return clip(`expected ${expectation(assertion)}, saw ${seen}`, LIMITS.errorMessage);
 }
 
 function clip(text: string, length: number): string {

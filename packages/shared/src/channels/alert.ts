@@ -4,7 +4,7 @@ import { checkKind } from '../messages/check.ts';
 import { OUTCOMES } from '../messages/check-result.ts';
 import { REGIONS } from '../regions.ts';
 
-const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
+export const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 /** Why an incident was closed without a recovery; told to incident kinds only. */
@@ -34,6 +34,27 @@ const group = z.object({
     errorMessage: z.string().optional(),
   }),
 });
+
+/**
+ * A mail of a status page to one of its visitors. All texts are final, and in the language of the visitor; the alert's
+ * `monitor.url` is the address of the button.
+ */
+const letter = z.object({
+  /** Name of the sender: the title of the page. */
+  sender: z.string(),
+  subject: z.string(),
+  /** Paragraphs. */
+  lines: z.array(z.string()),
+  /** What the button says. */
+  button: z.string(),
+  /** Small print: why the mail came. */
+  footer: z.string(),
+  /** How to get no more of them; absent: nothing else comes. */
+  unsubscribe: z.object({ text: z.string(), url: z.string() }).optional(),
+  /** From when on the button is worth nothing, so that the mail is not sent any more, epoch ms. */
+  expiresAt: z.number().int().optional(),
+});
+export type Letter = z.infer<typeof letter>;
 
 /**
  * Everything that a channel is given about one change of status. It is a snapshot that is stored with the
@@ -84,5 +105,7 @@ export const alert = z.object({
   /** Set in the message of svc about itself. It says all: the monitor is none (id 0). */
   notice: z.object({ title: z.string(), lines: z.array(z.string()) }).optional(),
   group: group.optional(),
+  /** Set in a mail to a visitor of a status page. It says all: the monitor is none (id 0). */
+  letter: letter.optional(),
 });
 export type Alert = z.infer<typeof alert>;

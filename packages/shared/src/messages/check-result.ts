@@ -106,6 +106,19 @@ const finding = z.object({
   attempts: z.array(attempt).max(LIMITS.retries + 1),
   /** When the leaf certificate of a TLS target expires, epoch ms. */
   certificate_expires_at: z.number().optional(),
+  /**
+   * Every assertion by itself, in words, and what was seen instead (null: it holds). With `run_now` only; absent where
+   * the attempt ended before they were looked at.
+   */
+  assertions: z
+    .array(
+      z.object({
+        assertion: z.string().max(LIMITS.errorMessage),
+        failure: z.string().max(LIMITS.errorMessage).nullable(),
+      }),
+    )
+    .max(3 * LIMITS.assertions + 1)
+    .optional(),
   /** Whether the response was longer than the part that assertions saw (2 MiB). */
   body_truncated: z.boolean().optional(),
 });

@@ -1,4 +1,9 @@
-import { evaluateRecords, isOpen, type ObservedRecords } from '@svc/shared/assertions/records.ts';
+import {
+  evaluateRecords,
+  isOpen,
+  judgeRecords,
+  type ObservedRecords,
+} from '@svc/shared/assertions/records.ts';
 import { asciiDomainName } from '@svc/shared/domain-name.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
@@ -216,8 +221,10 @@ class Lookup {
     }
     if (this.#unanswered > 0) return;
     const failure = evaluateRecords(assertions, this.#seen);
-    if (failure === undefined) this.#finish({ outcome: 'passed' });
-    else this.#fail({ message: failure });
+    const judged =
+      this.#context.judgesEach === true ? { assertions: judgeRecords(assertions, this.#seen) } : {};
+    if (failure === undefined) this.#finish({ outcome: 'passed', ...judged });
+    else this.#fail({ message: failure, ...judged });
   }
 
   #fail({ message, ...more }: Failure): void {

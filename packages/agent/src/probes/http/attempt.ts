@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import { evaluateResponse } from '@svc/shared/assertions/evaluate.ts';
+import { evaluateResponse, judgeResponse } from '@svc/shared/assertions/evaluate.ts';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
@@ -281,14 +281,12 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     if (head === undefined || this.#isSettled) return;
     const measured = this.#measured ?? this.#stopwatch.read();
     const body = this.#body?.text() ?? '';
-    const message = evaluateResponse(this.#check, {
-      statusCode: head.statusCode,
-      headers: head.headers,
-      body,
-    });
+    const response = { statusCode: head.statusCode, headers: head.headers, body };
+    const message = evaluateResponse(this.#check, response);
     const said = message !== undefined && head.statusCode === 101 ? `${message}: ${SWITCHED}` : message;
     const outcome = this.#outcome(said === undefined ? 'passed' : 'failed', said, measured);
     if (isTruncated) outcome.bodyTruncated = true;
+    if (this.#context.judgesEach === true) outcome.assertions = judgeResponse(this.#check, response);
     this.#settle(outcome);
   }
 

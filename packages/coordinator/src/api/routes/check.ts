@@ -1,19 +1,37 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import { check } from '@svc/shared/messages/check.ts';
-import type { RunNowResult } from '../../dispatch/manual-runs.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { toCheck } from '@svc/shared/resources/check.ts';
+import { MONITOR_KINDS } from '@svc/shared/resources/monitors.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import type { AttributesOf, MonitorKind } from '../../configuration/kinds/kinds.ts';
+import type { RegionAnswer, RunNowResult } from '../../dispatch/manual-runs.ts';
 import { checkView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
+import { monitorKindOf } from './monitors.ts';
 
-type Parts = Pick<ApiParts, 'monitors' | 'agents' | 'checks'>;
+type Parts = Pick<ApiParts, 'monitors' | 'agents' | 'checks' | 'configuration'>;
 
 /** Most simultaneous runs of one workspace, of the 32 that all workspaces share. */
 const RUNS_PER_WORKSPACE = 8;
 
-export function checkEndpoints({ monitors, agents, checks }: Parts): Endpoint[] {
+export function checkEndpoints({ monitors, agents, checks, configuration }: Parts): Endpoint[] {
   const atOnce = new AtOnce();
+  const run = async (
+    workspaceId: number,
+    checkText: Secret,
+    regions: readonly Region[],
+    timeoutMs: number,
+  ) => {
+    const bounds = [{ key: String(workspaceId), most: RUNS_PER_WORKSPACE }];
+    const answers = await atOnce.run('manual checks of the workspace', bounds, () =>
+      checks.runNow(checkText, regions, timeoutMs).catch(refuse),
+    );
+    return ok({ data: answers.map(regionView) });
+  };
   return [
     endpoint({
       method: 'POST',
@@ -29,21 +47,33 @@ export function checkEndpoints({ monitors, agents, checks }: Parts): Endpoint[] 
           throw new Problem('not-found', `there is no monitor ${id}`);
         }
         const { timeout } = check.parse(JSON.parse(monitor.checkText.reveal()));
-        const regions = monitor.regions ?? agents.live();
-        const bounds = [{ key: String(workspaceOf(request)), most: RUNS_PER_WORKSPACE }];
-        const answers = await atOnce.run('manual checks of the workspace', bounds, () =>
-          checks.runNow(monitor.checkText, regions, timeout).catch(refuse),
-        );
-        return ok({
-          data: answers.map(({ region, agent, result }) => ({
-            region,
-            agent_id: agent,
-            result: result === null ? null : viewOf(result),
-          })),
-        });
+        return run(workspaceOf(request), monitor.checkText, monitor.regions ?? agents.live(), timeout);
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/v1/monitors/dry-run',
+      access: 'write',
+      tag: 'Monitors',
+      summary: 'Run the draft of a monitor in each of its regions now. It is not created',
+      description:
+        'The body is that of a create, and is validated as one. One attempt is made in each region, whatever `active`, `periodicity` and `retry` say. Nothing is recorded and nobody is alerted. A region that does not answer within `timeout` and 2 s has no result.',
+      body: { resource: MONITOR_KINDS },
+      answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
+      async handle(request) {
+        const kind = monitorKindOf(request.body);
+        const draft = (await request.attributes(kind, request.body)) as AttributesOf<MonitorKind>;
+        configuration.checkMonitor(draft);
+        const drafted = toCheck(draft);
+        const checkText = new Secret(JSON.stringify(drafted));
+        return run(workspaceOf(request), checkText, draft.regions ?? agents.live(), drafted.timeout);
       },
     }),
   ];
+}
+
+function regionView({ region, agent, result }: RegionAnswer) {
+  return { region, agent_id: agent, result: result === null ? null : viewOf(result) };
 }
 
 /**
@@ -68,5 +98,6 @@ function viewOf(result: RunNowResult) {
     attempts: result.attempts,
     certificate_expires_at: result.certificate_expires_at ?? null,
     body_truncated: result.body_truncated ?? false,
+    assertions: result.assertions ?? null,
   };
 }

@@ -1,4 +1,9 @@
-import { kindOfType, MONITOR_KINDS, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
+import {
+  kindOfType,
+  MONITOR_KINDS,
+  MONITOR_TYPES,
+  type MonitorKind,
+} from '@svc/shared/resources/monitors.ts';
 import { failingChannels } from '../../store/links.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { type Collection, collectionEndpoints } from '../collection.ts';
@@ -26,13 +31,7 @@ export function monitorEndpoints(parts: ApiParts): Endpoint[] {
     removal:
       'The monitor leaves the channels that it was linked to. While components of status pages show the monitor, the removal is refused (409), unless `cascade` removes them too or `components=keep` leaves them in place. Their `monitor_id` is null then, and pages leave them out.',
     isShown: true,
-    kindFor(body) {
-      const type = typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;
-      const known = MONITOR_TYPES.find((candidate) => candidate === type);
-      if (known !== undefined) return kindOfType(known);
-      const message = type === undefined ? `is required: ${NAMED_TYPES}` : `must be ${NAMED_TYPES}`;
-      throw invalid([{ path: ['type'], message }]);
-    },
+    kindFor: monitorKindOf,
     async present(stored) {
       const ids = stored.map(({ id }) => id);
       const failing = await failingChannels(store, ids, MOST_NAMED);
@@ -41,4 +40,13 @@ export function monitorEndpoints(parts: ApiParts): Endpoint[] {
     },
   };
   return collectionEndpoints(collection, parts);
+}
+
+/** The kind of a monitor in a body. @throws Problem `invalid` */
+export function monitorKindOf(body: unknown): MonitorKind {
+  const type = typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;
+  const known = MONITOR_TYPES.find((candidate) => candidate === type);
+  if (known !== undefined) return kindOfType(known);
+  const message = type === undefined ? `is required: ${NAMED_TYPES}` : `must be ${NAMED_TYPES}`;
+  throw invalid([{ path: ['type'], message }]);
 }

@@ -1,4 +1,5 @@
 import { deniedHost } from '@svc/shared/denied-host.ts';
+import type { EgressGuard } from '@svc/shared/egress.ts';
 import { probeFingerprint, targetOf } from '@svc/shared/resources/check.ts';
 import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { reviseChannels } from '../../store/channels.ts';
@@ -32,9 +33,8 @@ export const monitors: Kind<'monitors'> = {
     const attributes = monitorAttributes(secrets, row, shown);
     return { kind: kindOfType(row.type), ...metadataOf(row), attributes } as StoredIn<'monitors'>;
   },
-  async check({ guard }, { otlp_endpoint: endpoint }) {
-    const wrong = endpoint === null ? null : deniedHost(guard, endpoint);
-    if (wrong !== null) throw new DeniedEndpoint(wrong, ['otlp_endpoint']);
+  async check({ guard }, attributes) {
+    refuseDenied(guard, attributes);
   },
   begun: ({ now }) => ({ activated_at: now }),
   revised({ now }, { probe_version, activated_at }, before, after) {
@@ -67,6 +67,12 @@ export const monitors: Kind<'monitors'> = {
     if (channels.size > 0) await reviseChannels(scope.tx, [...channels], scope.now);
   },
 };
+
+/** @throws DeniedEndpoint when svc may not connect to the endpoint of the export */
+export function refuseDenied(guard: EgressGuard, { otlp_endpoint: endpoint }: Monitor): void {
+  const wrong = endpoint === null ? null : deniedHost(guard, endpoint);
+  if (wrong !== null) throw new DeniedEndpoint(wrong, ['otlp_endpoint']);
+}
 
 /** @throws StoreError `store-key`, `store-unreadable` */
 export function monitorAttributes(secrets: Secrets, row: Row<'monitors'>, shown: SecretsShown): Monitor {

@@ -1,17 +1,9 @@
 import type { DeliveryView } from '../../api/delivery-answers.ts';
 import { DELIVERY_STATES, type DeliveryState } from '../../store/schema.ts';
-import { type State, stateLabel } from '../../web/design/states.ts';
-import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
-
-/** How the states of a delivery are shown. */
-const SHOWN: Readonly<Record<DeliveryState, { readonly state: State; readonly word: string }>> = {
-  pending: { state: 'maintenance', word: 'Pending' },
-  delivered: { state: 'operational', word: 'Delivered' },
-  dead: { state: 'down', word: 'Given up' },
-  superseded: { state: 'unknown', word: 'Left out' },
-};
+import { attemptsTable } from '../deliveries/attempts.ts';
+import { deliveryLabel, deliveryWord } from '../deliveries/state.ts';
 
 /** What can be done with the deliveries of a ledger. */
 type LedgerOptions = {
@@ -34,7 +26,7 @@ export function ledger(deliveries: readonly DeliveryView[], options: LedgerOptio
 export function stateFilter(path: string, chosen: DeliveryState | null): Html {
   const links = [null, ...DELIVERY_STATES].map((state) => {
     const href = state === null ? path : `${path}?state=${state}`;
-    const label = state === null ? 'All' : SHOWN[state].word;
+    const label = state === null ? 'All' : deliveryWord(state);
     return html`<li><a href="${href}"${state === chosen ? html` aria-current="true"` : NO_HTML}>${label}</a></li>`;
   });
   return html`<nav aria-label="Filter by state"><ul class="plain-list row filter">${links}</ul></nav>`;
@@ -42,9 +34,8 @@ export function stateFilter(path: string, chosen: DeliveryState | null): Html {
 
 function entry(delivery: DeliveryView, options: LedgerOptions): Html {
   const { id, state, created_at: at, last_error: error, attempts, next_attempt_at: next } = delivery;
-  const { state: shape, word } = SHOWN[state];
   const isOpen = options.open === id;
-  return html`<li id="delivery-${id}"><div class="row row-apart"><span>${stateLabel(shape, word)} ${subject(delivery)}</span>
+  return html`<li id="delivery-${id}"><div class="row row-apart"><span>${deliveryLabel(state)} ${subject(delivery)}</span>
 <span class="soft small">${age(at, options.now)}</span></div>
 ${error === null || state === 'delivered' ? NO_HTML : html`<p class="field-error">${error}</p>`}
 ${next === null ? NO_HTML : html`<p class="hint">The next attempt is at ${instant(next)}.</p>`}
@@ -70,17 +61,6 @@ function subject({ alert, monitor_id: monitorId }: DeliveryView): Html {
 function countOf(count: number): string {
   if (count === 0) return 'No attempt yet';
   return count === 1 ? '1 attempt' : `${count} attempts`;
-}
-
-function attemptsTable({ id, attempts }: DeliveryView): Html {
-  if (attempts.length === 0) return html`<p class="hint">Nothing was sent.</p>`;
-  return html`<div class="table-frame" role="region" tabindex="0" aria-label="Attempts of delivery ${id}"><table>
-<thead><tr><th scope="col">At</th><th scope="col">Outcome</th><th scope="col" class="number">Status</th><th scope="col" class="number">Took</th><th scope="col">Answer</th></tr></thead>
-<tbody>${attempts.map(
-    ({ at, outcome, reason, status_code: status, duration, error, reply }) => html`<tr><td>${instant(at)}</td>
-<td>${outcome.replaceAll('-', ' ')}${reason === null ? NO_HTML : html` <span class="soft">(${reason.replaceAll('-', ' ')})</span>`}</td>
-<td class="number">${status ?? '–'}</td><td class="number">${latencyText(duration)}</td><td>${error ?? reply ?? '–'}</td></tr>`,
-  )}</tbody></table></div>`;
 }
 
 function replay({ id }: DeliveryView, path: string, formToken: Html): Html {

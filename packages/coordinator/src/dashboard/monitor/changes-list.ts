@@ -34,7 +34,7 @@ function votesTable({ votes }: TransitionView): Html {
   if (votes.length === 0) return html`<p class="soft small">No region had a vote.</p>`;
   return html`<div class="table-frame" role="group" tabindex="0" aria-label="Votes"><table class="small">
 <caption>${counted(votes.length, 'vote')}</caption>
-<thead><tr><th scope="col">Region</th><th scope="col">Vote</th><th scope="col">Check due</th><th scope="col" class="number">Latency</th><th scope="col" class="number">Status code</th><th scope="col">What it found</th><th scope="col">Counted</th></tr></thead>
+<thead><tr><th scope="col">Region</th><th scope="col">Vote</th><th scope="col">Check due</th><th scope="col" class="number">Latency</th><th scope="col" class="number">Status code</th><th scope="col" class="wide">What it found</th><th scope="col">Counted</th></tr></thead>
 <tbody>${votes.map(
     (vote) =>
       html`<tr><th scope="row">${vote.region}</th><td>${outcomeLabel(vote.outcome)}</td><td>${instant(vote.slot)}</td><td class="number">${latencyText(vote.latency)}</td><td class="number">${vote.status_code ?? '–'}</td><td>${vote.error_message ?? ''}</td><td>${vote.counted ? 'Yes' : 'No'}</td></tr>`,

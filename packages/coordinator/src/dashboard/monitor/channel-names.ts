@@ -1,3 +1,4 @@
+import { type ChannelView, channelName } from '../channels/channel-state.ts';
 import type { PageApi } from '../page.ts';
 import type { ChannelNames } from './deliveries-list.ts';
 
@@ -6,8 +7,7 @@ export async function channelNames(api: PageApi, ids: Iterable<string>): Promise
   const named = [...new Set(ids)].map(async (id): Promise<[string, string][]> => {
     const { status, body } = await api.call('GET', `/v1/notifications/${id}`);
     if (status !== 200) return [];
-    const { name, provider_type: kind } = body as { name: string | null; provider_type: string };
-    return [[id, name ?? `${kind} ${id}`]];
+    return [[id, channelName(body as ChannelView)]];
   });
   return new Map((await Promise.all(named)).flat());
 }

@@ -1,5 +1,8 @@
+import { MASK } from '@svc/shared/secret.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
 import { monitorState } from '../monitor-state.ts';
+import type { DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import type { ShownMonitor } from './shown.ts';
 
@@ -9,14 +12,16 @@ const VIEWS = [
   { path: '/results', label: 'Results' },
   { path: '/changes', label: 'Changes' },
   { path: '/deliveries', label: 'Deliveries' },
+  { path: '/what-if', label: 'What if' },
 ] as const;
 export type View = (typeof VIEWS)[number]['label'];
 
 /** The head of each page of a monitor: its name and state, what is checked, and its other pages. */
-export function monitorHead(monitor: ShownMonitor, view: View): Html {
+export function monitorHead(monitor: ShownMonitor, view: View, { can }: Pick<DashboardRequest, 'can'>): Html {
   const { id, name, status, active, type } = monitor;
   return html`${pageHead(name, {
     above: [{ href: '/', label: 'Monitors' }],
+    ...(can('write') ? { actions: html`<a class="button" href="${`/monitors/${id}/edit`}">Edit</a>` } : {}),
     lead: html`<span class="row">${monitorState(status, active)}<span>${type.toUpperCase()}</span>${targetOf(monitor)}</span>`,
   })}
 ${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warning}</p>`)}
@@ -26,9 +31,10 @@ ${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warn
   )}</ul></nav>`;
 }
 
-/** The target; that of an HTTP monitor is a link. */
+/** The target without its secrets; that of an HTTP monitor without any is a link. */
 function targetOf({ url, uri }: ShownMonitor): Html {
-  const href = url === undefined ? null : safeHref(url);
-  if (href === null) return html`<span>${url ?? uri}</span>`;
+  if (url === undefined) return html`<span>${uri}</span>`;
+  const href = urlSecrets.isIn(url) ? null : safeHref(url);
+  if (href === null) return html`<span>${urlSecrets.replaced(url, MASK)}</span>`;
   return html`<a href="${href}" rel="noreferrer noopener">${url}</a>`;
 }

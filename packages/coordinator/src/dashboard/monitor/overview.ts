@@ -24,12 +24,8 @@ import { uptimeSection } from './uptime-section.ts';
 const NEWEST = 5;
 
 /** Everything about a monitor at a glance: uptime, charts, regions, and the newest of each history. */
-export async function overviewOfMonitor({
-  api,
-  ids,
-  query,
-  now,
-}: DashboardRequest): Promise<DashboardAnswer> {
+export async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAnswer> {
+  const { api, ids, query, now } = request;
   const path = `/v1/monitors/${ids.id}`;
   const choice = chosenCharts(query);
   const monitor = await api.read<ShownMonitor>(path);
@@ -49,7 +45,7 @@ export async function overviewOfMonitor({
     title: monitor.name,
     styles: MONITOR_STYLES,
     scripts: [CHARTS_SCRIPT],
-    body: html`${monitorHead(monitor, 'Overview')}
+    body: html`${monitorHead(monitor, 'Overview', request)}
 <div class="stack-large">
 ${uptimeSection(uptime)}
 <section aria-labelledby="latency" class="stack">

@@ -12,6 +12,7 @@ import { overviewOfMonitor } from './overview.ts';
 import { apiQuery, filterForm, filterIn } from './results-filter.ts';
 import { resultsList } from './results-list.ts';
 import type { ShownMonitor } from './shown.ts';
+import { whatIfOfMonitor } from './what-if.ts';
 
 /** Entries on a page of a history. */
 const ENTRIES = 50;
@@ -23,6 +24,12 @@ export const MONITOR_PAGES: readonly DashboardPage[] = [
     path: '/monitors/{id}',
     scope: 'read',
     handle: overviewOfMonitor,
+  },
+  {
+    method: 'GET',
+    path: '/monitors/{id}/what-if',
+    scope: 'read',
+    handle: whatIfOfMonitor,
   },
   historyPageOf('Results', async ({ api, ids, query }) => {
     const path = `/monitors/${ids.id}/results`;
@@ -87,7 +94,7 @@ function historyPageOf(view: View, content: (request: DashboardRequest) => Promi
       return {
         title: `${view} of ${monitor.name}`,
         styles: MONITOR_STYLES,
-        body: html`${monitorHead(monitor, view)}
+        body: html`${monitorHead(monitor, view, request)}
 <section aria-labelledby="list" class="stack"><h2 id="list" class="unseen">${view}</h2>${await content(request)}</section>`,
       };
     },

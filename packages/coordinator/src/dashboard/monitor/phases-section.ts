@@ -16,16 +16,19 @@ export const PHASE_WORDS: Readonly<Record<keyof Phases, string>> = {
 };
 export const PHASE_NAMES = Object.keys(PHASE_WORDS) as (keyof Phases)[];
 
-/** How the time of checks was spent, over time. */
+const FILLS = [1, 2, 3, 4, 5] as const;
+
+/** How the time of checks was spent, over time. Phases that never happened are left out: a TCP monitor has no TLS. */
 export function phasesChart({ from, bucket_ms: bucketMs, series, range, region, every }: PhasesView): Html {
   const results = series.reduce((sum, bucket) => sum + bucket.results, 0);
   if (results === 0)
     return html`<p class="soft">No result of this time has phases any more, or none was good.</p>`;
-  const layers = PHASE_NAMES.map((phase) => ({
+  const layers = PHASE_NAMES.map((phase, index) => ({
     name: PHASE_WORDS[phase],
+    fill: FILLS[index] ?? 1,
     whole: latencyText(meanOf(series, phase)),
     values: series.map(({ phases }) => phases?.[phase] ?? null),
-  }));
+  })).filter(({ values }) => values.some((value) => value !== null && value > 0));
   const sample = every === 1 ? counted(results, 'result') : `a sample of ${counted(results, 'result')}`;
   return renderStackChart({
     title: 'Phases',

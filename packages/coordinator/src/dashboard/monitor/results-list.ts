@@ -55,7 +55,7 @@ ${result.body_truncated ? html`<dt>Body</dt><dd>longer than 2 MiB: assertions sa
 function attemptsTable(attempts: ResultView['attempts']): Html {
   return html`<div class="table-frame" role="group" tabindex="0" aria-label="Attempts"><table class="small">
 <caption>${counted(attempts.length, 'attempt')}</caption>
-<thead><tr><th scope="col" class="number">No.</th><th scope="col" class="number">Began after</th><th scope="col">Outcome</th><th scope="col" class="number">Took</th><th scope="col" class="number">Status code</th><th scope="col">What it found</th></tr></thead>
+<thead><tr><th scope="col" class="number">No.</th><th scope="col" class="number">Began after</th><th scope="col">Outcome</th><th scope="col" class="number">Took</th><th scope="col" class="number">Status code</th><th scope="col" class="wide">What it found</th></tr></thead>
 <tbody>${attempts.map(
     (attempt, index) =>
       html`<tr><th scope="row" class="number">${index + 1}</th><td class="number">${latencyText(attempt.started_ms)}</td><td>${outcomeWord(attempt.outcome)}</td><td class="number">${latencyText(attempt.latency)}</td><td class="number">${attempt.status_code ?? '–'}</td><td>${attempt.error_message ?? (attempt.outcome === 'failed' ? '' : 'All assertions held.')}</td></tr>`,

@@ -1,5 +1,6 @@
 import type { UptimeView } from '../../api/uptime-answer.ts';
 import { renderStatusBars } from '../../web/charts/status-bars.ts';
+import type { State } from '../../web/design/states.ts';
 import { percentage } from '../../web/figures.ts';
 import { type Html, html } from '../../web/html.ts';
 import { durationText } from '../../web/times.ts';
@@ -28,15 +29,12 @@ export function uptimeSection({ ranges, days }: UptimeView): Html {
     ({ range, uptime, time }) =>
       html`<div><dt>${RANGE_WORDS[range]}</dt><dd>${percentText(uptime)}</dd><dd class="soft small">${downText(time)}</dd></div>`,
   )}</dl>
-${renderStatusBars(
-  days.map(({ status }) => stateOfStatus(status)),
-  summaryOf(days),
-)}
+${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
 <p class="row status-bars-ends soft small"><span>90 days ago</span><span>Today</span></p>
 <details class="chart-table">
 <summary>Uptime: days as a table</summary>
 <div class="table-frame chart-frame" role="region" tabindex="0" aria-label="Uptime: days">
-<table><thead><tr><th scope="col">Day (UTC)</th><th scope="col">Worst state</th><th scope="col" class="number">Uptime</th><th scope="col" class="number">Down</th><th scope="col" class="number">Degraded</th><th scope="col" class="number">No data</th></tr></thead>
+<table><thead><tr><th scope="col">Day (UTC)</th><th scope="col">Worst state</th><th scope="col" class="number">Uptime</th><th scope="col" class="number">Down</th><th scope="col" class="number">Degraded</th><th scope="col" class="number">Maintenance</th><th scope="col" class="number">No data</th></tr></thead>
 <tbody>${days.toReversed().map(dayRow)}</tbody></table>
 </div>
 </details>
@@ -45,9 +43,14 @@ ${renderStatusBars(
 
 type Day = UptimeView['days'][number];
 
+/** A day of which nothing but maintenance is known is shown as such. */
+function stateOfDay({ status, time }: Day): State {
+  return status === 'unknown' && time.maintenance > 0 ? 'maintenance' : stateOfStatus(status);
+}
+
 function dayRow({ at, status, uptime, time }: Day): Html {
   const length = (ms: number) => (ms === 0 ? '–' : durationText(ms));
-  return html`<tr><th scope="row">${DAY.format(at)}</th><td>${monitorWord(status)}</td><td class="number">${percentText(uptime)}</td><td class="number">${length(time.error)}</td><td class="number">${length(time.degraded)}</td><td class="number">${length(time.unknown)}</td></tr>`;
+  return html`<tr><th scope="row">${DAY.format(at)}</th><td>${monitorWord(status)}</td><td class="number">${percentText(uptime)}</td><td class="number">${length(time.error)}</td><td class="number">${length(time.degraded)}</td><td class="number">${length(time.maintenance)}</td><td class="number">${length(time.unknown)}</td></tr>`;
 }
 
 /** @param percent as the API has it: rounded down to two decimals; null: there is no data */

@@ -1,31 +1,92 @@
-import type { MonitorStatus } from '../../domain/monitor.ts';
-import { html } from '../../web/html.ts';
-import { monitorState } from '../monitor-state.ts';
-import type { DashboardPage } from '../page.ts';
+import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
+import type { MonitorStatesView } from '../../api/routes/monitor-states.ts';
+import { OVERVIEW_ORDERS, SHOWN_STATES } from '../../store/monitor-overview.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
+import { numberIn, offsetPaging, pathWith } from '../paging.ts';
+import { stateTabs } from './state-tabs.ts';
+import { monitorTable } from './table.ts';
 
-type Listed = {
-  readonly id: string;
-  readonly name: string;
-  readonly active: boolean;
-  readonly status: MonitorStatus;
-};
+/** Monitors of one page of the list. */
+const LIMIT = 50;
+const LAST_OFFSET = 1_000_000;
 
-/** The overview: all monitors with their states. */
+/** The overview: all monitors with their states, the most urgent first. */
 export const overviewPage: DashboardPage = {
   method: 'GET',
   path: '/',
   scope: 'read',
   navigation: { label: 'Monitors', group: 'Watch' },
-  async handle({ api }) {
-    const { data } = await api.read<{ data: readonly Listed[] }>('/v1/monitors');
+  async handle(request) {
+    const { api, query, leadsTo } = request;
+    const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
+    const found = await api.read<MonitorStatesView>(`/v1/monitor-states?${searchOf(query, offset)}`);
+    const isNew = found.total === 0 && query.size === 0;
+    const actions = leadsTo('/monitors/new')
+      ? html`<a class="button button-main" href="/monitors/new">New monitor</a>`
+      : NO_HTML;
     return {
-      title: 'Monitors',
-      body: html`${pageHead('Monitors')}
-<div class="table-frame"><table>
-<thead><tr><th scope="col">State</th><th scope="col">Name</th></tr></thead>
-<tbody>${data.map(({ name, active, status }) => html`<tr><td>${monitorState(status, active)}</td><th scope="row">${name}</th></tr>`)}</tbody>
-</table></div>`,
+      title: titleOf(found),
+      isLive: true,
+      body: html`${pageHead('Monitors', { actions })}
+${
+  isNew
+    ? firstSteps(request)
+    : html`<div id="monitor-states" data-live>${stateTabs(query, found.counts)}</div>
+${searchForm(query)}
+<div id="monitors" class="stack" data-live>
+${found.data.length === 0 ? nothingFound(query) : monitorTable(request, found.data)}
+${offsetPaging({ path: '/', query, total: found.total, limit: LIMIT, offset })}
+</div>`
+}`,
     };
   },
 };
+
+/** The window's title says first what is down. */
+function titleOf({ counts }: MonitorStatesView): string {
+  return counts.error === 0 ? 'Monitors' : `${counts.error} down · Monitors`;
+}
+
+/** The query for the API. Values that the API would refuse, as of an old bookmark, are left out. */
+function searchOf(query: URLSearchParams, offset: number): URLSearchParams {
+  const search = new URLSearchParams({ limit: String(LIMIT), offset: String(offset) });
+  const name = query.get('name')?.trim().slice(0, 256) ?? '';
+  if (name !== '') search.set('name', name);
+  const allowed = { type: MONITOR_TYPES, state: SHOWN_STATES, sort: OVERVIEW_ORDERS };
+  for (const [key, values] of Object.entries(allowed)) {
+    const value = values.find((one) => one === query.get(key));
+    if (value !== undefined) search.set(key, value);
+  }
+  return search;
+}
+
+function searchForm(query: URLSearchParams): Html {
+  const kept = ['state', 'sort'].filter((name) => query.has(name));
+  return html`<form class="search" method="get" action="/" role="search" aria-label="Monitors">
+${kept.map((name) => html`<input type="hidden" name="${name}" value="${query.get(name)}">`)}
+<div class="field"><label for="name">Name</label>
+<input id="name" name="name" type="search" maxlength="256" value="${query.get('name') ?? ''}"></div>
+<div class="field"><label for="type">Type</label>
+<select id="type" name="type"><option value="">All</option>${MONITOR_TYPES.map(
+    (type) =>
+      html`<option value="${type}"${query.get('type') === type ? html` selected` : NO_HTML}>${type.toUpperCase()}</option>`,
+  )}</select></div>
+<button>Search</button>
+</form>`;
+}
+
+function nothingFound(query: URLSearchParams): Html {
+  const name = query.get('name') ?? '';
+  return html`<div class="empty"><h2>No monitor matches</h2>
+<p class="soft">${name === '' ? 'No monitor is in this state.' : html`No monitor of this selection has “${name}” in its name.`}</p>
+<p><a href="${pathWith('/', query, { name: null, type: null, state: null, offset: null })}">Show all monitors</a></p></div>`;
+}
+
+function firstSteps({ leadsTo }: DashboardRequest): Html {
+  return html`<div class="empty"><h2>No monitors yet</h2>
+<p class="soft">A monitor checks a web address, a port or a name from several regions, and tells your channels when most of them agree that it is down.</p>
+${leadsTo('/monitors/new') ? html`<p><a class="button button-main" href="/monitors/new">Create the first monitor</a></p>` : NO_HTML}
+<p class="soft">Monitors can also be declared in a file or with Terraform, or created over the <a href="/docs">HTTP API</a>.</p></div>`;
+}

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ProblemDocument } from '../../api/problem.ts';
+import type { Asset } from '../../web/assets.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { withoutEmptyRows, withoutRow, withRow, withSecrets } from '../forms/editing.ts';
 import type { Entries } from '../forms/entries.ts';
@@ -58,6 +59,8 @@ export type Editor = {
 /** Tries a draft without saving it. */
 export type Trial = {
   readonly button: Html;
+  /** What is shown needs these beside the style of forms. */
+  readonly styles: readonly Asset[];
   /** @returns what is shown above the form, or what is wrong with the draft */
   run(request: DashboardRequest, body: object): Promise<{ readonly shown: Html } | ProblemDocument>;
 };
@@ -270,7 +273,7 @@ async function show(request: DashboardRequest, editor: Editor, shown: Shown): Pr
   return {
     title: stored === null ? title : `Settings of ${editor.nameOf(stored.body)}`,
     status: shown.status ?? 200,
-    styles: [FORM_STYLE],
+    styles: [FORM_STYLE, ...(editor.trial?.styles ?? [])],
     body: html`${pageHead(title, { above })}
 ${introduction}
 ${notice}

@@ -4,6 +4,7 @@ import { formOf } from '../forms/fields.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { type Editor, openExisting, openNew, sent } from './editor.ts';
 import { kindChoice } from './kind-choice.ts';
+import { monitorTrial } from './monitor-trial.ts';
 
 type MonitorType = (typeof MONITOR_TYPES)[number];
 
@@ -79,6 +80,7 @@ function editorOf(type: MonitorType): Editor {
     newPath: `/monitors/new?type=${type}`,
     editPath: (id) => `/monitors/${id}/edit?type=${type}`,
     after: (id) => (id === null ? '/' : `/monitors/${id}`),
+    trial: monitorTrial,
   };
 }
 

@@ -7,7 +7,9 @@ import type { MailResult } from '../../outgoing/smtp/mail-result.ts';
 import { parseSmtpRelay } from '../../outgoing/smtp/relay.ts';
 import type { Channel, SendContext, SendResult } from '../channel.ts';
 import { contentOf } from '../content.ts';
-import { type MailAddress, renderMail } from '../mail-message.ts';
+import { renderLetter } from '../letter-message.ts';
+import type { MailAddress, MailEnvelope } from '../mail-composing.ts';
+import { renderMail } from '../mail-message.ts';
 
 const SETTINGS = {
   smtpUrl: {
@@ -41,9 +43,12 @@ export const email: Channel<'email', typeof SETTINGS> = {
   rate: {},
   operatorSettings: SETTINGS,
   async send({ email: to }, alert, context, { sendMail, publicUrl, operator }) {
+    if (isExpired(alert, context.attemptAt)) {
+      return { outcome: 'permanent-message', error: 'the link of the mail has expired', reason: 'own' };
+    }
     const { mailFrom: from, smtpUrl } = operator;
-    const content = contentOf(alert, publicUrl);
-    const { subject, message } = await renderMail(content, { from, to, ...headersOf(alert, context) });
+    const envelope = { from, to, deliveryId: context.deliveryId, sentAt: context.attemptAt };
+    const { subject, message } = await rendered(alert, envelope, context, publicUrl);
     const result = await sendMail({
       relay: smtpUrl.reveal(),
       from: inAscii(from.address),
@@ -58,14 +63,28 @@ export const email: Channel<'email', typeof SETTINGS> = {
   },
 };
 
-/** Tests, and mails about many monitors or about svc itself, begin no thread. */
-function belongsToIncident({ test, group, notice }: Alert): boolean {
-  return test !== true && group === undefined && notice === undefined;
+/** Tests, mails about many monitors or about svc itself, and mails to visitors begin no thread. */
+function belongsToIncident({ test, group, notice, letter }: Alert): boolean {
+  return test !== true && group === undefined && notice === undefined && letter === undefined;
 }
 
-function headersOf(alert: Alert, { deliveryId, attemptAt, thread }: SendContext) {
+function isExpired({ letter }: Alert, now: number): boolean {
+  return letter?.expiresAt !== undefined && letter.expiresAt <= now;
+}
+
+async function rendered(
+  alert: Alert,
+  envelope: MailEnvelope,
+  { thread }: SendContext,
+  publicUrl: string,
+): Promise<{ subject: string; message: Buffer }> {
+  const { letter, monitor } = alert;
+  if (letter !== undefined) {
+    return { subject: letter.subject, message: await renderLetter(letter, monitor.url, envelope) };
+  }
   const incident = belongsToIncident(alert) ? alert.incident : null;
-  return { deliveryId, incident, openingSubject: incident === null ? null : thread, sentAt: attemptAt };
+  const openingSubject = incident === null ? null : thread;
+  return renderMail(contentOf(alert, publicUrl), { ...envelope, incident, openingSubject });
 }
 
 /** @throws TypeError */

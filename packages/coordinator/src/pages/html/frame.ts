@@ -45,7 +45,11 @@ ${
 `
 }${body}
 <footer class="page-foot">
-<nav aria-label="${text.subscribe}"><ul class="plain-list foot-links"><li><a href="${place.path}/feed.atom">Atom</a></li><li><a href="${place.path}/feed.rss">RSS</a></li><li><a href="${place.path}/feed.json">JSON</a></li></ul></nav>
+<nav aria-label="${text.subscribe}"><ul class="plain-list foot-links"><li class="no-print"><a href="${place.path}/subscribe">${text.subscription.title}</a></li><li><a href="${place.path}/feed.atom">Atom</a></li><li><a href="${place.path}/feed.rss">RSS</a></li><li><a href="${place.path}/feed.json">JSON</a></li>${
+      access === 'public'
+        ? NO_HTML
+        : html`<li class="no-print"><a href="${place.path}/access/leave">${text.access.leave}</a></li>`
+    }</ul></nav>
 <nav class="no-print" aria-label="${text.languages}"><ul class="plain-list foot-links">${LANGUAGE_NAMES.map(
       (name) =>
         html`<li><a href="?lang=${name}" hreflang="${name}" lang="${name}"${name === language ? html` aria-current="true"` : NO_HTML}>${LANGUAGES[name].language}</a></li>`,

@@ -17,7 +17,9 @@ import * as groupAlerts from './0015-group-alerts.ts';
 import * as keptForDeliveries from './0016-kept-for-deliveries.ts';
 import * as sessions from './0017-sessions.ts';
 import * as deliveriesOfAMonitor from './0018-deliveries-of-a-monitor.ts';
+import * as visitors from './0021-visitors.ts';
 import * as notes from './0022-notes.ts';
+import * as evaluationJournal from './0023-evaluation-journal.ts';
 import * as clockSetBacks from './0024-clock-set-backs.ts';
 
 /**
@@ -43,6 +45,8 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0016-kept-for-deliveries': keptForDeliveries,
   '0017-sessions': sessions,
   '0018-deliveries-of-a-monitor': deliveriesOfAMonitor,
+  '0021-visitors': visitors,
   '0022-notes': notes,
+  '0023-evaluation-journal': evaluationJournal,
   '0024-clock-set-backs': clockSetBacks,
 };

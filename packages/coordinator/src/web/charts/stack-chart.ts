@@ -1,4 +1,4 @@
-import { type Html, html, raw } from '../html.ts';
+import { type Html, html, NO_HTML, raw } from '../html.ts';
 import { type Chart, drawn, keyEntry, renderChart } from './chart.ts';
 import { type Bar, barsPath, edgesPath } from './paths.ts';
 import { valueAxis } from './value-axis.ts';
@@ -6,6 +6,8 @@ import { valueAxis } from './value-axis.ts';
 /** A part of each column of a stack. */
 export type Layer = {
   readonly name: string;
+  /** Its look: full, striped upright, half-light, striped across, dark. */
+  readonly fill: 1 | 2 | 3 | 4 | 5;
   /** The value of the whole range, as text. */
   readonly whole: string;
   /** At least 0 for each column; null: the column is empty. */
@@ -13,15 +15,11 @@ export type Layer = {
 };
 
 export type StackChart = Pick<Chart, 'title' | 'note' | 'summary' | 'columns' | 'valueText'> & {
-  /** The lowest first. At most five, which is how many fills there are. */
+  /** The lowest first. */
   readonly layers: readonly Layer[];
 };
 
-/**
- * Parts that add up, over time. A page may have one such chart, because it names its patterns.
- *
- * Layers are told apart by their fills: full, striped upright, half-light, striped across, dark.
- */
+/** Parts that add up, over time. A page may have one such chart, because it names its patterns. */
 export function renderStackChart({ layers, ...chart }: StackChart): Html {
   const bars = stackOf(layers.map(({ values }) => values));
   const axis = valueAxis(Math.max(0, ...bars.flat().map((bar) => bar?.high ?? 0)));
@@ -29,8 +27,8 @@ export function renderStackChart({ layers, ...chart }: StackChart): Html {
   return renderChart({
     ...chart,
     axis,
-    key: html`${layers.map(({ name, whole }, index) => keyEntry(layerSample(index), name, whole))}`,
-    drawing: html`${PATTERNS}${bars.map((layer, index) => layerPaths(index, barsPath(layer, axis.top)))}${bars.map((layer) => drawn('chart-edge', edgesPath(layer, axis.top)))}`,
+    key: html`${layers.map(({ name, whole, fill }) => keyEntry(layerSample(fill), name, whole))}`,
+    drawing: html`${PATTERNS}${layers.map(({ fill }, index) => layerPaths(fill, barsPath(bars[index] ?? [], axis.top)))}${bars.map((layer) => drawn('chart-edge', edgesPath(layer, axis.top)))}`,
     table: {
       titles: [...layers.map(({ name }) => name), 'Together'],
       rows: Array.from({ length: chart.columns.count }, (_, column) => [
@@ -60,16 +58,22 @@ const PATTERNS = raw(
   '<defs><pattern id="stripes-upright" patternUnits="userSpaceOnUse" width="10" height="12"><path class="chart-stripe-upright" d="M1 0V12"/></pattern>' +
     '<pattern id="stripes-across" patternUnits="userSpaceOnUse" width="12" height="8"><path class="chart-stripe-across" d="M0 1H12"/></pattern></defs>',
 );
-const PATTERN_OF: Readonly<Record<number, string>> = { 1: 'stripes-upright', 3: 'stripes-across' };
+const PATTERN_OF: { readonly [Fill in Layer['fill']]: string | null } = {
+  1: null,
+  2: 'stripes-upright',
+  3: null,
+  4: 'stripes-across',
+  5: null,
+};
 
 /** The area of a layer, and its stripes over it. */
-function layerPaths(index: number, path: string): Html {
-  const pattern = PATTERN_OF[index];
+function layerPaths(fill: Layer['fill'], path: string): Html {
+  const pattern = PATTERN_OF[fill];
   const stripes =
-    pattern === undefined || path === '' ? '' : html`<path fill="url(#${pattern})" d="${raw(path)}"/>`;
-  return html`${drawn(`chart-fill chart-fill-${index + 1}`, path)}${stripes}`;
+    pattern === null || path === '' ? NO_HTML : html`<path fill="url(#${pattern})" d="${raw(path)}"/>`;
+  return html`${drawn(`chart-fill-${fill}`, path)}${stripes}`;
 }
 
-function layerSample(index: number): Html {
-  return html`<svg class="chart-sample" viewBox="0 0 28 10" aria-hidden="true">${layerPaths(index, 'M1 0H27V10H1Z')}</svg>`;
+function layerSample(fill: Layer['fill']): Html {
+  return html`<svg class="chart-sample" viewBox="0 0 28 10" aria-hidden="true">${layerPaths(fill, 'M1 0H27V10H1Z')}</svg>`;
 }

@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import type { WindowView } from './note-answers.ts';
+
+const PATH = '/v1/maintenance-windows';
+
+let api: RunningApi;
+let monitorId: string;
+let pageId: string;
+let componentId: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  const make = async (path: string, body: object) => {
+    const answer = await api.call('POST', path, body);
+    expect(answer.status).toBe(201);
+    return (answer.body as { id: string }).id;
+  };
+  monitorId = await make('/v1/monitors', {
+    type: 'http',
+    name: 'Shop',
+    url: 'https://shop.example/',
+    periodicity: '1m',
+  });
+  pageId = await make('/v1/status-pages', { title: 'Status', slug: 'status' });
+  const component = { type: 'monitor', name: 'Shop', monitor_id: monitorId };
+  componentId = await make(`/v1/status-pages/${pageId}/components`, component);
+});
+afterAll(() => api.dispose());
+
+// The clock of the tests stands at the beginning of 2026.
+const WINDOW = { title: 'Update', starts_at: '2026-01-02T02:00:00Z', ends_at: '2026-01-02T04:00:00Z' };
+
+async function create(more: object = {}): Promise<WindowView> {
+  const { status, body } = await api.call('POST', PATH, { ...WINDOW, monitor_ids: [monitorId], ...more });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body as WindowView;
+}
+
+describe('a maintenance window', () => {
+  test('is created, read, listed, replaced and removed', async () => {
+    const made = await create({ text: 'Orders may be slow.' });
+    expect(made).toMatchObject({
+      ...WINDOW,
+      starts_at: '2026-01-02T02:00:00.000Z',
+      ends_at: '2026-01-02T04:00:00.000Z',
+      text: 'Orders may be slow.',
+      time_zone: 'UTC',
+      repeat: null,
+      monitor_ids: [monitorId],
+      page_ids: [],
+      component_ids: [],
+      state: 'planned',
+      occurrence: { starts_at: '2026-01-02T02:00:00.000Z', ends_at: '2026-01-02T04:00:00.000Z' },
+      ended_at: null,
+      warnings: [],
+    });
+    const path = `${PATH}/${made.id}`;
+    const read = await api.call('GET', path);
+    expect(read.body).toEqual(made);
+    // What it answers, it takes.
+    const put = await api.call(
+      'PUT',
+      path,
+      { ...made, title: 'Another' },
+      { 'if-match': read.headers.get('etag') ?? '' },
+    );
+    expect(put).toMatchObject({ status: 200, body: { title: 'Another' } });
+    const stale = await api.call('PUT', path, made, { 'if-match': read.headers.get('etag') ?? '' });
+    expect(stale.status).toBe(412);
+    const list = await api.call('GET', `${PATH}?monitor_id=${monitorId}&state=planned`);
+    expect(list.body).toMatchObject({ total: 1, data: [{ id: made.id }] });
+    expect((await api.call('GET', `${PATH}?state=active`)).body).toMatchObject({ total: 0 });
+    expect((await api.call('DELETE', path)).status).toBe(204);
+    expect((await api.call('GET', path)).status).toBe(404);
+  });
+
+  test('takes local times of its zone, and repeats in it', async () => {
+    const made = await create({
+      starts_at: '2026-03-25T02:00',
+      ends_at: '2026-03-25T04:00',
+      time_zone: 'Europe/Berlin',
+      repeat: { frequency: 'weekly' },
+    });
+    expect(made).toMatchObject({
+      starts_at: '2026-03-25T01:00:00.000Z',
+      repeat: { frequency: 'weekly', interval: 1, weekdays: ['wed'], week: null, until: null },
+    });
+  });
+
+  test('that is ended is over, and keeps its past', async () => {
+    const { id } = await create({
+      starts_at: '2025-12-31T23:00:00Z',
+      repeat: { frequency: 'daily', interval: 7 },
+    });
+    expect((await api.call('GET', `${PATH}/${id}`)).body).toMatchObject({ state: 'active' });
+    const ended = await api.call('POST', `${PATH}/${id}/end`);
+    expect(ended).toMatchObject({
+      status: 200,
+      body: { state: 'ended', occurrence: null, ended_at: '2026-01-01T00:00:00.000Z' },
+    });
+    const lines = await api.call('GET', `/v1/audit?object=maintenance-windows/${id}`);
+    expect((lines.body as { data: { action: string }[] }).data.map(({ action }) => action)).toEqual([
+      'end',
+      'create',
+    ]);
+  });
+
+  test('is made once for one Idempotency-Key', async () => {
+    const body = { ...WINDOW, monitor_ids: [monitorId] };
+    const once = await api.call('POST', PATH, body, { 'idempotency-key': 'w1' });
+    const again = await api.call('POST', PATH, body, { 'idempotency-key': 'w1' });
+    expect(again.body).toEqual(once.body);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  test('warns of a component whose monitor it does not hold', async () => {
+    const { warnings } = await create({ monitor_ids: [], component_ids: [componentId] });
+    expect(warnings).toEqual([
+      `component ${componentId} shows monitor ${monitorId}, which is not among monitor_ids: its alerts are not held, and its uptime counts`,
+    ]);
+    expect((await create({ component_ids: [componentId] })).warnings).toEqual([]);
+  });
+
+  test('of another workspace is not there, and neither are its objects', async () => {
+    const { id } = await create();
+    const other = await api.call('POST', '/v1/workspaces', { name: 'Other' });
+    const workspace_id = (other.body as { id: string }).id;
+    const token = await api.call('POST', '/v1/tokens', { name: 'other', scope: 'write', workspace_id });
+    const headers = { authorization: `Bearer ${(token.body as { token: string }).token}` };
+    expect((await api.call('GET', `${PATH}/${id}`, undefined, headers)).status).toBe(404);
+    expect((await api.call('DELETE', `${PATH}/${id}`, undefined, headers)).status).toBe(404);
+    expect((await api.call('POST', `${PATH}/${id}/end`, undefined, headers)).status).toBe(404);
+    expect((await api.call('GET', PATH, undefined, headers)).body).toMatchObject({ total: 0 });
+    const foreign = await api.call('POST', PATH, { ...WINDOW, monitor_ids: [monitorId] }, headers);
+    expect(foreign).toMatchObject({ status: 404, body: { errors: [{ pointer: '/monitor_ids/0' }] } });
+  });
+
+  test('is not written by a read token', async () => {
+    const headers = { authorization: `Bearer ${api.reader}` };
+    expect((await api.call('POST', PATH, WINDOW, headers)).status).toBe(403);
+    expect((await api.call('GET', PATH, undefined, headers)).status).toBe(200);
+  });
+
+  test('loses a monitor that is removed', async () => {
+    const made = await api.call('POST', '/v1/monitors', {
+      type: 'http',
+      name: 'Gone',
+      url: 'https://gone.example/',
+      periodicity: '1m',
+    });
+    const gone = (made.body as { id: string }).id;
+    const { id } = await create({ monitor_ids: [monitorId, gone] });
+    expect((await api.call('DELETE', `/v1/monitors/${gone}`)).status).toBe(204);
+    expect((await api.call('GET', `${PATH}/${id}`)).body).toMatchObject({ monitor_ids: [monitorId] });
+  });
+});
+
+test.each<[string, object, string, string]>([
+  ['an end before the begin', { ends_at: '2026-01-02T01:00:00Z' }, '/ends_at', 'must be after starts_at'],
+  [
+    'a month and a day',
+    { ends_at: '2026-02-03T02:00:00Z' },
+    '/ends_at',
+    'may be at most 31 days after starts_at',
+  ],
+  [
+    'a begin without a time',
+    { starts_at: '2026-01-02' },
+    '/starts_at',
+    'must be an instant as in 2027-01-01T02:00:00Z, or a local time of time_zone as in 2027-01-01T02:00',
+  ],
+  [
+    'an unknown zone',
+    { time_zone: 'Mars/Olympus' },
+    '/time_zone',
+    'is not a time zone that svc knows: use a name as Europe/Berlin, or UTC',
+  ],
+  [
+    'nothing to maintain',
+    { monitor_ids: [] },
+    '/monitor_ids',
+    'the window needs a monitor, a page or a component',
+  ],
+  [
+    'a weekday that is not the first',
+    { repeat: { frequency: 'weekly', weekdays: ['mon'] } },
+    '/repeat/weekdays',
+    'must contain the day of starts_at, a fri in UTC',
+  ],
+  [
+    'a week that is not the first',
+    { repeat: { frequency: 'monthly', week: 2, weekdays: ['fri'] } },
+    '/repeat/week',
+    'must contain the day of starts_at, a fri in UTC',
+  ],
+  [
+    'weekdays of a day',
+    { repeat: { frequency: 'daily', weekdays: ['fri'] } },
+    '/repeat/weekdays',
+    'are for weekly and monthly only',
+  ],
+  ['a week of a week', { repeat: { frequency: 'weekly', week: 1 } }, '/repeat/week', 'is for monthly only'],
+  [
+    'a repetition that overlaps itself',
+    { ends_at: '2026-01-03T03:00:00Z', repeat: { frequency: 'daily' } },
+    '/repeat',
+    'begins again before it has ended',
+  ],
+  [
+    'a repetition that is over before it begins',
+    { repeat: { frequency: 'daily', until: '2026-01-01T00:00:00Z' } },
+    '/repeat/until',
+    'must not be before starts_at',
+  ],
+  [
+    'an interval of nothing',
+    { repeat: { frequency: 'daily', interval: 0 } },
+    '/repeat/interval',
+    'must be at least 1',
+  ],
+  ['a title of two lines', { title: 'a\nb' }, '/title', 'must be one line without control characters'],
+])('%s is refused', async (_, more, pointer, message) => {
+  const { status, body } = await api.call('POST', PATH, { ...WINDOW, monitor_ids: [monitorId], ...more });
+  expect(status).toBe(422);
+  expect((body as { errors: object[] }).errors).toContainEqual({ pointer, message });
+});

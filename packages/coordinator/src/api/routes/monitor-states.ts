@@ -1,0 +1,122 @@
+import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
+import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
+import { z } from 'zod';
+import { MONITOR_STATUSES } from '../../domain/monitor.ts';
+import {
+  monitorOverview,
+  OVERVIEW_ORDERS,
+  type OverviewRow,
+  SHOWN_STATES,
+} from '../../store/monitor-overview.ts';
+import { id } from '../answers.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
+import { nameFilter, typeFilter } from '../filters.ts';
+import { listOf, offsetPage } from '../paging.ts';
+
+const monitorStateView = z
+  .object({
+    id,
+    type: z.enum(MONITOR_TYPES as [string, ...string[]]),
+    name: z.string(),
+    active: z.boolean(),
+    status: z.enum(MONITOR_STATUSES),
+    since: z
+      .number()
+      .nullable()
+      .meta({ description: 'When the status began, epoch ms. Null where there was no verdict yet.' }),
+    target: z
+      .string()
+      .nullable()
+      .meta({ description: 'What is checked, without user information. Null while nobody leads.' }),
+    periodicity: z.enum(PERIODICITIES).nullable().meta({ description: 'Null while nobody leads.' }),
+  })
+  .meta({
+    examples: [
+      {
+        id: '12',
+        type: 'http',
+        name: 'API',
+        active: true,
+        status: 'active',
+        since: 1_767_225_600_412,
+        target: 'https://api.example.com/health',
+        periodicity: '30s',
+      },
+    ],
+  });
+export type MonitorStateView = z.infer<typeof monitorStateView>;
+
+const COUNTS = { error: 0, degraded: 0, unknown: 0, active: 1, paused: 0 };
+
+const page = listOf(monitorStateView);
+const statesView = z
+  .object({
+    ...page.shape,
+    counts: z
+      .object({
+        error: z.number().int(),
+        degraded: z.number().int(),
+        unknown: z.number().int(),
+        active: z.number().int(),
+        paused: z.number().int(),
+      })
+      .meta({
+        description: 'Monitors by state, of those that pass the other filters. `paused` are not active.',
+      }),
+  })
+  .meta({ examples: [{ ...(page.meta()?.examples as object[] | undefined)?.[0], counts: COUNTS }] });
+export type MonitorStatesView = z.infer<typeof statesView>;
+
+const query = offsetPage.extend({
+  name: nameFilter('name'),
+  type: typeFilter(MONITOR_TYPES),
+  state: z
+    .enum(SHOWN_STATES, `must be one of ${SHOWN_STATES.join(', ')}`)
+    .optional()
+    .meta({ description: 'Only monitors of this state. `paused` are those that are not active.' }),
+  sort: z
+    .enum(OVERVIEW_ORDERS, `must be one of ${OVERVIEW_ORDERS.join(', ')}`)
+    .default('state')
+    .meta({
+      description: 'Order. `state` has the most urgent first; a minus turns an order around.',
+    }),
+});
+
+export function monitorStateEndpoints({ store, monitors }: Pick<ApiParts, 'store' | 'monitors'>): Endpoint[] {
+  const viewOf = ({ id, active, ...row }: OverviewRow): MonitorStateView => ({
+    ...row,
+    id: String(id),
+    active: active === 1,
+    target: monitors.get(id)?.target ?? null,
+    periodicity: PERIODICITIES.find((each) => periodMs(each) === monitors.get(id)?.periodMs) ?? null,
+  });
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/v1/monitor-states',
+      access: 'read',
+      tag: 'Monitors',
+      summary: 'List monitors by their states',
+      description:
+        'An overview: much shorter than the list of monitors, which has their attributes, and sorted. The states are as they were last recorded.',
+      query,
+      answers: { 200: { description: 'A page of the list.', schema: statesView } },
+      async handle(request) {
+        const { limit, offset, name, type, state, sort } = request.query;
+        const { rows, counts } = await monitorOverview(store, {
+          workspaceId: workspaceOf(request),
+          nameContains: name,
+          type,
+          state,
+          order: sort,
+          limit,
+          offset,
+        });
+        const total =
+          state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
+        return ok({ data: rows.map(viewOf), total, limit, offset, counts } satisfies MonitorStatesView);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import type { ServicePlace } from '../../pages/domains/pointing.ts';
+import { type CheckedDomain, checkedDomain } from '../../store/page-domains.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { type ApiRequest, type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { Problem } from '../problem.ts';
+
+const domainView = z
+  .object({
+    domain: z.string(),
+    state: z.enum(['verified', 'pending']).meta({
+      description: '`verified`: the domain points to this service, and the page is served under it.',
+    }),
+    problem: z.string().nullable().meta({
+      description: 'What is missing, and what to do. Null: nothing, or the domain was not checked yet.',
+    }),
+    points_to: z
+      .object({ cname: z.string().nullable(), addresses: z.array(z.string()) })
+      .meta({ description: 'Where the domain must point: by a CNAME record, or by address records.' }),
+    checked_at: z.string().nullable(),
+    verified_at: z.string().nullable(),
+  })
+  .meta({ id: 'PageDomain' });
+
+const asked = z.object({
+  domain: z.string().max(260).meta({ description: 'Name that a browser asks a certificate for.' }),
+});
+
+type DomainParts = Pick<ApiParts, 'store' | 'reading' | 'domains'>;
+
+/** Where the custom domains of status pages point, and the answer that a proxy needs before it gets a certificate. */
+export function pageDomainEndpoints(parts: DomainParts): Endpoint[] {
+  const { store, domains } = parts;
+  const view = async (domain: string, checked: CheckedDomain | null) =>
+    ok(viewOf(domain, checked, await domains.service()));
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/v1/status-pages/{id}/domain',
+      access: 'read',
+      tag: 'Status pages',
+      summary: 'Read whether the custom domain of a page points here, or what is missing',
+      description:
+        'The DNS is checked every minute while something is missing, and every hour after that. A verified domain that points elsewhere three times in a row is not served any more.',
+      answers: { 200: { description: 'The domain and its last check.', schema: domainView } },
+      async handle(request) {
+        const { id, declared } = await declaredDomain(parts, request);
+        return view(declared, await checkedDomain(store, id));
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/v1/status-pages/{id}/domain/check',
+      access: 'write',
+      tag: 'Status pages',
+      summary: 'Check now where the custom domain of a page points',
+      answers: { 200: { description: 'The domain and this check.', schema: domainView } },
+      async handle(request) {
+        const { id, declared } = await declaredDomain(parts, request);
+        return view(declared, await domains.check(id, declared));
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/v1/custom-domains/ask',
+      access: 'public',
+      tag: 'Status pages',
+      summary: 'Ask whether a page is served under a domain',
+      description:
+        'For proxies that get certificates on demand, as the `ask` of Caddy: 200 for a verified domain of a published page, otherwise 404.',
+      query: asked,
+      answers: {
+        200: { description: 'A page is served under the domain.', schema: z.object({ domain: z.string() }) },
+      },
+      problems: ['not-found'],
+      async handle({ query: { domain } }) {
+        if ((await domains.find(domain)) === null)
+          throw new Problem('not-found', 'no page is served under this domain');
+        return ok({ domain });
+      },
+    }),
+  ];
+}
+
+/** @throws Problem when there is no such page, or it has no domain of its own */
+async function declaredDomain(
+  { reading }: DomainParts,
+  request: Pick<ApiRequest, 'token' | 'ids'>,
+): Promise<{ id: number; declared: string }> {
+  const id = idOf(request);
+  const page = await reading.find('status_pages', { workspaceId: workspaceOf(request) }, id, 'masked');
+  if (page === null) throw new Problem('not-found', `there is no status page ${id}`);
+  const { custom_domain: declared } = page.attributes;
+  if (declared === null) throw new Problem('not-found', `status page ${id} has no custom domain`);
+  return { id, declared };
+}
+
+function viewOf(
+  domain: string,
+  checked: CheckedDomain | null,
+  { name, addresses }: ServicePlace,
+): z.infer<typeof domainView> {
+  return {
+    domain,
+    state: checked?.state ?? 'pending',
+    problem: checked?.problem ?? null,
+    points_to: { cname: name, addresses: [...addresses] },
+    checked_at: instant(checked?.checkedAt),
+    verified_at: instant(checked?.verifiedAt),
+  };
+}
+
+function instant(at: number | null | undefined): string | null {
+  return at === null || at === undefined ? null : new Date(at).toISOString();
+}

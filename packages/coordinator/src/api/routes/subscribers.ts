@@ -1,0 +1,85 @@
+import { MASK } from '@svc/shared/secret.ts';
+import { z } from 'zod';
+import type { SecretsShown } from '../../configuration/stored.ts';
+import { listSubscribers, type Recipient, removeRecipient } from '../../store/page-recipients.ts';
+import { existingResources } from '../../store/resources.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { shownTo } from '../collection.ts';
+import { type ApiRequest, type Endpoint, endpoint, idOf, NO_CONTENT, ok, workspaceOf } from '../endpoint.ts';
+import { listOf, offsetPage } from '../paging.ts';
+import { Problem } from '../problem.ts';
+
+const subscriberView = z
+  .object({
+    id: z.string(),
+    address: z
+      .string()
+      .meta({ description: 'The e-mail address. Tokens of scope `read` see its domain only.' }),
+    language: z.string().meta({ description: 'Language of the mails.' }),
+    state: z
+      .enum(['confirmed', 'stopped'])
+      .meta({ description: '`stopped`: the address is dead, and nothing is sent to it any more.' }),
+    problem: z.string().nullable().meta({ description: 'Why it is stopped.' }),
+    confirmed_at: z.string().nullable(),
+  })
+  .meta({ id: 'Subscriber' });
+
+/** The people who get the news of a status page by mail. They subscribe on the page itself. */
+export function subscriberEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoint[] {
+  const requirePage = async (request: Pick<ApiRequest, 'token' | 'ids'>): Promise<number> => {
+    const id = idOf(request);
+    if ((await existingResources(store, 'status_pages', workspaceOf(request), [id])).has(id)) return id;
+    throw new Problem('not-found', `there is no status page ${id}`);
+  };
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/v1/status-pages/{id}/subscribers',
+      access: 'read',
+      tag: 'Status pages',
+      summary: 'List the subscribers of a page',
+      query: offsetPage,
+      answers: { 200: { description: 'A page of subscribers.', schema: listOf(subscriberView) } },
+      async handle(request) {
+        const pageId = await requirePage(request);
+        const { limit, offset } = request.query;
+        const { rows, total } = await listSubscribers(store, pageId, { limit, offset });
+        const shown = shownTo(request);
+        return ok({ data: rows.map((row) => viewOf(row, shown)), total, limit, offset });
+      },
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: '/v1/status-pages/{id}/subscribers/{subscriber_id}',
+      access: 'write',
+      tag: 'Status pages',
+      summary: 'Remove a subscriber, with its address and the mails that wait for it',
+      answers: { 204: { description: 'The subscriber is removed.' } },
+      async handle(request) {
+        const pageId = await requirePage(request);
+        const id = idOf(request, 'subscriber_id');
+        await store.transaction(async (tx) => {
+          const removed = await removeRecipient(tx, { id, pageId });
+          if (removed === null)
+            throw new Problem('not-found', `status page ${pageId} has no subscriber ${id}`);
+          await request.audit.write(tx);
+        });
+        return NO_CONTENT;
+      },
+    }),
+  ];
+}
+
+function viewOf(
+  { id, address, language, subscription, stoppedFor, confirmedAt }: Recipient,
+  shown: SecretsShown,
+): z.infer<typeof subscriberView> {
+  return {
+    id: String(id),
+    address: shown === 'open' ? address : address.replace(/^.*(?=@)/, MASK),
+    language,
+    state: subscription === 'stopped' ? 'stopped' : 'confirmed',
+    problem: stoppedFor,
+    confirmed_at: confirmedAt === null ? null : new Date(confirmedAt).toISOString(),
+  };
+}

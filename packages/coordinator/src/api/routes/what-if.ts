@@ -1,0 +1,77 @@
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
+import { SvcError } from '@svc/shared/errors.ts';
+import { check } from '@svc/shared/messages/check.ts';
+import { DAY_MS } from '../../domain/summary-range.ts';
+import { closesIncidents } from '../../notify/registry.ts';
+import { monitorCreatedAt } from '../../store/monitors.ts';
+import type { OtherSettings } from '../../what-if/settings.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { AtOnce } from '../at-once.ts';
+import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { invalid, Problem } from '../problem.ts';
+import { type WhatIfBody, whatIfAnswer, whatIfBody, whatIfView } from '../what-if-answer.ts';
+
+type Parts = Pick<ApiParts, 'store' | 'monitors' | 'whatIfs' | 'slotNow'>;
+
+/** Most simultaneous replays of one workspace. */
+const REPLAYS_PER_WORKSPACE = 1;
+
+export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): Endpoint[] {
+  const atOnce = new AtOnce();
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/v1/monitors/{id}/what-if',
+      access: 'read',
+      tag: 'Monitors',
+      summary: 'Replay the results of a monitor with other settings, beside what happened',
+      description:
+        'The recorded results go through the evaluation again, in the order and at the instants in which they were evaluated, with fewer retries, another `degraded_at` or fewer regions. With an empty body, every change of status and every alert comes out as it was. Nothing is changed and nobody is alerted.',
+      body: whatIfBody,
+      answers: { 200: { description: 'What happened, and what would have happened.', schema: whatIfView } },
+      problems: ['invalid'],
+      async handle(request) {
+        const id = idOf(request);
+        const workspaceId = workspaceOf(request);
+        const createdAt = await monitorCreatedAt(store, workspaceId, id);
+        const present = monitors.get(id);
+        if (createdAt === null || present === undefined) {
+          throw new Problem('not-found', `there is no monitor ${id}`);
+        }
+        const { timeout, retry } = check.parse(JSON.parse(present.checkText.reveal()));
+        const settings = settingsOf(request.body, retry);
+        const until = slotNow();
+        const asked = {
+          ...{ present, createdAt, settings, until },
+          effort: { timeoutMs: timeout, retry },
+          from: until - request.body.days * DAY_MS,
+          closing: CHANNEL_KINDS.filter((kind) => closesIncidents(kind)),
+        };
+        const bounds = [{ key: String(workspaceId), most: REPLAYS_PER_WORKSPACE }];
+        const compared = await atOnce.run('replays of the workspace', bounds, () =>
+          whatIfs.compare(asked).catch(refuse),
+        );
+        if (compared !== null) return ok(whatIfAnswer(compared));
+        const detail =
+          'nothing of this monitor can be replayed yet: try again when it was checked for a while';
+        throw new Problem('conflict', detail);
+      },
+    }),
+  ];
+}
+
+/** @throws Problem `invalid` */
+function settingsOf({ retry, degraded_at, regions }: WhatIfBody, declared: number): OtherSettings {
+  if (retry !== null && retry !== undefined && retry > declared) {
+    const message = `must be at most ${declared}: no more attempts were made`;
+    throw invalid([{ path: ['retry'], message }]);
+  }
+  return { retry: retry ?? undefined, degradedAtMs: degraded_at ?? undefined, regions: regions ?? undefined };
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof SvcError)) throw error;
+  throw new Problem('unavailable', `the replay cannot be made now: ${error.message}`, {
+    headers: { 'retry-after': '5' },
+  });
+}

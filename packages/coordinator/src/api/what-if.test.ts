@@ -1,0 +1,158 @@
+import { join } from 'node:path';
+import type { Comparison, WhatIf } from '@svc/coordinator/what-if/compare.ts';
+import { WhatIfs } from '@svc/coordinator/what-if/what-ifs.ts';
+import { SvcError } from '@svc/shared/errors.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+
+const NO_TIMES = { active: 0, degraded: 0, error: 0, unknown: 0, maintenance: 0 };
+const COMPARED: Comparison = {
+  from: 1_000,
+  until: 101_000,
+  actual: {
+    times: { ...NO_TIMES, active: 99_000, error: 1_000 },
+    changes: [
+      { from: 'active', to: 'error', reason: 'majority-failed', at: 2_000 },
+      { from: 'error', to: 'active', reason: 'all-passed', at: 3_000 },
+    ],
+    alerts: [
+      { notificationId: 7, status: 'error', at: 2_001 },
+      { notificationId: 7, status: 'recovered', at: 3_001 },
+    ],
+  },
+  replayed: { times: { ...NO_TIMES, active: 100_000 }, changes: [], alerts: [] },
+};
+
+let api: RunningApi;
+let asked: WhatIf[];
+let answer: () => Promise<Comparison | null>;
+
+beforeAll(async () => {
+  api = await startApi({
+    whatIfs: {
+      compare(whatIf) {
+        asked.push(whatIf);
+        return answer();
+      },
+    },
+  });
+});
+
+beforeEach(() => {
+  asked = [];
+  answer = async () => COMPARED;
+});
+
+afterAll(() => api.dispose());
+
+const MONITOR = {
+  type: 'http',
+  name: 'Replayed',
+  url: 'https://example.com/',
+  periodicity: '30s',
+  active: true,
+  retry: 2,
+  timeout: 5_000,
+};
+
+async function whatIf(body: unknown, headers?: Record<string, string>) {
+  const { body: made } = await api.call('POST', '/v1/monitors', MONITOR);
+  return api.call('POST', `/v1/monitors/${(made as { id: string }).id}/what-if`, body, headers);
+}
+
+describe('a what-if', () => {
+  test('answers what happened beside what would have happened, newest first', async () => {
+    const { status, body } = await whatIf({ days: 7, retry: 1, degraded_at: 0, regions: ['hosta-fra'] });
+    expect([status, body]).toEqual([
+      200,
+      {
+        from: 1_000,
+        until: 101_000,
+        actual: {
+          uptime: 99,
+          time: { ...NO_TIMES, active: 99_000, error: 1_000 },
+          transition_count: 2,
+          transitions: COMPARED.actual.changes.toReversed(),
+          alert_count: 2,
+          alerts: [
+            { notification_id: '7', status: 'recovered', at: 3_001 },
+            { notification_id: '7', status: 'error', at: 2_001 },
+          ],
+        },
+        what_if: {
+          ...{ uptime: 100, time: { ...NO_TIMES, active: 100_000 } },
+          ...{ transition_count: 0, transitions: [], alert_count: 0, alerts: [] },
+        },
+      },
+    ]);
+    expect(asked).toMatchObject([
+      {
+        settings: { retry: 1, degradedAtMs: 0, regions: ['hosta-fra'] },
+        effort: { timeoutMs: 5_000, retry: 2 },
+      },
+    ]);
+    const [{ from, until }] = asked as [WhatIf];
+    expect(until - from).toBe(7 * 86_400_000);
+  });
+
+  test.each([
+    ['more retries than were made', { retry: 3 }, '/retry', 'must be at most 2: no more attempts were made'],
+    ['15 days', { days: 15 }, '/days', 'must be at most 14'],
+    ['no region', { regions: [] }, '/regions', 'must name a region'],
+    ['an unknown region', { regions: ['mars'] }, '/regions/0', 'must be a region'],
+  ])('with %s is refused', async (_name, body, pointer, message) => {
+    const refused = await whatIf(body);
+    expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer, message }] } });
+    expect(asked).toEqual([]);
+  });
+
+  test('may be asked by a token that only reads, and leaves no line in the audit trail', async () => {
+    const { body: made } = await api.call('POST', '/v1/monitors', MONITOR);
+    const reader = { authorization: `Bearer ${api.reader}` };
+    const path = `/v1/monitors/${(made as { id: string }).id}/what-if`;
+    expect((await api.call('POST', path, {}, reader)).status).toBe(200);
+    const { body } = await api.call('GET', '/v1/audit?limit=100');
+    const actions = (body as { data: { action: string }[] }).data.map(({ action }) => action);
+    expect(actions).not.toContain('what-if');
+  });
+
+  test('of a monitor that does not exist is 404', async () => {
+    expect((await api.call('POST', '/v1/monitors/99999/what-if', {})).status).toBe(404);
+  });
+
+  test('says when nothing can be replayed yet, and when a replay fails', async () => {
+    answer = async () => null;
+    expect(await whatIf({})).toMatchObject({ status: 409 });
+    answer = () => Promise.reject(new SvcError('what-if-failed', 'the replay failed'));
+    expect(await whatIf({})).toMatchObject({ status: 503 });
+  });
+});
+
+describe('the thread of a replay', () => {
+  const monitor = () => {
+    const found = [...asked].at(-1);
+    if (found === undefined) throw new Error('nothing was asked');
+    return found;
+  };
+
+  test('reads the database and answers', async () => {
+    await whatIf({});
+    const whatIfs = new WhatIfs(api.file);
+    await expect(whatIfs.compare(monitor())).resolves.toBeNull();
+  });
+
+  test('that fails is an error with a code', async () => {
+    await whatIf({});
+    const whatIfs = new WhatIfs(join(api.file, 'nothing-here'));
+    await expect(whatIfs.compare(monitor())).rejects.toMatchObject({ code: 'what-if-failed' });
+  });
+
+  test('ends with the service', async () => {
+    await whatIf({});
+    const whatIfs = new WhatIfs(api.file);
+    const compared = whatIfs.compare(monitor()).catch((error: unknown) => error);
+    await whatIfs.stop();
+    // It has answered, or it was ended.
+    expect([null, 'what-if-failed']).toContain(((await compared) as { code?: string } | null)?.code ?? null);
+  });
+});

@@ -1,0 +1,105 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { newestChange } from '../../store/newest-change.ts';
+import type { Store } from '../../store/store.ts';
+
+/** Interval of the looks at the database while somebody listens, ms. */
+const LOOK_EVERY_MS = 1_000;
+/** Interval of empty lines, which show that the connection is alive, ms. */
+const BREATHE_EVERY_MS = 15_000;
+/** A stream ends after this time, ms. The browser opens another, and its session is checked again. */
+const STREAM_LIFE_MS = 10 * 60_000;
+/** Most streams at once. */
+const MOST_STREAMS = 500;
+
+type FeedParts = { readonly store: Store; readonly clock: Clock; readonly log: Logger };
+type Listener = { send(text: string): void; end(): void };
+
+/**
+ * Tells browsers that something has changed, as server-sent events. It looks at the database once a second, however
+ * many listen, and not at all while nobody does. So it also hears of what other coordinators did.
+ */
+export class ChangeFeed {
+  readonly #parts: FeedParts;
+  readonly #listeners = new Set<Listener>();
+  #newest: string | null = null;
+  #isLooking = false;
+  #cancelLooking: () => void = () => {};
+  #cancelBreathing: () => void = () => {};
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+  }
+
+  /** A stream of events; null: too many listen. @param signal aborted when the visitor is gone */
+  listen(signal: AbortSignal): ReadableStream<Uint8Array> | null {
+    if (this.#listeners.size >= MOST_STREAMS) return null;
+    let close = () => {};
+    const encoder = new TextEncoder();
+    return new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        const cancel = this.#parts.clock.after(STREAM_LIFE_MS, () => close());
+        const listener = {
+          send: (text: string) => controller.enqueue(encoder.encode(text)),
+          end: () => close(),
+        };
+        close = () => {
+          if (!this.#remove(listener)) return;
+          cancel();
+          signal.removeEventListener('abort', close);
+          controller.close();
+        };
+        signal.addEventListener('abort', close);
+        this.#add(listener);
+        listener.send('retry: 3000\n\n');
+      },
+      cancel: () => close(),
+    });
+  }
+
+  /** Ends all streams. */
+  stop(): void {
+    for (const listener of this.#listeners) listener.end();
+  }
+
+  #add(listener: Listener): void {
+    this.#listeners.add(listener);
+    if (this.#listeners.size > 1) return;
+    const { clock } = this.#parts;
+    this.#newest = null;
+    void this.#look();
+    this.#cancelLooking = clock.every(LOOK_EVERY_MS, () => void this.#look());
+    this.#cancelBreathing = clock.every(BREATHE_EVERY_MS, () => this.#send(':\n\n'));
+  }
+
+  /** Whether it was there. */
+  #remove(listener: Listener): boolean {
+    const isRemoved = this.#listeners.delete(listener);
+    if (this.#listeners.size === 0) {
+      this.#cancelLooking();
+      this.#cancelBreathing();
+    }
+    return isRemoved;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      const newest = await newestChange(this.#parts.store);
+      const before = this.#newest;
+      this.#newest = newest;
+      if (before !== null && before !== newest) this.#send(`event: change\ndata: ${newest}\n\n`);
+    } catch (error) {
+      // The next look tries again; pages work without it.
+      this.#parts.log.debug({ error: messageOf(error) }, 'could not look for changes');
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  #send(text: string): void {
+    for (const listener of this.#listeners) listener.send(text);
+  }
+}

@@ -1,0 +1,188 @@
+import type { Region } from '@svc/shared/regions.ts';
+import type { ProblemDocument } from '../../api/problem.ts';
+import type { WhatIfView } from '../../api/what-if-answer.ts';
+import { percentage } from '../../web/figures.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { durationText, instant } from '../../web/times.ts';
+import { monitorState } from '../monitor-state.ts';
+import { type DashboardAnswer, type DashboardRequest, problemIn } from '../page.ts';
+import { MONITOR_STYLES } from './assets.ts';
+import { beside, type Pair } from './beside.ts';
+import { channelNames } from './channel-names.ts';
+import { ALERT_WORDS, type ChannelNames } from './deliveries-list.ts';
+import { monitorHead } from './head.ts';
+import type { ShownMonitor } from './shown.ts';
+
+/** How far back a replay may go, days. */
+const DAYS = [1, 3, 7, 14] as const;
+
+type Asked = {
+  readonly days: number;
+  readonly retry: string;
+  readonly degradedAt: string;
+  readonly regions: readonly string[];
+};
+
+/** The page that replays a monitor with other settings. A query without `days` only shows its form. */
+export async function whatIfOfMonitor({ api, ids, query }: DashboardRequest): Promise<DashboardAnswer> {
+  const path = `/monitors/${ids.id}`;
+  const monitor = await api.read<ShownMonitor>(`/v1${path}`);
+  const regions = monitor.regions ?? monitor.regions_status.map(({ region }) => region);
+  const asked = askedIn(query, monitor, regions);
+  const answer = query.has('days')
+    ? await api.call('POST', `/v1${path}/what-if`, bodyOf(asked, regions))
+    : null;
+  const problem = answer === null ? null : problemIn(answer);
+  const view = answer === null || problem !== null ? null : (answer.body as WhatIfView);
+  const names = view === null ? new Map() : await channelNames(api, channelsIn(view));
+  return {
+    title: `What if, for ${monitor.name}`,
+    status: problem?.status ?? 200,
+    styles: MONITOR_STYLES,
+    body: html`${monitorHead(monitor, 'What if')}
+<section aria-labelledby="settings" class="stack"><h2 id="settings">Replay with other settings</h2>
+<p class="soft">The stored results go through the same evaluation again. Nothing is changed, and nobody is alerted.</p>
+${problem === null ? NO_HTML : refusal(problem)}
+${form(`${path}/what-if`, asked, regions, monitor)}</section>
+${view === null ? NO_HTML : comparison(view, names)}`,
+  };
+}
+
+function askedIn(query: URLSearchParams, monitor: ShownMonitor, regions: readonly Region[]): Asked {
+  const days = Number(query.get('days'));
+  const chosen = query.getAll('region');
+  return {
+    days: DAYS.find((known) => known === days) ?? 14,
+    retry: query.get('retry') ?? String(monitor.retry),
+    degradedAt: query.get('degraded_at') ?? String(monitor.degraded_at),
+    regions: query.has('days') ? chosen : regions,
+  };
+}
+
+/** Settings that are as they were are left out: earlier declarations of the window stay as they were, too. */
+function bodyOf({ days, retry, degradedAt, regions }: Asked, all: readonly Region[]): object {
+  const isAll = all.every((region) => regions.includes(region));
+  return {
+    days,
+    ...(retry === '' ? {} : { retry: numberIn(retry) }),
+    ...(degradedAt === '' ? {} : { degraded_at: numberIn(degradedAt) }),
+    ...(isAll ? {} : { regions }),
+  };
+}
+
+/** A text that is no number is sent as it is: the API says what is wrong with it. */
+function numberIn(text: string): number | string {
+  return /^-?\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : text;
+}
+
+function form(action: string, asked: Asked, regions: readonly Region[], monitor: ShownMonitor): Html {
+  return html`<form method="get" action="${action}" class="stack">
+<div class="filters">
+<div class="field"><label for="days">The last</label><select id="days" name="days">${DAYS.map(
+    (days) =>
+      html`<option value="${days}"${days === asked.days ? html` selected` : NO_HTML}>${days === 1 ? '1 day' : `${days} days`}</option>`,
+  )}</select></div>
+<div class="field"><label for="retry">Retries (0 to ${monitor.retry})</label><input id="retry" name="retry" type="number" inputmode="numeric" min="0" max="${monitor.retry}" value="${asked.retry}"></div>
+<div class="field"><label for="degraded-at">Degraded above, ms (0: never)</label><input id="degraded-at" name="degraded_at" type="number" inputmode="numeric" min="0" value="${asked.degradedAt}"></div>
+</div>
+<fieldset><legend>Regions</legend><div class="row">${regions.map(
+    (region) =>
+      html`<label class="choice"><input type="checkbox" name="region" value="${region}"${asked.regions.includes(region) ? html` checked` : NO_HTML}> ${region}</label>`,
+  )}</div></fieldset>
+<div class="row"><button class="button-main">Replay</button></div>
+</form>`;
+}
+
+function refusal({ detail, errors }: ProblemDocument): Html {
+  return html`<div class="notice notice-error" role="alert"><p><strong>Nothing was replayed.</strong> ${errors.length === 0 ? detail : NO_HTML}</p>
+${errors.length === 0 ? NO_HTML : html`<ul>${errors.map(({ pointer, message }) => html`<li>${NAMES[pointer.split('/')[1] ?? ''] ?? pointer} ${message}</li>`)}</ul>`}</div>`;
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  days: 'Days:',
+  retry: 'Retries:',
+  degraded_at: 'Degraded above:',
+  regions: 'Regions:',
+};
+
+function comparison(view: WhatIfView, channels: ChannelNames): Html {
+  const { from, until, actual, what_if: other } = view;
+  const rows: readonly (readonly [label: string, actual: string, other: string])[] = [
+    ['Uptime', percentText(actual.uptime), percentText(other.uptime)],
+    ['Down', lengthText(actual.time.error), lengthText(other.time.error)],
+    ['Degraded', lengthText(actual.time.degraded), lengthText(other.time.degraded)],
+    ['No data', lengthText(actual.time.unknown), lengthText(other.time.unknown)],
+    ['Changes of status', String(actual.transition_count), String(other.transition_count)],
+    ['Alerts', String(actual.alert_count), String(other.alert_count)],
+  ];
+  return html`<section aria-labelledby="comparison" class="stack"><h2 id="comparison">What would have happened</h2>
+<p>From ${instant(from)} to ${instant(until)}: ${verdict(view)}</p>
+<div class="table-frame" role="group" tabindex="0" aria-label="Figures"><table>
+<thead><tr><th scope="col">Figure</th><th scope="col" class="number">As it was</th><th scope="col" class="number">With these settings</th></tr></thead>
+<tbody>${rows.map(([label, was, would]) => html`<tr><th scope="row">${label}</th><td class="number">${was}</td><td class="number">${would}</td></tr>`)}</tbody></table></div>
+<h3>Alerts</h3>
+${pairsTable(
+  'Alerts',
+  beside(
+    actual.alerts,
+    other.alerts,
+    (a, b) => a.notification_id === b.notification_id && a.status === b.status,
+  ),
+  ({ notification_id: id, status }) =>
+    html`${ALERT_WORDS[status]} <span class="soft">${channels.get(id) ?? `Channel ${id}, removed`}</span>`,
+  'No alert was sent, and none would have been.',
+)}
+<h3>Changes of status</h3>
+${pairsTable(
+  'Changes of status',
+  beside(actual.transitions, other.transitions, (a, b) => a.from === b.from && a.to === b.to),
+  ({ to }) => monitorState(to),
+  'The status did not change, and would not have.',
+)}
+</section>`;
+}
+
+/** The difference in a sentence. */
+function verdict({ actual, what_if: other }: WhatIfView): string {
+  const more = other.alert_count - actual.alert_count;
+  if (more !== 0) {
+    const count = Math.abs(more);
+    return `${count} ${more > 0 ? 'more' : 'fewer'} ${count === 1 ? 'alert' : 'alerts'} would have gone out.`;
+  }
+  return 'as many alerts would have gone out.';
+}
+
+function pairsTable<T extends { readonly at: number }>(
+  name: string,
+  pairs: readonly Pair<T>[],
+  words: (entry: T) => Html,
+  none: string,
+): Html {
+  if (pairs.length === 0) return html`<p class="soft">${none}</p>`;
+  return html`<div class="table-frame" role="group" tabindex="0" aria-label="${name}"><table>
+<thead><tr><th scope="col">What</th><th scope="col">As it was</th><th scope="col">With these settings</th></tr></thead>
+<tbody>${pairs.map(
+    ({ actual, other }) =>
+      html`<tr><th scope="row">${wordsOf(actual ?? other, words)}</th><td>${timeOf(actual)}</td><td>${timeOf(other)}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+function wordsOf<T>(entry: T | null, words: (entry: T) => Html): Html {
+  return entry === null ? NO_HTML : words(entry);
+}
+
+function timeOf(entry: { readonly at: number } | null): Html {
+  return entry === null ? html`<span class="soft">–</span>` : instant(entry.at);
+}
+
+function channelsIn({ actual, what_if: other }: WhatIfView): string[] {
+  return [...actual.alerts, ...other.alerts].map(({ notification_id: id }) => id);
+}
+
+function percentText(percent: number | null): string {
+  return percentage(percent === null ? null : percent / 100);
+}
+
+function lengthText(ms: number): string {
+  return ms === 0 ? '–' : durationText(ms);
+}

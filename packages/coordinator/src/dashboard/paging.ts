@@ -1,0 +1,52 @@
+import { type Html, html, NO_HTML } from '../web/html.ts';
+
+/** The path of a page with other parameters; null removes one. */
+export function pathWith(
+  path: string,
+  query: URLSearchParams,
+  changes: Readonly<Record<string, string | number | null>>,
+): string {
+  const next = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) next.delete(name);
+    else next.set(name, String(value));
+  }
+  const text = next.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+/** A whole number of the query within bounds; the default where it is none. */
+export function numberIn(query: URLSearchParams, name: string, fallback: number, most: number): number {
+  const text = query.get(name) ?? '';
+  return /^\d{1,9}$/.test(text) ? Math.min(Number(text), most) : fallback;
+}
+
+type Offset = {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly total: number;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+/** Where a list by offset is, with links to the pages before and after. */
+export function offsetPaging({ path, query, total, limit, offset }: Offset): Html {
+  if (total <= limit && offset === 0) return NO_HTML;
+  const figures = new Intl.NumberFormat('en');
+  const before = Math.max(0, offset - limit);
+  const last = Math.min(total, offset + limit);
+  return html`<nav class="row row-apart" aria-label="Pages of the list">
+<p class="soft">${figures.format(Math.min(offset + 1, total))} to ${figures.format(last)} of ${figures.format(total)}</p>
+<p class="row">${offset === 0 ? NO_HTML : html`<a class="button" rel="prev" href="${pathWith(path, query, { offset: before === 0 ? null : before })}">Previous</a>`}
+${last >= total ? NO_HTML : html`<a class="button" rel="next" href="${pathWith(path, query, { offset: offset + limit })}">Next</a>`}</p>
+</nav>`;
+}
+
+/** A link to the older part of a history by cursor. */
+export function cursorPaging(path: string, query: URLSearchParams, cursor: string | null): Html {
+  if (cursor === null && !query.has('cursor')) return NO_HTML;
+  return html`<nav class="row" aria-label="Pages of the list">
+${query.has('cursor') ? html`<a class="button" href="${pathWith(path, query, { cursor: null })}">Newest</a>` : NO_HTML}
+${cursor === null ? NO_HTML : html`<a class="button" rel="next" href="${pathWith(path, query, { cursor })}">Older</a>`}
+</nav>`;
+}

@@ -1,0 +1,84 @@
+import type { RegionView } from '../../api/answers.ts';
+import { type State, stateLabel } from '../../web/design/states.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { age } from '../../web/times.ts';
+import type { DashboardPage } from '../page.ts';
+import { pageHead } from '../page-head.ts';
+import { PLACES } from './places.ts';
+
+/** What agents may find wrong with themselves, in words. */
+const SICKNESS_WORDS = {
+  'network-down': 'has lost its own network',
+  starved: 'waits for a CPU',
+} as const satisfies Readonly<Record<RegionView['sick'][number], string>>;
+
+/** The regions with their agents and what is wrong with them. */
+export const regionsPage: DashboardPage = {
+  method: 'GET',
+  path: '/regions',
+  scope: 'read',
+  navigation: { label: 'Regions', group: 'Watch' },
+  async handle({ api, now }) {
+    const { data } = await api.read<{ data: readonly RegionView[] }>('/v1/regions');
+    const used = data.filter(({ agents, last_seen_at }) => agents.length > 0 || last_seen_at !== null);
+    const others = data.filter((region) => !used.includes(region));
+    return {
+      title: 'Regions',
+      isLive: true,
+      body: html`${pageHead('Regions', { lead: 'Checks run from the regions that have an agent. A fault of an agent never counts against a monitor.' })}
+<div id="regions" class="stack-large" data-live>
+${used.length === 0 ? noAgents() : regionTable(used, now)}
+${
+  others.length === 0
+    ? NO_HTML
+    : html`<section class="stack"><h2>Without agents</h2>
+<p class="soft">Agents have never run in these regions: <code>svc region init REGION</code> makes the keys and the settings for one.</p>
+<ul class="places plain-list">${others.map(({ region }) => html`<li><code>${region}</code> <span class="soft">${PLACES[region]}</span></li>`)}</ul></section>`
+}
+</div>`,
+    };
+  },
+};
+
+function noAgents(): Html {
+  return html`<div class="empty"><h2>No agent has been seen</h2>
+<p class="soft">Nothing is checked until an agent runs. <code>npm start</code> runs some on this machine, and <code>svc region init REGION</code> prepares one elsewhere.</p></div>`;
+}
+
+function regionTable(regions: readonly RegionView[], now: number): Html {
+  return html`<div class="table-frame" role="region" tabindex="0" aria-label="Regions"><table>
+<thead><tr><th scope="col">State</th><th scope="col">Region</th><th scope="col">Agents</th>
+<th scope="col" class="number">Attempts now</th><th scope="col">Last seen</th></tr></thead>
+<tbody>${regions.map((region) => row(region, now))}</tbody></table></div>`;
+}
+
+function row({ region, agents, sick, muted, last_seen_at }: RegionView, now: number): Html {
+  const [state, word] = stateOf({ agents, sick, muted });
+  const running = agents.reduce((sum, agent) => sum + agent.running, 0);
+  const capacity = agents.reduce((sum, agent) => sum + agent.capacity, 0);
+  const figures = new Intl.NumberFormat('en');
+  return html`<tr><td>${stateLabel(state, word)}</td>
+<th scope="row">${region}<span class="target soft small">${PLACES[region]}</span></th>
+<td>${agents.length === 0 ? html`<span class="soft">none</span>` : html`<ul class="plain-list">${agents.map(agentLine)}</ul>`}</td>
+<td class="number">${agents.length === 0 ? NO_HTML : html`${figures.format(running)} <span class="soft">of ${figures.format(capacity)}</span>`}</td>
+<td class="soft">${last_seen_at === null ? NO_HTML : age(last_seen_at, now)}</td></tr>`;
+}
+
+/** The state of a region: down without agents, degraded where all or some of them cannot judge. */
+function stateOf({
+  agents,
+  sick,
+  muted,
+}: Pick<RegionView, 'agents' | 'sick' | 'muted'>): readonly [State, string] {
+  if (muted) return ['down', 'Not heard'];
+  if (agents.length === 0) return ['down', 'No agent'];
+  if (agents.every((agent) => agent.draining)) return ['degraded', 'Stopping'];
+  return sick.length > 0 ? ['degraded', 'Sick'] : ['operational', 'Works'];
+}
+
+function agentLine({ id, version, machine, draining, sick }: RegionView['agents'][number]): Html {
+  const faults = [...(draining ? ['takes no new jobs'] : []), ...sick.map((each) => SICKNESS_WORDS[each])];
+  return html`<li>${id} <span class="soft small">${version}${machine === null ? NO_HTML : html` on ${machine}`}</span>${
+    faults.length === 0 ? NO_HTML : html`<span class="field-error target">${faults.join(', ')}</span>`
+  }</li>`;
+}

@@ -1,0 +1,33 @@
+import type { Region } from '@svc/shared/regions.ts';
+
+/** Where each region is. */
+export const PLACES: Readonly<Record<Region, string>> = {
+  'hosta-ams': 'Amsterdam, Netherlands',
+  'hosta-arn': 'Stockholm, Sweden',
+  'hosta-bom': 'Mumbai, India',
+  'hosta-cdg': 'Paris, France',
+  'hosta-dfw': 'Dallas, United States',
+  'hosta-ewr': 'Secaucus, United States',
+  'hosta-fra': 'Frankfurt, Germany',
+  'hosta-gru': 'São Paulo, Brazil',
+  'hosta-iad': 'Ashburn, United States',
+  'hosta-jnb': 'Johannesburg, South Africa',
+  'hosta-lax': 'Los Angeles, United States',
+  'hosta-lhr': 'London, United Kingdom',
+  'hosta-nrt': 'Tokyo, Japan',
+  'hosta-ord': 'Chicago, United States',
+  'hosta-sjc': 'San José, United States',
+  'hosta-sin': 'Singapore',
+  'hosta-syd': 'Sydney, Australia',
+  'hosta-yyz': 'Toronto, Canada',
+  'hostb-fra': 'Frankfurt, Germany',
+  'hostb-par': 'Paris, France',
+  'hostb-sfo': 'San Francisco, United States',
+  'hostb-sin': 'Singapore',
+  'hostb-tyo': 'Tokyo, Japan',
+  'hostb-was': 'Washington, United States',
+  'hostc-us-west2': 'California, United States',
+  'hostc-us-east4': 'Virginia, United States',
+  'hostc-europe-west4': 'Eemshaven, Netherlands',
+  'hostc-asia-southeast1': 'Singapore',
+};

@@ -1,0 +1,124 @@
+import type { CreatedTokenView, TokenView } from '../../api/answers.ts';
+import type { ApiResponse } from '../../api/in-process.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { age, instant } from '../../web/times.ts';
+import { type DashboardPage, type DashboardRequest, problemIn } from '../page.ts';
+import { pageHead } from '../page-head.ts';
+import { numberIn, offsetPaging } from '../paging.ts';
+import { tokenForm } from './form.ts';
+
+const LIMIT = 50;
+const LAST_OFFSET = 100_000;
+
+const listPage: DashboardPage = {
+  method: 'GET',
+  path: '/tokens',
+  scope: 'admin',
+  navigation: { label: 'API tokens', group: 'Operate' },
+  async handle(request) {
+    const { api, query } = request;
+    const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
+    const { data, total } = await api.read<{ data: readonly TokenView[]; total: number }>(
+      `/v1/tokens?limit=${LIMIT}&offset=${offset}`,
+    );
+    return {
+      title: 'API tokens',
+      body: html`${pageHead('API tokens', {
+        actions: html`<a class="button button-main" href="/tokens/new">New token</a>`,
+        lead: 'Programs and people use the API with a token. A session of the dashboard can do what its token can.',
+      })}
+${tokenTable(request, data)}
+${offsetPaging({ path: '/tokens', query, total, limit: LIMIT, offset })}`,
+    };
+  },
+};
+
+function tokenTable({ now, token: own }: DashboardRequest, tokens: readonly TokenView[]): Html {
+  return html`<div class="table-frame" role="region" tabindex="0" aria-label="API tokens"><table>
+<thead><tr><th scope="col">Name</th><th scope="col">Scope</th><th scope="col">Made</th><th scope="col">Last used</th><th scope="col">Expires</th><th scope="col"><span class="unseen">Actions</span></th></tr></thead>
+<tbody>${tokens.map(
+    ({ id, name, scope, operator, created_at, created_by, expires_at, last_used_at }) => html`<tr>
+<th scope="row">${name}${id === String(own.id) ? html` <span class="soft small">(this session)</span>` : NO_HTML}</th><td>${scope}</td>
+<td class="soft">${age(Date.parse(created_at), now)}${created_by === null ? NO_HTML : html` by ${created_by.name}`}</td>
+<td class="soft">${last_used_at === null ? 'never' : age(Date.parse(last_used_at), now)}</td>
+<td class="soft">${expires_at === null ? 'never' : instant(Date.parse(expires_at))}</td>
+<td class="number">${operator ? html`<span class="soft small">set by SVC_API_TOKEN</span>` : html`<a href="/tokens/${id}/revoke">Revoke<span class="unseen"> ${name}</span></a>`}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+const newPage: DashboardPage = {
+  method: 'GET',
+  path: '/tokens/new',
+  scope: 'admin',
+  async handle(request) {
+    return { title: 'New token', body: tokenForm(request, null) };
+  },
+};
+
+const createPage: DashboardPage = {
+  method: 'POST',
+  path: '/tokens/new',
+  scope: 'admin',
+  async handle(request) {
+    const { api, form } = request;
+    const days = form.text('days');
+    const answer = await api.call('POST', '/v1/tokens', {
+      name: form.text('name'),
+      scope: form.text('scope'),
+      expires_at: /^\d{1,4}$/.test(days)
+        ? new Date(request.now + Number(days) * 86_400_000).toISOString()
+        : null,
+    });
+    const problem = problemIn(answer);
+    if (problem !== null) {
+      return { title: 'New token', body: tokenForm(request, problem), status: problem.status };
+    }
+    return { title: 'Token created', body: createdBody(answer) };
+  },
+};
+
+/** The one page that shows the token. It is the answer to the form: no address leads to it again. */
+function createdBody({ body }: ApiResponse): Html {
+  const { name, scope, token } = body as CreatedTokenView;
+  return html`${pageHead('Token created', { above: [{ href: '/tokens', label: 'API tokens' }] })}
+<p class="notice">Copy the token now: svc keeps only a hash of it, and cannot show it again.</p>
+<dl class="facts"><dt>Name</dt><dd>${name}</dd><dt>Scope</dt><dd>${scope}</dd><dt>Token</dt><dd><code class="secret">${token}</code></dd></dl>
+<p><a class="button" href="/tokens">Done</a></p>`;
+}
+
+const revokePage: DashboardPage = {
+  method: 'GET',
+  path: '/tokens/{id}/revoke',
+  scope: 'admin',
+  async handle({ ids, formToken, token }) {
+    return {
+      title: 'Revoke a token',
+      body: html`${pageHead('Revoke this token?', { above: [{ href: '/tokens', label: 'API tokens' }] })}
+<form class="form" method="post" action="/tokens/${ids.id}/revoke">${formToken}
+<p>Whoever uses token ${ids.id} is refused at once. This cannot be undone.</p>
+${ids.id === token.id ? html`<p class="notice notice-warning">It is the token of this session: you will be logged out.</p>` : NO_HTML}
+<label class="choice"><input type="checkbox" name="cascade" value="true">Also revoke the tokens that it made</label>
+<p class="row"><button class="button-danger">Revoke</button><a class="button" href="/tokens">Keep it</a></p></form>`,
+    };
+  },
+};
+
+const revokedPage: DashboardPage = {
+  method: 'POST',
+  path: '/tokens/{id}/revoke',
+  scope: 'admin',
+  async handle({ ids, form, api }) {
+    const answer = await api.call('DELETE', `/v1/tokens/${ids.id}?cascade=${form.has('cascade')}`);
+    const problem = problemIn(answer);
+    if (problem === null) return { redirect: '/tokens', notice: `Token ${ids.id} is revoked.` };
+    return {
+      title: 'Revoke a token',
+      status: problem.status,
+      body: html`${pageHead('The token was not revoked', { above: [{ href: '/tokens', label: 'API tokens' }] })}
+<p class="notice notice-error" role="alert">${problem.detail}</p>`,
+    };
+  },
+};
+
+/** List, create and revoke API tokens. */
+export const tokenPages: readonly DashboardPage[] = [listPage, newPage, createPage, revokePage, revokedPage];

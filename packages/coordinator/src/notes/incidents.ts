@@ -1,0 +1,235 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { LIMITS } from '@svc/shared/limits.ts';
+import {
+  ConfigurationError,
+  Conflict,
+  InvalidReference,
+  NotFound,
+  PreconditionFailed,
+} from '../configuration/errors.ts';
+import { resolvedAt } from '../domain/incident-updates.ts';
+import { componentsByIds } from '../store/components.ts';
+import {
+  findIncident,
+  type IncidentContent,
+  insertIncident,
+  insertUpdate,
+  removeIncident,
+  removeUpdate,
+  replaceIncident,
+  replaceUpdate,
+  type StoredIncident,
+  type StoredUpdate,
+  setClosed,
+  type UpdateContent,
+  updatesOf,
+} from '../store/incidents.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { wholeMs } from '../store/whole-ms.ts';
+import { requireObjects } from './references.ts';
+
+/** A clock of an operator may be ahead of ours by so much, ms. */
+const AHEAD_MS = 60_000;
+
+/** Versions of a row that the caller would change; left out: any. */
+type Versions = { readonly expectedVersions?: readonly number[] };
+
+/** A member of an incident or update that cannot be accepted. */
+class InvalidNote extends ConfigurationError {
+  constructor(message: string, path: ConfigurationError['path']) {
+    super('invalid-note', message, path);
+  }
+}
+
+/** The only way to change what people write about incidents. */
+export class Incidents {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<(updateId: number) => void>();
+
+  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /**
+   * Called after the commit of a published update, once for each. It wakes those who tell others; what they tell they
+   * read from the store (`updatesAfter`), so that a crash in between loses nothing. It must not throw. Returns a
+   * function that unregisters it.
+   */
+  onPublished(listener: (updateId: number) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Runs `work` in one transaction. @throws StoreError, and what `work` throws */
+  transaction<T>(workspaceId: number, work: (change: IncidentChange) => Promise<T>): Promise<T> {
+    return this.#store.transaction((tx) =>
+      work(
+        new IncidentChange({
+          tx,
+          workspaceId,
+          now: wholeMs(this.#clock.wall()),
+          onPublished: (updateId) =>
+            tx.onCommit(() => {
+              for (const listener of this.#listeners) listener(updateId);
+            }),
+        }),
+      ),
+    );
+  }
+}
+
+type ChangeParts = {
+  readonly tx: Transaction;
+  readonly workspaceId: number;
+  /** Epoch ms. */
+  readonly now: number;
+  readonly onPublished: (updateId: number) => void;
+};
+
+/** A change of incidents, open only while its `work` runs. */
+class IncidentChange {
+  readonly tx: Transaction;
+  readonly #parts: ChangeParts;
+
+  constructor(parts: ChangeParts) {
+    this.tx = parts.tx;
+    this.#parts = parts;
+  }
+
+  /** The instant of the change, epoch ms. */
+  get now(): number {
+    return this.#parts.now;
+  }
+
+  /**
+   * Creates an incident that people write themselves, with its first update.
+   *
+   * @throws InvalidReference
+   */
+  async create(content: IncidentContent, first: UpdateContent): Promise<number> {
+    const { workspaceId } = this.#parts;
+    await this.#requirePages(content);
+    const id = await insertIncident(this.tx, workspaceId, content, first.at);
+    await this.addUpdate(id, first);
+    return id;
+  }
+
+  /** @throws NotFound, PreconditionFailed, InvalidReference */
+  async replace(id: number, content: IncidentContent, { expectedVersions }: Versions): Promise<void> {
+    const incident = await this.#find(id);
+    if (expectedVersions !== undefined && !expectedVersions.includes(incident.row_version))
+      throw new PreconditionFailed(`incident ${id} was changed in between`);
+    if (incident.monitor_id === null) {
+      if (content.title === null) throw new InvalidNote('must not be empty: no monitor names it', ['title']);
+      if (content.pageIds.length === 0)
+        throw new InvalidNote('must have at least one page: no monitor places it', ['page_ids']);
+    }
+    await this.#requirePages(content);
+    const { title, impact, pageIds } = incident;
+    const isSame = title === content.title && impact === content.impact && hasSame(pageIds, content.pageIds);
+    if (isSame) return;
+    await replaceIncident(this.tx, id, content);
+  }
+
+  /** @throws NotFound, Conflict: only people's own incidents can be removed */
+  async remove(id: number): Promise<void> {
+    const { monitor_id: monitorId } = await this.#find(id);
+    if (monitorId !== null) {
+      throw new Conflict(
+        'kept-by-svc',
+        `incident ${id} was recorded by monitor ${monitorId} and is kept: its updates can be removed`,
+      );
+    }
+    await removeIncident(this.tx, id);
+  }
+
+  /** @throws NotFound, InvalidReference, Conflict `too-many` */
+  async addUpdate(incidentId: number, content: UpdateContent): Promise<number> {
+    const incident = await this.#find(incidentId);
+    await this.#require(incident, content);
+    if ((await this.#updates(incidentId)).length >= LIMITS.updatesPerIncident)
+      throw new Conflict('too-many', `an incident may have ${LIMITS.updatesPerIncident} updates`);
+    const id = await insertUpdate(this.tx, incidentId, content, this.now);
+    await this.#follow(incident);
+    this.#parts.onPublished(id);
+    return id;
+  }
+
+  /** @throws NotFound, PreconditionFailed, InvalidReference */
+  async replaceUpdate(
+    incidentId: number,
+    id: number,
+    content: UpdateContent,
+    { expectedVersions }: Versions,
+  ): Promise<void> {
+    const incident = await this.#find(incidentId);
+    const update = await this.#findUpdate(incidentId, id);
+    if (expectedVersions !== undefined && !expectedVersions.includes(update.row_version))
+      throw new PreconditionFailed(`update ${id} was changed in between`);
+    // Components that were removed since stay named.
+    const { state, text, at, componentIds } = update;
+    const isSame = state === content.state && text === content.text && at === content.at;
+    if (isSame && hasSame(componentIds, content.componentIds)) return;
+    const added = content.componentIds.filter((component) => !componentIds.includes(component));
+    await this.#require(incident, { ...content, componentIds: added });
+    await replaceUpdate(this.tx, id, content, this.now);
+    await this.#follow(incident);
+  }
+
+  /** @throws NotFound */
+  async removeUpdate(incidentId: number, id: number): Promise<void> {
+    const incident = await this.#find(incidentId);
+    await this.#findUpdate(incidentId, id);
+    await removeUpdate(this.tx, id);
+    await this.#follow(incident);
+  }
+
+  /** People's own incidents are over when their newest update says so. A monitor's are over with its recovery. */
+  async #follow({ id, monitor_id, closed_at }: StoredIncident): Promise<void> {
+    if (monitor_id !== null) return;
+    const closedAt = resolvedAt(await this.#updates(id));
+    if (closedAt !== closed_at) await setClosed(this.tx, id, closedAt);
+  }
+
+  async #find(id: number): Promise<StoredIncident> {
+    const found = await findIncident(this.tx, this.#parts.workspaceId, id);
+    if (found === null) throw new NotFound(`there is no incident ${id}`);
+    return found;
+  }
+
+  async #findUpdate(incidentId: number, id: number): Promise<StoredUpdate> {
+    const found = (await this.#updates(incidentId)).find((update) => update.id === id);
+    if (found === undefined) throw new NotFound(`incident ${incidentId} has no update ${id}`);
+    return found;
+  }
+
+  async #updates(incidentId: number): Promise<readonly StoredUpdate[]> {
+    return (await updatesOf(this.tx, [incidentId])).get(incidentId) ?? [];
+  }
+
+  #requirePages({ pageIds }: IncidentContent): Promise<void> {
+    return requireObjects(this.tx, this.#parts.workspaceId, [
+      { member: 'page_ids', table: 'status_pages', ids: pageIds },
+    ]);
+  }
+
+  async #require({ pageIds }: StoredIncident, { componentIds, at }: UpdateContent): Promise<void> {
+    if (at > this.now + AHEAD_MS) throw new InvalidNote('must not be in the future', ['at']);
+    await requireObjects(this.tx, this.#parts.workspaceId, [
+      { member: 'component_ids', table: 'components', ids: componentIds },
+    ]);
+    if (pageIds.length === 0) return;
+    for (const { id, page_id } of await componentsByIds(this.tx, componentIds)) {
+      if (pageIds.includes(page_id)) continue;
+      const message = `component ${id} is on page ${page_id}, which the incident does not name`;
+      throw new InvalidReference(message, ['component_ids', componentIds.indexOf(id)]);
+    }
+  }
+}
+
+/** Whether both have the same ids, in any order. */
+function hasSame(one: readonly number[], other: readonly number[]): boolean {
+  return one.length === other.length && one.every((id) => other.includes(id));
+}

@@ -1,0 +1,155 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '@svc/shared/clock.ts';
+import { LIMITS } from '@svc/shared/limits.ts';
+import type { ChangeEffects } from '../configuration/configuration.ts';
+import { Conflict, NotFound, PreconditionFailed } from '../configuration/errors.ts';
+import type { WindowTimes } from '../domain/maintenance-window.ts';
+import { appendChanges } from '../store/changes.ts';
+import {
+  countWindows,
+  endWindow,
+  findWindow,
+  insertWindow,
+  removeWindow,
+  replaceWindow,
+  type StoredWindow,
+  type WindowContent,
+} from '../store/maintenance-windows.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { wholeMs } from '../store/whole-ms.ts';
+import { requireObjects } from './references.ts';
+
+type Parts = { readonly store: Store; readonly effects: ChangeEffects; readonly clock: Clock };
+
+/** Versions of a row that the caller would change; left out: any. */
+type Versions = { readonly expectedVersions?: readonly number[] };
+
+/**
+ * The only way to change maintenance windows. The rows of a change are written with an entry in the log of changes,
+ * from which the leading process takes the window over: it then holds alerts, or tells what is no longer held.
+ */
+export class MaintenanceWindows {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Runs `work` in one transaction. The answer comes after the commit and, where this process leads, after the
+   * effects.
+   *
+   * @throws StoreError, and what `work` throws
+   */
+  async transaction<T>(workspaceId: number, work: (change: WindowChange) => Promise<T>): Promise<T> {
+    const { store, effects, clock } = this.#parts;
+    const { outcome, lastChangeId } = await store.transaction(async (tx) => {
+      const change = new WindowChange(tx, workspaceId, wholeMs(clock.wall()));
+      const outcome = await work(change);
+      const entries = [...change.changed].map((windowId) => ({ kind: 'maintenance', windowId }) as const);
+      return { outcome, lastChangeId: await appendChanges(tx, entries) };
+    });
+    if (lastChangeId !== null) await effects.applied(lastChangeId);
+    return outcome;
+  }
+}
+
+/** A change of windows, open only while its `work` runs. */
+class WindowChange {
+  readonly tx: Transaction;
+  /** Ids of the windows that it has changed. */
+  readonly changed = new Set<number>();
+  readonly #workspaceId: number;
+  readonly #now: number;
+
+  /** @param now epoch ms */
+  constructor(tx: Transaction, workspaceId: number, now: number) {
+    this.tx = tx;
+    this.#workspaceId = workspaceId;
+    this.#now = now;
+  }
+
+  /** @throws InvalidReference, Conflict `too-many` */
+  async create(content: WindowContent): Promise<number> {
+    await this.#require(content);
+    if ((await countWindows(this.tx, this.#workspaceId)) >= LIMITS.maintenanceWindows)
+      throw new Conflict(
+        'too-many',
+        `a workspace may have ${LIMITS.maintenanceWindows} maintenance windows: remove those that are over`,
+      );
+    const id = await insertWindow(this.tx, this.#workspaceId, content, this.#now);
+    this.changed.add(id);
+    return id;
+  }
+
+  /**
+   * Replaces the window. One that was ended stays so, unless its times are changed. An equal window writes nothing.
+   *
+   * @throws NotFound, PreconditionFailed, InvalidReference
+   */
+  async replace(id: number, content: WindowContent, versions: Versions): Promise<void> {
+    const before = await this.#find(id, versions);
+    await this.#require(content);
+    if (isDeepStrictEqual(contentOf(before), contentOf(content))) return;
+    const hasSameTimes = isDeepStrictEqual(timesOf(before), timesOf(content));
+    await replaceWindow(this.tx, id, content, {
+      endedAt: hasSameTimes ? before.endedAt : null,
+      now: this.#now,
+    });
+    this.changed.add(id);
+  }
+
+  /**
+   * Ends the window now, with an occurrence in progress and all later ones. What was before stays maintenance.
+   *
+   * @throws NotFound, PreconditionFailed
+   */
+  async end(id: number, versions: Versions): Promise<void> {
+    const { endedAt } = await this.#find(id, versions);
+    if (endedAt !== null && endedAt <= this.#now) return;
+    await endWindow(this.tx, id, this.#now);
+    this.changed.add(id);
+  }
+
+  /**
+   * Removes the window, as if it had never been: its time counts for the uptime again.
+   *
+   * @throws NotFound, PreconditionFailed
+   */
+  async remove(id: number, versions: Versions): Promise<void> {
+    await this.#find(id, versions);
+    await removeWindow(this.tx, id);
+    this.changed.add(id);
+  }
+
+  async #find(id: number, { expectedVersions }: Versions): Promise<StoredWindow> {
+    const found = await findWindow(this.tx, this.#workspaceId, id);
+    if (found === null) throw new NotFound(`there is no maintenance window ${id}`);
+    if (expectedVersions !== undefined && !expectedVersions.includes(found.rowVersion))
+      throw new PreconditionFailed(`maintenance window ${id} was changed in between`);
+    return found;
+  }
+
+  #require({ monitorIds, pageIds, componentIds }: WindowContent): Promise<void> {
+    return requireObjects(this.tx, this.#workspaceId, [
+      { member: 'monitor_ids', table: 'monitors', ids: monitorIds },
+      { member: 'page_ids', table: 'status_pages', ids: pageIds },
+      { member: 'component_ids', table: 'components', ids: componentIds },
+    ]);
+  }
+}
+
+/** What an operator says of a window, and nothing else of it. */
+function contentOf({ title, text, monitorIds, pageIds, componentIds, ...times }: WindowContent) {
+  const sorted = (ids: readonly number[]) => [...ids].sort((a, b) => a - b);
+  return {
+    title,
+    text,
+    times: timesOf(times),
+    targets: [monitorIds, pageIds, componentIds].map(sorted),
+  };
+}
+
+function timesOf({ startsAt, endsAt, timeZone, repeat }: Omit<WindowTimes, 'endedAt'>) {
+  return { startsAt, endsAt, timeZone, repeat };
+}

@@ -1,0 +1,225 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { findRecipient } from '../../store/page-recipients.ts';
+import type { Store } from '../../store/store.ts';
+import type { Form } from '../../web/forms.ts';
+import { html } from '../../web/html.ts';
+import type { OneTimeLinks } from '../../web/one-time-links.ts';
+import { peerKey } from '../../web/peer-key.ts';
+import type { Visit } from '../../web/site.ts';
+import { type AskedMails, linkPurpose } from '../subscribers/asked-mails.ts';
+import { fill } from '../text/text.ts';
+import { addressForm, linkButton, mailAsked, notice, passwordForm, tooMany } from './access-html.ts';
+import { type FormPlace, formPage, seeOther } from './answers.ts';
+import type { PageAccess } from './credential.ts';
+import type { GuardedPage, PageGate } from './gate.ts';
+import { landing } from './landing.ts';
+import { isOfDomains, parseMailAddress } from './mail-address.ts';
+import type { MailLimits } from './mail-limits.ts';
+import { formSeed, visitorForm } from './visitor-forms.ts';
+
+export type AccessParts = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly gate: PageGate;
+  readonly links: OneTimeLinks;
+  readonly mails: AskedMails;
+  readonly limits: MailLimits;
+  /** Whether the operator has set how mails are sent. */
+  readonly canMail: boolean;
+};
+
+/** A visitor at a page. */
+export type AccessVisit = {
+  readonly visit: Visit;
+  readonly page: GuardedPage;
+  readonly place: FormPlace;
+};
+
+/** A page of forms below a status page. */
+export type VisitorRoute = {
+  readonly method: 'GET' | 'POST';
+  /** Below the page. */
+  readonly path: string;
+  /** @throws StoreError */
+  answer(at: AccessVisit): Promise<Response>;
+};
+
+/**
+ * The forms that let visitors in.
+ *
+ * | path | |
+ * | --- | --- |
+ * | `/access` | asks for the password, or for the address that a link is sent to |
+ * | `/access/link` | the link of that mail: a button, which opens the session |
+ * | `/access/leave` | a button that ends the session |
+ */
+export class AccessPages {
+  readonly #parts: AccessParts;
+
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
+  }
+
+  readonly routes: readonly VisitorRoute[] = [
+    { method: 'GET', path: '/access', answer: (at) => this.#ask(at) },
+    { method: 'POST', path: '/access', answer: (at) => this.#take(at) },
+    { method: 'GET', path: '/access/link', answer: async (at) => this.#showLink(at) },
+    { method: 'POST', path: '/access/link', answer: (at) => this.#open(at) },
+    { method: 'GET', path: '/access/leave', answer: async (at) => this.#showLeave(at) },
+    { method: 'POST', path: '/access/leave', answer: (at) => this.#leave(at) },
+  ];
+
+  async #ask(at: AccessVisit): Promise<Response> {
+    const { visit, page, place } = at;
+    const to = visit.url.searchParams.get('to') ?? '';
+    const access = await this.#parts.gate.accessOf(page);
+    const look = await this.#parts.gate.look(page, visit);
+    if (access === null || look.is === 'admitted') {
+      return seeOther(landing(place.path, to));
+    }
+    return this.#form(at, access, { to, error: null }, 200);
+  }
+
+  async #take(at: AccessVisit): Promise<Response> {
+    const { visit, page, place } = at;
+    const access = await this.#parts.gate.accessOf(page);
+    if (access === null || access.type === 'public') return seeOther(landing(place.path, ''));
+    const form = await visitorForm(visit);
+    if (typeof form === 'number') {
+      return this.#form(at, access, { to: '', error: place.words.text.access.oldForm }, form);
+    }
+    return access.type === 'password' ? this.#enter(at, access, form) : this.#sendLink(at, access, form);
+  }
+
+  async #enter(
+    at: AccessVisit,
+    access: Extract<PageAccess, { type: 'password' }>,
+    form: Form,
+  ): Promise<Response> {
+    const { visit, page, place } = at;
+    const to = form.text('to');
+    const guess = this.#parts.gate.guess(page.id, access.password, visit, form.text('password'));
+    switch (guess.is) {
+      case 'right':
+        return seeOther(landing(place.path, to), [await this.#parts.gate.signIn(page, access, visit)]);
+      case 'wrong':
+        return this.#form(at, access, { to, error: place.words.text.access.wrongPassword }, 403);
+      case 'early':
+        return this.#form(at, access, { to, error: tooMany(place, guess.waitMs) }, 429, guess.waitMs);
+      default:
+        return guess satisfies never;
+    }
+  }
+
+  /** The answer is the same for every address, and comes before anything is done about it. */
+  async #sendLink(
+    at: AccessVisit,
+    access: Extract<PageAccess, { type: 'email-domain' }>,
+    form: Form,
+  ): Promise<Response> {
+    const { visit, page, place } = at;
+    const { access: texts } = place.words.text;
+    const to = form.text('to');
+    const { mails, limits, clock, canMail } = this.#parts;
+    if (!canMail) return this.#form(at, access, { to, error: texts.noMail }, 503);
+    const address = parseMailAddress(form.text('address'));
+    if (address === null) return this.#form(at, access, { to, error: texts.notAddress }, 400);
+    const waitMs = limits.takeOf(peerKey(visit.peer), clock.monotonic());
+    if (waitMs > 0) return this.#form(at, access, { to, error: tooMany(place, waitMs) }, 429, waitMs);
+    if (isOfDomains(address, access.domains)) {
+      mails.ask({ kind: 'sign-in', pageId: page.id, address, words: place.words });
+    }
+    const sentence = fill(texts.linkSent, { address: address.address });
+    return formPage(place, { title: texts.sentTitle, body: mailAsked(place, sentence, '/access') });
+  }
+
+  #showLink({ visit, place }: AccessVisit): Response {
+    const { access } = place.words.text;
+    const seed = formSeed(visit);
+    const token = visit.url.searchParams.get('token') ?? '';
+    const body = linkButton(place, {
+      title: access.linkTitle,
+      intro: access.linkIntro,
+      button: access.open,
+      action: '/access/link',
+      fields: html`${seed.field}<input type="hidden" name="token" value="${token}">`,
+    });
+    return formPage(place, { title: access.linkTitle, body, cookies: [seed.cookie] });
+  }
+
+  async #open(at: AccessVisit): Promise<Response> {
+    const { visit, page, place } = at;
+    const form = await visitorForm(visit);
+    if (typeof form === 'number') return this.#linkRefused(at, form);
+    const access = await this.#parts.gate.accessOf(page);
+    if (access?.type !== 'email-domain') return this.#linkRefused(at, 403);
+    const taken = await this.#parts.links.take(form.text('token'));
+    if (taken === null || taken.purpose !== linkPurpose('sign-in', page.id))
+      return this.#linkRefused(at, 403);
+    const recipient = await findRecipient(this.#parts.store, Number(taken.detail));
+    const address = recipient === null ? null : parseMailAddress(recipient.address);
+    // The domains may have changed since the mail was sent.
+    if (address === null || !isOfDomains(address, access.domains)) return this.#linkRefused(at, 403);
+    return seeOther(landing(place.path, ''), [await this.#parts.gate.signIn(page, access, visit)]);
+  }
+
+  #linkRefused({ place }: AccessVisit, status: number): Response {
+    const { access } = place.words.text;
+    const body = notice({
+      title: access.linkUsedTitle,
+      sentence: access.linkUsed,
+      href: `${place.path}/access`,
+      link: access.again,
+    });
+    return formPage(place, { title: access.linkUsedTitle, body, status });
+  }
+
+  #showLeave({ visit, place }: AccessVisit): Response {
+    const { access } = place.words.text;
+    const seed = formSeed(visit);
+    const body = linkButton(place, {
+      title: access.leaveTitle,
+      intro: access.leaveIntro,
+      button: access.leave,
+      action: '/access/leave',
+      fields: seed.field,
+    });
+    return formPage(place, { title: access.leaveTitle, body, cookies: [seed.cookie] });
+  }
+
+  async #leave({ visit, page, place }: AccessVisit): Promise<Response> {
+    const form = await visitorForm(visit);
+    if (typeof form === 'number') return seeOther(landing(place.path, ''));
+    return seeOther(`${place.path}/access`, [await this.#parts.gate.signOut(page, visit)]);
+  }
+
+  #form(
+    { visit, place }: AccessVisit,
+    access: PageAccess,
+    { to, error }: { readonly to: string; readonly error: string | null },
+    status: number,
+    waitMs?: number,
+  ): Response {
+    const seed = formSeed(visit);
+    const { text } = place.words;
+    const state = { token: seed.field, to, error };
+    const noMail = access.type === 'email-domain' && !this.#parts.canMail;
+    const body = noMail
+      ? notice({
+          title: text.access.title,
+          sentence: text.access.noMail,
+          href: `${place.path}/access`,
+          link: text.access.again,
+        })
+      : access.type === 'password'
+        ? passwordForm(place, state)
+        : addressForm(place, state);
+    return formPage(place, {
+      title: text.access.title,
+      body,
+      status,
+      cookies: [seed.cookie],
+      ...(waitMs === undefined ? {} : { retryAfterS: Math.ceil(waitMs / 1_000) }),
+    });
+  }
+}

@@ -1,0 +1,142 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import type { Reading } from '../../configuration/reading.ts';
+import type { StoredPage } from '../../configuration/stored.ts';
+import { cookieOf, setCookie } from '../../web/cookies.ts';
+import { peerKey } from '../../web/peer-key.ts';
+import type { Sessions } from '../../web/sessions.ts';
+import type { Visit } from '../../web/site.ts';
+import { credentialVersion, isPassword, type PageAccess } from './credential.ts';
+import { type Guess, Guessing } from './guessing.ts';
+
+/** How long a visitor stays signed in. */
+const SESSION_DAYS = 14;
+const DAY_S = 86_400;
+
+type Parts = {
+  readonly reading: Reading;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  /** Makes versions of credentials, 32 bytes. */
+  readonly key: Secret<Uint8Array>;
+};
+
+/** A page, as far as it is known who it is: what else is known of it may be older. */
+export type GuardedPage = Pick<StoredPage, 'id' | 'workspaceId'>;
+
+/**
+ * Whether a visitor may read a page.
+ *
+ * @property access null: there is no such page any more
+ * @property waitMs time after which the visitor may try again; 0: at once
+ */
+export type Look =
+  | { readonly is: 'admitted' }
+  | { readonly is: 'refused'; readonly access: PageAccess | null; readonly waitMs: number };
+
+/**
+ * Decides who may read status pages: everybody, who knows the password, or who gets mail at a domain. What is declared
+ * now decides, not what was declared when a page was cached.
+ */
+export class PageGate {
+  readonly #parts: Parts;
+  readonly #guessing = new Guessing();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Whether the visitor may read the page, with everything below its path: its feeds, badge and JSON too. Programs may
+   * send the password of a page as that of HTTP Basic (RFC 7617), with any user name.
+   *
+   * @throws StoreError: then nobody may
+   */
+  async look(page: GuardedPage, visit: Visit): Promise<Look> {
+    const access = await this.accessOf(page);
+    if (access === null) return { is: 'refused', access: null, waitMs: 0 };
+    if (access.type === 'public' || (await this.#hasSession(page, access, visit))) return { is: 'admitted' };
+    const given = basicPassword(visit.request.headers.get('authorization'));
+    if (access.type !== 'password' || given === null) return { is: 'refused', access, waitMs: 0 };
+    const guess = this.guess(page.id, access.password, visit, given);
+    if (guess.is === 'right') return { is: 'admitted' };
+    return { is: 'refused', access, waitMs: guess.is === 'early' ? guess.waitMs : 0 };
+  }
+
+  /** Who may read the page as it is declared now; null: the page is gone. @throws StoreError */
+  async accessOf({ id, workspaceId }: GuardedPage): Promise<PageAccess | null> {
+    const page = await this.#parts.reading.find('status_pages', { workspaceId }, id, 'open');
+    return page === null ? null : declaredAccess(page);
+  }
+
+  /** Looks at a password that a visitor gave, within the bounds of guessing. */
+  guess(pageId: number, password: Secret, visit: Visit, given: string): Guess {
+    const now = this.#parts.clock.monotonic();
+    return this.#guessing.guess(pageId, peerKey(visit.peer), now, () => isPassword(password, given));
+  }
+
+  /**
+   * Signs a visitor in, in a new session: one that somebody planted, or that he had before, is worth nothing then.
+   *
+   * @returns the `Set-Cookie`
+   * @throws StoreError
+   */
+  async signIn(page: GuardedPage, access: PageAccess, visit: Visit): Promise<string> {
+    await this.#endSession(page, visit);
+    const session = await this.#parts.sessions.create({
+      subject: `page:${page.id}`,
+      credential: credentialVersion(this.#parts.key, page.id, access),
+      lifeMs: SESSION_DAYS * DAY_S * 1_000,
+    });
+    return setCookie(visit, cookieName(page), session.secret, SESSION_DAYS * DAY_S);
+  }
+
+  /** Ends the visitor's session. Returns the `Set-Cookie`. @throws StoreError */
+  async signOut(page: GuardedPage, visit: Visit): Promise<string> {
+    await this.#endSession(page, visit);
+    return setCookie(visit, cookieName(page), '', 0);
+  }
+
+  async #endSession(page: GuardedPage, visit: Visit): Promise<void> {
+    const secret = cookieOf(visit, cookieName(page));
+    if (secret !== null) await this.#parts.sessions.end(secret);
+  }
+
+  async #hasSession(page: GuardedPage, access: PageAccess, visit: Visit): Promise<boolean> {
+    const secret = cookieOf(visit, cookieName(page));
+    const session = secret === null ? null : await this.#parts.sessions.find(secret);
+    if (session === null || session.subject !== `page:${page.id}`) return false;
+    return session.credential === credentialVersion(this.#parts.key, page.id, access);
+  }
+}
+
+/** Each page has a cookie of its own, because several may have one host. */
+function cookieName({ id }: GuardedPage): string {
+  return `svc-page-${id}`;
+}
+
+function declaredAccess({ attributes }: StoredPage): PageAccess {
+  const { access_type: type, password, auth_email_domains: domains } = attributes;
+  switch (type) {
+    case 'public':
+      return { type };
+    case 'password':
+      // The definition demands one. An empty one would let everybody in.
+      if (password === null || password === '')
+        throw new TypeError('a page of access type password has none');
+      return { type, password: new Secret(password) };
+    case 'email-domain':
+      return { type, domains: domains ?? [] };
+    default:
+      return type satisfies never;
+  }
+}
+
+/** The password of an `Authorization: Basic` header; null: there is none. */
+function basicPassword(authorization: string | null): string | null {
+  const encoded = /^Basic +([A-Za-z0-9+/]{1,4096}={0,2}) *$/i.exec(authorization ?? '')?.[1];
+  if (encoded === undefined) return null;
+  const text = Buffer.from(encoded, 'base64').toString();
+  const colon = text.indexOf(':');
+  return colon < 0 ? null : text.slice(colon + 1);
+}

@@ -1,0 +1,172 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import {
+  type CheckedDomain,
+  checkedDomain,
+  type DeclaredDomain,
+  declaredDomains,
+  writeCheckedDomain,
+} from '../../store/page-domains.ts';
+import type { Store } from '../../store/store.ts';
+import { type AskDomain, askedDomain } from './lookup.ts';
+import { type Pointing, pointingOf, type ServicePlace } from './pointing.ts';
+
+/** Interval of the looks for domains that are due, ms. */
+const LOOK_EVERY_MS = 60_000;
+/** Time between two checks of a verified domain, ms. */
+const VERIFIED_EVERY_MS = 3_600_000;
+/** Checks in a row that find a verified domain elsewhere until it is not served any more. Servers err at times. */
+const FAILURES = 3;
+/** Time between checks of a verified domain that was found elsewhere, ms. */
+const FAILED_EVERY_MS = 600_000;
+/** Time between checks of a domain that does not point here yet, ms: often at first, while somebody waits for it. */
+const PENDING_EVERY_MS = 60_000;
+const DOMAINS_PER_READ = 100;
+
+type Parts = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ask: AskDomain;
+  readonly service: () => Promise<ServicePlace>;
+};
+
+/**
+ * Checks where the custom domains of status pages point.
+ *
+ *     declared ── check ──▶ pending ◀── elsewhere, 3 times ── verified
+ *                              └────────── points here ─────────▲
+ *
+ * Name servers that do not answer change nothing. A domain that is declared anew begins again.
+ */
+export class DomainChecks {
+  readonly #parts: Parts;
+  /** By page: at the same time a domain is checked once. */
+  readonly #running = new Map<number, Promise<CheckedDomain>>();
+  #cancel: () => void = () => {};
+  #looking: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Checks what is due, now and every minute. */
+  start(): void {
+    this.#cancel = this.#parts.clock.every(LOOK_EVERY_MS, () => this.#look());
+    this.#look();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    await this.settled();
+  }
+
+  /** Resolves when the checks that run now have ended. */
+  async settled(): Promise<void> {
+    await this.#looking;
+  }
+
+  /**
+   * Checks the domain of a page now.
+   *
+   * @param declared as the page has it
+   * @throws StoreError
+   */
+  check(pageId: number, declared: string): Promise<CheckedDomain> {
+    const running = this.#running.get(pageId);
+    if (running !== undefined) return running;
+    const started = this.#check(pageId, declared).finally(() => this.#running.delete(pageId));
+    this.#running.set(pageId, started);
+    return started;
+  }
+
+  #look(): void {
+    this.#looking ??= this.#checkDue().finally(() => {
+      this.#looking = null;
+    });
+  }
+
+  async #checkDue(): Promise<void> {
+    const { store, clock, log } = this.#parts;
+    try {
+      for (let after = 0; !this.#isStopped; ) {
+        const domains = await declaredDomains(store, after, DOMAINS_PER_READ);
+        const last = domains.at(-1);
+        if (last === undefined) return;
+        for (const domain of domains) {
+          if (this.#isStopped) return;
+          if (isDue(domain, clock.wall())) await this.check(domain.pageId, domain.declared);
+        }
+        after = last.pageId;
+      }
+    } catch (error) {
+      log.error(
+        { error: messageOf(error) },
+        'checking custom domains failed: svc tries again within a minute',
+      );
+    }
+  }
+
+  async #check(pageId: number, declared: string): Promise<CheckedDomain> {
+    const { store, clock, ask, service, log } = this.#parts;
+    const domain = askedDomain(declared) ?? declared;
+    const [answers, place] = await Promise.all([ask(domain), service()]);
+    const before = await checkedDomain(store, pageId);
+    const known = before?.declared === declared ? before : null;
+    const checked = {
+      pageId,
+      declared,
+      domain,
+      ...after(known, pointingOf(domain, answers, place), clock.wall()),
+    };
+    await store.transaction((tx) => writeCheckedDomain(tx, checked));
+    if (checked.state !== (known?.state ?? 'pending')) {
+      log.info(
+        { page: pageId, domain, state: checked.state, problem: checked.problem },
+        'custom domain checked',
+      );
+    }
+    return checked;
+  }
+}
+
+type Standing = Pick<CheckedDomain, 'state' | 'problem' | 'failures' | 'checkedAt' | 'verifiedAt'>;
+
+/** How a domain stands after a check. @param now epoch ms */
+function after(before: Standing | null, pointing: Pointing, now: number): Standing {
+  const checkedAt = Math.floor(now);
+  const verifiedAt = before?.verifiedAt ?? null;
+  const state = before?.state ?? 'pending';
+  const failures = before?.failures ?? 0;
+  switch (pointing.is) {
+    case 'here':
+      return { state: 'verified', problem: null, failures: 0, checkedAt, verifiedAt: checkedAt };
+    case 'not-known':
+      return { state, problem: pointing.problem, failures, checkedAt, verifiedAt };
+    case 'elsewhere': {
+      const isGone = failures + 1 >= FAILURES;
+      return {
+        state: isGone ? 'pending' : state,
+        problem: pointing.problem,
+        failures: failures + 1,
+        checkedAt,
+        verifiedAt,
+      };
+    }
+    default:
+      return pointing satisfies never;
+  }
+}
+
+/** @param now epoch ms */
+function isDue({ checked }: Pick<DeclaredDomain, 'checked'>, now: number): boolean {
+  if (checked === null) return true;
+  // A clock that was set back must not stop the checks.
+  const ageMs = Math.abs(now - checked.checkedAt);
+  if (checked.state === 'pending')
+    return ageMs >= PENDING_EVERY_MS * Math.min(30, 1 + Math.floor(checked.failures / 10));
+  return ageMs >= (checked.failures > 0 ? FAILED_EVERY_MS : VERIFIED_EVERY_MS);
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { NewlyQueued } from '../../notify/lane.ts';
+import { queueLetters } from '../../notify/letters.ts';
+import { insertLink } from '../../store/one-time-links.ts';
+import { askSubscription, type MailPage, mailPage, recipientAt } from '../../store/page-recipients.ts';
+import type { Secrets } from '../../store/secrets.ts';
+import type { Store } from '../../store/store.ts';
+import { hashOfSecret, randomSecret } from '../../web/sessions.ts';
+import type { MailAddress } from '../access/mail-address.ts';
+import { mailboxKey } from '../access/mail-address.ts';
+import type { MailLimits } from '../access/mail-limits.ts';
+import type { Words } from '../words.ts';
+import { confirmationLetter, signInLetter } from './letter-texts.ts';
+import { tokenUrl } from './mail-links.ts';
+
+/** Most mails that are being queued at once. Further ones are dropped, as those beyond the bounds are. */
+const AT_ONCE = 20;
+
+/**
+ * Mails with a link that visitors ask for.
+ *
+ * - `sign-in`: the link opens a session. It lives 15 minutes.
+ * - `subscribe`: the link confirms a subscription. It lives a day.
+ */
+const KINDS = {
+  'sign-in': { lifeMs: 15 * 60_000, path: '/access/link', letter: signInLetter },
+  subscribe: { lifeMs: 24 * 3_600_000, path: '/subscribe/confirm', letter: confirmationLetter },
+} as const;
+type MailKind = keyof typeof KINDS;
+
+/** What a link of a mail allows, as the purpose of a one-time link. */
+export function linkPurpose(kind: MailKind, pageId: number): string {
+  return `page-${kind}:${pageId}`;
+}
+
+type Parts = {
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly publicUrl: string;
+  readonly limits: MailLimits;
+  readonly onQueued: (queued: NewlyQueued) => void;
+};
+
+export type AskedMail = {
+  readonly kind: MailKind;
+  readonly pageId: number;
+  readonly address: MailAddress;
+  readonly words: Words;
+};
+
+/**
+ * Queues the mails that visitors ask for, after the visitor has his answer. So the answer is the same, and takes the
+ * same time, whether there is a mail or not: nobody learns from it which addresses are known or allowed.
+ */
+export class AskedMails {
+  readonly #parts: Parts;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Queues a mail later, unless a bound is reached. */
+  ask(mail: AskedMail): void {
+    const { clock, limits, log } = this.#parts;
+    const mailbox = mailboxKey(mail.address);
+    const reached =
+      this.#running.size >= AT_ONCE
+        ? 'at-once'
+        : limits.take({ pageId: mail.pageId, mailbox }, clock.monotonic());
+    if (reached !== null) {
+      log.warn(
+        { page: mail.pageId, bound: reached },
+        'a visitor asked for a mail beyond a bound: it is not sent',
+      );
+      return;
+    }
+    const running = this.#queue(mail).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Resolves when every mail that was asked for is queued. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #queue(mail: AskedMail): Promise<void> {
+    const { store, log } = this.#parts;
+    try {
+      const page = await mailPage(store, mail.pageId);
+      if (page !== null) await this.#write(mail, page);
+    } catch (error) {
+      // The visitor was told that a mail comes where it may come, and can ask again.
+      log.error({ page: mail.pageId, error: messageOf(error) }, 'queueing a mail to a visitor failed');
+    }
+  }
+
+  /** The recipient, its link and the mail: all of them are stored, or none. */
+  async #write({ kind, address, words }: AskedMail, page: MailPage): Promise<void> {
+    const { store, clock, publicUrl } = this.#parts;
+    const { lifeMs, path, letter } = KINDS[kind];
+    const now = Math.floor(clock.wall());
+    const expiresAt = now + lifeMs;
+    const secret = randomSecret();
+    await store.transaction(async (tx) => {
+      const { language } = words;
+      const recipient = await recipientAt(tx, { pageId: page.id, address: address.address, language }, now);
+      if (kind === 'subscribe') await askSubscription(tx, recipient.id, language);
+      const link = { purpose: linkPurpose(kind, page.id), detail: String(recipient.id), expiresAt };
+      await insertLink(tx, hashOfSecret(secret), link, now);
+      const mail = {
+        recipientId: recipient.id,
+        uid: randomUUID(),
+        lane: 'links',
+        letter: letter(page, words, expiresAt),
+        link: tokenUrl(page, publicUrl, path, secret),
+      } as const;
+      await queueLetters(tx, this.#parts, [mail], now);
+    });
+  }
+}

@@ -1,0 +1,107 @@
+import type { Letter } from '@svc/shared/channels/alert.ts';
+import { instantText } from '../../web/times.ts';
+import { fill } from '../text/text.ts';
+import type { Words } from '../words.ts';
+import type { Announcement } from './announcement.ts';
+
+/** The page that a mail is from. */
+export type SendingPage = { readonly title: string };
+
+type Unsubscribe = { readonly url: string };
+
+/** The mail with the link that signs a visitor in. @param expiresAt epoch ms */
+export function signInLetter({ title }: SendingPage, { text }: Words, expiresAt: number): Letter {
+  const { mail } = text;
+  return {
+    sender: title,
+    subject: fill(mail.signIn.subject, { title }),
+    lines: [fill(mail.signIn.line, { title }), mail.signIn.once],
+    button: mail.signIn.button,
+    footer: mail.notYou,
+    expiresAt,
+  };
+}
+
+/** The mail that asks whether the owner of the address wants the news of a page. @param expiresAt epoch ms */
+export function confirmationLetter({ title }: SendingPage, { text }: Words, expiresAt: number): Letter {
+  const { mail } = text;
+  return {
+    sender: title,
+    subject: fill(mail.confirm.subject, { title }),
+    lines: [fill(mail.confirm.line, { title })],
+    button: mail.confirm.button,
+    footer: mail.notYou,
+    expiresAt,
+  };
+}
+
+/** The news of a page for one subscriber. */
+export function newsLetter(
+  { title }: SendingPage,
+  words: Words,
+  announcement: Announcement,
+  { url }: Unsubscribe,
+): Letter {
+  const { mail } = words.text;
+  return {
+    sender: title,
+    ...newsOf(title, words, announcement),
+    button: mail.open,
+    footer: fill(mail.subscribed, { title }),
+    unsubscribe: { text: mail.unsubscribe, url },
+  };
+}
+
+function newsOf(title: string, words: Words, announcement: Announcement): Pick<Letter, 'subject' | 'lines'> {
+  switch (announcement.kind) {
+    case 'changes':
+      return changesOf(title, words, announcement);
+    case 'update':
+      return updateOf(title, words, announcement);
+    default:
+      return announcement satisfies never;
+  }
+}
+
+function changesOf(
+  title: string,
+  words: Words,
+  { changes, at }: Extract<Announcement, { kind: 'changes' }>,
+): Pick<Letter, 'subject' | 'lines'> {
+  const { mail } = words.text;
+  const [first] = changes;
+  const sentence = (change: (typeof changes)[number]) =>
+    fill(mail.change[change.status], { name: change.name });
+  const news =
+    changes.length === 1 && first !== undefined
+      ? sentence(first)
+      : words.counted(mail.changes, changes.length);
+  return {
+    subject: `${title}: ${news}`,
+    lines: [...changes.map(sentence), fill(mail.asOf, { time: instantText(at, words.language) })],
+  };
+}
+
+function updateOf(
+  title: string,
+  words: Words,
+  update: Extract<Announcement, { kind: 'update' }>,
+): Pick<Letter, 'subject' | 'lines'> {
+  const { mail, noteState, maintenanceState, affected } = words.text;
+  const states: Readonly<Record<string, string>> = { ...noteState, ...maintenanceState };
+  const state = states[update.state] ?? update.state;
+  const components =
+    update.components.length === 0 ? [] : [fill(affected, { components: words.list(update.components) })];
+  return {
+    subject: `${title}: ${update.title} (${state})`,
+    lines: [
+      `${state}: ${update.title}`,
+      ...update.text
+        .split(/\n\s*\n/)
+        .map((paragraph) => paragraph.trim())
+        .filter((paragraph) => paragraph !== ''),
+      ...components,
+      fill(mail.asOf, { time: instantText(update.at, words.language) }),
+    ],
+  };
+}

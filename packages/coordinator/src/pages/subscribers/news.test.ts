@@ -1,0 +1,285 @@
+import type { Letter } from '@svc/shared/channels/alert.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type ConfiguredStore,
+  configuredStore,
+  silentLog,
+} from '../../../../../test/support/configured-store.ts';
+import { createResource, removeResource } from '../../../../../test/support/declared-resources.ts';
+import { addRows, rowsOf } from '../../../../../test/support/store-rows.ts';
+import type { NewlyQueued } from '../../notify/lane.ts';
+import { insertIncident, insertUpdate } from '../../store/incidents.ts';
+import { confirmSubscription, recipientAt, removeRecipient } from '../../store/page-recipients.ts';
+import { recipientOf } from '../../store/receivers.ts';
+import { PageNews } from './news.ts';
+import { recipientOfToken } from './unsubscribing.ts';
+
+const KEY = new Secret(new Uint8Array(32).fill(7));
+const LOOK_MS = 20_000;
+
+let parts: ConfiguredStore;
+let news: PageNews;
+let queued: NewlyQueued[];
+let held: Set<number>;
+let pageId: number;
+let monitorId: number;
+
+beforeEach(async () => {
+  parts = await configuredStore();
+  queued = [];
+  held = new Set();
+  pageId = await createResource(parts, 'svc_status_page', { title: 'Example', slug: 'example' });
+  monitorId = await shown('Shop');
+  news = started();
+  await news.settled();
+});
+afterEach(async () => {
+  await news.stop();
+  await parts.dispose();
+});
+
+function started(): PageNews {
+  const { store, secrets, clock } = parts;
+  const made = new PageNews({
+    store,
+    secrets,
+    clock,
+    log: silentLog,
+    publicUrl: 'https://svc.example',
+    key: KEY,
+    isHeld: (id) => held.has(id),
+    onQueued: (delivery) => queued.push(delivery),
+  });
+  made.start();
+  return made;
+}
+
+/** Declares a monitor that the page shows. Answers its id. */
+async function shown(name: string, { isPublic = true } = {}): Promise<number> {
+  const id = await createResource(parts, 'svc_tcp_monitor', { name, public: isPublic });
+  const component = { page_id: String(pageId), type: 'monitor', monitor_id: String(id) };
+  await createResource(parts, 'svc_status_page_component', component);
+  return id;
+}
+
+async function subscriber(address = 'ada@example.com', language = 'en'): Promise<number> {
+  const now = parts.clock.wall();
+  return parts.store.transaction(async (tx) => {
+    const { id } = await recipientAt(tx, { pageId, address, language }, now);
+    await confirmSubscription(tx, { id, pageId }, now);
+    return id;
+  });
+}
+
+const setStatus = (id: number, status: string) =>
+  parts.store.transaction((tx) =>
+    tx.query(
+      `INSERT INTO monitor_states (monitor_id, status, since) VALUES (?, ?, 0)
+       ON CONFLICT (monitor_id) DO UPDATE SET status = excluded.status`,
+      [id, status],
+    ),
+  );
+
+async function look(): Promise<void> {
+  parts.clock.advance(LOOK_MS);
+  await news.settled();
+}
+
+const letters = (): Letter[] => queued.flatMap(({ alert }) => alert.letter ?? []);
+const subjects = () => letters().map(({ subject }) => subject);
+
+describe('changes of status', () => {
+  test('are told to each subscriber once, and so is the recovery', async () => {
+    const ids = [await subscriber(), await subscriber('bob@example.com')];
+    await setStatus(monitorId, 'error');
+    await look();
+    await look();
+    expect(queued.map(({ notificationId }) => recipientOf(notificationId))).toEqual(ids);
+    expect(subjects()).toEqual(['Example: Shop is down', 'Example: Shop is down']);
+    await setStatus(monitorId, 'active');
+    await look();
+    expect(subjects().slice(2)).toEqual(['Example: Shop works again', 'Example: Shop works again']);
+  });
+
+  test('that are over before a look are told to nobody', async () => {
+    await subscriber();
+    await setStatus(monitorId, 'error');
+    await setStatus(monitorId, 'active');
+    await look();
+    expect(queued).toEqual([]);
+  });
+
+  test('of several components come in one mail', async () => {
+    await subscriber();
+    const other = await shown('Search');
+    await setStatus(monitorId, 'error');
+    await setStatus(other, 'degraded');
+    await look();
+    expect(subjects()).toEqual(['Example: 2 changes']);
+    expect(letters()[0]?.lines).toEqual([
+      'Shop is down',
+      'Search is degraded',
+      expect.stringMatching(/^As of 1 Jan 2026, 00:00 UTC\.$/),
+    ]);
+  });
+
+  test('are told in the language of the subscriber, with a link that ends the subscription', async () => {
+    const id = await subscriber('ada@example.com', 'de');
+    await setStatus(monitorId, 'error');
+    await look();
+    const [letter] = letters();
+    expect(letter?.subject).toBe('Example: Shop ist ausgefallen');
+    const url = new URL(letter?.unsubscribe?.url ?? '');
+    expect(`${url.origin}${url.pathname}`).toBe('https://svc.example/status/example/unsubscribe');
+    expect(recipientOfToken(KEY, url.searchParams.get('token') ?? '')).toBe(id);
+  });
+
+  test('to unknown are not told, and neither is what follows where nothing changed', async () => {
+    await subscriber();
+    await setStatus(monitorId, 'error');
+    await look();
+    await setStatus(monitorId, 'unknown');
+    await look();
+    await setStatus(monitorId, 'error');
+    await look();
+    expect(subjects()).toEqual(['Example: Shop is down']);
+  });
+
+  test('are held during maintenance, and what differs after it is told', async () => {
+    await subscriber();
+    held.add(monitorId);
+    await setStatus(monitorId, 'error');
+    await look();
+    expect(queued).toEqual([]);
+    held.clear();
+    await look();
+    expect(subjects()).toEqual(['Example: Shop is down']);
+  });
+
+  test('of what the page does not show are not told', async () => {
+    await subscriber();
+    const hidden = await shown('Internal', { isPublic: false });
+    await setStatus(hidden, 'error');
+    await look();
+    expect(queued).toEqual([]);
+    await parts.configuration.transaction({ workspaceId: parts.workspaceId, actor: 'api' }, (change) =>
+      change.setAppearance(pageId, { published: false }, {}),
+    );
+    await setStatus(monitorId, 'error');
+    await look();
+    expect(queued).toEqual([]);
+  });
+
+  test('are told only to subscribers who confirmed', async () => {
+    await parts.store.transaction((tx) =>
+      recipientAt(tx, { pageId, address: 'eve@example.com', language: 'en' }, parts.clock.wall()),
+    );
+    await setStatus(monitorId, 'error');
+    await look();
+    expect(queued).toEqual([]);
+  });
+
+  test('of a removed component are forgotten', async () => {
+    await subscriber();
+    await setStatus(monitorId, 'error');
+    await look();
+    const [component] = await rowsOf(parts.store, 'components', { monitor_id: monitorId });
+    await removeResource(parts, 'svc_status_page_component', component?.id ?? 0);
+    const other = await shown('Search');
+    await setStatus(other, 'error');
+    await look();
+    expect(await rowsOf(parts.store, 'page_told')).toEqual([
+      { page_id: pageId, monitor_id: other, status: 'error' },
+    ]);
+  });
+});
+
+describe('many subscribers', () => {
+  test('get their mails over several transactions, and a restart in between repeats none', async () => {
+    for (let n = 0; n < 250; n += 1) await subscriber(`ada${n}@example.com`);
+    await addRows(parts.store, 'page_announcements', {
+      uid: 'one',
+      page_id: pageId,
+      content: JSON.stringify({ kind: 'changes', at: 0, changes: [{ name: 'Shop', status: 'error' }] }),
+      created_at: 0,
+    });
+    news.look();
+    await news.stop();
+    const before = queued.length;
+    news = started();
+    await news.settled();
+    expect(before).toBeLessThanOrEqual(250);
+    expect(queued).toHaveLength(250);
+    expect(new Set(queued.map(({ uid }) => uid)).size).toBe(250);
+    expect(await rowsOf(parts.store, 'page_announcements')).toEqual([]);
+  });
+
+  test('one who leaves meanwhile gets nothing', async () => {
+    const id = await subscriber();
+    await subscriber('bob@example.com');
+    await setStatus(monitorId, 'error');
+    await parts.store.transaction((tx) => removeRecipient(tx, { id }));
+    await look();
+    expect(queued).toHaveLength(1);
+  });
+});
+
+describe('updates of operators', () => {
+  async function write(
+    text: string,
+    { pages = [pageId], at = 0, title = 'Slow shop' as string | null } = {},
+  ) {
+    const now = parts.clock.wall();
+    const [component] = await rowsOf(parts.store, 'components');
+    await parts.store.transaction(async (tx) => {
+      const content = { title, impact: 'degraded', pageIds: pages } as const;
+      const incident = await insertIncident(tx, parts.workspaceId, content, now);
+      if (title === null)
+        await tx.query('UPDATE incidents SET monitor_id = ? WHERE id = ?', [monitorId, incident]);
+      const componentIds = [component?.id ?? 0];
+      await insertUpdate(tx, incident, { state: 'identified', text, componentIds, at: now + at }, now);
+    });
+  }
+
+  test('are told once, with what they affect', async () => {
+    await subscriber();
+    await write('We know the cause.\n\nA mend is on its way.');
+    await look();
+    await look();
+    expect(subjects()).toEqual(['Example: Slow shop (Identified)']);
+    expect(letters()[0]?.lines.slice(0, 4)).toEqual([
+      'Identified: Slow shop',
+      'We know the cause.',
+      'A mend is on its way.',
+      'Affects Shop',
+    ]);
+  });
+
+  test('about a monitor are told where the page shows it, under its name', async () => {
+    await subscriber();
+    await write('We look at it.', { pages: [], title: null });
+    await look();
+    expect(subjects()).toEqual(['Example: Shop (Identified)']);
+  });
+
+  test('of another page, and about the past, are told to nobody', async () => {
+    await subscriber();
+    const other = await createResource(parts, 'svc_status_page', { title: 'Other', slug: 'other' });
+    await write('Elsewhere.', { pages: [other] });
+    await write('Last week.', { at: -7 * 86_400_000 });
+    await look();
+    expect(queued).toEqual([]);
+  });
+
+  test('of before the first start are not told', async () => {
+    await subscriber();
+    await parts.store.transaction((tx) => tx.query("DELETE FROM facts WHERE key = 'updates_told'"));
+    await news.stop();
+    await write('Old news.');
+    news = started();
+    await news.settled();
+    await look();
+    expect(queued).toEqual([]);
+  });
+});

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { Secret } from '@svc/shared/secret.ts';
+import { derivedUuid } from '../../notify/derived-uuid.ts';
+import type { NewlyQueued } from '../../notify/lane.ts';
+import { type PageLetter, queueLetters } from '../../notify/letters.ts';
+import {
+  beginTellingUpdates,
+  noteUpdatesTold,
+  pagesOfIncident,
+  untoldUpdates,
+} from '../../store/incident-news.ts';
+import {
+  advanceAnnouncement,
+  forgetHidden,
+  insertAnnouncement,
+  noteTold,
+  oldestAnnouncement,
+  type StoredAnnouncement,
+  untoldChanges,
+} from '../../store/page-announcements.ts';
+import { type MailPage, mailPage, type Recipient, subscribersAfter } from '../../store/page-recipients.ts';
+import type { Secrets } from '../../store/secrets.ts';
+import type { Store, Transaction } from '../../store/store.ts';
+import { languageOf } from '../text/languages.ts';
+import { wordsOf } from '../words.ts';
+import { type Announcement, announcement as announcementSchema } from './announcement.ts';
+import { newsLetter } from './letter-texts.ts';
+import { pageUrl, tokenUrl } from './mail-links.ts';
+import { unsubscribeToken } from './unsubscribing.ts';
+
+/**
+ * Interval of the looks for changes, ms. What changes and changes back in between is told to nobody, and what changes
+ * together is one mail.
+ */
+const LOOK_EVERY_MS = 20_000;
+/** Age at which an update was about the past when it was written: nobody gets a mail about it, ms. */
+const LATE_MS = 24 * 3_600_000;
+/** Mails that one transaction queues: some ms. */
+const MAILS_PER_TRANSACTION = 100;
+
+export type NewsParts = {
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly publicUrl: string;
+  /** Makes the tokens of unsubscribing, 32 bytes. */
+  readonly key: Secret<Uint8Array>;
+  /** Whether the monitor's alerts are held now, by a maintenance window. */
+  readonly isHeld: (monitorId: number) => boolean;
+  readonly onQueued: (queued: NewlyQueued) => void;
+};
+
+/**
+ * Tells the subscribers of status pages what happens, by mail.
+ *
+ *     statuses that differ from what was told ──▶ announcement ──▶ a mail for each subscriber, in the outbox
+ *     an operator's update ───────────────────────────▲
+ *
+ * Each arrow is one transaction, and the second is one for every hundred mails. So a kill at any moment loses no news,
+ * and tells none twice.
+ */
+export class PageNews {
+  readonly #parts: NewsParts;
+  #cancel: () => void = () => {};
+  #looking: Promise<void> = Promise.resolve();
+  #isWaiting = false;
+  #isStopped = false;
+  #hasBegun = false;
+
+  constructor(parts: NewsParts) {
+    this.#parts = parts;
+  }
+
+  /** Tells what was not told, now and every 20 s. */
+  start(): void {
+    this.#cancel = this.#parts.clock.every(LOOK_EVERY_MS, () => this.look());
+    this.look();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#looking;
+  }
+
+  /** Looks at once, after a look that runs. */
+  look(): void {
+    if (this.#isWaiting || this.#isStopped) return;
+    this.#isWaiting = true;
+    this.#looking = this.#looking.then(async () => {
+      this.#isWaiting = false;
+      await this.#lookNow();
+    });
+  }
+
+  /** Resolves when what was known until now is queued. */
+  async settled(): Promise<void> {
+    await this.#looking;
+  }
+
+  async #lookNow(): Promise<void> {
+    const { log, store } = this.#parts;
+    try {
+      const source = { read: store.work };
+      if (!this.#hasBegun) await store.transaction(beginTellingUpdates);
+      this.#hasBegun = true;
+      if ((await untoldChanges(source)).length > 0)
+        await store.transaction((tx) => this.#announceChanges(tx));
+      if ((await untoldUpdates(source)).length > 0)
+        await store.transaction((tx) => this.#announceUpdates(tx));
+      while (!this.#isStopped && (await this.#queueSome())) {
+        // Each turn is one transaction.
+      }
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'telling subscribers of status pages failed: svc tries again');
+    }
+  }
+
+  /** Announces the changes, which are read again: a mail is never about what was told already. */
+  async #announceChanges(tx: Transaction): Promise<void> {
+    await forgetHidden(tx);
+    const found = (await untoldChanges(tx)).filter(({ monitorId }) => !this.#parts.isHeld(monitorId));
+    if (found.length === 0) return;
+    const at = Math.floor(this.#parts.clock.wall());
+    for (const [pageId, ofPage] of Map.groupBy(found, (change) => change.pageId)) {
+      const changes = ofPage.map(({ name, status }) => ({ name, status }));
+      await announce(tx, { uid: randomUUID(), pageId, announcement: { kind: 'changes', at, changes } }, at);
+    }
+    await noteTold(tx, found);
+  }
+
+  /** Announces what operators wrote, on each page that shows the incident. */
+  async #announceUpdates(tx: Transaction): Promise<void> {
+    const at = Math.floor(this.#parts.clock.wall());
+    const updates = await untoldUpdates(tx);
+    for (const { update, incident } of updates) {
+      if (update.at < update.created_at - LATE_MS) continue;
+      for (const { pageId, monitorName, components } of await pagesOfIncident(tx, { update, incident })) {
+        const title = incident.title ?? monitorName;
+        if (title === null) continue;
+        const { state, text, at: happened } = update;
+        const uid = derivedUuid(`incident update ${update.id} on page ${pageId}`);
+        const told: Announcement = {
+          kind: 'update',
+          at: happened,
+          title,
+          state,
+          text,
+          components: [...components],
+        };
+        await announce(tx, { uid, pageId, announcement: told }, at);
+      }
+    }
+    const last = updates.at(-1);
+    if (last !== undefined) await noteUpdatesTold(tx, last.update.id);
+  }
+
+  /** Queues mails of the oldest announcement. Answers false when there is none. */
+  async #queueSome(): Promise<boolean> {
+    const { store, clock } = this.#parts;
+    return store.transaction(async (tx) => {
+      const stored = await oldestAnnouncement(tx);
+      if (stored === null) return false;
+      const { id, pageId, afterRecipient } = stored;
+      const page = await mailPage(tx, pageId);
+      const recipients =
+        page === null ? [] : await subscribersAfter(tx, pageId, afterRecipient, MAILS_PER_TRANSACTION);
+      if (page !== null) {
+        const letters = this.#lettersOf(stored, page, recipients);
+        await queueLetters(tx, this.#parts, letters, clock.wall());
+      }
+      const last = recipients.at(-1);
+      const isOver = last === undefined || recipients.length < MAILS_PER_TRANSACTION;
+      await advanceAnnouncement(tx, id, isOver ? null : last.id);
+      return true;
+    });
+  }
+
+  #lettersOf(stored: StoredAnnouncement, page: MailPage, recipients: readonly Recipient[]): PageLetter[] {
+    const { publicUrl, key, log } = this.#parts;
+    const parsed = announcementSchema.safeParse(JSON.parse(stored.content));
+    if (!parsed.success) {
+      log.error(
+        { announcement: stored.id },
+        'this version of svc cannot read an announcement, and tells nobody',
+      );
+      return [];
+    }
+    return recipients.map((recipient) => ({
+      recipientId: recipient.id,
+      uid: derivedUuid(`${stored.uid} ${recipient.id}`),
+      lane: 'news',
+      letter: newsLetter(page, wordsOf(languageOf(recipient.language, undefined)), parsed.data, {
+        url: tokenUrl(page, publicUrl, '/unsubscribe', unsubscribeToken(key, recipient.id)),
+      }),
+      link: pageUrl(page, publicUrl),
+    }));
+  }
+}
+
+/** Something to tell the subscribers of a page. */
+type PageAnnouncement = {
+  /** Different for different announcements: the same one is told once. */
+  readonly uid: string;
+  readonly pageId: number;
+  readonly announcement: Announcement;
+};
+
+/** Stores an announcement; {@link PageNews} queues its mails. @param at epoch ms */
+async function announce(
+  tx: Transaction,
+  { uid, pageId, announcement }: PageAnnouncement,
+  at: number,
+): Promise<void> {
+  await insertAnnouncement(tx, { uid, pageId, content: JSON.stringify(announcement) }, at);
+}

@@ -1,0 +1,95 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { MonitorStatus } from '../domain/monitor.ts';
+import { containsText } from './dialect.ts';
+import type { Store } from './store.ts';
+
+/** What a list of monitors shows: the status, or that a monitor is not checked. The most urgent is first. */
+export const SHOWN_STATES = ['error', 'degraded', 'unknown', 'active', 'paused'] as const;
+export type ShownState = (typeof SHOWN_STATES)[number];
+
+/** Orders of the list. `state`: the most urgent first, and among equals the newest change first. */
+export const OVERVIEW_ORDERS = ['state', 'name', '-name', 'since', '-since'] as const;
+export type OverviewOrder = (typeof OVERVIEW_ORDERS)[number];
+
+export type OverviewSearch = {
+  readonly workspaceId: number;
+  readonly nameContains?: string | undefined;
+  readonly type?: string | undefined;
+  readonly state?: ShownState | undefined;
+  readonly order: OverviewOrder;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+export type OverviewRow = {
+  readonly id: number;
+  readonly type: string;
+  readonly name: string;
+  readonly active: number;
+  readonly status: MonitorStatus;
+  /** When the status began, epoch ms; null: there was no verdict yet. */
+  readonly since: number | null;
+};
+
+const STATUS = sql<MonitorStatus>`coalesce(s.status, 'unknown')`;
+const STATE = sql<ShownState>`CASE m.active WHEN 0 THEN 'paused' ELSE ${STATUS} END`;
+const URGENCY = sql`CASE ${STATE} ${sql.join(
+  SHOWN_STATES.map((state, rank) => sql`WHEN ${sql.lit(state)} THEN ${sql.lit(rank)}`),
+  sql` `,
+)} END`;
+const BY_NAME = sql`lower(m.name)`;
+
+const ORDERS: Readonly<Record<OverviewOrder, RawBuilder<unknown>>> = {
+  state: sql`${URGENCY}, s.since DESC, ${BY_NAME}, m.id`,
+  name: sql`${BY_NAME}, m.id`,
+  '-name': sql`${BY_NAME} DESC, m.id DESC`,
+  since: sql`s.since, m.id`,
+  '-since': sql`s.since DESC, m.id DESC`,
+};
+
+/** A page of the monitors with their states, and how many of the search are in each state. */
+export async function monitorOverview(
+  store: Store,
+  search: OverviewSearch,
+): Promise<{ rows: OverviewRow[]; counts: Record<ShownState, number> }> {
+  const [rows, counts] = await Promise.all([pageOf(store, search), countsOf(store, search)]);
+  return { rows, counts };
+}
+
+/** It asks only for columns of the index `monitors_overview`: the rows themselves are many times larger. */
+async function pageOf({ read }: Store, search: OverviewSearch): Promise<OverviewRow[]> {
+  const { state, order, limit, offset } = search;
+  const conditions = [...searched(search), ...(state === undefined ? [] : [sql`${STATE} = ${state}`])];
+  const { rows } = await sql<OverviewRow>`
+    SELECT m.id, m.type, m.name, m.active, ${STATUS} AS status, s.since
+    FROM monitors m LEFT JOIN monitor_states s ON s.monitor_id = m.id
+    WHERE ${sql.join(conditions, sql` AND `)}
+    ORDER BY ${ORDERS[order]} LIMIT ${limit} OFFSET ${offset}`.execute(read);
+  return rows;
+}
+
+async function countsOf({ read }: Store, search: OverviewSearch): Promise<Record<ShownState, number>> {
+  const count = (state: ShownState) =>
+    sql`sum(CASE ${STATE} WHEN ${sql.lit(state)} THEN 1 ELSE 0 END) AS ${sql.ref(state)}`;
+  const { rows } = await sql<Record<ShownState, number | null>>`
+    SELECT ${sql.join(SHOWN_STATES.map(count))}
+    FROM monitors m LEFT JOIN monitor_states s ON s.monitor_id = m.id
+    WHERE ${sql.join(searched(search), sql` AND `)}`.execute(read);
+  const [found] = rows;
+  const of = (state: ShownState) => found?.[state] ?? 0;
+  return {
+    error: of('error'),
+    degraded: of('degraded'),
+    unknown: of('unknown'),
+    active: of('active'),
+    paused: of('paused'),
+  };
+}
+
+function searched({ workspaceId, nameContains, type }: OverviewSearch): RawBuilder<unknown>[] {
+  return [
+    sql`m.workspace_id = ${workspaceId}`,
+    ...(nameContains === undefined ? [] : [containsText(sql`m.name`, nameContains)]),
+    ...(type === undefined ? [] : [sql`m.type = ${type}`]),
+  ];
+}

@@ -1,0 +1,19 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Secret } from '@svc/shared/secret.ts';
+import { openReading } from '../store/open-reading.ts';
+import { compare } from './compare.ts';
+import type { WhatIfAnswer, WhatIfRequest } from './protocol.ts';
+
+/** The thread of one replay: it reads and replays, answers, and ends. */
+const port = parentPort;
+if (port === null) throw new TypeError('what-if-worker.ts runs as a worker thread only');
+
+const { path, present, ...asked } = workerData as WhatIfRequest;
+const store = openReading(path);
+try {
+  // A replay probes nothing and exports nothing.
+  const monitor = { ...present, checkText: new Secret('{}'), declaredExport: null };
+  port.postMessage((await compare(store, { ...asked, present: monitor })) satisfies WhatIfAnswer);
+} finally {
+  store.close();
+}

@@ -1,0 +1,80 @@
+import { setFlagsFromString } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import { SvcError } from '@svc/shared/errors.ts';
+import type { Comparison, WhatIf } from './compare.ts';
+import type { WhatIfAnswer, WhatIfRequest } from './protocol.ts';
+
+/** A replay that takes longer than this is ended, ms: the largest takes some ten seconds of a CPU. */
+const LONGEST_MS = 60_000;
+/** Most replays at once: each uses a CPU. */
+const AT_ONCE = 2;
+const MAX_HEAP_MIB = 512;
+
+/** A replay could not be made. */
+class WhatIfFailure extends SvcError {
+  readonly retryable = true;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('what-if-failed', message, options);
+  }
+}
+
+/** Runs replays, each on a thread of its own: the main thread waits for none of their work. */
+export class WhatIfs {
+  readonly #path: string;
+  readonly #running = new Set<Worker>();
+
+  /** @param path of the database file */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * Replays a monitor with other settings and compares with what happened; null: nothing is journalled yet.
+   *
+   * @throws SvcError `what-if-failed`
+   */
+  async compare({ present, ...asked }: WhatIf): Promise<Comparison | null> {
+    if (this.#running.size >= AT_ONCE) {
+      throw new WhatIfFailure(`${AT_ONCE} replays are running, the most at once`);
+    }
+    const { checkText: _, declaredExport: __, ...monitor } = present;
+    // A limit on the command line is for the main thread, which has applied it by now.
+    setFlagsFromString('--max-old-space-size=0');
+    const worker = new Worker(new URL('./what-if-worker.ts', import.meta.url), {
+      name: 'what-if',
+      workerData: { ...asked, present: monitor, path: this.#path } satisfies WhatIfRequest,
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+    });
+    this.#running.add(worker);
+    try {
+      return await answerOf(worker);
+    } finally {
+      this.#running.delete(worker);
+      await worker.terminate();
+    }
+  }
+
+  /** Ends all replays; their callers get an error. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#running].map((worker) => worker.terminate()));
+  }
+}
+
+function answerOf(worker: Worker): Promise<WhatIfAnswer> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new WhatIfFailure(`the replay took longer than ${LONGEST_MS / 1_000} s`)),
+      LONGEST_MS,
+    );
+    const settled = (settle: () => void) => () => {
+      clearTimeout(timer);
+      settle();
+    };
+    worker.once('message', (answer: WhatIfAnswer) => settled(() => resolve(answer))());
+    worker.once('error', (cause) =>
+      settled(() => reject(new WhatIfFailure('the replay failed', { cause })))(),
+    );
+    worker.once('exit', () => settled(() => reject(new WhatIfFailure('the replay was ended')))());
+  });
+}

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../support/api.ts';
+import {
+  foreignRequests,
+  nameOf,
+  pageProblems,
+  skipsBrowser,
+  TestBrowser,
+  VIEWS,
+} from '../support/browser.ts';
+import { openDashboard } from '../support/dashboard.ts';
+
+const HOSTILE = `<img src=x onerror="document.title='run'">"'</script><script>document.title='run'</script>`;
+
+describe.skipIf(skipsBrowser)('the dashboard', () => {
+  let api: RunningApi;
+  let browser: TestBrowser;
+  beforeAll(async () => {
+    api = await startApi();
+    for (let index = 1; index <= 60; index += 1) {
+      const name = index === 60 ? HOSTILE : `Monitor ${index}`;
+      const body = {
+        type: 'http',
+        name,
+        url: `https://example${index}.com/`,
+        periodicity: '1m',
+        active: index !== 5,
+      };
+      expect((await api.call('POST', '/v1/monitors', { ...body, public: false })).status).toBe(201);
+    }
+    await setStatus(7, 'error');
+    await setStatus(8, 'degraded');
+    for (let index = 10; index < 60; index += 1) await setStatus(index, 'active');
+    const agent = { version: '0.1.0', capacity: 4_000, running: 17, loopDelayMs: 1, isDraining: false };
+    const seen = { machine: 'probe-1', lastSeenWall: api.clock.wall() };
+    api.agents.set('hosta-fra', [{ id: 'fra-1', ...agent, ...seen, sicknesses: [] }]);
+    api.agents.set('hostb-par', [{ id: 'par-1', ...agent, ...seen, sicknesses: ['starved'] }]);
+    browser = await TestBrowser.launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await api?.dispose();
+  });
+
+  const setStatus = (id: number, status: string) =>
+    api.store.transaction((tx) =>
+      tx.runEach(
+        `INSERT INTO monitor_states (monitor_id, status, since) VALUES (?, ?, ?)
+         ON CONFLICT (monitor_id) DO UPDATE SET status = excluded.status`,
+        [[id, status, api.clock.wall()]],
+      ),
+    );
+
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('shows its pages at %s', async (_, view) => {
+    const visitor = await browser.visitor(view);
+    const foreign = foreignRequests(visitor, api.url);
+    const page = await openDashboard(api, visitor);
+    for (const path of [
+      '/',
+      '/?name=zzz',
+      '/regions',
+      '/service',
+      '/tokens',
+      '/tokens/new',
+      '/tokens/2/revoke',
+      '/audit',
+      '/nothing',
+    ]) {
+      await page.goto(`${api.url}${path}`);
+      expect(await page.locator('h1').count(), path).toBe(1);
+      expect(await pageProblems(page), path).toEqual([]);
+    }
+    expect(foreign).toEqual([]);
+    await visitor.close();
+  });
+
+  test.each([true, false])(
+    'the overview searches, filters, sorts and pages (with script: %j)',
+    async (hasScript) => {
+      const visitor = await browser.visitor({ width: 768, theme: 'light', hasScript });
+      const page = await openDashboard(api, visitor);
+      const first = () => page.locator('tbody th').first().innerText();
+      expect(await first()).toContain('Monitor 7');
+      expect(await page.title()).toBe('1 down · Monitors · svc');
+
+      await page.getByRole('link', { name: 'Degraded 1' }).click();
+      await page.waitForURL(/state=degraded/);
+      expect(await page.locator('tbody tr').count()).toBe(1);
+      await page.getByRole('link', { name: /^All/ }).click();
+      await page.waitForURL(`${api.url}/`);
+
+      await page.getByRole('link', { name: 'Name' }).click();
+      await page.waitForURL(/sort=name/);
+      expect(await page.locator('th[aria-sort]').getAttribute('aria-sort')).toBe('ascending');
+      await page.getByRole('link', { name: 'Next' }).click();
+      await page.waitForURL(/offset=50/);
+      expect(await page.locator('tbody tr').count()).toBe(10);
+      await page.getByText('51 to 60 of 60').waitFor();
+
+      await page.getByLabel('Name').fill('monitor 42');
+      await page.getByRole('button', { name: 'Search' }).click();
+      await page.waitForURL(/name=monitor\+42/);
+      expect(await page.locator('tbody tr').count()).toBe(1);
+      await visitor.close();
+    },
+  );
+
+  test('a name cannot bring script or markup of its own', async () => {
+    const visitor = await browser.visitor();
+    const page = await openDashboard(api, visitor);
+    await page.goto(`${api.url}/?name=${encodeURIComponent('<img')}`);
+    expect(await page.locator('tbody th').innerText()).toContain(HOSTILE);
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(await page.title()).not.toBe('run');
+    await visitor.close();
+  });
+
+  test('a change of status appears by itself, without a shift of the layout', async () => {
+    const visitor = await browser.visitor();
+    const page = await openDashboard(api, visitor);
+    const listening = page.waitForResponse((response) => response.url().endsWith('/events'));
+    await page.reload();
+    await listening;
+    await page.getByLabel('Name').fill('half typed');
+    await setStatus(9, 'error');
+    await api.call('POST', '/v1/tokens', { name: 'a change', scope: 'read' });
+    // The feed looks once a second of the service's clock, and must have seen the state before the change.
+    const shown = page.getByRole('link', { name: 'Down 2' });
+    while ((await shown.count()) === 0) {
+      api.clock.advance(1_000);
+      await api.call('POST', '/v1/tokens', { name: 'a change', scope: 'read' });
+      await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)));
+    }
+    expect(await page.getByLabel('Name').inputValue()).toBe('half typed');
+    await setStatus(9, 'active');
+    await visitor.close();
+  });
+
+  test('the palette opens with a slash, finds a page by its name, and leads there by keyboard', async () => {
+    const visitor = await browser.visitor();
+    const page = await openDashboard(api, visitor);
+    await page.keyboard.press('/');
+    const input = page.getByRole('combobox', { name: /^Go to/ });
+    await input.waitFor();
+    expect(await page.getByRole('option').count()).toBeGreaterThan(3);
+    expect(await pageProblems(page)).toEqual([]);
+    await input.fill('audit');
+    await page.getByRole('option', { name: 'Audit trail' }).waitFor();
+    await page.getByRole('option').nth(1).waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${api.url}/audit`);
+    await page.keyboard.press('/');
+    await input.waitFor();
+    await page.keyboard.press('Escape');
+    await input.waitFor({ state: 'hidden' });
+    // In a field a slash is a slash.
+    await page.getByLabel('Object').focus();
+    await page.keyboard.press('/');
+    expect(await page.getByLabel('Object').inputValue()).toBe('/');
+    await visitor.close();
+  });
+
+  test.each([true, false])('a token is made, shown once and revoked (with script: %j)', async (hasScript) => {
+    const visitor = await browser.visitor({ width: 320, theme: 'dark', hasScript });
+    const page = await openDashboard(api, visitor, '/tokens');
+    await page.getByRole('link', { name: 'New token' }).click();
+    await page.getByLabel('Purpose').fill(`Robot ${hasScript}`);
+    await page.getByLabel('write').check();
+    await page.getByRole('button', { name: 'Create the token' }).click();
+    const token = await page.locator('.secret').innerText();
+    expect(await pageProblems(page)).toEqual([]);
+    const answer = await api.call('GET', '/v1/monitors', undefined, { authorization: `Bearer ${token}` });
+    expect(answer.status).toBe(200);
+    await page.getByRole('link', { name: 'Done' }).click();
+    await page.getByRole('link', { name: `Revoke Robot ${hasScript}` }).click();
+    await page.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('status').getByText('is revoked').waitFor();
+    const after = await api.call('GET', '/v1/monitors', undefined, { authorization: `Bearer ${token}` });
+    expect(after.status).toBe(401);
+    await page.reload();
+    expect(await page.getByRole('status').count()).toBe(0);
+    await visitor.close();
+  });
+
+  test('a form that is not valid says what is wrong, and keeps what was typed', async () => {
+    const visitor = await browser.visitor({ width: 768, theme: 'light', hasScript: false });
+    const page = await openDashboard(api, visitor, '/tokens/new');
+    await page.getByLabel('Purpose').fill('   ');
+    await page.getByLabel('admin').check();
+    await page.getByRole('button', { name: 'Create the token' }).click();
+    await page.locator('.field-error').waitFor();
+    expect(await page.getByLabel('Purpose').getAttribute('aria-invalid')).toBe('true');
+    expect(await page.getByLabel('admin').isChecked()).toBe(true);
+    await visitor.close();
+  });
+
+  test('a token of scope read sees no page that it may not open', async () => {
+    const visitor = await browser.visitor();
+    const page = await openDashboard({ ...api, operator: api.reader }, visitor);
+    expect(await page.getByRole('link', { name: 'API tokens' }).count()).toBe(0);
+    await page.goto(`${api.url}/tokens`);
+    await page.getByText('This page needs a token of scope admin.').waitFor();
+    await visitor.close();
+  });
+});

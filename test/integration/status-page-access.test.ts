@@ -1,0 +1,396 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createResource, replaceResource } from '../support/declared-resources.ts';
+import { rowsOf } from '../support/store-rows.ts';
+import { hiddenFields, linkOf, VisitedPages, type Visitor } from '../support/visited-pages.ts';
+
+const PASSWORD = 'correct horse battery staple';
+const PATH = '/status/main';
+const SECRET_NAME = 'Component that only readers may see';
+/** Everything that a page has below its path. */
+const DOCUMENTS = [
+  '',
+  '/feed.atom',
+  '/feed.rss',
+  '/feed.json',
+  '/badge.svg',
+  '/api/v2/summary.json',
+  '/api/v2/status.json',
+  '/api/v2/components.json',
+];
+
+let pages: VisitedPages;
+let pageId: number;
+
+beforeEach(async () => {
+  pages = await VisitedPages.start();
+});
+afterEach(() => pages.dispose());
+
+async function declarePage(members: Record<string, unknown>): Promise<void> {
+  pageId = await createResource(pages.api, 'svc_status_page', { title: 'Main', slug: 'main', ...members });
+  await createResource(pages.api, 'svc_status_page_component', {
+    page_id: String(pageId),
+    type: 'static',
+    name: SECRET_NAME,
+  });
+}
+
+const changePage = (members: Record<string, unknown>) =>
+  replaceResource(pages.api, 'svc_status_page', pageId, { title: 'Main', slug: 'main', ...members });
+
+const signIn = (visitor: Visitor, password = PASSWORD) => visitor.submit(`${PATH}/access`, { password });
+
+/** Pages are looked at again a second after the last look. */
+const nextSecond = () => pages.api.clock.advance(1_001);
+
+async function statusesOf(visitor: Visitor): Promise<number[]> {
+  const statuses: number[] = [];
+  for (const path of DOCUMENTS) statuses.push((await visitor.ask(`${PATH}${path}`)).status);
+  return statuses;
+}
+
+describe('a page with a password', () => {
+  beforeEach(() => declarePage({ access_type: 'password', password: PASSWORD }));
+
+  test('shows a stranger a form at its path, and nothing anywhere below it', async () => {
+    const stranger = pages.visitor();
+    const page = await stranger.ask(PATH);
+    expect(page.status).toBe(303);
+    expect(page.headers.get('location')).toBe(`${PATH}/access`);
+    for (const path of [...DOCUMENTS.slice(1), '/days/1', '/nothing', '/subscribe', '//', '/%2e%2e/main']) {
+      const answer = await stranger.ask(`${PATH}${path}`);
+      expect([303, 308, 401, 404], path).toContain(answer.status);
+      expect(answer.text, path).not.toContain(SECRET_NAME);
+      expect(answer.text, path).not.toContain('Main');
+    }
+    const form = await stranger.ask(`${PATH}/access`);
+    expect(form.status).toBe(200);
+    expect(form.headers.get('cache-control')).toBe('private, no-store');
+    expect(form.headers.get('x-robots-tag')).toBe('noindex');
+    expect(form.text).not.toContain('Main');
+  });
+
+  test('opens to who knows the password, with everything below it, and is kept nowhere', async () => {
+    const reader = pages.visitor();
+    const answer = await signIn(reader);
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get('location')).toBe(PATH);
+    expect(await statusesOf(reader)).toEqual(DOCUMENTS.map(() => 200));
+    const page = await reader.ask(PATH);
+    expect(page.text).toContain(SECRET_NAME);
+    expect(page.headers.get('cache-control')).toBe('private, no-store');
+    expect(page.headers.get('x-robots-tag')).toBe('noindex');
+    expect(page.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('its cookie is for this host alone, and no script reads it', async () => {
+    const reader = pages.visitor();
+    const { text } = await reader.ask(`${PATH}/access`);
+    const response = await fetch(`${pages.api.url}${PATH}/access`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: `svc-visitor=${reader.cookies.get('svc-visitor')}` },
+      body: new URLSearchParams({ ...hiddenFields(text), password: PASSWORD }),
+    });
+    const set = response.headers.getSetCookie().find((cookie) => cookie.startsWith('svc-page-'));
+    expect(set).toMatch(/^svc-page-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=1209600$/);
+  });
+
+  test('brings a visitor back to where he wanted to go, and never anywhere else', async () => {
+    const visitor = pages.visitor();
+    const asked = await visitor.ask(`${PATH}/days/7`);
+    expect(asked.headers.get('location')).toBe(`${PATH}/access?to=%2Fdays%2F7`);
+    const answer = await visitor.submit(`${PATH}/access?to=%2Fdays%2F7`, { password: PASSWORD });
+    expect(answer.headers.get('location')).toBe(`${PATH}/days/7`);
+    for (const to of ['//evil.example', 'https://evil.example', '/\\evil.example', '/../../v1/monitors']) {
+      const answer = await pages.visitor().submit(`${PATH}/access?to=${encodeURIComponent(to)}`, {
+        password: PASSWORD,
+      });
+      expect(answer.headers.get('location'), to).toBe(PATH);
+    }
+  });
+
+  test('takes the password from programs as HTTP Basic has it, within the same bounds', async () => {
+    const reader = pages.visitor({
+      authorization: `Basic ${Buffer.from(`x:${PASSWORD}`).toString('base64')}`,
+    });
+    expect((await reader.ask(`${PATH}/feed.atom`)).status).toBe(200);
+    const stranger = pages.visitor({ authorization: `Basic ${Buffer.from('x:wrong').toString('base64')}` });
+    const statuses: number[] = [];
+    for (let n = 0; n < 4; n += 1) statuses.push((await stranger.ask(`${PATH}/feed.atom`)).status);
+    expect(statuses).toEqual([401, 401, 401, 429]);
+    const asked = await pages.visitor().ask(`${PATH}/feed.atom`);
+    expect(asked.headers.get('www-authenticate')).toBe('Basic realm="status page", charset="UTF-8"');
+  });
+
+  test('a guesser has to wait longer and longer, also for the right password', async () => {
+    const guesser = pages.visitor();
+    const waits: (string | null)[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const { status, headers } = await signIn(guesser, `guess ${n}`);
+      expect(status).toBe(n < 3 ? 403 : 429);
+      if (status === 429) waits.push(headers.get('retry-after'));
+    }
+    expect((await signIn(guesser)).status).toBe(429);
+    pages.api.clock.advance(5_000);
+    expect((await signIn(guesser, 'guess')).status).toBe(403);
+    waits.push((await signIn(guesser)).headers.get('retry-after'));
+    pages.api.clock.advance(10_000);
+    expect((await signIn(guesser)).status).toBe(303);
+    expect(waits).toEqual(['5', '5', '10']);
+  });
+
+  test('many guesses at the same time are bounded like others', async () => {
+    const visitor = pages.visitor();
+    const form = { ...hiddenFields((await visitor.ask(`${PATH}/access`)).text), password: 'guess' };
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => visitor.ask(`${PATH}/access`, { form })),
+    );
+    expect(answers.filter(({ status }) => status === 403)).toHaveLength(3);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(37);
+  });
+
+  test('the session that a visitor brings along is not the one that he gets', async () => {
+    const visitor = pages.visitor();
+    const planted = 'A'.repeat(43);
+    visitor.cookies.set(`svc-page-${pageId}`, planted);
+    expect((await visitor.ask(PATH)).status).toBe(303);
+    await signIn(visitor);
+    const first = visitor.cookies.get(`svc-page-${pageId}`);
+    expect(first).not.toBe(planted);
+    // A visitor who is signed in and signs in again gets another one, and the first ends.
+    const before = pages.visitor();
+    before.cookies.set(`svc-page-${pageId}`, first ?? '');
+    const form = { ...hiddenFields((await pages.visitor().ask(`${PATH}/access`)).text) };
+    expect(form).toHaveProperty('form_token');
+    visitor.cookies.delete(`svc-page-${pageId}`);
+    await visitor.ask(`${PATH}/access`);
+    visitor.cookies.set(`svc-page-${pageId}`, first ?? '');
+    const seeded = hiddenFields(
+      (
+        await pages
+          .visitor({ cookie: `svc-visitor=${visitor.cookies.get('svc-visitor')}` })
+          .ask(`${PATH}/access`)
+      ).text,
+    );
+    await visitor.ask(`${PATH}/access`, { form: { ...seeded, password: PASSWORD } });
+    expect(visitor.cookies.get(`svc-page-${pageId}`)).not.toBe(first);
+    expect((await before.ask(PATH)).status).toBe(303);
+  });
+
+  test('a session of one page opens no other, and neither does one of the dashboard', async () => {
+    await createResource(pages.api, 'svc_status_page', {
+      title: 'Other',
+      slug: 'other',
+      access_type: 'password',
+      password: 'another password',
+    });
+    const reader = pages.visitor();
+    await signIn(reader);
+    const [session] = [...reader.cookies.values()].slice(-1);
+    for (const name of [`svc-page-${pageId + 1}`, 'svc-session']) reader.cookies.set(name, session ?? '');
+    expect((await reader.ask('/status/other')).status).toBe(303);
+    expect((await reader.ask('/v1/monitors')).status).toBe(401);
+    expect((await reader.ask('/')).status).not.toBe(200);
+  });
+
+  test.each([
+    ['another password', { access_type: 'password', password: 'a new one' }],
+    ['another type', { access_type: 'email-domain', auth_email_domains: ['example.com'] }],
+  ])('%s ends all sessions', async (_change, members) => {
+    const reader = pages.visitor();
+    await signIn(reader);
+    await changePage(members);
+    nextSecond();
+    expect(await statusesOf(reader)).not.toContain(200);
+  });
+
+  test('a change of something else ends none', async () => {
+    const reader = pages.visitor();
+    await signIn(reader);
+    await changePage({ title: 'Renamed', access_type: 'password', password: PASSWORD });
+    nextSecond();
+    expect((await reader.ask(PATH)).status).toBe(200);
+  });
+
+  test('a visitor signs out, and its session is worth nothing then', async () => {
+    const reader = pages.visitor();
+    await signIn(reader);
+    const copy = pages.visitor();
+    for (const [name, value] of reader.cookies) copy.cookies.set(name, value);
+    expect((await reader.submit(`${PATH}/access/leave`)).status).toBe(303);
+    expect((await reader.ask(PATH)).status).toBe(303);
+    expect((await copy.ask(PATH)).status).toBe(303);
+  });
+
+  test.each([
+    ['from another site', { headers: { origin: 'https://evil.example' } }],
+    ['that a browser calls cross-site', { headers: { 'sec-fetch-site': 'cross-site' } }],
+    ['without its token', { form: { form_token: '' } }],
+    ['with the token of another visitor', { form: { form_token: 'x'.repeat(43) } }],
+  ])(
+    'a form %s is not taken',
+    async (_how, { headers = {}, form = {} }: { headers?: object; form?: object }) => {
+      const visitor = pages.visitor();
+      const fields = hiddenFields((await visitor.ask(`${PATH}/access`)).text);
+      const answer = await visitor.ask(`${PATH}/access`, {
+        form: { ...fields, password: PASSWORD, ...form },
+        headers: { ...headers },
+      });
+      expect(answer.status).toBe(403);
+      expect((await visitor.ask(PATH)).status).toBe(303);
+    },
+  );
+
+  test('a body of a megabyte is not read', async () => {
+    const visitor = pages.visitor();
+    const fields = hiddenFields((await visitor.ask(`${PATH}/access`)).text);
+    const answer = await visitor.ask(`${PATH}/access`, {
+      form: { ...fields, password: 'x'.repeat(1_000_000) },
+    });
+    expect(answer.status).toBe(413);
+  });
+});
+
+describe('a page for mail domains', () => {
+  beforeEach(() => declarePage({ access_type: 'email-domain', auth_email_domains: ['example.com'] }));
+
+  const ask = (visitor: Visitor, address: string) => visitor.submit(`${PATH}/access`, { address });
+  const textOf = ({ text }: { text: string }, address: string) =>
+    text.replaceAll(address, 'ADDRESS').replace(/value="[^"]*"/g, '');
+
+  /** Mails are queued in the order of asking, so those that were asked for before are queued when this one comes. */
+  async function linkFor(address = 'ada@example.com'): Promise<string> {
+    const before = pages.mailServer.mails.filter(({ to }) => to === address).length;
+    await ask(pages.visitor(), address);
+    for (let count = 1; ; count += 1) {
+      const mails = (await pages.mailServer.received(count)).filter(({ to }) => to === address);
+      if (mails.length > before) return linkOf(mails.at(-1));
+    }
+  }
+
+  const queued = () => rowsOf(pages.api.store, 'deliveries');
+
+  test('opens by the link of a mail, in the browser where its button is pressed', async () => {
+    const link = await linkFor();
+    expect(link).toMatch(/^\/status\/main\/access\/link\?token=[\w-]{43}$/);
+    const reader = pages.visitor();
+    const answer = await reader.submit(link);
+    expect(answer.status).toBe(303);
+    expect(answer.headers.get('location')).toBe(PATH);
+    expect(await statusesOf(reader)).toEqual(DOCUMENTS.map(() => 200));
+  });
+
+  test('the look of a program at the link of a mail does not use it up', async () => {
+    const link = await linkFor();
+    for (const method of ['GET', 'HEAD', 'GET'] as const) {
+      const { status } = await pages.visitor().ask(link, { method });
+      expect(status).toBe(200);
+    }
+    // A program that sends forms has no cookie of ours, or is a browser.
+    expect((await pages.visitor().ask(link, { form: {} })).status).toBe(403);
+    expect((await pages.visitor().submit(link)).status).toBe(303);
+  });
+
+  test('a link works once, also where two press at the same time', async () => {
+    const link = await linkFor();
+    const answers = await Promise.all([1, 2, 3].map(() => pages.visitor().submit(link)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 403, 403]);
+    expect((await pages.visitor().submit(link)).status).toBe(403);
+  });
+
+  test('a link works for 15 minutes', async () => {
+    const link = await linkFor();
+    const other = await linkFor('bob@example.com');
+    pages.api.clock.advance(15 * 60_000 - 1);
+    expect((await pages.visitor().submit(link)).status).toBe(303);
+    pages.api.clock.advance(1);
+    expect((await pages.visitor().submit(other)).status).toBe(403);
+  });
+
+  test('a link of one page opens no other', async () => {
+    await createResource(pages.api, 'svc_status_page', {
+      title: 'Other',
+      slug: 'other',
+      access_type: 'email-domain',
+      auth_email_domains: ['example.com'],
+    });
+    const link = await linkFor();
+    expect((await pages.visitor().submit(link.replace('/main/', '/other/'))).status).toBe(403);
+  });
+
+  test('the answer is the same for every address, and no mail goes to others', async () => {
+    const addresses = [
+      'ada@example.com',
+      'eve@evil.example',
+      'eve@sub.example.com',
+      'eve@example.com.evil.example',
+    ];
+    const answers: string[] = [];
+    for (const address of addresses) {
+      const answer = await ask(pages.visitor(), address);
+      expect(answer.status).toBe(200);
+      answers.push(textOf(answer, address));
+    }
+    expect(new Set(answers).size).toBe(1);
+    await linkFor('bob@example.com');
+    expect(await queued()).toHaveLength(2);
+    expect((await rowsOf(pages.api.store, 'page_recipients')).map(({ address }) => address)).toEqual([
+      'ada@example.com',
+      'bob@example.com',
+    ]);
+  });
+
+  test('one mailbox gets three mails an hour, and the answer does not say so', async () => {
+    const answers: string[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      const address = `ada+${n}@example.com`;
+      answers.push(textOf(await ask(pages.visitor(), address), address));
+    }
+    expect(new Set(answers).size).toBe(1);
+    await linkFor('bob@example.com');
+    expect(await queued()).toHaveLength(4);
+  });
+
+  test('one visitor asks for ten in an hour, whatever the addresses are', async () => {
+    const visitor = pages.visitor();
+    const statuses: number[] = [];
+    for (let n = 0; n < 11; n += 1) statuses.push((await ask(visitor, `eve${n}@evil.example`)).status);
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429]);
+  });
+
+  test.each(['', 'ada', 'ada@evil.example@example.com', 'ada@example.com\nbcc: eve@evil.example'])(
+    '%j is no address, which the form says',
+    async (address) => {
+      const answer = await ask(pages.visitor(), address);
+      expect(answer.status).toBe(400);
+      expect(answer.text).toContain('aria-invalid="true"');
+    },
+  );
+
+  test('another list of domains ends all sessions, and links of before', async () => {
+    const reader = pages.visitor();
+    await reader.submit(await linkFor());
+    const link = await linkFor('bob@example.com');
+    expect((await reader.ask(PATH)).status).toBe(200);
+    await changePage({ access_type: 'email-domain', auth_email_domains: ['example.org'] });
+    nextSecond();
+    expect((await reader.ask(PATH)).status).toBe(303);
+    expect((await pages.visitor().submit(link)).status).toBe(403);
+  });
+
+  test('the host of a request gets into no mail', async () => {
+    const visitor = pages.visitor({ 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' });
+    await ask(visitor, 'ada@example.com');
+    const [mail] = await pages.mailServer.received(1);
+    expect(mail?.raw).not.toContain('evil.example');
+    expect(mail?.parsed.parts[0]?.text).toMatch(/http:\/\/svc\.example\/status\/main\/access\/link\?token=/);
+  });
+});
+
+test('a page without a password or domains is open, and has no form', async () => {
+  await declarePage({});
+  const visitor = pages.visitor();
+  expect(await statusesOf(visitor)).toEqual(DOCUMENTS.map(() => 200));
+  expect((await visitor.ask(`${PATH}/access`)).headers.get('location')).toBe(PATH);
+});

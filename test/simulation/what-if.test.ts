@@ -1,0 +1,118 @@
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
+import { type Comparison, compare, type WhatIf } from '@svc/coordinator/what-if/compare.ts';
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { generateWorld } from './generate.ts';
+import { monitorOf, simulate } from './simulation.ts';
+import { SqliteWorldStore } from './sqlite-store.ts';
+import { CALM, QUIET, type World } from './world.ts';
+
+let store: SqliteWorldStore;
+
+beforeAll(async () => {
+  store = await SqliteWorldStore.open();
+});
+
+afterAll(() => store.close());
+
+const BEGAN = Date.UTC(2026, 0, 1);
+const HOUR = 3_600_000;
+
+/** Runs the world in a database, and compares it with other settings. */
+async function compared(world: World, other: Partial<WhatIf> = {}): Promise<Comparison> {
+  await store.clear();
+  await simulate(world, store, { isTold: false });
+  const present: LiveMonitor = monitorOf(world);
+  const comparison = await compare(store.reading, {
+    present,
+    createdAt: BEGAN,
+    effort: { timeoutMs: world.timeoutMs, retry: world.retry },
+    settings: {},
+    closing: CHANNEL_KINDS.filter((kind) => closesIncidents(kind)),
+    from: BEGAN,
+    until: BEGAN + world.lengthMs,
+    ...other,
+  });
+  if (comparison === null) throw new Error('nothing was compared');
+  return comparison;
+}
+
+/** Two hours of three regions, in which the target is refused from 40 to 50 min and slow from 80 to 90 min. */
+const TROUBLED: World = {
+  ...QUIET,
+  lengthMs: 2 * HOUR,
+  periodMs: 60_000,
+  regions: ['hosta-fra', 'hosta-iad', 'hosta-syd'],
+  agents: ['hosta-fra', 'hosta-iad', 'hosta-syd'],
+  channels: ['webhook', 'incident_a'],
+  timeoutMs: 5_000,
+  troubles: [
+    { from: 2_400_000, until: 3_000_000, regions: null, sees: 'refused', flapMs: 0 },
+    { from: 4_800_000, until: 5_400_000, regions: ['hosta-fra', 'hosta-iad'], sees: 'refused', flapMs: 0 },
+  ],
+};
+
+describe('a what-if over the database', () => {
+  test.each([1, 2, 3, 5, 8, 13, 21, 34, 55])('with unchanged settings says world %i again', async (seed) => {
+    const world = generateWorld(seed);
+    const lengthMs = Math.floor(world.lengthMs / 4);
+    const moves = world.moves.filter((move) => move.do !== 'remove' && move.do !== 'set-wall-clock');
+    const { actual, replayed } = await compared({ ...world, lengthMs, moves });
+    expect(replayed.changes).toEqual(actual.changes);
+    expect(alertsOf(replayed)).toEqual(alertsOf(actual));
+    expect(replayed.times).toEqual(actual.times);
+  });
+
+  test('an old monitor warms up, and then says the same', async () => {
+    const from = BEGAN + HOUR / 2;
+    const { actual, replayed, ...span } = await compared(TROUBLED, { createdAt: 0, from });
+    expect(span).toEqual({ from, until: BEGAN + 2 * HOUR });
+    expect(actual.changes).toHaveLength(4);
+    expect(replayed).toEqual(actual);
+  });
+
+  test('a replay that begins in an incident goes on with it', async () => {
+    const from = BEGAN + 2_700_000;
+    const { actual, replayed } = await compared(TROUBLED, { createdAt: 0, from });
+    expect(alertsOf(actual)[0]).toMatch(/recovered/);
+    expect(replayed).toEqual(actual);
+  });
+
+  test('without the regions that saw the trouble, nobody is alerted', async () => {
+    const { actual, replayed } = await compared(TROUBLED, { settings: { regions: ['hosta-syd'] } });
+    expect(actual.changes.map(({ to }) => to)).toEqual(['active', 'error', 'active', 'error', 'active']);
+    expect(replayed.changes.map(({ to }) => to)).toEqual(['active', 'error', 'active']);
+    expect([actual.alerts.length, replayed.alerts.length]).toEqual([8, 4]);
+  });
+
+  test('with a lower degraded_at, slow checks degrade the monitor', async () => {
+    const { actual, replayed } = await compared(
+      { ...TROUBLED, troubles: [], mishaps: CALM },
+      { settings: { degradedAtMs: 1 } },
+    );
+    expect(actual.changes.map(({ to }) => to)).toEqual(['active']);
+    expect(replayed.changes.map(({ to }) => to)).toEqual(['degraded']);
+    expect(replayed.alerts.map(({ status }) => status)).toEqual(['degraded', 'degraded']);
+  });
+
+  test('without the retry that helped, the flapping target is an error', async () => {
+    const sees = { regions: null, sees: 'refused', flapMs: 400 } as const;
+    const flapping: World = { ...TROUBLED, retry: 2, troubles: [{ from: 0, until: 2 * HOUR, ...sees }] };
+    const { actual, replayed } = await compared(flapping, { settings: { retry: 0 } });
+    expect(actual.times.error).toBe(0);
+    expect(replayed.times.error).toBeGreaterThan(0);
+    const unchanged = await compared(flapping, { settings: { retry: 2 } });
+    expect(unchanged.replayed).toEqual(unchanged.actual);
+  });
+
+  test('the replay says when it can begin only later than asked', async () => {
+    const { from } = await compared(TROUBLED, { createdAt: 0, from: BEGAN - HOUR });
+    expect(from).toBeGreaterThan(BEGAN);
+    expect(from).toBeLessThan(BEGAN + HOUR / 2);
+  });
+});
+
+function alertsOf({ alerts }: Comparison['actual']): string[] {
+  return alerts.map(({ notificationId, status }) => `${notificationId} ${status}`);
+}

@@ -1,0 +1,65 @@
+import { rowsFields } from '@svc/coordinator/dashboard/forms/editing.ts';
+import { rowsAt } from '@svc/coordinator/dashboard/forms/entries.ts';
+import type { ResourceForm } from '@svc/coordinator/dashboard/forms/fields.ts';
+import { entriesOf } from '@svc/coordinator/dashboard/forms/to-entries.ts';
+import type { Locator, Page } from 'playwright-core';
+
+/** The input with this name in the page that is shown. */
+export function inputOf(page: Page, name: string): Locator {
+  return page.locator(`[name="${name}"]`).first();
+}
+
+/** Fills in the form that is shown with a resource, by its inputs and buttons. */
+export async function fillForm(
+  page: Page,
+  form: ResourceForm,
+  resource: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const wanted = entriesOf(form, resource, 'shown');
+  for (const { path } of rowsFields(form)) {
+    for (const _ of rowsAt(wanted, path)) {
+      const before = await page.locator(`[id^="field-${path}."].rows-row`).count();
+      await page.locator(`button[value="add ${path}"]`).click();
+      await page.locator(`[id="field-${path}.${before}"]`).waitFor();
+    }
+  }
+  for (const [name, values] of wanted) {
+    if (name.includes('~') || name === form.chooser) continue;
+    const input = inputOf(page, name);
+    if ((await input.count()) > 0) await give(page, name, input, values);
+  }
+  await uncheckOthers(page, new Set(wanted.keys()));
+}
+
+async function give(page: Page, name: string, input: Locator, values: readonly string[]): Promise<void> {
+  if ((await input.getAttribute('type')) === 'checkbox') {
+    for (const value of values) await page.locator(`[name="${name}"][value="${value}"]`).check();
+    return;
+  }
+  const tag = await input.evaluate((element) => Reflect.get(element, 'localName') as string);
+  if (tag === 'select') await input.selectOption(values[0] ?? '');
+  else await input.fill(values[0] ?? '');
+}
+
+/** A box that the resource has no value for is off, whatever the form began with. */
+async function uncheckOthers(page: Page, wanted: ReadonlySet<string>): Promise<void> {
+  for (const box of await page.locator('.resource-form input[type="checkbox"]:checked').all()) {
+    if (!wanted.has((await box.getAttribute('name')) ?? '')) await box.uncheck();
+  }
+}
+
+/** Sends the form by its main button, and waits for the page that follows. */
+export async function save(page: Page): Promise<void> {
+  await page.locator('.form-actions button[value="save"]').click();
+  await page.waitForLoadState();
+}
+
+/** The messages that a form shows at its fields, by the names of their inputs. */
+export async function messagesAtFields(page: Page): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const error of await page.locator('[id$="-error"]').all()) {
+    const id = (await error.getAttribute('id')) ?? '';
+    found[id.replace(/^field-|-error$/g, '')] = (await error.innerText()).trim();
+  }
+  return found;
+}
