@@ -61,6 +61,10 @@ export class DeclaredPage {
     await this.#change((change) => change.update('svc_status_page', this.id, parsed));
   }
 
+  async setTheme(theme: 'system' | 'light' | 'dark'): Promise<void> {
+    await this.#change((change) => change.setAppearance(this.id, { theme }));
+  }
+
   async unpublish(): Promise<void> {
     await this.#change((change) => change.setAppearance(this.id, { published: false }));
   }

@@ -2,7 +2,7 @@ import type { StoredComponent, StoredGroup, StoredPage } from '@svc/coordinator/
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { bucketsUntil, DAY_MS } from '@svc/coordinator/domain/summary-range.ts';
 import { NO_TIMES, type StatusTimes } from '@svc/coordinator/domain/uptime.ts';
-import { NO_NOTES } from '@svc/coordinator/pages/notes.ts';
+import type { PageNotes } from '@svc/coordinator/pages/notes.ts';
 import type { PageSource } from '@svc/coordinator/pages/page-view.ts';
 import type { Place } from '@svc/coordinator/pages/place.ts';
 import { BAR_DAYS } from '@svc/coordinator/pages/read-page.ts';
@@ -13,6 +13,8 @@ import type { ShownIncident, ShownMonitor } from '@svc/coordinator/store/shown-p
 /** The instant of the pages that tests make: noon, so that today is half over. */
 export const NOW = Date.UTC(2026, 10, 22, 12);
 export const MINUTE_MS = 60_000;
+
+export const NO_NOTES: PageNotes = { incidents: [], windows: [] };
 
 const CREATED = {
   workspaceId: 1,

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { notYet } from '@svc/shared/not-yet.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
@@ -11,7 +10,6 @@ import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { sealSettings } from '../store/channels.ts';
 
 /** What every page warns of until pages are served. */
-const NOT_SERVED = notYet('svc_status_page', {});
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
 
 let api: RunningApi;
@@ -521,7 +519,7 @@ describe('status pages', () => {
   test('pages with their components and groups', async () => {
     const page = await created('/v1/status-pages', { title: 'Example', slug: 'example' });
     expect(page).toMatchObject({ published: true, theme: 'system', access_type: 'public' });
-    expect(page.warnings).toEqual(NOT_SERVED);
+    expect(page.warnings).toEqual([]);
     const path = `/v1/status-pages/${page.id}`;
     const group = await created(`${path}/component-groups`, { name: 'Core' });
     const monitor = await created('/v1/monitors', MONITOR);
@@ -561,16 +559,13 @@ describe('status pages', () => {
 
 test('a page that is open although somebody meant to protect it says so', async () => {
   const open = await created('/v1/status-pages', { title: 'Open', slug: 'open', password: 'hush' });
-  expect(open.warnings).toEqual([
-    ...NOT_SERVED,
-    'password has no effect: access_type is public, not password',
-  ]);
+  expect(open.warnings).toEqual(['password has no effect: access_type is public, not password']);
   const protectedPage = { title: 'Open', slug: 'open', access_type: 'password', password: 'hush' };
   const path = `/v1/status-pages/${open.id}`;
-  expect((await api.call('PUT', path, protectedPage)).body).toMatchObject({ warnings: NOT_SERVED });
+  expect((await api.call('PUT', path, protectedPage)).body).toMatchObject({ warnings: [] });
   const domains = { ...protectedPage, auth_email_domains: ['example.com'] };
   expect((await api.call('PUT', path, domains)).body).toMatchObject({
-    warnings: [...NOT_SERVED, 'auth_email_domains has no effect: access_type is password, not email-domain'],
+    warnings: ['auth_email_domains has no effect: access_type is password, not email-domain'],
   });
   expect((await api.call('DELETE', path)).status).toBe(204);
 });

@@ -14,8 +14,6 @@ export type PageNotes = {
   readonly windows: readonly StoredWindow[];
 };
 
-export const NO_NOTES: PageNotes = { incidents: [], windows: [] };
-
 /** How far ahead planned maintenance is shown, ms. */
 const AHEAD_MS = 30 * DAY_MS;
 

@@ -41,8 +41,8 @@ export type FoundPage = {
   readonly staleSince: number | null;
 };
 
-/** The data of a page cannot be read, and nothing of it is kept. */
-export class PageUnavailable extends Error {}
+/** Why a page is not shown: nobody published one of this name; or its data cannot be read, and nothing of it is kept. */
+export type MissingPage = 'unknown' | 'unavailable';
 
 type Check = {
   /** Resolves when the check has ended. It does not reject. */
@@ -74,12 +74,8 @@ export class PageCache {
     this.#parts = parts;
   }
 
-  /**
-   * The published page of this name; null: there is none.
-   *
-   * @throws PageUnavailable
-   */
-  async find(name: PageName): Promise<FoundPage | null> {
+  /** The published page of this name. It does not reject. */
+  async find(name: PageName): Promise<FoundPage | MissingPage> {
     const { clock } = this.#parts;
     const key = JSON.stringify(name);
     const entry = this.#entry(key, name);
@@ -88,8 +84,7 @@ export class PageCache {
     }
     if (entry.check !== null) await (entry.kept === null ? entry.check.tooLate : entry.check.late);
     if (entry.kept !== null) return { kept: entry.kept, staleSince: this.#staleSince(entry) };
-    if (entry.goodAt === Number.NEGATIVE_INFINITY) throw new PageUnavailable('the page cannot be read');
-    return null;
+    return entry.goodAt === Number.NEGATIVE_INFINITY ? 'unavailable' : 'unknown';
   }
 
   #entry(key: string, name: PageName): Entry {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   daysWith,
   MINUTE_MS,
+  NO_NOTES,
   NOW,
   pageSource,
   shownIncident,
@@ -14,7 +15,7 @@ import {
 import type { MonitorStatus } from '../domain/monitor.ts';
 import { DAY_MS } from '../domain/summary-range.ts';
 import type { StoredWindow } from '../store/maintenance-windows.ts';
-import { NO_NOTES, type WrittenIncident } from './notes.ts';
+import type { WrittenIncident } from './notes.ts';
 import { type PageSource, pageView } from './page-view.ts';
 
 /** Names in the order of the page; a group in brackets. */

@@ -6,7 +6,7 @@ import type { Site, Visit } from '../web/site.ts';
 import { documentAt, type PageDocument } from './documents.ts';
 import { iconOf } from './html/frame.ts';
 import type { MayRead } from './may-read.ts';
-import { type FoundPage, PageCache, type PageCacheParts, PageUnavailable } from './page-cache.ts';
+import { type FoundPage, PageCache, type PageCacheParts } from './page-cache.ts';
 import { addressOf, type Place } from './place.ts';
 import { notFound, unavailable } from './plain-answers.ts';
 import { type RenderedDocument, renderedOnce } from './rendered.ts';
@@ -51,9 +51,7 @@ export function createStatusPages(parts: StatusPagesParts): Site {
         const target = await targetOf(visit, parts);
         return target === null ? null : await answerAt(target, visit, parts, cache);
       } catch (error) {
-        if (!(error instanceof PageUnavailable)) {
-          parts.log.error({ error: messageOf(error), requestId: visit.requestId }, 'a status page failed');
-        }
+        parts.log.error({ error: messageOf(error), requestId: visit.requestId }, 'a status page failed');
         return unavailable(visit);
       }
     },
@@ -93,7 +91,8 @@ async function answerAt(
   );
   const found = await cache.find(name);
   const words = wordsOf(language);
-  if (found === null) return notFound(visit);
+  if (found === 'unavailable') return unavailable(visit);
+  if (found === 'unknown') return notFound(visit);
   const { page } = found.kept.view;
   const place: Place = { origin, path: base, words, staleSince: found.staleSince };
   if (path === '/') return movedTo(addressOf(place));

@@ -76,10 +76,16 @@ function incidentArticle(incident: IncidentView, level: 'h3' | 'h4', words: Word
   return html`<article class="incident" id="i${id}"><${raw(level)}>${incidentTitle(incident, words)}</${raw(level)}>
 <p class="soft small">${
     endedAt === null
-      ? html`${sinceText(startedAt, words)} · ${age(startedAt, now, language)}`
+      ? sinceText(startedAt, words)
       : fill(text.lasted, { duration: words.duration(endedAt - startedAt) })
   }${affected === '' ? NO_HTML : html` · ${fill(text.affected, { components: affected })}`}</p>
-<ol>${updates.map((update) => {
+${
+  // Apart, so that nothing moves when a script puts times into another zone.
+  endedAt === null
+    ? html`<p class="soft small">${age(startedAt, now, language)}</p>
+`
+    : NO_HTML
+}<ol>${updates.map((update) => {
     const mark = update.state === 'ended' ? 'unknown' : update.state;
     return html`<li>${stateWord(mark, updateWord(update, words))} ${update.note === null ? NO_HTML : html`<span>${update.note.text}</span> `}${instant(update.at, language)}</li>`;
   })}</ol></article>

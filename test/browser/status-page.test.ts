@@ -1,0 +1,153 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../support/api.ts';
+import {
+  foreignRequests,
+  nameOf,
+  pageProblems,
+  skipsBrowser,
+  TestBrowser,
+  VIEWS,
+} from '../support/browser.ts';
+import { DeclaredPage } from '../support/declared-page.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe.skipIf(skipsBrowser)('a status page', () => {
+  let api: RunningApi;
+  let browser: TestBrowser;
+  let declared: DeclaredPage;
+  beforeAll(async () => {
+    api = await startApi();
+    declared = await DeclaredPage.declare(api, {
+      monitors: ['API', 'Web'],
+      page: {
+        description: 'The state of our services.',
+        homepage_url: 'https://example.com/',
+        contact_url: 'mailto:ops@example.com',
+      },
+    });
+    await declared.addStatic('Office');
+    await declared.setStatus('API', 'active');
+    await declared.setStatus('Web', 'active');
+    api.clock.advance(30 * HOUR_MS);
+    await declared.setStatus('API', 'degraded');
+    api.clock.advance(HOUR_MS);
+    await declared.setStatus('API', 'active');
+    api.clock.advance(20 * HOUR_MS);
+    await declared.setStatus('API', 'error');
+    api.clock.advance(HOUR_MS);
+    browser = await TestBrowser.launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await api?.dispose();
+  });
+
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('works at %s', async (_, view) => {
+    const visitor = await browser.visitor(view);
+    const foreign = foreignRequests(visitor, api.url);
+    const page = await visitor.newPage();
+    const shifts = view.hasScript ? await layoutShifts(page) : null;
+    await page.goto(`${api.url}/status/example`);
+    await page.getByRole('heading', { name: 'Partial outage', level: 2 }).waitFor();
+    // The script has put the times into the visitor's zone.
+    if (view.hasScript) await page.locator('.banner time[title]').waitFor();
+    expect(await shifts?.()).toEqual(view.hasScript ? [] : undefined);
+    expect(await pageProblems(page)).toEqual([]);
+
+    // The days with disruptions, by keyboard alone.
+    const days = page.getByRole('listitem').filter({ hasText: 'API' }).locator('details');
+    await days.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    await days.getByText('degraded for 1 hr').waitFor();
+    expect(await pageProblems(page)).toEqual([]);
+
+    await days.getByRole('link', { name: 'All days as a table' }).click();
+    await page.getByRole('heading', { name: 'API: day by day', level: 1 }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(91);
+    expect(await pageProblems(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Back to Example' }).click();
+    await page.getByRole('link', { name: 'Deutsch' }).click();
+    await page.getByRole('heading', { name: 'Teilausfall', level: 2 }).waitFor();
+    expect(await pageProblems(page)).toEqual([]);
+    expect(foreign).toEqual([]);
+    await visitor.close();
+  });
+
+  test('shows times in the zone of the visitor, and figures of single days, where a script runs', async () => {
+    const visitor = await browser.visitor();
+    const page = await visitor.newPage();
+    await page.goto(`${api.url}/status/example`);
+    const updated = page.locator('.banner time');
+    const utc = new Date((await updated.getAttribute('datetime')) ?? '');
+    const local = new Intl.DateTimeFormat('en-GB', {
+      dateStyle: 'medium',
+      timeStyle: 'short',
+      timeZone: 'Europe/Berlin',
+    }).format(utc);
+    await updated.getByText(local, { exact: true }).waitFor();
+
+    const component = page.getByRole('listitem').filter({ hasText: 'API' });
+    await component.locator('summary').focus();
+    await page.keyboard.press('End');
+    await component.locator('.figure').getByText('down for').waitFor();
+    await page.keyboard.press('Home');
+    await component.locator('.figure').getByText('No data').waitFor();
+    await page.keyboard.press('Escape');
+    await component.locator('.figure').getByText('uptime').waitFor();
+    const bars = await component.locator('.bars').boundingBox();
+    if (bars === null) throw new Error('there are no bars');
+    await page.mouse.move(bars.x + bars.width - 2, bars.y + bars.height / 2);
+    await component.locator('.figure').getByText('down for').waitFor();
+    await visitor.close();
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'is %s where its owner wants that, whatever the system has',
+    async (theme) => {
+      await declared.setTheme(theme);
+      api.clock.advance(1_000);
+      const visitor = await browser.visitor({
+        width: 768,
+        theme: theme === 'light' ? 'dark' : 'light',
+        hasScript: true,
+      });
+      const page = await visitor.newPage();
+      await page.goto(`${api.url}/status/example`);
+      const colour = await page
+        .locator('body')
+        .evaluate((body) => Reflect.get(globalThis, 'getComputedStyle')(body).backgroundColor as string);
+      expect(colour).toBe(theme === 'light' ? 'rgb(250, 250, 248)' : 'rgb(18, 20, 24)');
+      expect(await pageProblems(page)).toEqual([]);
+      await visitor.close();
+    },
+  );
+
+  test('prints on white, with its states in words and without controls', async () => {
+    const visitor = await browser.visitor({ width: 768, theme: 'dark', hasScript: true });
+    const page = await visitor.newPage();
+    await page.goto(`${api.url}/status/example`);
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.getByRole('link', { name: 'Deutsch' }).isVisible()).toBe(false);
+    expect(await page.getByText('Degraded', { exact: true }).first().isVisible()).toBe(true);
+    expect((await page.pdf()).subarray(0, 5).toString()).toBe('%PDF-');
+    await visitor.close();
+  });
+});
+
+/** @returns what has moved without a cause by the visitor since the page was opened */
+async function layoutShifts(page: Page): Promise<() => Promise<string[]>> {
+  await page.addInitScript(() => {
+    const moved: string[] = [];
+    Reflect.set(globalThis, 'moved', moved);
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) {
+        if (Reflect.get(entry, 'hadRecentInput') === true) continue;
+        for (const { node } of Reflect.get(entry, 'sources'))
+          moved.push(node?.outerHTML ?? node?.textContent);
+      }
+    }).observe({ type: 'layout-shift' as never, buffered: true });
+  });
+  return () => page.evaluate(() => Reflect.get(globalThis, 'moved') as string[]);
+}
