@@ -42,7 +42,10 @@ const checks: CheckRunner = {
         status_code: 503,
         error_message: 'expected a status code equal to 200, saw 503',
         assertions: [
-          { assertion: 'a status code equal to 200', failure: 'expected a status code equal to 200, saw 503' },
+          {
+            assertion: 'a status code equal to 200',
+            failure: 'expected a status code equal to 200, saw 503',
+          },
           { assertion: 'the body to contain "ok"', failure: null },
         ],
       },
