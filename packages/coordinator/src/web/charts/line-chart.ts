@@ -4,8 +4,7 @@ import { barsPath, linePath, PLOT } from './paths.ts';
 import { valueAxis } from './value-axis.ts';
 
 /** The looks of lines, told apart by dashes and widths: whole and wide, dashed, dotted. */
-const LINE_STYLES = ['solid', 'dashed', 'dotted'] as const;
-export type LineStyle = (typeof LINE_STYLES)[number];
+export type LineStyle = 'solid' | 'dashed' | 'dotted';
 
 export type Line = {
   readonly name: string;
