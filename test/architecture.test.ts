@@ -239,7 +239,6 @@ const USED_OTHERWISE = [
   /^deploy\/build\/thread-url\.ts /, // Built into every bundle.
   /^test\/fixtures\//, // As a former version has them.
   /^packages\/shared\/src\/messages\/subjects\.ts ALL_/, // For who listens from outside, as tests do.
-  /^packages\/coordinator\/src\/(?:web\/|dashboard\/page\.ts problemIn)/, // For the pages that are being built on it.
   /^docs\/generate\/terraform-pages\.ts exampleFolders$/, // A list for the tests of all.
 ];
 

@@ -21,7 +21,10 @@ const NO_SCRIPT = { ...DESK, hasScript: false };
 const NOTE_SHIFTS = `
   globalThis.shifts = [];
   new PerformanceObserver((list) => {
-    for (const { value } of list.getEntries()) globalThis.shifts.push(value);
+    for (const { value, sources } of list.getEntries()) {
+      const moved = sources.map(({ node }) => node?.outerHTML?.slice(0, 120) ?? String(node?.textContent));
+      globalThis.shifts.push(value + ': ' + moved.join(', '));
+    }
   }).observe({ type: 'layout-shift', buffered: true });
 `;
 
@@ -234,6 +237,28 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     }
     await page.goto(`${api.url}/monitors/999999`);
     await page.getByText('there is no monitor 999999').waitFor();
+    await visitor.close();
+  });
+
+  test('changes by itself, but for what somebody has opened', async () => {
+    const liveId = await addSampleHistory(api, 'Live');
+    const visitor = await browser.visitor();
+    const page = await openDashboard(api, visitor, `/monitors/${liveId}`);
+    const listening = page.waitForResponse((response) => response.url().endsWith('/events'));
+    await page.reload();
+    await listening;
+    const newest = page.locator('#newest-changes details').first();
+    await newest.locator('summary').click();
+    api.states.set(liveId, { status: 'error', votes: [] });
+    const down = page.locator('#monitor-state').getByText('Down');
+    // The feed looks once a second of the service's clock, and must have seen the state before the change.
+    while ((await down.count()) === 0) {
+      api.clock.advance(1_000);
+      await api.call('POST', '/v1/tokens', { name: 'a change', scope: 'read' });
+      await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)));
+    }
+    await page.locator('#region-figures').getByText('None that counts').first().waitFor();
+    expect(await newest.getAttribute('open')).not.toBeNull();
     await visitor.close();
   });
 

@@ -12,6 +12,7 @@ import { createGunzip } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { type RunningApi, startApi } from '../support/api.ts';
+import { createResource } from '../support/declared-resources.ts';
 import { freePort } from '../support/free-port.ts';
 import { findProgram } from '../support/real-dns-server.ts';
 import { TRUSTED } from '../support/tls/certificates.ts';
@@ -94,12 +95,13 @@ async function startNginx(program: string, folder: string, upstream: string): Pr
 
 async function startCaddy(program: string, folder: string, upstream: string): Promise<Proxy> {
   const port = await freePort();
-  // The site unchanged. The options keep Caddy away from the ports, the admin interface and the certificate store of
-  // this machine.
-  const site = new URL('Caddyfile', FILES).pathname;
+  // The sites unchanged. Further options keep Caddy away from the ports, the admin interface and the certificate store
+  // of this machine.
+  const options = 'admin off\n\tauto_https disable_redirects\n\tskip_install_trust\n\tlocal_certs';
+  const file = await readFile(new URL('Caddyfile', FILES), 'utf8');
   await writeFile(
     join(folder, 'main'),
-    `{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n\tlocal_certs\n}\nimport ${site}\n`,
+    adapted(file, { '\n{\n\ton_demand_tls': `\n{\n\t${options}\n\ton_demand_tls` }),
   );
   const stop = await started(
     program,
@@ -110,6 +112,7 @@ async function startCaddy(program: string, folder: string, upstream: string): Pr
       XDG_DATA_HOME: folder,
       XDG_CONFIG_HOME: folder,
       SVC_DOMAIN: `https://localhost:${port}`,
+      SVC_CUSTOM_DOMAINS: `https://:${port}`,
       SVC_UPSTREAM: upstream,
     },
   );
@@ -122,14 +125,18 @@ type Question = {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string;
+  /** Name that the certificate is for. */
+  readonly servername?: string;
   /** Address that the question comes from. */
   readonly from?: string;
 };
 
-async function ask({ port, path, method = 'GET', headers = {}, body, from = '127.0.0.1' }: Question) {
+async function ask(question: Question) {
+  const { port, path, method = 'GET', headers = {}, body, from = '127.0.0.1' } = question;
+  const { servername = 'localhost' } = question;
   const sent = request({
     host: '127.0.0.1',
-    servername: 'localhost',
+    servername,
     port,
     path,
     method,
@@ -250,6 +257,30 @@ describe.each([
     const { headers } = await call({ path: '/v1/openapi.json', headers: { 'accept-encoding': 'gzip' } });
     expect(headers['content-encoding']).toBe('gzip');
   });
+
+  test.skipIf(isSkipped || name === 'nginx')(
+    'a custom domain gets a certificate and its page once it points here, and no other name gets one',
+    async () => {
+      const of = (domain: string, path = '/') =>
+        ask({ port: proxy.port, path, servername: domain, headers: { host: domain } });
+      const members = { slug: 'own', custom_domain: 'here.example.org' };
+      const id = await createResource(api, 'svc_status_page', {
+        title: 'On a domain of its own',
+        ...members,
+      });
+      await expect(of('here.example.org')).rejects.toThrow();
+      const checked = await call({ path: `/v1/status-pages/${id}/domain/check`, method: 'POST' });
+      expect(JSON.parse(checked.text)).toMatchObject({ state: 'verified', problem: null });
+      api.clock.advance(2_000);
+      const page = await of('here.example.org');
+      expect(page.status).toBe(200);
+      expect(page.text).toContain('On a domain of its own');
+      for (const path of ['/v1/monitors', '/login', '/status/own']) {
+        expect((await of('here.example.org', path)).status, path).toBe(404);
+      }
+      await expect(of('evil.example.org')).rejects.toThrow();
+    },
+  );
 
   test.skipIf(isSkipped || name === 'caddy')('plain HTTP is sent to HTTPS', async () => {
     const sent = plainRequest({

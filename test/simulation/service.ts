@@ -185,6 +185,11 @@ export class Service {
     return { slot, monotonic, age: monotonic + this.#slotClock.jumpedMs + this.#agedMs };
   }
 
+  /** Whether it has found slots far ahead of its clock. */
+  get isBehind(): boolean {
+    return this.#slotClock.aheadSlot !== null;
+  }
+
   get status(): MonitorStatus {
     const id = this.#monitors.current?.id;
     return (id === undefined ? undefined : this.#states.get(id)?.status) ?? 'unknown';
@@ -373,15 +378,9 @@ export class Service {
     if (monitor === null || !monitor.active) return IDLE_TICK_MS;
     const now = this.#slotClock.now();
     const aheadMs = this.#around.isAhead ? TICK_AHEAD_MS : 0;
-    const phase = (phaseOf(monitor.id, monitor.periodMs) + this.#phaseShift()) % monitor.periodMs;
+    const phase = (phaseOf(monitor.id, monitor.periodMs) + this.#slotClock.gridShiftMs) % monitor.periodMs;
     const next = gridSlotFrom(now + aheadMs + 1, monitor.periodMs, phase);
     return Math.min(IDLE_TICK_MS, next - now - aheadMs);
-  }
-
-  /** Shift of the grid while recorded slots lie in the future (decision 0060), ms. */
-  #phaseShift(): number {
-    const { aheadSlot } = this.#slotClock;
-    return aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
   }
 }
 

@@ -142,7 +142,7 @@ class Simulation {
     for (const region of this.#agents.regions()) this.#presence.came(region);
     const service = await Service.start(around, monitor, this.#endedAt);
     this.#service = service;
-    this.#oracle.started(service.now);
+    this.#oracle.started(service.now, service.isBehind);
     // Announcements that were not made before the end are made before anything is read.
     this.#show(service, await service.flush());
     for (let sequence = service.position; sequence < this.#stream.length; sequence += 1) {

@@ -95,7 +95,16 @@ export async function startApi(
   const agents: RunningApi['agents'] = new Map();
   const publicUrl = 'http://svc.example';
   const counters = createApiCounters();
-  const domains = createPageDomains({ store, clock, log: silentLog }, publicUrl);
+  const domains = createPageDomains(
+    {
+      store,
+      clock,
+      log: silentLog,
+      ask: async (domain) => ({ aliases: domain.startsWith('here.') ? ['svc.example'] : [], addresses: [] }),
+      resolve: async () => [{ address: '192.0.2.1', family: 4 }],
+    },
+    publicUrl,
+  );
   const api: Api = createApi({
     listen: { host: '127.0.0.1', port: 0 },
     publicUrl,

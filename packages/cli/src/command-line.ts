@@ -6,6 +6,8 @@ import { VERSION } from '@svc/shared/version.ts';
 import type { Command, CommandBody, Surroundings } from './command.ts';
 import { exportCommand } from './export/command.ts';
 import { loginCommand, logoutCommand } from './login-command.ts';
+import { incidentCommand } from './notes/incident-command.ts';
+import { maintenanceCommand } from './notes/maintenance-command.ts';
 import { otlpTestCommand } from './otlp-test-command.ts';
 import { regionCommand } from './region/command.ts';
 import { retryCommand } from './retry-command.ts';
@@ -23,16 +25,18 @@ const COMMANDS: Readonly<Record<string, Command | LaterCommand>> = {
     load: async () => (await import('./machine/backup/commands.ts')).backupCommand,
   },
   check: {
-    summary: 'probe a target from this machine, as an agent does',
-    load: async () => (await import('./machine/check/command.ts')).checkCommand,
+    summary: 'check a target from the regions, or from this machine, without a monitor',
+    load: async () => (await import('./check/command.ts')).checkCommand,
   },
   doctor: {
     summary: 'check settings, NATS, TLS, clock, disk and network of this machine, and say what to do',
     load: async () => (await import('./machine/doctor/command.ts')).doctorCommand,
   },
   export: exportCommand,
+  incident: incidentCommand,
   login: loginCommand,
   logout: logoutCommand,
+  maintenance: maintenanceCommand,
   'otlp-test': otlpTestCommand,
   region: regionCommand,
   restore: {

@@ -5,6 +5,7 @@ import { DASHBOARD_ASSETS } from './dashboard/assets.ts';
 import { Dashboard } from './dashboard/dashboard.ts';
 import type { NewlyQueued } from './notify/lane.ts';
 import { PAGE_ASSETS } from './pages/assets.ts';
+import { createAskSite } from './pages/domains/ask-site.ts';
 import { createStatusPages } from './pages/status-pages.ts';
 import { createVisitors } from './pages/visitors.ts';
 import { createAssetSite } from './web/assets.ts';
@@ -33,6 +34,7 @@ export function createSites(parts: SiteParts, calls: ApiCalls): readonly Site[] 
   const visitors = createVisitors({ ...parts, key, onQueued });
   return [
     createAssetSite([...WEB_ASSETS, ...PAGE_ASSETS, ...DASHBOARD_ASSETS]),
+    createAskSite(parts),
     visitors.unsubscribing,
     createStatusPages({
       ...parts,

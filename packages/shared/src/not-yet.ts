@@ -2,7 +2,7 @@ import type { SettingName } from './setting-names.ts';
 
 /** Something that can be declared or set, is checked and stored, and has no effect yet. */
 export type NotYet = {
-  /** The missing function, as text that follows "this version": `exports no traces`. */
+  /** The missing function, as text that follows "this version": `sends no mails`. */
   readonly reason: string;
   /** Attributes by name, whatever resource has them. */
   readonly attributes?: readonly string[];

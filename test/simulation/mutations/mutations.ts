@@ -33,6 +33,21 @@ const LATE_PASS: Partial<World> = {
   moves: [{ at: 130_000, do: 'stop-agent', region: A, forMs: 8_000 }],
 };
 
+/** The clock is set back while nothing runs, and a second start comes when the time of the slots of before has come. */
+const SET_BACK: Partial<World> = {
+  seed: 7_212_986,
+  id: 398_275,
+  lengthMs: 5_790_000,
+  periodMs: PERIOD,
+  timeoutMs: 10_000,
+  isAhead: true,
+  moves: [
+    { at: 4_685_826, do: 'restart', downMs: 382_988, isBeforeCommit: false },
+    { at: 4_713_796, do: 'set-wall-clock', byMs: -594_480 },
+    { at: 5_206_912, do: 'restart', downMs: 187_332, isBeforeCommit: false },
+  ],
+};
+
 /**
  * One region failed in the slot before the coordinator ended. Another failed in the slot that is read at the start,
  * whose time was over long before.
@@ -162,6 +177,13 @@ export const MUTATIONS: readonly Mutation[] = [
     story: SECOND_NOT_RUN,
   },
   {
+    name: 'what a start has set aside comes back with its time',
+    file: 'recording/recorder.ts',
+    from: 'if (aheadSlot !== null) await store.setAside({ from: newestBelieved, until: aheadSlot });',
+    to: '',
+    story: SET_BACK,
+  },
+  {
     name: 'votes do not age',
     file: 'domain/status.ts',
     from: 'return vote.expiresAt > now && ',
@@ -201,10 +223,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a recovery in a maintenance window is never announced',
     file: 'evaluation/announcing.ts',
-    from: "if (status === 'unknown' || frame.isHeld(state.id)) return;",
-    to: `if (frame.isHeld(state.id) && status === 'active')
-    state.links = state.links.map((link) => ({ ...link, announced: 'active' as const }));
-  if (status === 'unknown' || frame.isHeld(state.id)) return;`,
+    from: "note(frame, state, { is: 'held' });",
+    to: `if (status === 'active')
+      state.links = state.links.map((link) => ({ ...link, announced: 'active' as const }));
+    note(frame, state, { is: 'held' });`,
   },
   {
     name: 'a jump of the clock over the end of a maintenance window is not noticed',

@@ -1,7 +1,6 @@
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { timesBetween } from '@svc/coordinator/domain/uptime.ts';
 import type { Transition } from '../told.ts';
-import { SET_ASIDE_MS } from './rule.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -12,15 +11,23 @@ export class History {
   #at = 0;
   /** The service has started after the system's clock was set. Earlier changes may be dated in the future. */
   mayLieAhead = false;
+  /** The last change lay ahead at a start. */
+  #isAhead = false;
+
+  /** The service has started at this instant, on the slots' clock. */
+  restarted(now: number): void {
+    if (this.#at > now) this.#isAhead = true;
+  }
 
   /** Follows the history: each change begins where the one before it ended. */
   add(transition: Transition, now: number): string | null {
     const { from, to, at } = transition;
     // Changes that a clock ahead dated get the date of the first change that follows.
-    if (this.mayLieAhead && this.#at > now + SET_ASIDE_MS) {
+    if (this.#isAhead && this.#at > at) {
       this.#transitions = this.#transitions.map((each) => (each.at > at ? { ...each, at } : each));
-      this.#at = Math.min(this.#at, at);
+      this.#at = at;
     }
+    this.#isAhead = false;
     const fault = this.#fault(transition, now);
     this.#transitions.push(transition);
     this.#status = to;

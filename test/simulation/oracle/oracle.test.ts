@@ -164,7 +164,7 @@ describe('the oracle finds', () => {
     clock = PERIOD;
     oracle.ended(now());
     clock += 20_000;
-    oracle.started(now());
+    oracle.started(now(), false);
     look(reported(PERIOD, FRA, 'passed'));
     for (const region of [PAR, EAST]) look({ is: 'excused', slot: BEGIN + PERIOD, version: 1, region });
     look({ is: 'resumed', slot: BEGIN + PERIOD, waitedFor: [] });

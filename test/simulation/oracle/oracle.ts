@@ -35,9 +35,10 @@ export type Seen = {
 
 /**
  * Stored times are on the slots' clock, which runs a tenth faster or slower after the system's clock was set;
- * votes age on the monotonic clock. After a restart ages may therefore differ by a tenth, ms.
+ * votes age on the monotonic clock. After a restart ages may therefore differ by a tenth, and by this time, ms.
  */
 const AGES_DIFFER_MS = 60_000;
+const AGES_DIFFER_PART = 0.1;
 
 /**
  * Watches a world. It gets the inputs of the evaluation and checks the outputs. The sentences of the design
@@ -90,8 +91,10 @@ export class Oracle {
     this.#maintenance.forget();
   }
 
-  started(now: Now): void {
-    this.#picture.restarted(now);
+  /** @param isBehind whether recorded slots lie more than 60 s ahead of its clock */
+  started(now: Now, isBehind: boolean): void {
+    this.#picture.restarted(now, isBehind);
+    this.#history.restarted(now.slot);
     this.#holds.forget();
     this.#hasStartedSince = this.#wasClockSet;
     this.#history.mayLieAhead = this.#wasClockSet;
@@ -193,7 +196,7 @@ export class Oracle {
     }
     this.#wrongSince ??= Math.max(since, this.#judgeFrom);
     // A timer may be late, and a commit.
-    const slackMs = this.#hasStartedSince ? AGES_DIFFER_MS : IN_TIME_MS + this.#waitedMs;
+    const slackMs = this.#hasStartedSince ? this.#agesDifferMs : IN_TIME_MS + this.#waitedMs;
     if (now.monotonic - this.#wrongSince <= slackMs) return;
     this.#violated('late', `the status is ${this.#status}, ${expected} since ${this.#wrongSince}`, now);
     // Told once; what follows is judged from here on.
@@ -242,9 +245,13 @@ export class Oracle {
       this.#violated('own-failure', `${from} → ${to} (${reason})`, now);
     }
     if (steps.has(to) || this.#picture.isInDoubt(now)) return;
-    const later = { ...now, age: now.age + AGES_DIFFER_MS };
+    const later = { ...now, age: now.age + this.#agesDifferMs };
     if (this.#hasStartedSince && to === 'unknown' && this.#picture.isTooOldAt(later)) return;
     this.#violated('unfounded', `${from} → ${to} (${reason}), expected ${this.#picture.expected}`, now);
+  }
+
+  get #agesDifferMs(): number {
+    return Math.max(AGES_DIFFER_MS, this.#picture.freshMs * AGES_DIFFER_PART);
   }
 
   #violated(kind: ViolationKind, text: string | null, now: Now): void {

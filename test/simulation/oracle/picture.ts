@@ -90,10 +90,11 @@ export class Picture {
   }
 
   /** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
-  restarted(now: Now): void {
+  restarted(now: Now, isBehind: boolean): void {
     const { monitor } = this;
     this.#upSince = Number.POSITIVE_INFINITY;
-    this.#setAside(now.slot + SET_ASIDE_MS, now);
+    // "If that lies more than 60 s ahead it is set aside", with everything that lies ahead then.
+    this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) forgetAnswers(open);
     if (monitor === null) return;
     const freshFor = freshMs(monitor.periodMs, monitor.longestCheckMs);
@@ -127,7 +128,7 @@ export class Picture {
     for (const { region, slot } of this.votes.values()) {
       if (slot <= newest) continue;
       this.votes.delete(region);
-      this.#doubted.set(region, now.age + this.#freshMs());
+      this.#doubted.set(region, now.age + this.freshMs);
     }
     if (this.#decidedSlot > newest) this.#decidedSlot = 0;
     if (this.endedSlot > newest) this.endedSlot = 0;
@@ -293,7 +294,8 @@ export class Picture {
     return castInto(this.votes, vote, this.monitor, now);
   }
 
-  #freshMs(): number {
+  /** How long a vote counts, ms. */
+  get freshMs(): number {
     return this.monitor === null ? 0 : freshMs(this.monitor.periodMs, this.monitor.longestCheckMs);
   }
 

@@ -33,6 +33,7 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
   '/v1/deliveries/{id}': async (world) => ({ id: await world.delivery('dead') }),
   '/v1/deliveries/{id}/retry': async (world) => ({ id: await world.delivery('dead') }),
   '/v1/status-pages/{id}': async (world) => ({ id: await world.page() }),
+  '/v1/status-pages/{id}/preview': async (world) => ({ id: await world.page() }),
   '/v1/status-pages/{id}/appearance': async (world) => ({ id: await world.page() }),
   '/v1/status-pages/{page_id}/components': async (world) => ({
     page_id: (await world.component()).page_id ?? '',
@@ -42,6 +43,12 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
     page_id: (await world.group()).page_id ?? '',
   }),
   '/v1/status-pages/{page_id}/component-groups/{id}': (world) => world.group(),
+  '/v1/status-pages/{id}/domain': async (world) => ({ id: await world.pageWithDomain() }),
+  '/v1/status-pages/{id}/domain/check': async (world) => ({ id: await world.pageWithDomain() }),
+  '/v1/status-pages/{page_id}/subscribers': async (world) => ({
+    page_id: (await world.subscriber()).page_id ?? '',
+  }),
+  '/v1/status-pages/{page_id}/subscribers/{id}': (world) => world.subscriber(),
   '/v1/incidents/{id}': async (world) => ({ id: (await world.incident()).incident_id ?? '' }),
   '/v1/incidents/{incident_id}/updates': async (world) => ({
     incident_id: (await world.incident()).incident_id ?? '',

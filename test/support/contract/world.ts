@@ -1,3 +1,4 @@
+import { confirmSubscription, recipientAt } from '@svc/coordinator/store/page-recipients.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import type { RunningApi } from '../api.ts';
@@ -103,6 +104,23 @@ export class World {
   page(): Promise<string> {
     const secret = { access_type: 'password', password: `${SECRET}-password` };
     return this.made('/v1/status-pages', { title: 'a', slug: World.unique(), ...secret });
+  }
+
+  pageWithDomain(): Promise<string> {
+    const slug = World.unique();
+    return this.made('/v1/status-pages', { title: 'a', slug, custom_domain: `here.${slug}.example` });
+  }
+
+  /** A page, and who gets its news. */
+  async subscriber(): Promise<Ids> {
+    const page_id = await this.page();
+    const recipient = { pageId: Number(page_id), address: 'ada@example.com', language: 'en' };
+    const { id } = await this.api.store.transaction(async (tx) => {
+      const { id } = await recipientAt(tx, recipient, this.api.clock.wall());
+      await confirmSubscription(tx, { id, pageId: recipient.pageId }, this.api.clock.wall());
+      return { id };
+    });
+    return { page_id, id: String(id) };
   }
 
   async group(): Promise<Ids> {

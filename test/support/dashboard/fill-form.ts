@@ -43,9 +43,9 @@ async function give(page: Page, name: string, input: Locator, values: readonly s
 
 /** A box that the resource has no value for is off, whatever the form began with. */
 async function uncheckOthers(page: Page, wanted: ReadonlySet<string>): Promise<void> {
-  for (const box of await page.locator('.resource-form input[type="checkbox"]:checked').all()) {
-    if (!wanted.has((await box.getAttribute('name')) ?? '')) await box.uncheck();
-  }
+  const boxes = page.locator('.resource-form input[type="checkbox"]:checked');
+  const names = await boxes.evaluateAll((all) => all.map((box) => String(Reflect.get(box, 'name'))));
+  for (const name of names.filter((each) => !wanted.has(each))) await inputOf(page, name).uncheck();
 }
 
 /** Sends the form by its main button, and waits for the page that follows. */

@@ -16,6 +16,7 @@ import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
 import { pageDomainEndpoints } from './routes/page-domains.ts';
+import { pagePreviewEndpoints } from './routes/page-preview.ts';
 import { regionEndpoints } from './routes/regions.ts';
 import { resultEndpoints } from './routes/results.ts';
 import { seriesEndpoints } from './routes/series.ts';
@@ -43,6 +44,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...notificationEndpoints(parts),
     ...deliveryEndpoints(parts),
     ...statusPageEndpoints(parts),
+    ...pagePreviewEndpoints(parts),
     ...componentEndpoints(parts),
     ...incidentEndpoints(parts),
     ...maintenanceEndpoints(parts),

@@ -44,6 +44,8 @@ export interface ApiCalls {
    * @throws Problem `unauthorized`, `rate-limited`
    */
   login(secret: string, from: Login): Token;
+  /** Writes the audit line of a login that a link has opened. */
+  noteLogin(token: Token, from: Login): void;
 }
 
 /** Facts of a login for the audit trail. */

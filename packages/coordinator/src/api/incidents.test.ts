@@ -190,11 +190,11 @@ describe('an incident of a monitor', () => {
 });
 
 test('each published update is a durable event, in the order of the commits', async () => {
-  const before = (await updatesAfter(api.store, 0, 1_000)).at(-1)?.update.id ?? 0;
+  const last = (await updatesAfter(api.store, 0, 1_000)).at(-1)?.update.id ?? 0;
   const { id, latest_update: first } = await write();
   const second = await tell(id, { state: 'identified', text: 'Found.' });
   await api.call('PUT', `${PATH}/${id}/updates/${second.id}`, { state: 'identified', text: 'Found it.' });
-  const events = await updatesAfter(api.store, before, 10);
+  const events = await updatesAfter(api.store, last, 10);
   expect(events.map(({ update, incident }) => [String(update.id), update.text, incident.pageIds])).toEqual([
     [first?.id, 'We are looking into it.', [Number(pageId)]],
     [second.id, 'Found it.', [Number(pageId)]],

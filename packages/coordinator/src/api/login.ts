@@ -18,9 +18,7 @@ export function loggedIn(secret: string, from: Login, { gate, trail, clock }: Lo
   const at = clock.wall();
   try {
     const token = gate.identify(`Bearer ${secret}`, from.peer);
-    // Its first request from this address is no second login.
-    trail.isLogin(token.id, from.peer);
-    trail.add(loginLine(token, from, at));
+    noteLogin(token, from, { trail, clock });
     return token;
   } catch (error) {
     const problem = problemOf(error);
@@ -30,6 +28,12 @@ export function loggedIn(secret: string, from: Login, { gate, trail, clock }: Lo
     }
     throw error;
   }
+}
+
+/** Writes the audit line of a login. The first request of the session from this address is no second one. */
+export function noteLogin(token: Token, from: Login, { trail, clock }: Omit<LoginParts, 'gate'>): void {
+  trail.isLogin(token.id, from.peer);
+  trail.add(loginLine(token, from, clock.wall()));
 }
 
 /** The line of a login to the dashboard. */

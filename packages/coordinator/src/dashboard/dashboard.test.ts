@@ -118,6 +118,29 @@ describe('the login', () => {
     expect((await send('/login', form.cookies, { ...fields, form_token: '' })).status).toBe(403);
   });
 
+  test('by a link leaves a line in the audit trail too', async () => {
+    const made = await api.call('POST', '/v1/tokens', { name: 'by link', scope: 'read' });
+    const { id, token } = made.body as { id: string; token: string };
+    const bearer = { authorization: `Bearer ${token}` };
+    const { body } = await api.call('POST', '/v1/login-links', undefined, bearer);
+    const link = new URL((body as { url: string }).url).searchParams.get('link') ?? '';
+    const form = await visit(`/login?link=${link}`);
+    const answer = await send('/login', form.cookies, { form_token: tokenIn(form.text), link });
+    expect(answer.status).toBe(303);
+    const audit = await api.call('GET', `/v1/audit?object=tokens/${id}`);
+    expect(audit.body).toMatchObject({
+      data: expect.arrayContaining([expect.objectContaining({ action: 'login' })]),
+    });
+    const again = await send('/login', form.cookies, { form_token: tokenIn(form.text), link });
+    expect(again.status).toBe(401);
+  });
+
+  test('takes no large form of somebody whom it does not know', async () => {
+    const form = await visit('/login');
+    const fields = { form_token: tokenIn(form.text), token: 'x'.repeat(10_000) };
+    expect((await send('/login', form.cookies, fields)).status).toBe(413);
+  });
+
   test('leaves a line in the audit trail, and so does a refusal', async () => {
     await login();
     const form = await visit('/login');

@@ -15,11 +15,16 @@ const FOREIGN: Refused = {
  * Reads the form of a request that changes something. Another site cannot send one: its browser names where the form
  * comes from, and only our own pages know the token of the session.
  *
- * @param seed of the form token
+ * @param seed of the form token; null: the visitor has none
+ * @param mostBytes of the form, see {@link readForm}
  */
-export async function guardedForm(visit: Visit, seed: string | null): Promise<Form | Refused> {
+export async function guardedForm(
+  visit: Visit,
+  seed: string | null,
+  mostBytes?: number,
+): Promise<Form | Refused> {
   if (!isFromOwnPage(visit.request) || seed === null) return FOREIGN;
-  const form = await readForm(visit.request);
+  const form = await readForm(visit.request, mostBytes);
   if (!(form instanceof Form)) return { status: form.status, message: form.refused };
   return isFormToken(seed, form.text(FORM_TOKEN)) ? form : FOREIGN;
 }

@@ -18,6 +18,8 @@ import type { Viewers } from './viewers.ts';
 /** Name of the cookie that is the seed of the login form's token, before there is a session. */
 const SEED_COOKIE = 'svc-visitor';
 const SEED_LIFE_S = 3_600;
+/** Most bytes of a form that anybody may send. */
+const MOST_FORM_BYTES = 8_192;
 
 type LoginParts = {
   readonly calls: ApiCalls;
@@ -46,13 +48,15 @@ export class LoginPages {
 
   /** Takes the form. A wrong token is refused in the same words whatever is wrong about it. */
   async take(visit: Visit): Promise<Response> {
-    const form = await guardedForm(visit, cookieOf(visit, SEED_COOKIE));
+    const form = await guardedForm(visit, cookieOf(visit, SEED_COOKIE), MOST_FORM_BYTES);
     if (!(form instanceof Form)) {
       const error = form.status === 403 ? 'This form was too old. Please try again.' : form.message;
       return loginPage(visit, { next: '/', link: visit.url.searchParams.get('link'), error }, form.status);
     }
     const next = localPath(form.text('next')) ?? '/';
-    const token = form.has('link') ? await this.#byLink(form.text('link')) : this.#byToken(visit, form);
+    const token = form.has('link')
+      ? await this.#byLink(visit, form.text('link'))
+      : this.#byToken(visit, form);
     if (token instanceof Problem) {
       const { status, headers } = token;
       const page = loginPage(visit, { next, link: null, error: token.message }, status);
@@ -73,10 +77,12 @@ export class LoginPages {
     }
   }
 
-  async #byLink(secret: string): Promise<Token | Problem> {
-    const taken = await this.#parts.links.take(secret);
+  async #byLink({ peer, requestId }: Visit, secret: string): Promise<Token | Problem> {
+    const { links, tokens, calls } = this.#parts;
+    const taken = await links.take(secret);
     const id = taken === null ? null : tokenOfPurpose(taken.purpose);
-    const token = id === null ? null : this.#parts.tokens.find(id);
+    const token = id === null ? null : tokens.find(id);
+    if (token !== null) calls.noteLogin(token, { peer, requestId });
     return (
       token ??
       new Problem(

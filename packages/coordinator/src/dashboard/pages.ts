@@ -4,6 +4,8 @@ import { changesPage } from './changes/page.ts';
 import { channelPages } from './channels/pages.ts';
 import { declarationPage } from './declaration/page.ts';
 import { MONITOR_PAGES } from './monitor/pages.ts';
+import { incidentPages } from './notes/incident-pages.ts';
+import { maintenancePages } from './notes/maintenance-pages.ts';
 import { overviewPage } from './overview/page.ts';
 import type { DashboardPage } from './page.ts';
 import { palettePage } from './palette/page.ts';
@@ -24,6 +26,8 @@ export function dashboardPages({ changes }: PageParts): readonly DashboardPage[]
     ...MONITOR_PAGES,
     ...monitorForms,
     ...monitorRemoval,
+    ...incidentPages,
+    ...maintenancePages,
     regionsPage,
     ...channelPages,
     ...statusPagePages,

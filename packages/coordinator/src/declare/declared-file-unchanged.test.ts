@@ -19,7 +19,7 @@ const HOOK = 'https://hook.example/a-secret-path';
 const TEXT = [
   'svc_tcp_monitor: { a: { name: a, uri: "a.example:1", periodicity: 1m }, b: { name: b, uri: "b.example:1", periodicity: 1m } }',
   `svc_notification: { n: { provider_type: webhook, webhook: { endpoint: "\${env.HOOK}" }, monitor_ids: ["\${svc_tcp_monitor.a.id}"] } }`,
-  `svc_status_page: { p: { title: "\${file.title}", slug: p, password: hush } }`,
+  `svc_status_page: { p: { title: "\${file.title}", slug: p, password: a-password } }`,
 ].join('\n');
 
 let files: DeclaredFiles;

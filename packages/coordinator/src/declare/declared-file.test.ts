@@ -94,7 +94,7 @@ describe('at start', () => {
 
   test('what has no effect is told with its place, in the status and in the log', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
-    const pages = names.map((name) => `  ${name}: { title: Page, slug: ${name}, password: hush }\n`);
+    const pages = names.map((name) => `  ${name}: { title: Page, slug: ${name}, password: a-password }\n`);
     // More than the pages: a removal of most of what is declared would be refused.
     const kept = monitors(...names, 'a', 'b');
     const text = `svc_status_page:\n${pages.join('')}${kept}`;

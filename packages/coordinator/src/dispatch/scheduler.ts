@@ -97,7 +97,6 @@ export class Scheduler {
   readonly #due = new DueQueue<Plan>();
   /** First slots that wait for a live region. */
   readonly #parked = new Set<Plan>();
-  readonly #phaseShift: number;
   /** Newest slots, not past yet, of monitors that are no longer scheduled: they must not be given again. */
   readonly #endedSlots = new Map<number, number>();
   /** Slots are opened ahead up to this time on the slot clock. */
@@ -113,11 +112,6 @@ export class Scheduler {
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
-    // Slots recorded under a clock that was ahead must not come again: results of a recorded slot would count
-    // as repeated. So the grid is shifted by some seconds, by the same amount at every start, until the last
-    // of those slots is past.
-    const { aheadSlot } = parts.slotClock;
-    this.#phaseShift = aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
   }
 
   /** Monitors that are scheduled. */
@@ -218,9 +212,8 @@ export class Scheduler {
 
   /** @returns the number of opened jobs; null: the slot is skipped because of overload */
   #open(monitor: LiveMonitor, slot: number, now: number, monotonic: number): number | null {
-    const { regions, inFlight, events, counters, overload, hasReported } = this.#parts;
-    const live =
-      monitor.regions === null ? regions.live() : monitor.regions.filter((region) => regions.isLive(region));
+    const { inFlight, events, counters, overload, hasReported } = this.#parts;
+    const live = this.#liveOf(monitor);
     if (live.length === 0) {
       counters.slots['no-agent'] += 1;
       return 0;
@@ -247,6 +240,14 @@ export class Scheduler {
     }
     overload.opened(jobs);
     return jobs;
+  }
+
+  /** The monitor's regions that have an agent; mostly all that it declares. */
+  #liveOf({ regions: declared }: LiveMonitor): readonly Region[] {
+    const { regions } = this.#parts;
+    if (declared === null) return regions.live();
+    const isLive = (region: Region) => regions.isLive(region);
+    return declared.every(isLive) ? declared : declared.filter(isLive);
   }
 
   #skips(monitor: LiveMonitor, slot: number, live: readonly Region[], lateMs: number): readonly Skip[] {
@@ -321,7 +322,7 @@ export class Scheduler {
   }
 
   #phaseOf({ id, periodMs }: LiveMonitor): number {
-    return (phaseOf(id, periodMs) + this.#phaseShift) % periodMs;
+    return (phaseOf(id, periodMs) + this.#parts.slotClock.gridShiftMs) % periodMs;
   }
 
   #gridFrom({ monitor, phase }: Plan, now: number): number {

@@ -8,6 +8,8 @@ const JUMP_MS = 10_000;
  * was set back.
  */
 const SLEW = 0.1;
+/** Grids are moved by this much at most, ms; shorter than any period. */
+const MOST_SHIFT_MS = 9_973;
 
 /**
  * The time that slots follow, epoch ms.
@@ -30,6 +32,12 @@ export class SlotClock {
    * to come. Null: none.
    */
   readonly aheadSlot: number | null;
+  /**
+   * Amount by which the grids of all monitors are moved, ms. Slots of a clock that was ahead must not be given
+   * again: results of a recorded slot would count as repeated. The amount follows from the instant of the
+   * start, because earlier starts may have moved them too, for other clocks.
+   */
+  readonly gridShiftMs: number;
   /** Forward jumps so far. */
   jumps = 0;
   /** Sum of the forward jumps, ms. */
@@ -52,6 +60,7 @@ export class SlotClock {
       );
     }
     this.#now = Math.max(wall, newestSlot ?? wall);
+    this.gridShiftMs = aheadSlot === null ? 0 : 1 + (Math.floor(this.#now) % MOST_SHIFT_MS);
   }
 
   /** Whole ms. */

@@ -72,7 +72,7 @@ export function recast(
   state.votes = castVotes(state.votes, young, then);
 }
 
-export function castingTime(frame: Frame, monitor: LiveMonitor): CastingTime {
+function castingTime(frame: Frame, monitor: LiveMonitor): CastingTime {
   return { now: frame.now, oldestSlot: oldestVotable(frame, monitor) };
 }
 
@@ -87,15 +87,14 @@ export function isAhead(frame: Frame, slot: number): boolean {
 }
 
 /** The reports that are young enough, as votes that are cast now. */
-function votable(frame: Frame, monitor: LiveMonitor, reports: readonly Vote[]): Vote[] {
+function votable(frame: Frame, monitor: LiveMonitor, reports: readonly Vote[]): readonly Vote[] {
   const { slotNow } = frame.instants;
   const oldest = oldestVotable(frame, monitor);
   const expiresAt = frame.now + freshForMs(monitor.periodMs, monitor.longestCheckMs);
-  const young: Vote[] = [];
-  for (const vote of reports) {
-    if (vote.slot < oldest) continue;
-    const isOfNow = vote.at === slotNow && vote.expiresAt === expiresAt;
-    young.push(isOfNow ? vote : { ...vote, at: slotNow, expiresAt });
-  }
-  return young;
+  const isOfNow = (vote: Vote) => vote.at === slotNow && vote.expiresAt === expiresAt;
+  // A report that nothing waited for is a vote already.
+  if (reports.every((vote) => vote.slot >= oldest && isOfNow(vote))) return reports;
+  return reports
+    .filter(({ slot }) => slot >= oldest)
+    .map((vote) => (isOfNow(vote) ? vote : { ...vote, at: slotNow, expiresAt }));
 }

@@ -38,15 +38,20 @@ export type StoredState = Pick<
   readonly results: readonly StoredResult[];
 };
 
-/** Restores a monitor's state from its stored rows: it becomes what it was when the last batch was written. */
+/**
+ * Restores a monitor's state from its stored rows: it becomes what it was when the last batch was written.
+ *
+ * @param newestBelieved later slots and instants are of a clock that was ahead, epoch ms; default: a minute after
+ *   the present
+ */
 export function restarted(
   evaluation: Evaluation,
   stored: StoredState,
   monitor: LiveMonitor | undefined,
+  newestBelieved = evaluation.frame.instants.slotNow + BELIEVED_AHEAD_MS,
 ): void {
   const { results, votes, openSlots: _, writtenAt, ...rest } = stored;
   const { instants } = evaluation.frame;
-  const newestBelieved = instants.slotNow + BELIEVED_AHEAD_MS;
   const state = evaluation.drafts.put({
     ...newState(stored.id, stored.since),
     ...rest,
@@ -62,9 +67,11 @@ export function restarted(
     state.intervals = [];
   }
   if (monitor === undefined) return;
+  // Where the clock was set back, votes are no younger than when they were written: aged ones stay aged.
+  const agedUntil = Math.max(instants.slotNow, writtenAt);
   state.votes = votes
     .filter(({ slot }) => slot <= newestBelieved)
-    .map((vote) => withExpiry(evaluation, vote, monitor));
+    .map((vote) => withExpiry(evaluation, vote, monitor, agedUntil));
   if (!monitor.active || (state.version !== null && state.version !== monitor.version)) return;
   const believed = results.filter(
     ({ slot, region, decidedAt }) =>
@@ -123,14 +130,23 @@ function castAt(
   monitor: LiveMonitor,
   at: number,
 ): Vote {
-  return withExpiry(evaluation, { ...result, at, countsUntil: null }, monitor);
+  const { slotNow } = evaluation.frame.instants;
+  return withExpiry(evaluation, { ...result, at, countsUntil: null }, monitor, slotNow);
 }
 
-/** Restores a vote's expiry. A vote from a clock that was ahead counts for no longer than others. */
-function withExpiry(evaluation: Evaluation, stored: StoredVote, monitor: LiveMonitor): Vote {
-  const { now, instants } = evaluation.frame;
+/**
+ * Restores a vote's expiry. A vote from a clock that was ahead counts for no longer than others.
+ *
+ * @param agedUntil the present, or a later instant up to which the vote has aged, epoch ms on the slots' clock
+ */
+function withExpiry(
+  { frame: { now } }: Evaluation,
+  stored: StoredVote,
+  monitor: LiveMonitor,
+  agedUntil: number,
+): Vote {
   const { countsUntil, ...vote } = stored;
   const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
-  const leftMs = (countsUntil ?? vote.at + freshMs) - instants.slotNow;
+  const leftMs = (countsUntil ?? vote.at + freshMs) - agedUntil;
   return { ...vote, expiresAt: now + Math.min(freshMs, leftMs) };
 }

@@ -3,7 +3,7 @@ import { type OpenSlot, type SlotDecision, slotDecision } from '../domain/decisi
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet } from '../domain/region-set.ts';
 import type { Vote } from '../domain/status.ts';
-import { cast, castingTime } from './casting.ts';
+import { cast, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
 import { mentioned, note } from './journal.ts';
 import { DECISIONS_PER_WRITE, type MonitorState } from './state.ts';
@@ -119,7 +119,8 @@ function decisionOf(
     votes: state.votes,
     electorate: electorateFor(frame, state, monitor, joining),
     status: state.status,
-    ...castingTime(frame, monitor),
+    now: frame.now,
+    oldestSlot: oldestVotable(frame, monitor),
     monotonic: frame.isTimeUp(monitor.id) ? frame.instants.monotonic : Number.NEGATIVE_INFINITY,
   });
 }

@@ -45,21 +45,10 @@ class InvalidNote extends ConfigurationError {
 export class Incidents {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #listeners = new Set<(updateId: number) => void>();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
     this.#clock = clock;
-  }
-
-  /**
-   * Called after the commit of a published update, once for each. It wakes those who tell others; what they tell they
-   * read from the store (`updatesAfter`), so that a crash in between loses nothing. It must not throw. Returns a
-   * function that unregisters it.
-   */
-  onPublished(listener: (updateId: number) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   /** Runs `work` in one transaction. @throws StoreError, and what `work` throws */
@@ -70,10 +59,6 @@ export class Incidents {
           tx,
           workspaceId,
           now: wholeMs(this.#clock.wall()),
-          onPublished: (updateId) =>
-            tx.onCommit(() => {
-              for (const listener of this.#listeners) listener(updateId);
-            }),
         }),
       ),
     );
@@ -85,7 +70,6 @@ type ChangeParts = {
   readonly workspaceId: number;
   /** Epoch ms. */
   readonly now: number;
-  readonly onPublished: (updateId: number) => void;
 };
 
 /** A change of incidents, open only while its `work` runs. */
@@ -153,7 +137,6 @@ class IncidentChange {
       throw new Conflict('too-many', `an incident may have ${LIMITS.updatesPerIncident} updates`);
     const id = await insertUpdate(this.tx, incidentId, content, this.now);
     await this.#follow(incident);
-    this.#parts.onPublished(id);
     return id;
   }
 

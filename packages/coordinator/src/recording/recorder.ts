@@ -79,10 +79,12 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const { store, states, monitors, slotClock, clock } = this.#parts;
     const now = slotClock.now();
     const { aheadSlot } = slotClock;
-    if (aheadSlot !== null) await store.setAside({ from: now + BELIEVED_AHEAD_MS, until: aheadSlot });
+    // While slots lie far ahead, those of the next minute may be of either clock.
+    const newestBelieved = aheadSlot === null ? now + BELIEVED_AHEAD_MS : now;
+    if (aheadSlot !== null) await store.setAside({ from: newestBelieved, until: aheadSlot });
     for await (const chunk of store.states(monitors, now)) {
       const evaluation = this.#batches.begin();
-      for (const stored of chunk) restarted(evaluation, stored, monitors.get(stored.id));
+      for (const stored of chunk) restarted(evaluation, stored, monitors.get(stored.id), newestBelieved);
       evaluation.finish();
       const { writes } = evaluation;
       if (writes.states.length > 0) {

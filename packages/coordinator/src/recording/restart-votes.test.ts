@@ -158,6 +158,20 @@ test('a status whose votes were set aside with a clock that was ahead is unknown
   expect(it.status(1)).toBe('active');
 });
 
+test('a vote that had aged stays aged where the clock was set back before the start', async () => {
+  await period('passed');
+  await it.pass(3 * PERIOD);
+  expect(it.status(1)).toBe('unknown');
+  await it.recorder.stop();
+  it.clock.stepWall(-50_000);
+  await it.restart();
+  it.recorder.resumed();
+  it.recorder.opened(liveMonitor(1), it.clock.wall(), THREE);
+  await it.report(1, it.clock.wall(), A, 'passed');
+  for (const region of [B, C]) await it.skip(1, it.clock.wall(), region);
+  expect(it.status(1)).toBe('unknown');
+});
+
 test('what a start has set aside stays so when its time has come', async () => {
   it.clock.advance(HOUR);
   it.aheadSlot = await period('failed');

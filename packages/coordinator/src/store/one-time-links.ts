@@ -1,4 +1,4 @@
-import type { Transaction } from './store.ts';
+import type { Store, Transaction } from './store.ts';
 
 /** A link as it is stored. */
 export type StoredLink = {
@@ -25,6 +25,16 @@ export async function insertLink(
     )
     .execute();
   await db.insertInto('one_time_links').values({ hash, purpose, detail, expires_at: expiresAt }).execute();
+}
+
+/** Whether there is a link with this hash, expired or not. */
+export async function hasLink({ read }: Store, hash: string): Promise<boolean> {
+  const row = await read
+    .selectFrom('one_time_links')
+    .select('hash')
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Removes a link and answers it, expired or not; null: there is none. */

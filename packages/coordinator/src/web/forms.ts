@@ -45,10 +45,19 @@ export async function readForm(request: Request, mostBytes = MOST_BYTES): Promis
     return { status: 415, refused: 'The request is no form.' };
   const bytes = await bytesOf(request, mostBytes);
   if (!(bytes instanceof Uint8Array)) return bytes;
-  const fields = new URLSearchParams(new TextDecoder().decode(bytes));
-  if (fields.size > MOST_FIELDS)
-    return { status: 413, refused: `The form has more than ${MOST_FIELDS} fields.` };
-  return new Form(fields);
+  const text = new TextDecoder().decode(bytes);
+  if (hasManyFields(text)) return { status: 413, refused: `The form has more than ${MOST_FIELDS} fields.` };
+  return new Form(new URLSearchParams(text));
+}
+
+/** Counted before the fields are parsed, which takes a second where a form is nothing but separators. */
+function hasManyFields(text: string): boolean {
+  let at = -1;
+  for (let count = 0; count < MOST_FIELDS; count += 1) {
+    at = text.indexOf('&', at + 1);
+    if (at === -1) return false;
+  }
+  return true;
 }
 
 async function bytesOf({ headers, body }: Request, mostBytes: number): Promise<Uint8Array | FormRefusal> {

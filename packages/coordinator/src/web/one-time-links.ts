@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { insertLink, takeLink } from '../store/one-time-links.ts';
+import { hasLink, insertLink, takeLink } from '../store/one-time-links.ts';
 import type { Store } from '../store/store.ts';
 import { hashOfSecret, randomSecret } from './sessions.ts';
 
@@ -45,6 +45,8 @@ export class OneTimeLinks {
    */
   async take(secret: string): Promise<{ purpose: Purpose; detail: string } | null> {
     if (!/^[\w-]{43}$/.test(secret)) return null;
+    // Anybody may guess. Only a link that exists costs a transaction.
+    if (!(await hasLink(this.#store, hashOfSecret(secret)))) return null;
     const link = await this.#store.transaction((tx) => takeLink(tx, hashOfSecret(secret)));
     return link === null || link.expiresAt <= this.#clock.wall() ? null : link;
   }

@@ -8,79 +8,42 @@ import { toCheck } from '@svc/shared/resources/check.ts';
 import { inputSchema } from '@svc/shared/resources/input.ts';
 import { kindOfType } from '@svc/shared/resources/monitors.ts';
 import { DEFINITIONS, type Monitor } from '@svc/shared/resources/registry.ts';
-import { describeSettings, readEnvironment } from '@svc/shared/settings.ts';
+import { readEnvironment } from '@svc/shared/settings.ts';
 import { VERSION } from '@svc/shared/version.ts';
-import type { CommandBody } from '../../command.ts';
-import { describeOptions, parseOptions } from '../../options.ts';
+import { draftOf, type TargetOptions } from '../../check/target.ts';
+import type { Surroundings } from '../../command.ts';
 import { table } from '../../table.ts';
 import { UsageError } from '../../usage-error.ts';
-
-const OPTIONS = {
-  timeout: { value: 'MS', description: 'bound on the attempt, ms (the default: that of monitors)' },
-  'follow-redirects': { description: 'follow redirects' },
-  json: { description: 'write JSON' },
-} as const;
 
 /** The settings of an agent that decide how it probes. */
 const { dnsServers, probeCa, probeProxy, noProxy, egressDeny, egressAllow } = AGENT_SETTINGS;
 const SETTINGS = { dnsServers, probeCa, probeProxy, noProxy, egressDeny, egressAllow };
 
-export const checkCommand: CommandBody = {
-  help: `Usage: npm run svc -- check TARGET [options]
+/** Makes one attempt from this machine, with the probe of the agent and the agent's settings. */
+export async function checkFromHere(
+  target: string,
+  given: TargetOptions,
+  { environment, out }: Surroundings,
+): Promise<void> {
+  const check = checkOf(target, given.timeout, given['follow-redirects'] === true);
+  const { values } = readEnvironment(SETTINGS, environment);
+  const probeSet = createProbeSet({
+    ...values,
+    userAgent: `svc/${VERSION}`,
+    proxyFor: proxyFor(values.probeProxy?.reveal(), values.noProxy),
+  });
+  const found = await runProbe(probeSet.probes, check, {
+    timeoutMs: check.timeout,
+    signal: new AbortController().signal,
+  }).finally(() => probeSet.close());
+  out.write(given.json ? `${JSON.stringify(documentOf(target, found), null, 2)}\n` : shown(target, found));
+  if (found.outcome !== 'passed')
+    throw new SvcError('not-healthy', `${target}: ${found.errorMessage ?? found.reason ?? found.outcome}`);
+}
 
-TARGET is a URL (https://www.example.com/), tcp://host:port, or dns://name. One attempt is made from this machine, with the probe of
-the agent and the agent's settings; nothing is recorded and nobody is alerted.
-
-Exit code: 0 the target passed; 1 it failed, or the check could not be run; 2 the command or its settings are wrong.
-
-Options:
-${describeOptions(OPTIONS)}
-
-Settings, from the environment:
-${describeSettings(SETTINGS)}
-`,
-  async run([target, ...args], { environment, out }) {
-    if (target === undefined || target.startsWith('-'))
-      throw new UsageError(
-        'the target is missing: use check https://www.example.com/, tcp://host:port or dns://name',
-      );
-    const given = parseOptions(args, OPTIONS);
-    const check = checkOf(target, given.timeout, given['follow-redirects'] === true);
-    const { values } = readEnvironment(SETTINGS, environment);
-    const probeSet = createProbeSet({
-      ...values,
-      userAgent: `svc/${VERSION}`,
-      proxyFor: proxyFor(values.probeProxy?.reveal(), values.noProxy),
-    });
-    const found = await runProbe(probeSet.probes, check, {
-      timeoutMs: check.timeout,
-      signal: new AbortController().signal,
-    }).finally(() => probeSet.close());
-    out.write(given.json ? `${JSON.stringify(documentOf(target, found), null, 2)}\n` : shown(target, found));
-    if (found.outcome !== 'passed')
-      throw new SvcError('not-healthy', `${target}: ${found.errorMessage ?? found.reason ?? found.outcome}`);
-  },
-};
-
-/** The check of a monitor with this target and no other attribute. @throws UsageError */
+/** @throws UsageError */
 function checkOf(target: string, timeout: string | undefined, followsRedirects: boolean): Check {
-  const [, scheme = '', rest = ''] = /^(https?|tcp|dns):\/\/(.+)$/i.exec(target) ?? [];
-  const type = /^(?:tcp|dns)$/i.test(scheme) ? (scheme.toLowerCase() as 'tcp' | 'dns') : 'http';
-  if (scheme === '') {
-    const meant = /^[\w.-]+(?::\d+)?(?:\/\S*)?$/.test(target) ? target : 'www.example.com/';
-    throw new UsageError(`"${target}" is no target: write https://${meant}, tcp://host:port or dns://name`);
-  }
-  if (timeout !== undefined && !/^[1-9]\d{0,5}$/.test(timeout))
-    throw new UsageError(`--timeout must be a number of milliseconds, not "${timeout}"`);
-  const written = {
-    name: 'check',
-    periodicity: '30s',
-    active: false,
-    ...(timeout === undefined ? {} : { timeout: Number(timeout) }),
-    ...(type === 'http'
-      ? { url: target, follow_redirects: followsRedirects }
-      : { uri: rest.replace(/\/$/, '') }),
-  };
+  const { type, ...written } = draftOf(target, { timeout, followsRedirects });
   const definition = DEFINITIONS[kindOfType(type)];
   const parsed = inputSchema<Monitor>(definition, 'api').safeParse(written);
   if (!parsed.success) {

@@ -17,18 +17,26 @@ const domainView = z
     points_to: z
       .object({ cname: z.string().nullable(), addresses: z.array(z.string()) })
       .meta({ description: 'Where the domain must point: by a CNAME record, or by address records.' }),
-    checked_at: z.string().nullable(),
-    verified_at: z.string().nullable(),
+    checked_at: z.iso.datetime().nullable(),
+    verified_at: z.iso.datetime().nullable().meta({ description: 'The last check that found it here.' }),
   })
-  .meta({ id: 'PageDomain' });
-
-const asked = z.object({
-  domain: z.string().max(260).meta({ description: 'Name that a browser asks a certificate for.' }),
-});
+  .meta({
+    examples: [
+      {
+        domain: 'status.example.com',
+        state: 'pending',
+        problem:
+          'status.example.com has no address in the DNS: add a CNAME record for status.example.com with svc.example.com, or address records with 192.0.2.1',
+        points_to: { cname: 'svc.example.com', addresses: ['192.0.2.1'] },
+        checked_at: '2026-11-22T14:03:00.000Z',
+        verified_at: null,
+      },
+    ],
+  });
 
 type DomainParts = Pick<ApiParts, 'store' | 'reading' | 'domains'>;
 
-/** Where the custom domains of status pages point, and the answer that a proxy needs before it gets a certificate. */
+/** Where the custom domains of status pages point. */
 export function pageDomainEndpoints(parts: DomainParts): Endpoint[] {
   const { store, domains } = parts;
   const view = async (domain: string, checked: CheckedDomain | null) =>
@@ -58,25 +66,6 @@ export function pageDomainEndpoints(parts: DomainParts): Endpoint[] {
       async handle(request) {
         const { id, declared } = await declaredDomain(parts, request);
         return view(declared, await domains.check(id, declared));
-      },
-    }),
-    endpoint({
-      method: 'GET',
-      path: '/v1/custom-domains/ask',
-      access: 'public',
-      tag: 'Status pages',
-      summary: 'Ask whether a page is served under a domain',
-      description:
-        'For proxies that get certificates on demand, as the `ask` of Caddy: 200 for a verified domain of a published page, otherwise 404.',
-      query: asked,
-      answers: {
-        200: { description: 'A page is served under the domain.', schema: z.object({ domain: z.string() }) },
-      },
-      problems: ['not-found'],
-      async handle({ query: { domain } }) {
-        if ((await domains.find(domain)) === null)
-          throw new Problem('not-found', 'no page is served under this domain');
-        return ok({ domain });
       },
     }),
   ];

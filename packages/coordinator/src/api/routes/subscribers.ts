@@ -20,21 +20,32 @@ const subscriberView = z
       .enum(['confirmed', 'stopped'])
       .meta({ description: '`stopped`: the address is dead, and nothing is sent to it any more.' }),
     problem: z.string().nullable().meta({ description: 'Why it is stopped.' }),
-    confirmed_at: z.string().nullable(),
+    confirmed_at: z.iso.datetime().nullable(),
   })
-  .meta({ id: 'Subscriber' });
+  .meta({
+    examples: [
+      {
+        id: '7',
+        address: 'ada@example.com',
+        language: 'en',
+        state: 'confirmed',
+        problem: null,
+        confirmed_at: '2026-11-22T14:03:00.000Z',
+      },
+    ],
+  });
 
 /** The people who get the news of a status page by mail. They subscribe on the page itself. */
 export function subscriberEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoint[] {
   const requirePage = async (request: Pick<ApiRequest, 'token' | 'ids'>): Promise<number> => {
-    const id = idOf(request);
+    const id = idOf(request, 'page_id');
     if ((await existingResources(store, 'status_pages', workspaceOf(request), [id])).has(id)) return id;
     throw new Problem('not-found', `there is no status page ${id}`);
   };
   return [
     endpoint({
       method: 'GET',
-      path: '/v1/status-pages/{id}/subscribers',
+      path: '/v1/status-pages/{page_id}/subscribers',
       access: 'read',
       tag: 'Status pages',
       summary: 'List the subscribers of a page',
@@ -50,14 +61,14 @@ export function subscriberEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoin
     }),
     endpoint({
       method: 'DELETE',
-      path: '/v1/status-pages/{id}/subscribers/{subscriber_id}',
+      path: '/v1/status-pages/{page_id}/subscribers/{id}',
       access: 'write',
       tag: 'Status pages',
       summary: 'Remove a subscriber, with its address and the mails that wait for it',
       answers: { 204: { description: 'The subscriber is removed.' } },
       async handle(request) {
         const pageId = await requirePage(request);
-        const id = idOf(request, 'subscriber_id');
+        const id = idOf(request);
         await store.transaction(async (tx) => {
           const removed = await removeRecipient(tx, { id, pageId });
           if (removed === null)

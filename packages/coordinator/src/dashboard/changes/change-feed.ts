@@ -10,6 +10,8 @@ const LOOK_EVERY_MS = 1_000;
 const BREATHE_EVERY_MS = 15_000;
 /** A stream ends after this time, ms. The browser opens another, and its session is checked again. */
 const STREAM_LIFE_MS = 10 * 60_000;
+/** Texts that wait for a visitor who does not read, until the stream is ended. */
+const MOST_WAITING = 16;
 /** Most streams at once. */
 const MOST_STREAMS = 500;
 
@@ -41,7 +43,10 @@ export class ChangeFeed {
       start: (controller) => {
         const cancel = this.#parts.clock.after(STREAM_LIFE_MS, () => close());
         const listener = {
-          send: (text: string) => controller.enqueue(encoder.encode(text)),
+          send: (text: string) => {
+            if ((controller.desiredSize ?? 0) < -MOST_WAITING) close();
+            else controller.enqueue(encoder.encode(text));
+          },
           end: () => close(),
         };
         close = () => {

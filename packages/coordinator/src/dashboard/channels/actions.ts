@@ -64,7 +64,7 @@ function removalOf({ ids, api }: DashboardRequest): Removal {
   const id = ids.id ?? 0;
   return {
     object: `/v1/notifications/${id}`,
-    kind: 'svc_notification',
+    kindOf: () => 'svc_notification',
     noun: 'channel',
     path: `/channels/${id}/delete`,
     after: '/channels',

@@ -10,7 +10,7 @@ import { transitionWords } from './transition-words.ts';
 export function changesList(changes: readonly TransitionView[]): Html {
   return html`<ol class="plain-list log">${changes.map(
     (change) => html`<li><details>
-<summary><span class="log-line log-change"><span class="log-time">${instant(change.at)}</span><span class="log-state">${stateOf(change)}</span><span class="log-text">${transitionWords(change)}${lengthOf(change)}</span></span></summary>
+<summary id="change-${change.id}"><span class="log-line log-change"><span class="log-time">${instant(change.at)}</span><span class="log-state">${stateOf(change)}</span><span class="log-text">${transitionWords(change)}${lengthOf(change)}</span></span></summary>
 <div class="log-more stack">${votesTable(change)}
 <dl class="facts small"><dt>Reason</dt><dd><code>${change.reason}</code></dd>${change.slot === null ? NO_HTML : html`<dt>Check due</dt><dd>${instant(change.slot)}</dd>`}</dl></div>
 </details></li>`,

@@ -19,7 +19,7 @@ export const ALERT_WORDS: Readonly<Record<AlertStatus, string>> = {
 export function deliveriesList(deliveries: readonly DeliveryView[], channels: ChannelNames): Html {
   return html`<ol class="plain-list log">${deliveries.map(
     (delivery) => html`<li><details>
-<summary><span class="log-line"><span class="log-time">${instant(delivery.created_at)}</span><span class="log-state">${deliveryLabel(delivery.state)}</span><span class="log-place">${channels.get(delivery.notification_id) ?? `Channel ${delivery.notification_id}, removed`}</span><span class="log-text">${wordsOf(delivery)}</span></span></summary>
+<summary id="delivery-${delivery.id}"><span class="log-line"><span class="log-time">${instant(delivery.created_at)}</span><span class="log-state">${deliveryLabel(delivery.state)}</span><span class="log-place">${channels.get(delivery.notification_id) ?? `Channel ${delivery.notification_id}, removed`}</span><span class="log-text">${wordsOf(delivery)}</span></span></summary>
 ${details(delivery, channels)}
 </details></li>`,
   )}</ol>`;

@@ -16,19 +16,36 @@ const VIEWS = [
 ] as const;
 export type View = (typeof VIEWS)[number]['label'];
 
+const ACTIONS = [
+  { path: 'edit', label: 'Edit', look: 'button' },
+  { path: 'delete', label: 'Remove', look: 'button button-danger' },
+] as const;
+
 /** The head of each page of a monitor: its name and state, what is checked, and its other pages. */
-export function monitorHead(monitor: ShownMonitor, view: View, { can }: Pick<DashboardRequest, 'can'>): Html {
+export function monitorHead(
+  monitor: ShownMonitor,
+  view: View,
+  { leadsTo }: Pick<DashboardRequest, 'leadsTo'>,
+): Html {
   const { id, name, status, active, type } = monitor;
   return html`${pageHead(name, {
     above: [{ href: '/', label: 'Monitors' }],
-    ...(can('write') ? { actions: html`<a class="button" href="${`/monitors/${id}/edit`}">Edit</a>` } : {}),
-    lead: html`<span class="row">${monitorState(status, active)}<span>${type.toUpperCase()}</span>${targetOf(monitor)}</span>`,
+    actions: actionsOf(id, leadsTo),
+    lead: html`<span class="row"><span id="monitor-state" data-live>${monitorState(status, active)}</span><span>${type.toUpperCase()}</span>${targetOf(monitor)}</span>`,
   })}
 ${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warning}</p>`)}
 <nav class="views" aria-label="${`Pages of ${name}`}"><ul class="plain-list row">${VIEWS.map(
     ({ path, label }) =>
       html`<li><a href="${`/monitors/${id}${path}`}"${label === view ? html` aria-current="page"` : NO_HTML}>${label}</a></li>`,
   )}</ul></nav>`;
+}
+
+/** Links to what can be done with the monitor: pages that exist, and that the visitor may open. */
+function actionsOf(id: string, leadsTo: DashboardRequest['leadsTo']): Html {
+  const links = ACTIONS.map(({ path, ...link }) => ({ ...link, href: `/monitors/${id}/${path}` }));
+  return html`${links
+    .filter(({ href }) => leadsTo(href))
+    .map(({ href, label, look }) => html`<a class="${look}" href="${href}">${label}</a>`)}`;
 }
 
 /** The target without its secrets; that of an HTTP monitor without any is a link. */

@@ -45,6 +45,7 @@ export async function overviewOfMonitor(request: DashboardRequest): Promise<Dash
     title: monitor.name,
     styles: MONITOR_STYLES,
     scripts: [CHARTS_SCRIPT],
+    isLive: true,
     body: html`${monitorHead(monitor, 'Overview', request)}
 <div class="stack-large">
 ${uptimeSection(uptime)}
@@ -55,7 +56,7 @@ ${latencyChart(series)}
 <h3>Where the time goes</h3>
 ${phasesChart(phases)}
 </section>
-<section aria-labelledby="regions" class="stack"><h2 id="regions">Regions</h2>${regionsSection(monitor, series, now)}</section>
+<section aria-labelledby="regions" class="stack"><h2 id="regions">Regions</h2><div id="region-figures" data-live>${regionsSection(monitor, series, now)}</div></section>
 ${newest('Changes', changesList(changes.data), changes, ids.id)}
 ${newest('Deliveries', deliveriesList(deliveries.data, channels), deliveries, ids.id)}
 ${newest('Results', resultsList(results.data), results, ids.id)}
@@ -79,8 +80,9 @@ function newest(
 ): Html {
   const name = title.toLowerCase();
   return html`<section aria-labelledby="${name}" class="stack"><h2 id="${name}">${title}</h2>
+<div id="newest-${name}" class="stack" data-live>
 ${data.length === 0 ? html`<p class="soft">${EMPTY[title]}</p>` : html`${list}<p><a href="${`/monitors/${id}/${name}`}">All ${name}</a></p>`}
-</section>`;
+</div></section>`;
 }
 
 function settings(monitor: ShownMonitor): Html {

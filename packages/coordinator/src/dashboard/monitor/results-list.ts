@@ -10,7 +10,7 @@ import { counted, outcomeLabel, outcomeWord } from './shown.ts';
 export function resultsList(results: readonly ResultView[]): Html {
   return html`<ol class="plain-list log">${results.map(
     (result) => html`<li><details>
-<summary><span class="log-line"><span class="log-time">${instant(result.cron_timestamp)}</span><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${result.region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${messageOf(result)}</span></span></summary>
+<summary id="result-${result.cron_timestamp}-${result.region}"><span class="log-line"><span class="log-time">${instant(result.cron_timestamp)}</span><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${result.region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${messageOf(result)}</span></span></summary>
 ${resultDetails(result)}
 </details></li>`,
   )}</ol>`;

@@ -25,7 +25,7 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
 export function uptimeSection({ ranges, days }: UptimeView): Html {
   return html`<section aria-labelledby="uptime" class="stack">
 <h2 id="uptime">Uptime</h2>
-<dl class="figures">${ranges.map(
+<dl id="uptime-figures" class="figures" data-live>${ranges.map(
     ({ range, uptime, time }) =>
       html`<div><dt>${RANGE_WORDS[range]}</dt><dd>${percentText(uptime)}</dd><dd class="soft small">${downText(time)}</dd></div>`,
   )}</dl>

@@ -24,13 +24,14 @@ type Asked = {
 };
 
 /** The page that replays a monitor with other settings. A query without `days` only shows its form. */
-export async function whatIfOfMonitor({ api, ids, query }: DashboardRequest): Promise<DashboardAnswer> {
+export async function whatIfOfMonitor(request: DashboardRequest): Promise<DashboardAnswer> {
+  const { api, ids, query } = request;
   const path = `/monitors/${ids.id}`;
   const monitor = await api.read<ShownMonitor>(`/v1${path}`);
   const regions = monitor.regions ?? monitor.regions_status.map(({ region }) => region);
   const asked = askedIn(query, monitor, regions);
   const answer = query.has('days')
-    ? await api.call('POST', `/v1${path}/what-if`, bodyOf(asked, regions))
+    ? await api.call('POST', `/v1${path}/what-if`, bodyOf(asked, regions, monitor))
     : null;
   const problem = answer === null ? null : problemIn(answer);
   const view = answer === null || problem !== null ? null : (answer.body as WhatIfView);
@@ -39,12 +40,13 @@ export async function whatIfOfMonitor({ api, ids, query }: DashboardRequest): Pr
     title: `What if, for ${monitor.name}`,
     status: problem?.status ?? 200,
     styles: MONITOR_STYLES,
-    body: html`${monitorHead(monitor, 'What if')}
+    body: html`${monitorHead(monitor, 'What if', request)}
+<div class="stack-large">
 <section aria-labelledby="settings" class="stack"><h2 id="settings">Replay with other settings</h2>
 <p class="soft">The stored results go through the same evaluation again. Nothing is changed, and nobody is alerted.</p>
 ${problem === null ? NO_HTML : refusal(problem)}
 ${form(`${path}/what-if`, asked, regions, monitor)}</section>
-${view === null ? NO_HTML : comparison(view, names)}`,
+${view === null ? NO_HTML : comparison(view, names)}</div>`,
   };
 }
 
@@ -60,14 +62,22 @@ function askedIn(query: URLSearchParams, monitor: ShownMonitor, regions: readonl
 }
 
 /** Settings that are as they were are left out: earlier declarations of the window stay as they were, too. */
-function bodyOf({ days, retry, degradedAt, regions }: Asked, all: readonly Region[]): object {
+function bodyOf(
+  { days, retry, degradedAt, regions }: Asked,
+  all: readonly Region[],
+  monitor: Pick<ShownMonitor, 'retry' | 'degraded_at'>,
+): object {
   const isAll = all.every((region) => regions.includes(region));
   return {
     days,
-    ...(retry === '' ? {} : { retry: numberIn(retry) }),
-    ...(degradedAt === '' ? {} : { degraded_at: numberIn(degradedAt) }),
+    ...(isAsItWas(retry, monitor.retry) ? {} : { retry: numberIn(retry) }),
+    ...(isAsItWas(degradedAt, monitor.degraded_at) ? {} : { degraded_at: numberIn(degradedAt) }),
     ...(isAll ? {} : { regions }),
   };
+}
+
+function isAsItWas(text: string, declared: number): boolean {
+  return text.trim() === '' || text.trim() === String(declared);
 }
 
 /** A text that is no number is sent as it is: the API says what is wrong with it. */
@@ -118,7 +128,7 @@ function comparison(view: WhatIfView, channels: ChannelNames): Html {
   return html`<section aria-labelledby="comparison" class="stack"><h2 id="comparison">What would have happened</h2>
 <p>From ${instant(from)} to ${instant(until)}: ${verdict(view)}</p>
 <div class="table-frame" role="group" tabindex="0" aria-label="Figures"><table>
-<thead><tr><th scope="col">Figure</th><th scope="col" class="number">As it was</th><th scope="col" class="number">With these settings</th></tr></thead>
+<thead><tr><th scope="col">Figure</th><th scope="col" class="number">As it was</th><th scope="col" class="number">What if</th></tr></thead>
 <tbody>${rows.map(([label, was, would]) => html`<tr><th scope="row">${label}</th><td class="number">${was}</td><td class="number">${would}</td></tr>`)}</tbody></table></div>
 <h3>Alerts</h3>
 ${pairsTable(
@@ -160,7 +170,7 @@ function pairsTable<T extends { readonly at: number }>(
 ): Html {
   if (pairs.length === 0) return html`<p class="soft">${none}</p>`;
   return html`<div class="table-frame" role="group" tabindex="0" aria-label="${name}"><table>
-<thead><tr><th scope="col">What</th><th scope="col">As it was</th><th scope="col">With these settings</th></tr></thead>
+<thead><tr><th scope="col">What</th><th scope="col">As it was</th><th scope="col">What if</th></tr></thead>
 <tbody>${pairs.map(
     ({ actual, other }) =>
       html`<tr><th scope="row">${wordsOf(actual ?? other, words)}</th><td>${timeOf(actual)}</td><td>${timeOf(other)}</td></tr>`,

@@ -1,4 +1,4 @@
-import { html, NO_HTML } from '../../web/html.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { ResourceForm } from '../forms/fields.ts';
 import type { DashboardAnswer } from '../page.ts';
 import { pageHead } from '../page-head.ts';
@@ -15,18 +15,28 @@ type Shown = {
 
 /** The page of a resource that a file declares: it is changed there, so that there is nothing to fill in. */
 export function declaredPage(
-  { form, noun, leftOut = [], list, nameOf, after }: Shown,
+  shown: Shown,
   resource: Readonly<Record<string, unknown>>,
   declared: { readonly declaredAs: string; readonly headers: Headers },
 ): DashboardAnswer {
-  const name = nameOf(resource);
-  const above = [list, { href: after(String(resource.id)), label: name }];
+  const { form, noun, leftOut = [] } = shown;
   return {
-    title: `Settings of ${name}`,
-    body: html`${pageHead('Settings', { above })}
+    title: `Settings of ${shown.nameOf(resource)}`,
+    body: html`${headOf(shown, resource)}
 ${declaredNotice(noun, form.definition.kind, declared)}
 ${facts(form, resource, leftOut)}`,
   };
+}
+
+/** The head over the settings of a resource, below its own page where it has one. */
+export function headOf(
+  { list, nameOf, after }: Pick<Shown, 'list' | 'nameOf' | 'after'>,
+  resource: Readonly<Record<string, unknown>>,
+): Html {
+  const name = nameOf(resource);
+  const href = after(String(resource.id));
+  if (href === list.href) return pageHead(`Settings of ${name}`, { above: [list] });
+  return pageHead('Settings', { above: [list, { href, label: name }] });
 }
 
 /** Says which file declares a resource, and under which name. */

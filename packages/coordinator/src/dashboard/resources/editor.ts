@@ -13,7 +13,7 @@ import { resourceFrom } from '../forms/to-resource.ts';
 import { type DashboardAnswer, type DashboardRequest, problemIn } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { changedSince } from './changed-since.ts';
-import { declaredPage } from './declared.ts';
+import { declaredPage, headOf } from './declared.ts';
 import { type Draft, draftIn, KEY_FIELD, VERSION_FIELD } from './draft.ts';
 import { problemOfAnswer, readWhole } from './read-whole.ts';
 import { referencesFor } from './references.ts';
@@ -256,8 +256,8 @@ function storedIn(headers: Headers, body: unknown): Stored {
 async function show(request: DashboardRequest, editor: Editor, shown: Shown): Promise<DashboardAnswer> {
   const { stored, entries, messages = NO_MESSAGES, secrets, focus = null, notice = NO_HTML, key } = shown;
   const { form, introduction = NO_HTML, leftOut = [], noun } = editor;
-  const title = stored === null ? editor.newTitle : 'Settings';
-  const above = stored === null ? [editor.list] : aboveOf(editor, stored.body);
+  const head =
+    stored === null ? pageHead(editor.newTitle, { above: [editor.list] }) : headOf(editor, stored.body);
   const references = await referencesFor(request.api, editor, entries, stored?.body ?? null);
   const view = { entries, messages, secrets, isStored: stored !== null, references, focus };
   const action = stored === null ? editor.newPath : editor.editPath(stored.id);
@@ -271,20 +271,12 @@ async function show(request: DashboardRequest, editor: Editor, shown: Shown): Pr
     cancel: editor.after(stored?.id ?? null),
   };
   return {
-    title: stored === null ? title : `Settings of ${editor.nameOf(stored.body)}`,
+    title: stored === null ? editor.newTitle : `Settings of ${editor.nameOf(stored.body)}`,
     status: shown.status ?? 200,
     styles: [FORM_STYLE, ...(editor.trial?.styles ?? [])],
-    body: html`${pageHead(title, { above })}
+    body: html`${head}
 ${introduction}
 ${notice}
 ${formHtml(form, view, frame)}`,
   };
-}
-
-/** The pages above the form of an existing resource. */
-function aboveOf(
-  { list, nameOf, after }: Pick<Editor, 'list' | 'nameOf' | 'after'>,
-  resource: Readonly<Record<string, unknown>>,
-): readonly { href: string; label: string }[] {
-  return [list, { href: after(String(resource.id)), label: nameOf(resource) }];
 }

@@ -22,7 +22,7 @@ function removalOf({ ids }: DashboardRequest): Removal {
   const id = ids.id ?? 0;
   return {
     object: `/v1/monitors/${id}`,
-    kind: 'svc_monitor',
+    kindOf: ({ type }) => `svc_${type}_monitor`,
     noun: 'monitor',
     path: `/monitors/${id}/delete`,
     after: '/',

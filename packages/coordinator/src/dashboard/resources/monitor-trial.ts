@@ -1,4 +1,5 @@
 import type { CheckView } from '../../api/answers.ts';
+import { stateLabel } from '../../web/design/states.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { MONITOR_STYLE } from '../monitor/assets.ts';
@@ -22,7 +23,7 @@ export const monitorTrial: Trial = {
 };
 
 /** What each region found: its outcome, its phases, and its assertions one by one. */
-export function trialPanel(answers: readonly Answer[]): Html {
+function trialPanel(answers: readonly Answer[]): Html {
   return html`<section class="stack trial" aria-labelledby="trial" role="status">
 <h2 id="trial">What the regions found</h2>
 <p class="soft">One attempt in each region. It was not recorded, nobody was alerted, and nothing was saved.</p>
@@ -36,7 +37,7 @@ ${
 
 function answerItem({ region, result }: Answer): Html {
   if (result === null) {
-    return html`<li><p class="log-line"><span class="log-state">${outcomeLabel('not_run')}</span><span class="log-place">${region}</span><span class="log-text">did not answer in time: it has no agent, or the agent is busy</span></p></li>`;
+    return html`<li><p class="log-line"><span class="log-state">${stateLabel('unknown', 'No answer')}</span><span class="log-place">${region}</span><span class="log-text">did not answer in time: it has no agent, or the agent is busy</span></p></li>`;
   }
   return html`<li><details open>
 <summary><span class="log-line"><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${messageOf(result)}</span></span></summary>

@@ -10,7 +10,8 @@ import { FORM_STYLE } from './style.ts';
 export type Removal = {
   /** Path of the object in the API. */
   readonly object: string;
-  readonly kind: string;
+  /** Its kind in declarations. */
+  kindOf(object: Readonly<Record<string, unknown>>): string;
   readonly noun: string;
   /** Path of this page. */
   readonly path: string;
@@ -59,14 +60,14 @@ async function confirmation(
   notice: Html,
   status: number,
 ): Promise<DashboardAnswer> {
-  const { object, noun, kind, path, cancel } = removal;
+  const { object, noun, path, cancel } = removal;
   const { headers, body } = await readWhole(request.api, object);
   const title = `Remove the ${noun} ${removal.nameOf(body)}`;
   const declaredAs = headers.get('svc-declared-as');
   if (declaredAs !== null) {
     return {
       title,
-      body: html`${pageHead(title)}${declaredNotice(noun, kind, { declaredAs, headers })}
+      body: html`${pageHead(title)}${declaredNotice(noun, removal.kindOf(body), { declaredAs, headers })}
 <p><a href="${cancel}">Back</a></p>`,
     };
   }

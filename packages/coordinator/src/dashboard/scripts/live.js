@@ -43,6 +43,8 @@ function replace(text) {
   for (const element of document.querySelectorAll('[data-live][id]')) {
     const fresh = next.getElementById(element.id);
     if (fresh === null || fresh.innerHTML === element.innerHTML) continue;
+    // What somebody has opened is being read.
+    if (element.querySelector('details[open]') !== null) continue;
     const focused = document.activeElement;
     const focusedId = focused !== null && element.contains(focused) ? focused.id : '';
     element.replaceChildren(...fresh.childNodes);

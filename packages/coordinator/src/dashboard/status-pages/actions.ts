@@ -73,7 +73,7 @@ function pageRemoval({ ids, api }: DashboardRequest): Removal {
   const path = `/pages/${ids.id ?? 0}`;
   return {
     object,
-    kind: 'svc_status_page',
+    kindOf: () => 'svc_status_page',
     noun: 'status page',
     path: `${path}/delete`,
     after: '/pages',
@@ -92,7 +92,7 @@ function componentRemoval({ ids }: DashboardRequest): Removal {
   const component = ids.component ?? 0;
   return {
     object: `/v1/status-pages/${page}/components/${component}`,
-    kind: 'svc_status_page_component',
+    kindOf: () => 'svc_status_page_component',
     noun: 'component',
     path: `/pages/${page}/components/${component}/delete`,
     after: `/pages/${page}`,
@@ -107,7 +107,7 @@ function groupRemoval({ ids, api }: DashboardRequest): Removal {
   const group = ids.group ?? 0;
   return {
     object: `/v1/status-pages/${page}/component-groups/${group}`,
-    kind: 'svc_status_page_component_group',
+    kindOf: () => 'svc_status_page_component_group',
     noun: 'group',
     path: `/pages/${page}/groups/${group}/delete`,
     after: `/pages/${page}`,

@@ -50,7 +50,7 @@ function head({ can }: DashboardRequest, page: StatusPageView): Html {
 <a class="button button-danger" href="/pages/${id}/delete">Remove</a>`;
   return pageHead(page.title, {
     above: [{ href: '/pages', label: 'Status pages' }],
-    actions: html`${view}${can('write') ? edit : NO_HTML}`,
+    actions: html`<a class="button" href="/pages/${id}/preview">Preview</a>${view}${can('write') ? edit : NO_HTML}`,
     lead: html`${servedState(page)} <span>/status/${slug}</span>`,
   });
 }

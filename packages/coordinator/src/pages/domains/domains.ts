@@ -1,10 +1,11 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { Resolve } from '../../outgoing/names.ts';
 import type { CheckedDomain, ServedDomain } from '../../store/page-domains.ts';
 import type { Store } from '../../store/store.ts';
 import { DomainChecks } from './checks.ts';
 import { DomainDirectory } from './directory.ts';
-import { askNameServers, servicePlace } from './lookup.ts';
+import { type AskDomain, askNameServers, servicePlace } from './lookup.ts';
 import type { ServicePlace } from './pointing.ts';
 
 /** The custom domains of status pages. */
@@ -17,11 +18,19 @@ export interface PageDomains {
   service(): Promise<ServicePlace>;
 }
 
-type Parts = { readonly store: Store; readonly clock: Clock; readonly log: Logger };
+type Parts = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Asks about domains; left out: the name servers of this machine. */
+  readonly ask?: AskDomain;
+  /** Finds the addresses of this service; left out: as everywhere on this machine. */
+  readonly resolve?: Resolve;
+};
 
-/** Checks by the name servers of this machine. */
 export function createDomainChecks(parts: Parts, publicUrl: string): DomainChecks {
-  return new DomainChecks({ ...parts, ask: askNameServers(), service: () => servicePlace(publicUrl) });
+  const { ask = askNameServers(), resolve } = parts;
+  return new DomainChecks({ ...parts, ask, service: () => servicePlace(publicUrl, resolve) });
 }
 
 /** What serving pages and the API need of custom domains. */
@@ -31,6 +40,6 @@ export function createPageDomains(parts: Parts, publicUrl: string): PageDomains 
   return {
     find: (host) => directory.find(host),
     check: (pageId, declared) => checks.check(pageId, declared),
-    service: () => servicePlace(publicUrl),
+    service: () => servicePlace(publicUrl, parts.resolve),
   };
 }

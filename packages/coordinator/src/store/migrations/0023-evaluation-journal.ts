@@ -15,8 +15,6 @@ const STATEMENTS = [
     PRIMARY KEY (monitor_id, at, place)) WITHOUT ROWID`,
   // For the retention.
   'CREATE INDEX evaluation_journal_at ON evaluation_journal (at)',
-  // The alerts about one monitor.
-  'CREATE INDEX IF NOT EXISTS deliveries_monitor ON deliveries (monitor_id, id)',
 ];
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -4,7 +4,7 @@ import { barsPath, linePath, PLOT } from './paths.ts';
 import { valueAxis } from './value-axis.ts';
 
 /** The looks of lines, told apart by dashes and widths: whole and wide, dashed, dotted. */
-export const LINE_STYLES = ['solid', 'dashed', 'dotted'] as const;
+const LINE_STYLES = ['solid', 'dashed', 'dotted'] as const;
 export type LineStyle = (typeof LINE_STYLES)[number];
 
 export type Line = {

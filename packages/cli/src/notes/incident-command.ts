@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { describeSettings } from '@svc/shared/settings.ts';
+import { z } from 'zod';
+import { asking, openApi } from '../api.ts';
+import type { Command, Surroundings } from '../command.ts';
+import { describeOptions, parseOptions } from '../options.ts';
+import { CLI_SETTINGS } from '../settings.ts';
+import { table } from '../table.ts';
+import { UsageError } from '../usage-error.ts';
+import { requireId } from './ids.ts';
+
+const PATH = '/v1/incidents';
+const UPDATE_STATES = ['investigating', 'identified', 'monitoring', 'resolved'] as const;
+const IMPACTS = ['none', 'degraded', 'partial_outage', 'down'] as const;
+const LISTED = ['open', 'resolved'] as const;
+/** Most incidents in a list. */
+const NEWEST = 50;
+
+const LIST = {
+  state: {
+    value: LISTED.join('|'),
+    oneOf: LISTED,
+    description: 'only incidents that are open, or that are over',
+  },
+  monitor: { value: 'ID', description: 'only incidents of this monitor' },
+} as const;
+
+const UPDATE = {
+  state: { value: UPDATE_STATES.join('|'), oneOf: UPDATE_STATES, description: 'how far people are' },
+  text: { value: 'TEXT', description: 'what visitors are told' },
+  component: { value: 'ID', repeats: true, description: 'a component that is affected; may be repeated' },
+} as const;
+
+const CREATE = {
+  title: { value: 'TEXT', description: 'what has happened, in one line' },
+  page: { value: 'ID', repeats: true, description: 'a status page that shows it; may be repeated' },
+  impact: {
+    value: IMPACTS.join('|'),
+    oneOf: IMPACTS,
+    description: 'how pages show the components (the default: none)',
+  },
+  ...UPDATE,
+} as const;
+
+export const incidentCommand: Command = {
+  summary: 'list incidents, and write what visitors are told about them',
+  help: `Usage: npm run svc -- incident list [options]
+       npm run svc -- incident create --title TEXT --page ID --text TEXT [options]
+       npm run svc -- incident update ID --state STATE --text TEXT [options]
+       npm run svc -- incident remove ID
+
+list shows the newest ${NEWEST} incidents, those of monitors and those that people wrote. create writes one for status pages. update tells more about
+an incident of either kind. remove removes one that people wrote.
+
+Options of list:
+${describeOptions(LIST)}
+
+Options of create:
+${describeOptions(CREATE)}
+
+Options of update:
+${describeOptions(UPDATE)}
+
+Settings, from the environment:
+${describeSettings(CLI_SETTINGS)}
+`,
+  async run([action, ...args], surroundings) {
+    if (action === 'list') return list(args, surroundings);
+    if (action === 'create') return create(args, surroundings);
+    if (action === 'update') return update(args, surroundings);
+    if (action === 'remove') return remove(args, surroundings);
+    throw new UsageError(
+      'the action is missing: use "incident list", "incident create", "incident update" or "incident remove"',
+    );
+  },
+};
+
+const page = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      monitor_id: z.string().nullable(),
+      title: z.string().nullable(),
+      state: z.string(),
+      started_at: z.string(),
+      resolved_at: z.string().nullable(),
+    }),
+  ),
+});
+
+async function list(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const { state, monitor } = parseOptions(args, LIST);
+  const query = new URLSearchParams({
+    limit: String(NEWEST),
+    ...(state === undefined ? {} : { state }),
+    ...(monitor === undefined ? {} : { monitor_id: monitor }),
+  });
+  const api = openApi(surroundings);
+  const { body } = await asking(api, () => api.client.request('GET', `${PATH}?${query}`));
+  const minute = (instant: string | null) => instant?.slice(0, 16).replace('T', ' ').concat('Z') ?? '-';
+  const rows = page.parse(body).data.map(({ id, state: now, monitor_id, title, started_at, resolved_at }) => {
+    const times = [minute(started_at), minute(resolved_at)];
+    return [id, now, ...times, monitor_id ?? '-', title ?? '-'];
+  });
+  surroundings.out.write(table([['ID', 'STATE', 'BEGAN', 'ENDED', 'MONITOR', 'TITLE'], ...rows]));
+}
+
+const made = z.object({ id: z.string() });
+
+async function create(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const given = parseOptions(args, CREATE);
+  for (const name of ['title', 'page', 'text'] as const) {
+    if (given[name] === undefined) throw new UsageError(`--${name} is required: ${CREATE[name].description}`);
+  }
+  const body = {
+    title: given.title,
+    page_ids: given.page,
+    state: given.state ?? 'investigating',
+    text: given.text,
+    component_ids: given.component ?? [],
+    ...(given.impact === undefined ? {} : { impact: given.impact }),
+  };
+  const api = openApi(surroundings);
+  const answer = await asking(api, () => api.client.post(PATH, body, { idempotencyKey: randomUUID() }));
+  surroundings.out.write(`${made.parse(answer.body).id}\n`);
+}
+
+async function update([given, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
+  const id = requireId(given, 'incident');
+  const { state, text, component } = parseOptions(args, UPDATE);
+  if (state === undefined) throw new UsageError(`--state is required: ${UPDATE_STATES.join(', ')}`);
+  if (text === undefined) throw new UsageError(`--text is required: ${UPDATE.text.description}`);
+  const body = { state, text, component_ids: component ?? [] };
+  const api = openApi(surroundings);
+  await asking(api, () => api.client.post(`${PATH}/${id}/updates`, body, { idempotencyKey: randomUUID() }));
+  surroundings.err.write(`svc: published an update of incident ${id}\n`);
+}
+
+async function remove([given, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
+  const id = requireId(given, 'incident');
+  parseOptions(args, {});
+  const api = openApi(surroundings);
+  await asking(api, () => api.client.delete(`${PATH}/${id}`));
+  surroundings.err.write(`svc: removed incident ${id}\n`);
+}

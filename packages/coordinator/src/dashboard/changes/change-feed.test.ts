@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  type ConfiguredStore,
+  configuredStore,
+  silentLog,
+} from '../../../../../test/support/configured-store.ts';
+import { appendAudit } from '../../store/audit.ts';
+import { ChangeFeed } from './change-feed.ts';
+
+let parts: ConfiguredStore;
+let feed: ChangeFeed;
+
+beforeEach(async () => {
+  parts = await configuredStore();
+  feed = new ChangeFeed({ ...parts, log: silentLog });
+});
+afterEach(() => parts.dispose());
+
+/** Something that the feed sees: a line of the audit trail. */
+const change = () =>
+  parts.store.transaction((tx) =>
+    appendAudit(tx, [
+      {
+        at: 0,
+        workspaceId: 1,
+        actor: 'settings',
+        token: null,
+        action: 'create',
+        object: 'monitors/1',
+        outcome: 'done',
+        status: null,
+        requestId: null,
+        peer: null,
+        detail: null,
+      },
+    ]),
+  );
+
+/** Listens, and answers the texts that came. */
+function listener(signal = new AbortController().signal) {
+  const stream = feed.listen(signal);
+  if (stream === null) throw new Error('nobody else may listen');
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  return {
+    next: async () => (await reader.read()).value ?? null,
+    cancel: () => reader.cancel(),
+  };
+}
+
+/** Lets the feed look until this text has come. */
+async function looksUntil(arrived: Promise<string | null>): Promise<string | null> {
+  let isThere = false;
+  const text = arrived.finally(() => {
+    isThere = true;
+  });
+  while (!isThere) {
+    await change();
+    parts.clock.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return text;
+}
+
+test('everybody who listens hears of a change', async () => {
+  const [one, other] = [listener(), listener()];
+  expect(await one.next()).toBe('retry: 3000\n\n');
+  expect(await other.next()).toBe('retry: 3000\n\n');
+  expect(await looksUntil(one.next())).toMatch(/^event: change\ndata: 0-\d+\n\n$/);
+  expect(await other.next()).toMatch(/^event: change\n/);
+  feed.stop();
+});
+
+test('nothing is asked of the database while nobody listens', async () => {
+  expect(parts.clock.pendingTimers).toBe(0);
+  const leaving = new AbortController();
+  const [one, other] = [listener(leaving.signal), listener()];
+  await Promise.all([one.next(), other.next()]);
+  expect(parts.clock.pendingTimers).toBeGreaterThan(0);
+  leaving.abort();
+  await other.cancel();
+  expect(await one.next()).toBeNull();
+  expect(parts.clock.pendingTimers).toBe(0);
+});
+
+test('a stream ends after ten minutes, so that its session is checked again', async () => {
+  const one = listener();
+  await one.next();
+  parts.clock.advance(10 * 60_000);
+  let text: string | null = '';
+  while (text !== null) text = await one.next();
+  expect(parts.clock.pendingTimers).toBe(0);
+});
+
+test('the stop of the service ends all streams, and a bound holds how many there are', async () => {
+  const streams = Array.from({ length: 500 }, () => listener());
+  expect(feed.listen(new AbortController().signal)).toBeNull();
+  feed.stop();
+  for (const one of streams) {
+    expect(await one.next()).toBe('retry: 3000\n\n');
+    expect(await one.next()).toBeNull();
+  }
+});
+
+test('who does not read is left behind', async () => {
+  const slow = feed.listen(new AbortController().signal);
+  for (let index = 0; index < 100; index += 1) parts.clock.advance(15_000);
+  expect(parts.clock.pendingTimers).toBe(0);
+  await slow?.cancel();
+});

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../support/api.ts';
+import { nameOf, pageProblems, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
+import { openDashboard } from '../support/dashboard.ts';
+
+let api: RunningApi;
+let browser: TestBrowser;
+let pageId: string;
+let monitorId: string;
+
+describe.skipIf(skipsBrowser)('incidents and maintenance in the dashboard', () => {
+  beforeAll(async () => {
+    api = await startApi();
+    browser = await TestBrowser.launch();
+    const make = async (path: string, body: object) =>
+      ((await api.call('POST', path, body)).body as { id: string }).id;
+    const monitor = {
+      type: 'tcp',
+      name: 'Mail <b>',
+      uri: 'mail.example:25',
+      periodicity: '1m',
+      public: true,
+    };
+    monitorId = await make('/v1/monitors', monitor);
+    pageId = await make('/v1/status-pages', { title: 'Status <b>', slug: 'status' });
+    await make(`/v1/status-pages/${pageId}/components`, { type: 'monitor', monitor_id: monitorId });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await api?.dispose();
+  });
+
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('at %s', async (_name, view) => {
+    const visitor = await browser.visitor(view);
+    const page = await openDashboard(api, visitor, '/maintenance');
+    expect(await pageProblems(page)).toEqual([]);
+
+    await page.goto(`${api.url}/maintenance/new`);
+    await page.getByLabel('Title').fill('Update <i>');
+    await page.getByLabel('Begins').fill('2026-03-25T02:00');
+    await page.getByLabel('Ends').fill('2026-03-25T01:00');
+    await page.getByLabel('Mail <b>', { exact: true }).check();
+    await page.getByRole('button', { name: 'Schedule' }).click();
+    await page.getByText('must be after starts_at').waitFor();
+    expect(await pageProblems(page)).toEqual([]);
+    expect(await page.getByLabel('Title').inputValue()).toBe('Update <i>');
+    expect(await page.getByLabel('Mail <b>', { exact: true }).isChecked()).toBe(true);
+    await page.getByLabel('Ends').fill('2026-03-25T04:00');
+    await page.getByRole('button', { name: 'Schedule' }).click();
+    await page.getByText('“Update <i>” is scheduled.').waitFor();
+    expect(await pageProblems(page)).toEqual([]);
+    await page.getByRole('button', { name: 'End now: Update' }).first().click();
+    await page.getByText('The window has ended.').waitFor();
+    await page.getByRole('button', { name: 'Remove: Update' }).first().click();
+    await page.getByText('The window is removed').waitFor();
+
+    await page.goto(`${api.url}/incidents/new`);
+    expect(await pageProblems(page)).toEqual([]);
+    await page.getByLabel('Title').fill('Mails wait <i>');
+    await page.getByLabel('What visitors are told').fill('We look into it. <script>1</script>');
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('must have at least one page').waitFor();
+    await page.getByLabel('Status <b>', { exact: true }).check();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('The incident is published.').waitFor();
+    expect(await pageProblems(page)).toEqual([]);
+    await page.getByLabel('State').selectOption('resolved');
+    await page.getByLabel('What visitors are told').fill('It works.');
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('The update is published.').waitFor();
+    await page.getByText('We look into it. <script>1</script>').waitFor();
+    await page.goto(`${api.url}/incidents`);
+    await page.getByRole('link', { name: 'Mails wait <i>' }).first().click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('The incident is removed.').waitFor();
+    expect(await pageProblems(page)).toEqual([]);
+    await visitor.close();
+  });
+});
