@@ -182,6 +182,15 @@ describe('forms', () => {
   });
 });
 
+test('a version that no header can carry is refused, and is no defect', async () => {
+  const cookies = await login();
+  const page = await visit('/', { headers: { cookie: cookieHeader(cookies) } });
+  for (const draft_version of ['☃', '"1"\nx: y']) {
+    const fields = { form_token: tokenIn(page.text), draft_version, theme: 'dark' };
+    expect((await send('/pages/1/appearance', cookies, fields)).status).toBe(303);
+  }
+});
+
 test('a session is no token of the API, and a token is no session', async () => {
   const cookie = cookieHeader(await login());
   const answer = await visit('/v1/monitors', { headers: { cookie } });
