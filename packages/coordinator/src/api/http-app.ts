@@ -15,7 +15,7 @@ import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
 import { isExpectedHost, isLoopbackHost } from './host-check.ts';
 import { type ApiCalls, callApi, callerOf } from './in-process.ts';
-import { loggedIn, noteLogin } from './login.ts';
+import { linkRefused, loggedIn, noteLogin } from './login.ts';
 import { openApi } from './openapi.ts';
 import { createPeerOf } from './peers.ts';
 import { Problem, problemOf } from './problem.ts';
@@ -66,6 +66,7 @@ export function createApp(
   const calls: ApiCalls = {
     call: (caller, call) => callApi(app.fetch, caller, call),
     login: (secret, from) => loggedIn(secret, from, { gate, trail, clock: parts.clock }),
+    refuseLink: (from) => linkRefused(from, { gate, trail, clock: parts.clock }),
     noteLogin: (token, from) => noteLogin(token, from, { trail, clock: parts.clock }),
   };
   const sites = parts.sites?.(calls) ?? [];

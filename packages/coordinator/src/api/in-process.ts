@@ -44,6 +44,12 @@ export interface ApiCalls {
    * @throws Problem `unauthorized`, `rate-limited`
    */
   login(secret: string, from: Login): Token;
+  /**
+   * Refuses a login with a link that opens nothing, as {@link login} refuses a wrong token.
+   *
+   * @throws Problem `unauthorized`, `rate-limited`
+   */
+  refuseLink(from: Login): never;
   /** Writes the audit line of a login that a link has opened. */
   noteLogin(token: Token, from: Login): void;
 }

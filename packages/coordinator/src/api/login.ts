@@ -3,6 +3,7 @@ import type { AuditLine } from '../store/audit.ts';
 import type { Token } from '../store/tokens.ts';
 import { peerKey } from '../web/peer-key.ts';
 import type { AuditTrail } from './audit.ts';
+import { unauthorized } from './auth.ts';
 import type { Login } from './in-process.ts';
 import { problemOf } from './problem.ts';
 import type { RequestGate } from './request-gate.ts';
@@ -15,11 +16,30 @@ type LoginParts = { readonly gate: RequestGate; readonly trail: AuditTrail; read
  * @throws Problem `unauthorized`, `rate-limited`
  */
 export function loggedIn(secret: string, from: Login, { gate, trail, clock }: LoginParts): Token {
-  const at = clock.wall();
-  try {
+  return refusalsNoted(from, { trail, clock }, () => {
     const token = gate.identify(`Bearer ${secret}`, from.peer);
     noteLogin(token, from, { trail, clock });
     return token;
+  });
+}
+
+/**
+ * Refuses a login with a link that opens nothing. It counts and is noted as one with a wrong token is, so that guessing
+ * links is no way around the limit.
+ *
+ * @throws Problem `unauthorized`, `rate-limited`
+ */
+export function linkRefused(from: Login, { gate, trail, clock }: LoginParts): never {
+  return refusalsNoted(from, { trail, clock }, () => {
+    gate.failed(from.peer);
+    throw unauthorized('the link is unknown, used or too old');
+  });
+}
+
+function refusalsNoted<T>(from: Login, { trail, clock }: Omit<LoginParts, 'gate'>, login: () => T): T {
+  const at = clock.wall();
+  try {
+    return login();
   } catch (error) {
     const problem = problemOf(error);
     if (problem !== null) {

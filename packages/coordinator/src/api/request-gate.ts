@@ -37,10 +37,19 @@ export class RequestGate {
       tokens.noteUse(token.id, clock.wall());
       return token;
     } catch (error) {
-      const seconds = this.#failures.take(peerKey(peer), clock.monotonic());
-      if (seconds === 0) throw error;
-      throw tooMany('this address sent too many requests without a valid token', seconds);
+      this.failed(peer);
+      throw error;
     }
+  }
+
+  /**
+   * Counts a failure of a peer to say who it is.
+   *
+   * @throws Problem `rate-limited` when it has failed too often
+   */
+  failed(peer: string | null): void {
+    const seconds = this.#failures.take(peerKey(peer), this.#parts.clock.monotonic());
+    if (seconds > 0) throw tooMany('this address sent too many requests without a valid token', seconds);
   }
 
   /**

@@ -182,6 +182,15 @@ describe('forms', () => {
   });
 });
 
+test('a version that no header can carry is refused, and is no defect', async () => {
+  const cookies = await login();
+  const page = await visit('/', { headers: { cookie: cookieHeader(cookies) } });
+  for (const draft_version of ['☃', '"1"\nx: y']) {
+    const fields = { form_token: tokenIn(page.text), draft_version, theme: 'dark' };
+    expect((await send('/pages/1/appearance', cookies, fields)).status).toBe(303);
+  }
+});
+
 test('a session is no token of the API, and a token is no session', async () => {
   const cookie = cookieHeader(await login());
   const answer = await visit('/v1/monitors', { headers: { cookie } });
@@ -212,6 +221,65 @@ test('pages answer only under the names of the service', async () => {
   for (const host of ['evil.example', 'svc.example.evil.example', '127.0.0.1.evil.example']) {
     expect(await under(host, cookie), host).not.toBe(200);
   }
+});
+
+describe('the stream of changes', () => {
+  /** Opens the stream of a session, and waits for its first event. */
+  async function stream(cookies: Record<string, string>) {
+    const headers = { accept: 'text/event-stream', cookie: cookieHeader(cookies) };
+    const response = await fetch(`${api.url}/events`, { headers });
+    const reader = response.body?.getReader();
+    expect([response.status, (await reader?.read())?.done]).toEqual([200, false]);
+    return { isOver: async () => (await reader?.read())?.done };
+  }
+
+  test('ends with a logout, and with the revocation of its token', async () => {
+    const made = await api.call('POST', '/v1/tokens', { name: 'watches', scope: 'read' });
+    const { id, token } = made.body as { id: string; token: string };
+    const [leaving, revoked] = [await login(), await login(token)];
+    const streams = [await stream(leaving), await stream(revoked)];
+    const page = await visit('/', { headers: { cookie: cookieHeader(leaving) } });
+    await send('/logout', leaving, { form_token: tokenIn(page.text) });
+    await api.call('DELETE', `/v1/tokens/${id}`);
+    api.clock.advance(1_000);
+    for (const one of streams) expect(await one.isOver()).toBe(true);
+    expect((await visit('/events', { headers: { cookie: cookieHeader(revoked) } })).status).toBe(303);
+  });
+
+  test('is not opened by a HEAD, which reads nothing of it', async () => {
+    const made = await api.call('POST', '/v1/tokens', { name: 'asks', scope: 'read' });
+    const { token } = made.body as { token: string };
+    const cookie = cookieHeader(await login(token));
+    const head = () => visit('/events', { method: 'HEAD', headers: { cookie } });
+    for (let count = 0; count < 120; count += 1) expect((await head()).status, `${count}`).toBe(200);
+  });
+});
+
+test('a link of a token that has expired since opens nothing, and is noted as refused', async () => {
+  const expires_at = new Date(api.clock.wall() + 60_000).toISOString();
+  const made = await api.call('POST', '/v1/tokens', { name: 'short', scope: 'read', expires_at });
+  const { id, token } = made.body as { id: string; token: string };
+  const bearer = { authorization: `Bearer ${token}` };
+  const { body } = await api.call('POST', '/v1/login-links', undefined, bearer);
+  const link = new URL((body as { url: string }).url).searchParams.get('link') ?? '';
+  const form = await visit(`/login?link=${link}`);
+  const before = await api.call('GET', `/v1/audit?object=tokens/${id}`);
+  api.clock.advance(60_000);
+  const answer = await send('/login', form.cookies, { form_token: tokenIn(form.text), link });
+  expect([answer.status, answer.cookies['svc-session']]).toEqual([401, undefined]);
+  const after = await api.call('GET', `/v1/audit?object=tokens/${id}`);
+  expect(after.body).toEqual(before.body);
+  const refused = await api.call('GET', '/v1/audit?object=dashboard&limit=1');
+  expect(refused.body).toMatchObject({ data: [{ action: 'login', outcome: 'refused', status: 401 }] });
+});
+
+test('guessing of links ends as soon as that of tokens', async () => {
+  const form = await visit('/login');
+  const guess = (link: string) => send('/login', form.cookies, { form_token: tokenIn(form.text), link });
+  const statuses = [];
+  for (let index = 0; index < 8; index += 1) statuses.push((await guess(`${index}`.repeat(43))).status);
+  expect(statuses.at(-1)).toBe(429);
+  expect((await guess('short')).headers.get('retry-after')).toMatch(/^\d+$/);
 });
 
 test('guessing of tokens ends soon, and the next valid one still works', async () => {

@@ -126,6 +126,7 @@ export class Dashboard implements Site {
       api: createPageApi(this.#parts.calls, { token, peer: visit.peer }),
       formToken: formTokenField(secret),
       token,
+      isSessionOpen: () => this.#viewers.isOpen(viewer),
       can: (scope) => scopeIncludes(token.scope, scope),
       leadsTo: (path, method = 'GET') => {
         const found = this.#routes.find(method, path);
@@ -137,7 +138,7 @@ export class Dashboard implements Site {
   }
 
   #respond({ visit, viewer }: Asked, answer: DashboardAnswer): Response {
-    if ('response' in answer) return answer.response;
+    if ('response' in answer) return forMethod(visit, answer.response);
     if ('redirect' in answer) {
       const { redirect, notice } = answer;
       return redirectResponse(redirect, notice === undefined ? [] : [noticeCookie(visit, notice)]);
@@ -177,6 +178,13 @@ function loginFirst({ method, url }: Visit): Response {
 function wrongMethod(allow: readonly string[]): Problem {
   const headers = { allow: allow.join(', ') };
   return new Problem('method-not-allowed', `This path takes only ${headers.allow}.`, { headers });
+}
+
+/** Nobody reads the body of a HEAD: a stream would stay open for nobody. */
+function forMethod({ request }: Visit, response: Response): Response {
+  if (request.method !== 'HEAD') return response;
+  void response.body?.cancel();
+  return new Response(null, response);
 }
 
 function wantsHtml({ request }: Visit): boolean {

@@ -70,10 +70,7 @@ export class LoginPages {
     try {
       return this.#parts.calls.login(form.text('token').trim(), { peer, requestId });
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      return error.code === 'rate-limited'
-        ? error
-        : new Problem('unauthorized', 'This token is not valid. It may be mistyped, expired or revoked.');
+      return refusal(error, 'This token is not valid. It may be mistyped, expired or revoked.');
     }
   }
 
@@ -82,15 +79,25 @@ export class LoginPages {
     const taken = await links.take(secret);
     const id = taken === null ? null : tokenOfPurpose(taken.purpose);
     const token = id === null ? null : tokens.find(id);
-    if (token !== null) calls.noteLogin(token, { peer, requestId });
-    return (
-      token ??
-      new Problem(
-        'unauthorized',
+    try {
+      if (token === null || this.#parts.viewers.isExpired(token)) {
+        return calls.refuseLink({ peer, requestId });
+      }
+      calls.noteLogin(token, { peer, requestId });
+      return token;
+    } catch (error) {
+      return refusal(
+        error,
         'This link has been used or is too old. Make another with “svc login”, or log in with a token.',
-      )
-    );
+      );
+    }
   }
+}
+
+/** What people are told of a refused login. @throws the error, where it is no refusal */
+function refusal(error: unknown, message: string): Problem {
+  if (!(error instanceof Problem)) throw error;
+  return error.code === 'rate-limited' ? error : new Problem('unauthorized', message);
 }
 
 function loginPage(visit: Visit, { next, link, error }: Shown, status: number): Response {

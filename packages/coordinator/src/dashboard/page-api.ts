@@ -5,7 +5,7 @@ import type { PageApi } from './page.ts';
 /** The API as one visitor may use it. */
 export function createPageApi(calls: ApiCalls, caller: Caller): PageApi {
   const call: PageApi['call'] = (method, path, body, headers = {}) =>
-    calls.call(caller, { method, path, body, headers });
+    calls.call(caller, { method, path, body, headers: sendable(headers) });
   return {
     call,
     async read<T>(path: string): Promise<T> {
@@ -14,6 +14,15 @@ export function createPageApi(calls: ApiCalls, caller: Caller): PageApi {
       return answer.body as T;
     },
   };
+}
+
+/** Values of fields that no header can carry become empty, which the API refuses with its own words. */
+function sendable(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const values = Object.entries(headers).map(([name, value]): [string, string] => [
+    name,
+    /^[\x20-\x7e]*$/.test(value) ? value : '',
+  ]);
+  return Object.fromEntries(values);
 }
 
 function problemOfAnswer({ body }: ApiResponse): Problem {

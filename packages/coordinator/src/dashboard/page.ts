@@ -37,6 +37,8 @@ export type DashboardRequest = {
   readonly formToken: Html;
   /** The session's token. */
   readonly token: Token;
+  /** Whether the session has not ended since, for answers that take long: by a logout, or with its token. */
+  isSessionOpen(): boolean;
   /** Whether the session's token has the scope, for controls that others cannot use. */
   can(scope: TokenScope): boolean;
   /** Whether this session can open a page at the path, for links and forms. @param method the default is GET */

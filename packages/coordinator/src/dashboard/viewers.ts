@@ -10,6 +10,8 @@ const SESSION_COOKIE = 'svc-session';
 const SESSION_LIFE_MS = 7 * 86_400_000;
 /** A session belongs to a token, which has no versions: a token that is revoked never comes back. */
 const CREDENTIAL = '';
+/** How long it is kept in mind that a session was ended, ms: longer than any answer takes. */
+const ENDED_FOR_MS = 15 * 60_000;
 
 type ViewersParts = { readonly sessions: Sessions; readonly tokens: Tokens; readonly clock: Clock };
 
@@ -19,6 +21,8 @@ export type LoggedIn = { readonly token: Token; readonly secret: string };
 /** The sessions of the dashboard. A session can do what its token can, as long as the token is valid. */
 export class Viewers {
   readonly #parts: ViewersParts;
+  /** Secrets of the sessions that were ended here, oldest first, with the instant (monotonic ms). */
+  readonly #ended = new Map<string, number>();
 
   constructor(parts: ViewersParts) {
     this.#parts = parts;
@@ -26,14 +30,22 @@ export class Viewers {
 
   /** Null: nobody is logged in. @throws StoreError */
   async find(visit: Visit): Promise<LoggedIn | null> {
-    const { sessions, tokens, clock } = this.#parts;
+    const { sessions, tokens } = this.#parts;
     const cookie = cookieOf(visit, SESSION_COOKIE);
     const session = cookie === null ? null : await sessions.find(cookie);
     const id = /^token:(\d+)$/.exec(session?.subject ?? '')?.[1];
     if (session === null || id === undefined) return null;
     const token = tokens.find(Number(id));
-    if (token === null || (token.expiresAt !== null && token.expiresAt <= clock.wall())) return null;
-    return { token, secret: session.secret };
+    return token === null || this.isExpired(token) ? null : { token, secret: session.secret };
+  }
+
+  /** Whether the session of somebody who was found within the last minutes goes on. */
+  isOpen({ token, secret }: LoggedIn): boolean {
+    return !this.#ended.has(secret) && this.#parts.tokens.find(token.id) !== null && !this.isExpired(token);
+  }
+
+  isExpired({ expiresAt }: Token): boolean {
+    return expiresAt !== null && expiresAt <= this.#parts.clock.wall();
   }
 
   /**
@@ -62,7 +74,13 @@ export class Viewers {
   }
 
   async #endOf(visit: Visit): Promise<void> {
+    const { sessions, clock } = this.#parts;
     const cookie = cookieOf(visit, SESSION_COOKIE);
-    if (cookie !== null) await this.#parts.sessions.end(cookie);
+    const session = cookie === null ? null : await sessions.find(cookie);
+    if (session === null) return;
+    await sessions.end(session.secret);
+    const now = clock.monotonic();
+    for (const [secret, at] of this.#ended) if (at <= now - ENDED_FOR_MS) this.#ended.delete(secret);
+    this.#ended.set(session.secret, now);
   }
 }

@@ -48,6 +48,13 @@ describe('a path for a redirect', () => {
     '/a\\b',
     ' /a',
     'javascript:alert(1)',
+    // Without its dots each of these begins with two slashes.
+    '/.//evil.example/',
+    '/a/..//evil.example/',
+    '/..//evil.example/',
+    '/%2e//evil.example/',
+    '/a/%2E%2e//evil.example/',
+    '/.///evil.example/',
   ])('%j leads elsewhere', (path) => {
     expect(localPath(path)).toBeNull();
   });

@@ -32,11 +32,13 @@ export function safeHref(url: string): string | null {
 
 /**
  * The path of this site that a text names, for a redirect; null: it leads elsewhere. `//host`, `/\host` and control
- * characters are read as another host by browsers.
+ * characters are read as another host by browsers, and `/.//host` becomes `//host` when its dots are resolved.
  */
 export function localPath(text: string | null): string | null {
   if (text === null || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text)) return null;
   const base = 'http://svc.invalid';
   const url = URL.parse(text, base);
-  return url?.origin === base ? `${url.pathname}${url.search}${url.hash}` : null;
+  return url?.origin === base && !url.pathname.startsWith('//')
+    ? `${url.pathname}${url.search}${url.hash}`
+    : null;
 }

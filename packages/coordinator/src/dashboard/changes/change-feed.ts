@@ -14,9 +14,18 @@ const STREAM_LIFE_MS = 10 * 60_000;
 const MOST_WAITING = 16;
 /** Most streams at once. */
 const MOST_STREAMS = 500;
+/** Most streams of one token, so that nobody takes those of all others. */
+const MOST_OF_TOKEN = 100;
 
 type FeedParts = { readonly store: Store; readonly clock: Clock; readonly log: Logger };
-type Listener = { send(text: string): void; end(): void };
+type Listener = { readonly session: ListeningSession; send(text: string): void; end(): void };
+
+/** The session that a stream belongs to. */
+export type ListeningSession = {
+  readonly tokenId: number;
+  /** Whether it goes on: nobody has logged out, and its token is valid. Asked before each event. */
+  isOpen(): boolean;
+};
 
 /**
  * Tells browsers that something has changed, as server-sent events. It looks at the database once a second, however
@@ -34,32 +43,39 @@ export class ChangeFeed {
     this.#parts = parts;
   }
 
-  /** A stream of events; null: too many listen. @param signal aborted when the visitor is gone */
-  listen(signal: AbortSignal): ReadableStream<Uint8Array> | null {
-    if (this.#listeners.size >= MOST_STREAMS) return null;
+  /** A stream of events, which ends with its session; null: too many listen. @param signal aborted when the visitor is gone */
+  listen(session: ListeningSession, signal: AbortSignal): ReadableStream<Uint8Array> | null {
+    const ofToken = [...this.#listeners].filter((each) => each.session.tokenId === session.tokenId);
+    if (this.#listeners.size >= MOST_STREAMS || ofToken.length >= MOST_OF_TOKEN) return null;
     let close = () => {};
+    let leave = () => false;
     const encoder = new TextEncoder();
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
         const cancel = this.#parts.clock.after(STREAM_LIFE_MS, () => close());
         const listener = {
+          session,
           send: (text: string) => {
             if ((controller.desiredSize ?? 0) < -MOST_WAITING) close();
             else controller.enqueue(encoder.encode(text));
           },
           end: () => close(),
         };
-        close = () => {
-          if (!this.#remove(listener)) return;
+        leave = () => {
+          if (!this.#remove(listener)) return false;
           cancel();
           signal.removeEventListener('abort', close);
-          controller.close();
+          return true;
+        };
+        close = () => {
+          if (leave()) controller.close();
         };
         signal.addEventListener('abort', close);
         this.#add(listener);
         listener.send('retry: 3000\n\n');
       },
-      cancel: () => close(),
+      // The stream closes itself.
+      cancel: () => void leave(),
     });
   }
 
@@ -89,6 +105,7 @@ export class ChangeFeed {
   }
 
   async #look(): Promise<void> {
+    for (const listener of this.#listeners) if (!listener.session.isOpen()) listener.end();
     if (this.#isLooking) return;
     this.#isLooking = true;
     try {
@@ -105,6 +122,9 @@ export class ChangeFeed {
   }
 
   #send(text: string): void {
-    for (const listener of this.#listeners) listener.send(text);
+    for (const listener of this.#listeners) {
+      if (listener.session.isOpen()) listener.send(text);
+      else listener.end();
+    }
   }
 }

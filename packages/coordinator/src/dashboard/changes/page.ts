@@ -8,8 +8,8 @@ export function changesPage(changes: ChangeFeed): DashboardPage {
     method: 'GET',
     path: '/events',
     scope: 'read',
-    async handle({ signal }) {
-      const stream = changes.listen(signal);
+    async handle({ token, isSessionOpen, signal }) {
+      const stream = changes.listen({ tokenId: token.id, isOpen: isSessionOpen }, signal);
       if (stream === null) {
         throw new Problem('unavailable', 'Too many pages listen already.', {
           headers: { 'retry-after': '30' },

@@ -6,7 +6,7 @@ import { durationText, instant } from '../../web/times.ts';
 import { type DashboardAnswer, type DashboardPage, type DashboardRequest, problemIn } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { offeredComponents, offeredMonitors, offeredPages } from './choices.ts';
-import { type NoteField, noteFields, type Option, type Sent } from './note-form.ts';
+import { keyField, keyHeader, type NoteField, noteFields, type Option, type Sent } from './note-form.ts';
 
 type History<T> = { readonly data: readonly T[]; readonly next_cursor: string | null };
 
@@ -106,7 +106,7 @@ async function newForm(request: DashboardRequest, sent: Sent): Promise<Dashboard
     title,
     status: sent.problem?.status ?? 200,
     body: html`${pageHead(title, { above: [{ href: '/incidents', label: 'Incidents' }] })}
-<form class="form" method="post" action="/incidents/new">${request.formToken}${noteFields(fields, sent)}
+<form class="form" method="post" action="/incidents/new">${request.formToken}${keyField(sent)}${noteFields(fields, sent)}
 <p class="row"><button class="button-main">Publish</button><a class="button" href="/incidents">Cancel</a></p></form>`,
   };
 }
@@ -124,12 +124,13 @@ const createPage: DashboardPage = {
   scope: 'write',
   async handle(request) {
     const { api, form } = request;
-    const answer = await api.call('POST', '/v1/incidents', {
+    const written = {
       title: form.text('title'),
       impact: form.text('impact'),
       page_ids: form.all('page_ids'),
       ...updateOf(form),
-    });
+    };
+    const answer = await api.call('POST', '/v1/incidents', written, keyHeader(form));
     const problem = problemIn(answer);
     if (problem !== null) return newForm(request, { form, problem });
     return {
@@ -189,7 +190,7 @@ function updateItem({ can, formToken }: DashboardRequest, update: UpdateView): H
 async function publishForm(request: DashboardRequest, incident: IncidentView, sent: Sent): Promise<Html> {
   const components = await offeredComponents(request.api, incident.page_ids);
   return html`<section class="stack"><h2>Publish an update</h2>
-<form class="form" method="post" action="/incidents/${incident.id}/updates">${request.formToken}${noteFields(updateFields(components), sent)}
+<form class="form" method="post" action="/incidents/${incident.id}/updates">${request.formToken}${keyField(sent)}${noteFields(updateFields(components), sent)}
 <p class="row"><button class="button-main">Publish</button></p></form></section>`;
 }
 
@@ -206,7 +207,8 @@ const publishPage: DashboardPage = {
   scope: 'write',
   async handle(request) {
     const { api, ids, form } = request;
-    const problem = problemIn(await api.call('POST', `/v1/incidents/${ids.id}/updates`, updateOf(form)));
+    const path = `/v1/incidents/${ids.id}/updates`;
+    const problem = problemIn(await api.call('POST', path, updateOf(form), keyHeader(form)));
     if (problem !== null) return incidentPage(request, { form, problem });
     return { redirect: `/incidents/${ids.id}`, notice: 'The update is published.' };
   },

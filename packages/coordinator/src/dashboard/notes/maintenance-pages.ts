@@ -8,7 +8,7 @@ import { pageHead } from '../page-head.ts';
 import { numberIn, offsetPaging } from '../paging.ts';
 import type { Listed } from '../resources/lists.ts';
 import { offeredComponents, offeredMonitors, offeredPages } from './choices.ts';
-import { type NoteField, noteFields, type Sent } from './note-form.ts';
+import { keyField, keyHeader, type NoteField, noteFields, type Sent } from './note-form.ts';
 
 const LIMIT = 50;
 const LAST_OFFSET = 100_000;
@@ -96,7 +96,7 @@ async function formPage(request: DashboardRequest, sent: Sent): Promise<Dashboar
     title,
     status: sent.problem?.status ?? 200,
     body: html`${pageHead(title, { above: [{ href: '/maintenance', label: 'Maintenance' }] })}
-<form class="form" method="post" action="/maintenance/new">${request.formToken}${noteFields(await fields(request), sent)}
+<form class="form" method="post" action="/maintenance/new">${request.formToken}${keyField(sent)}${noteFields(await fields(request), sent)}
 <p class="row"><button class="button-main">Schedule</button><a class="button" href="/maintenance">Cancel</a></p></form>`,
   };
 }
@@ -116,7 +116,7 @@ const createPage: DashboardPage = {
   async handle(request) {
     const { api, form } = request;
     const frequency = form.text('repeat');
-    const answer = await api.call('POST', '/v1/maintenance-windows', {
+    const planned = {
       title: form.text('title'),
       text: form.text('text'),
       starts_at: form.text('starts_at'),
@@ -126,7 +126,8 @@ const createPage: DashboardPage = {
       monitor_ids: form.all('monitor_ids'),
       page_ids: form.all('page_ids'),
       component_ids: form.all('component_ids'),
-    });
+    };
+    const answer = await api.call('POST', '/v1/maintenance-windows', planned, keyHeader(form));
     const problem = problemIn(answer);
     if (problem !== null) return formPage(request, { form, problem });
     const { title, warnings } = answer.body as WindowView;

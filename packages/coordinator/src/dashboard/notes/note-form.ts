@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ProblemDocument } from '../../api/problem.ts';
 import type { Form } from '../../web/forms.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
@@ -18,6 +19,20 @@ export type NoteField = {
 
 /** What of a form is sent again: its fields, and what the API said of them. */
 export type Sent = { readonly form: Form; readonly problem: ProblemDocument | null };
+
+/** Name of the field with the key of the creation: a form that is sent twice creates once. */
+const KEY_FIELD = 'draft_key';
+
+/** The hidden field with the key. It stays the same when the form is shown again with messages. */
+export function keyField({ form }: Pick<Sent, 'form'>): Html {
+  return html`<input type="hidden" name="${KEY_FIELD}" value="${form.text(KEY_FIELD) || randomUUID()}">`;
+}
+
+/** The header that gives the key to the API; none where the form has no key of ours. */
+export function keyHeader(form: Form): Record<string, string> {
+  const key = form.text(KEY_FIELD);
+  return /^[\w-]{1,64}$/.test(key) ? { 'idempotency-key': key } : {};
+}
 
 /** The fields of a form with what was entered, and the API's messages at their fields. */
 export function noteFields(fields: readonly NoteField[], { form, problem }: Sent): Html {
