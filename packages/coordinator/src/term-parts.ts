@@ -145,7 +145,8 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     slotClock,
     onEnd: (ids) => told().maintenanceEnded(ids),
   });
-  maintenanceHold.changed(await loadWindows(store, slotClock.now()));
+  const loadedAt = slotClock.now();
+  maintenanceHold.changed(await loadWindows(store, loadedAt), loadedAt);
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });

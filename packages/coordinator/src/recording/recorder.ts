@@ -237,6 +237,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   async #record(batch: readonly RecorderEvent[]): Promise<void> {
+    const { steps } = this.#resumption;
     const evaluated = await this.#batches.evaluate(batch);
     const { evaluation, positions, changesUntil, reported } = evaluated;
     const { exports } = this.#parts;
@@ -250,6 +251,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
     if (exportNote !== null) exports?.noted(exportNote);
     this.#batches.written(evaluated);
     this.#after.committed(batch, evaluated, ids);
+    if (this.#resumption.steps === steps) return;
+    // Monitors have resumed meanwhile: their resumption saw states from before this batch.
+    for (const [id, state] of evaluation.drafts.entries())
+      if (state !== null && this.#resumption.has(id)) this.#resume(state);
   }
 
   #resume(state: Readonly<MonitorState>): void {
