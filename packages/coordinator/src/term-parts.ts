@@ -194,9 +194,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     rollups,
     retention,
     metricsExport,
-    news: createNews(parts, deliverer, (monitorId) =>
-      maintenanceHold.windows.cover(monitorId, slotClock.now()),
-    ),
+    news: createNews(parts, deliverer, (monitorId) => recorder.holds(monitorId)),
     domainChecks: createDomainChecks(parts, config.publicUrl),
   };
 }

@@ -214,3 +214,17 @@ test('a window that is removed in a start lets out what is written together with
   expect(it.status(1)).toBe('error');
   expect(told()).toEqual(['error']);
 });
+
+test('subscribers of pages wait as channels do: for the window, for a backlog, and for the reports from before a start', async () => {
+  expect(it.recorder.holds(1)).toBe(false);
+  const end = now() + PERIOD;
+  await it.window([1], now(), end);
+  expect(it.recorder.holds(1)).toBe(true);
+  it.clock.advance(end - now());
+  await it.restart();
+  expect(it.recorder.holds(1)).toBe(true);
+  it.recorder.resumed();
+  expect(it.recorder.holds(1)).toBe(false);
+  it.isHeld = () => true;
+  expect(it.recorder.holds(1)).toBe(true);
+});

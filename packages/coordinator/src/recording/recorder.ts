@@ -231,6 +231,16 @@ export class Recorder implements SlotEvents, SlotRecovery {
     this.#deadlines.start();
   }
 
+  /**
+   * Whether announcements about the monitor are held back now: the reports from before a start are not read yet, or a
+   * backlog or a maintenance window holds them.
+   */
+  holds(monitorId: number): boolean {
+    const { isHeld, maintenance, slotClock } = this.#parts;
+    if (!this.#resumption.has(monitorId) || isHeld(monitorId)) return true;
+    return maintenance.windows.cover(monitorId, slotClock.now());
+  }
+
   /** Resolves when everything queued until now is recorded, or the recorder is stopped. */
   flushed(): Promise<void> {
     return this.#queue.flushed();
