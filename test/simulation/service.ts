@@ -116,7 +116,8 @@ export class Service {
   ): Promise<Service> {
     const given = monitor === null ? NO_SLOTS : await givenSlots(around, monitor.id);
     const service = new Service(around, monitor, given, before);
-    service.#maintenanceHold.changed(await around.store.windows(service.#slotClock.now()));
+    const loadedAt = service.#slotClock.now();
+    service.#maintenanceHold.changed(await around.store.windows(loadedAt), loadedAt);
     await service.#recorder.load();
     service.#backlogHold.start();
     service.#maintenanceHold.start();

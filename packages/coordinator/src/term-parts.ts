@@ -145,7 +145,8 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     slotClock,
     onEnd: (ids) => told().maintenanceEnded(ids),
   });
-  maintenanceHold.changed(await loadWindows(store, slotClock.now()));
+  const loadedAt = slotClock.now();
+  maintenanceHold.changed(await loadWindows(store, loadedAt), loadedAt);
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
@@ -193,9 +194,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     rollups,
     retention,
     metricsExport,
-    news: createNews(parts, deliverer, (monitorId) =>
-      maintenanceHold.windows.cover(monitorId, slotClock.now()),
-    ),
+    news: createNews(parts, deliverer, (monitorId) => recorder.holds(monitorId)),
     domainChecks: createDomainChecks(parts, config.publicUrl),
   };
 }

@@ -17,6 +17,7 @@ import { MaintenanceHold } from '../../../packages/coordinator/src/recording/mai
 import { Recorder } from '../../../packages/coordinator/src/recording/recorder.ts';
 import type { RecentRegions } from '../../../packages/coordinator/src/recording/recorder-parts.ts';
 import {
+  endWindow,
   insertWindow,
   liveWindowsOf,
   loadWindows,
@@ -112,6 +113,8 @@ export class Recording {
   onRead: (result: CheckResult) => void = () => {};
   /** What commits fail with while it is set. */
   commitFailure: Error | null = null;
+  /** Happens once, while the next batch is evaluated and not yet written. */
+  duringNextWrite: (() => void) | null = null;
   /** Where the roll-ups are, epoch ms: nowhere yet. */
   rollups = { claimedUntil: 0 };
   /** The maintenance windows, as their rows were at the start and as they were changed since. */
@@ -130,9 +133,14 @@ export class Recording {
     this.presence = { had, hadAgentWithin24h: (region) => had.has(region) };
   }
 
-  static async open(realClock: Clock | null = null): Promise<Recording> {
+  /** @param former makes the database that the first start finds; left out: there is none */
+  static async open(
+    realClock: Clock | null = null,
+    former: (path: string, now: number) => Promise<void> = async () => {},
+  ): Promise<Recording> {
     const recording = new Recording(realClock);
     recording.#directory = await mkdtemp(join(folderInMemory(), 'svc-recorder-'));
+    await former(join(recording.#directory, 'svc.db'), recording.clock.wall());
     await recording.start();
     await recording.write(
       "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",
@@ -152,7 +160,8 @@ export class Recording {
       slotClock,
       onEnd: (monitorIds) => this.recorder.maintenanceEnded(monitorIds),
     });
-    this.maintenance.changed(await loadWindows(this.store, slotClock.now()));
+    const loadedAt = slotClock.now();
+    this.maintenance.changed(await loadWindows(this.store, loadedAt), loadedAt);
     this.recorder = new Recorder({
       store: this.#recordingStore(),
       states: this.states,
@@ -267,6 +276,12 @@ export class Recording {
     return id;
   }
 
+  /** @param at the window is over from then on, epoch ms */
+  async endWindow(id: number, at: number): Promise<void> {
+    await this.store.transaction((tx) => endWindow(tx, id, at));
+    await this.#applyWindow(id);
+  }
+
   async removeWindow(id: number): Promise<void> {
     await this.write('DELETE FROM maintenance_windows WHERE id = ?', id);
     await this.#applyWindow(id);
@@ -362,8 +377,13 @@ export class Recording {
     const store = createRecordingStore(this.store, SECRETS);
     return {
       ...store,
-      record: (batch) =>
-        this.commitFailure === null ? store.record(batch) : Promise.reject(this.commitFailure),
+      record: (batch) => {
+        if (this.commitFailure !== null) return Promise.reject(this.commitFailure);
+        const happens = this.duringNextWrite;
+        this.duringNextWrite = null;
+        happens?.();
+        return store.record(batch);
+      },
     };
   }
 

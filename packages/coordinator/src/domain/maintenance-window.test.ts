@@ -219,6 +219,12 @@ describe('occurrences', () => {
     expect(overlapsItself(windowOf('2026-11-22T10:00Z', '2026-11-23T10:00Z', {}, 'UTC'))).toBe(false);
     expect(overlapsItself(windowOf('2026-11-22T10:00Z', '2026-11-23T10:01Z', {}, 'UTC'))).toBe(true);
   });
+
+  test('a window of the leap year overlaps itself in the next February, which is shorter', () => {
+    const monthly = { frequency: 'monthly' } as const;
+    expect(overlapsItself(windowOf('2028-01-05T00:00Z', '2028-02-02T12:00Z', monthly, 'UTC'))).toBe(true);
+    expect(overlapsItself(windowOf('2028-01-05T00:00Z', '2028-02-02T00:00Z', monthly, 'UTC'))).toBe(false);
+  });
 });
 
 const someWindow = fc

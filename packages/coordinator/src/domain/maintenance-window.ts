@@ -76,8 +76,10 @@ export function nextOccurrence(times: WindowTimes, instant: number): Occurrence 
 export function overlapsItself(times: WindowTimes): boolean {
   if (times.repeat === null) return false;
   let end = Number.NEGATIVE_INFINITY;
-  // Where distances differ (weekdays, lengths of months), a year of them shows the shortest.
-  for (const { from, until } of occurrencesFrom(times, times.startsAt, times.startsAt + 400 * DAY_MS)) {
+  // Where distances differ, a year of weekdays shows the shortest, and two years of months, of which one has no 29th of
+  // February.
+  const days = times.repeat.frequency === 'monthly' ? 800 : 400;
+  for (const { from, until } of occurrencesFrom(times, times.startsAt, times.startsAt + days * DAY_MS)) {
     if (from < end) return true;
     end = until;
   }

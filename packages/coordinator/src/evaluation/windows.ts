@@ -25,6 +25,21 @@ export class Windows {
     this.#byMonitor = byMonitor;
   }
 
+  /** These windows, each with an id of its own. {@link with} would copy all of them for each one. */
+  static of(windows: Iterable<LiveWindow>): Windows {
+    const byId = new Map<number, LiveWindow>();
+    const byMonitor = new Map<number, LiveWindow[]>();
+    for (const window of windows) {
+      byId.set(window.id, window);
+      for (const monitorId of window.monitorIds) {
+        const known = byMonitor.get(monitorId);
+        if (known === undefined) byMonitor.set(monitorId, [window]);
+        else known.push(window);
+      }
+    }
+    return new Windows(byId, byMonitor);
+  }
+
   get(id: number): LiveWindow | undefined {
     return this.#byId.get(id);
   }

@@ -92,9 +92,9 @@ export class AfterCommit {
     }
   }
 
-  #applyWindows({ windows }: Evaluation): void {
+  #applyWindows({ windows, frame }: Evaluation): void {
     const { maintenance } = this.#parts;
-    if (windows !== maintenance.windows) maintenance.changed(windows);
+    if (windows !== maintenance.windows) maintenance.changed(windows, frame.instants.slotNow);
   }
 
   #declared(changes: readonly DeclaredChange[]): void {

@@ -49,14 +49,19 @@ export class MaintenanceHold {
     this.#deadlines.stop();
   }
 
-  /** Takes other windows. What they hold no longer has been told. */
-  changed(windows: Windows): void {
+  /**
+   * Takes other windows. What they held no longer at `since` has been told. An occurrence that has ended after it ends
+   * here: the change took its time to be written.
+   *
+   * @param since the instant of the evaluation that took the windows over, epoch ms on the slots' clock
+   */
+  changed(windows: Windows, since: number): void {
     const before = this.#windows;
     this.#windows = windows;
     for (const window of windows.values()) {
       if (before.get(window.id) === window) continue;
       this.#ends.delete(window.id);
-      this.#arm(window.id);
+      this.#arm(window.id, since);
     }
     for (const { id } of before.values()) if (windows.get(id) === undefined) this.#ends.delete(id);
   }
@@ -72,15 +77,15 @@ export class MaintenanceHold {
     this.#arm(windowId);
   }
 
-  #arm(windowId: number): void {
+  /** @param since the next end is the first one after it, if none is known, epoch ms on the slots' clock */
+  #arm(windowId: number, since = this.#parts.slotClock.now()): void {
     const window = this.#windows.get(windowId);
     if (window === undefined) return;
     const { clock, slotClock } = this.#parts;
-    const now = slotClock.now();
-    const end = this.#ends.get(windowId) ?? nextOccurrence(window.times, now)?.until;
+    const end = this.#ends.get(windowId) ?? nextOccurrence(window.times, since)?.until;
     if (end === undefined) return;
     this.#ends.set(windowId, end);
-    const waitMs = Math.min(LOOK_EVERY_MS, Math.max(0, end - now) / FASTEST);
+    const waitMs = Math.min(LOOK_EVERY_MS, Math.max(0, end - slotClock.now()) / FASTEST);
     this.#deadlines.arm(windowId, clock.monotonic() + waitMs);
   }
 }

@@ -170,3 +170,61 @@ test('the end of a window a month ahead is noticed', async () => {
   expect(it.status(1)).toBe('error');
   expect(told()).toEqual(['error']);
 });
+
+test('a window that ends while its change is written lets out what it holds', async () => {
+  const id = await it.window([1], now(), now() + PERIOD * 9);
+  await period('failed');
+  // The system's clock, by which people end a window, is a little ahead of the slots' clock.
+  it.duringNextWrite = () => it.clock.advance(500);
+  await it.endWindow(id, now() + 200);
+  await it.pass(1_000);
+  expect(told()).toEqual(['error']);
+});
+
+test('a window that ends in a start lets out what is written at that moment', async () => {
+  const end = now() + PERIOD;
+  await it.window([1], now(), end);
+  it.clock.advance(end - now() - 1_000);
+  await it.restart();
+  const slot = now() - 3_000;
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  await it.report(1, slot, A, 'failed');
+  it.duringNextWrite = () => {
+    it.clock.advance(2_000);
+    it.recorder.resumed();
+  };
+  await it.report(1, slot, B, 'failed');
+  expect(it.status(1)).toBe('error');
+  await it.pass(1_000);
+  expect(told()).toEqual(['error']);
+});
+
+test('a window that is removed in a start lets out what is written together with its removal', async () => {
+  const id = await it.window([1], now(), now() + PERIOD * 9);
+  await it.restart();
+  const slot = now();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  it.duringNextWrite = () => {
+    void it.recorder.record(it.message(1, slot, B, { outcome: 'failed' }));
+    void it.recorder.declare([{ kind: 'maintenance', windowId: id, window: null }], 0);
+    it.duringNextWrite = () => it.recorder.resumed();
+  };
+  await it.report(1, slot, A, 'failed');
+  await it.pass(1_000);
+  expect(it.status(1)).toBe('error');
+  expect(told()).toEqual(['error']);
+});
+
+test('subscribers of pages wait as channels do: for the window, for a backlog, and for the reports from before a start', async () => {
+  expect(it.recorder.holds(1)).toBe(false);
+  const end = now() + PERIOD;
+  await it.window([1], now(), end);
+  expect(it.recorder.holds(1)).toBe(true);
+  it.clock.advance(end - now());
+  await it.restart();
+  expect(it.recorder.holds(1)).toBe(true);
+  it.recorder.resumed();
+  expect(it.recorder.holds(1)).toBe(false);
+  it.isHeld = () => true;
+  expect(it.recorder.holds(1)).toBe(true);
+});

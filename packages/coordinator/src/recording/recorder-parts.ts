@@ -54,8 +54,11 @@ export type RecorderParts = {
   /** The maintenance windows. `MaintenanceHold` is such a part. */
   readonly maintenance: {
     readonly windows: Windows;
-    /** Called after the commit, when a window was created, changed or removed. */
-    changed(windows: Windows): void;
+    /**
+     * Called after the commit, when a window was created, changed or removed. `since` is the instant at which the
+     * evaluation saw what they hold, epoch ms on the slots' clock.
+     */
+    changed(windows: Windows, since: number): void;
   };
   readonly presence: RecentRegions;
   /**

@@ -231,12 +231,23 @@ export class Recorder implements SlotEvents, SlotRecovery {
     this.#deadlines.start();
   }
 
+  /**
+   * Whether announcements about the monitor are held back now: the reports from before a start are not read yet, or a
+   * backlog or a maintenance window holds them.
+   */
+  holds(monitorId: number): boolean {
+    const { isHeld, maintenance, slotClock } = this.#parts;
+    if (!this.#resumption.has(monitorId) || isHeld(monitorId)) return true;
+    return maintenance.windows.cover(monitorId, slotClock.now());
+  }
+
   /** Resolves when everything queued until now is recorded, or the recorder is stopped. */
   flushed(): Promise<void> {
     return this.#queue.flushed();
   }
 
   async #record(batch: readonly RecorderEvent[]): Promise<void> {
+    const { steps } = this.#resumption;
     const evaluated = await this.#batches.evaluate(batch);
     const { evaluation, positions, changesUntil, reported } = evaluated;
     const { exports } = this.#parts;
@@ -250,6 +261,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
     if (exportNote !== null) exports?.noted(exportNote);
     this.#batches.written(evaluated);
     this.#after.committed(batch, evaluated, ids);
+    if (this.#resumption.steps === steps) return;
+    // Monitors have resumed meanwhile: their resumption saw states from before this batch.
+    for (const [id, state] of evaluation.drafts.entries())
+      if (state !== null && this.#resumption.has(id)) this.#resume(state);
   }
 
   #resume(state: Readonly<MonitorState>): void {

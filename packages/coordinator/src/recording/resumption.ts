@@ -7,6 +7,8 @@ export class Resumption {
   /** Monitors that have resumed, until all have. */
   readonly #resumed = new Set<number>();
   #isOver = false;
+  /** Number of times that monitors have resumed. */
+  steps = 0;
 
   /** Whether all monitors have. */
   get isOver(): boolean {
@@ -18,11 +20,13 @@ export class Resumption {
   }
 
   add(monitorIds: Iterable<number>): void {
+    this.steps += 1;
     for (const id of monitorIds) this.#resumed.add(id);
   }
 
   /** Marks all present and future monitors as resumed. */
   end(): void {
+    this.steps += 1;
     this.#isOver = true;
     this.#resumed.clear();
   }

@@ -3,7 +3,7 @@ import { liveMonitor, Recording } from '../../../../test/support/coordinator/rec
 import { caughtUp, rollupsOf } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import { addTimes, NO_TIMES, type StatusSince, type StatusTimes, timesBetween } from '../domain/uptime.ts';
-import { insertWindow } from '../store/maintenance-windows.ts';
+import { insertWindow, windowTimesOf } from '../store/maintenance-windows.ts';
 import { type DayTimes, dailyTimes } from './daily-times.ts';
 import type { Rollups } from './rollups.ts';
 
@@ -83,7 +83,7 @@ test('nothing is asked, nothing is answered', async () => {
 });
 
 async function addWindow(
-  id: number,
+  ids: number | readonly number[],
   window: { startsAt: number; endsAt: number; isDaily?: boolean },
 ): Promise<void> {
   const { startsAt, endsAt, isDaily = false } = window;
@@ -99,7 +99,7 @@ async function addWindow(
         endsAt,
         timeZone: 'UTC',
         repeat: isDaily ? daily : null,
-        monitorIds: [id],
+        monitorIds: [ids].flat(),
         pageIds: [],
         componentIds: [],
       },
@@ -155,5 +155,22 @@ test('a window of a night every day takes its hours of every day, and none after
     [today - 2, usual(today - 2)],
     [today - 1, usual(today - 1)],
     [today, 3],
+  ]);
+});
+
+test('a window of several monitors is one, calculated once, and counts for each of them', async () => {
+  for (const id of [1, 2, 3]) await recording.declare(liveMonitor(id));
+  const now = dayOf(recording.clock.wall()) + 23 * HOUR_MS;
+  const day = dayOf(now) - DAY_MS;
+  await addWindow([1, 2], { startsAt: day, endsAt: day + 4 * HOUR_MS, isDaily: true });
+  await addWindow(2, { startsAt: day + HOUR_MS, endsAt: day + 5 * HOUR_MS });
+  const windows = await windowTimesOf(recording.store, [1, 2, 3]);
+  expect(windows.get(1)?.[0]).toBe(windows.get(2)?.[0]);
+  const found = await dailyTimes(recording.store, [1, 2, 3], 2, now);
+  const hours = [1, 2, 3].map((id) => found.get(id)?.map(({ times }) => times.maintenance / HOUR_MS));
+  expect(hours).toEqual([
+    [4, 4],
+    [5, 4],
+    [0, 0],
   ]);
 });

@@ -1,4 +1,4 @@
-import { merged, occurrencesIn, type WindowTimes } from '../domain/maintenance-window.ts';
+import { merged, type Occurrence, occurrencesIn, type WindowTimes } from '../domain/maintenance-window.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../domain/uptime.ts';
 import { windowTimesOf } from '../store/maintenance-windows.ts';
 import { type MonitorSpan, statusesIn } from '../store/status-history.ts';
@@ -21,7 +21,10 @@ export async function timesInWindows(
 ): Promise<ReadonlyMap<number, readonly StatusTimes[]>> {
   const windows = await windowTimesOf(store, monitorIds);
   if (windows.size === 0) return new Map();
-  const pieces = [...windows].flatMap(([monitorId, times]) => piecesOf(monitorId, times, edges));
+  const occurrences = occurrencesOfEach(windows, edges);
+  const pieces = [...windows].flatMap(([monitorId, times]) =>
+    piecesOf(monitorId, merged(times.flatMap((window) => occurrences.get(window) ?? [])), edges),
+  );
   const statuses = await statusesIn(store, pieces);
   const found = new Map<number, StatusTimes[]>(
     [...windows.keys()].map((id) => [id, edges.slice(1).map(() => NO_TIMES)]),
@@ -34,10 +37,23 @@ export async function timesInWindows(
   return found;
 }
 
-/** The maintenance of a monitor, in pieces that do not overlap and that each lie in one bucket. */
-function piecesOf(monitorId: number, windows: readonly WindowTimes[], edges: readonly number[]): Piece[] {
+/** The occurrences of each window, calculated once for all of its monitors: each costs some 30 µs. */
+function occurrencesOfEach(
+  windows: ReadonlyMap<number, readonly WindowTimes[]>,
+  edges: readonly number[],
+): ReadonlyMap<WindowTimes, readonly Occurrence[]> {
   const [first = 0, last = 0] = [edges[0], edges.at(-1)];
-  const spans = merged(windows.flatMap((window) => occurrencesIn(window, first, last)));
+  const all = new Set([...windows.values()].flat());
+  return new Map([...all].map((window) => [window, occurrencesIn(window, first, last)]));
+}
+
+/**
+ * The maintenance of a monitor, in pieces that each lie in one bucket.
+ *
+ * @param spans ascending; they do not overlap
+ */
+function piecesOf(monitorId: number, spans: readonly Occurrence[], edges: readonly number[]): Piece[] {
+  const last = edges.at(-1) ?? 0;
   const pieces: Piece[] = [];
   let bucket = 0;
   for (const span of spans) {

@@ -103,12 +103,16 @@ export async function windowsOfPage(source: Readable, pageId: number): Promise<S
   return completed(source, rows);
 }
 
-/** The windows of these monitors, of any workspace, by monitor. A monitor without one is missing. */
+/**
+ * The windows of these monitors, of any workspace, by monitor. A monitor without one is missing. A window of several
+ * monitors is one object.
+ */
 export async function windowTimesOf(
   source: Readable,
   monitorIds: readonly number[],
 ): Promise<ReadonlyMap<number, readonly WindowTimes[]>> {
   const found = new Map<number, WindowTimes[]>();
+  const byWindow = new Map<number, WindowTimes>();
   for (const some of idChunks(monitorIds)) {
     const rows = await readingOf(source)
       .selectFrom('maintenance_monitors as m')
@@ -119,9 +123,11 @@ export async function windowTimesOf(
       .orderBy('w.id')
       .execute();
     for (const row of rows) {
+      const times = byWindow.get(row.id) ?? timesOf(row);
+      byWindow.set(row.id, times);
       const known = found.get(row.monitor_id);
-      if (known === undefined) found.set(row.monitor_id, [timesOf(row)]);
-      else known.push(timesOf(row));
+      if (known === undefined) found.set(row.monitor_id, [times]);
+      else known.push(times);
     }
   }
   return found;
@@ -161,7 +167,7 @@ export async function loadWindows({ read }: Pick<Store, 'read'>, now: number): P
   const rows = await read.selectFrom('maintenance_windows').selectAll().orderBy('id').execute();
   const present = rows.filter((row) => nextOccurrence(timesOf(row), now) !== null);
   const windows = await completed({ read }, present);
-  return windows.reduce((all, window) => all.with(window.id, liveOf(window)), Windows.NONE);
+  return Windows.of(windows.map(liveOf));
 }
 
 export async function countWindows({ db }: Transaction, workspaceId: number): Promise<number> {

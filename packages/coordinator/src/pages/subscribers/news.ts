@@ -49,7 +49,7 @@ export type NewsParts = {
   readonly publicUrl: string;
   /** Makes the tokens of unsubscribing, 32 bytes. */
   readonly key: Secret<Uint8Array>;
-  /** Whether the monitor's alerts are held now, by a maintenance window. */
+  /** Whether the monitor's alerts are held now: by a maintenance window, by a backlog, or after a start. */
   readonly isHeld: (monitorId: number) => boolean;
   readonly onQueued: (queued: NewlyQueued) => void;
 };
