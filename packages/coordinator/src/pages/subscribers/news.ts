@@ -24,6 +24,7 @@ import {
 import { type MailPage, mailPage, type Recipient, subscribersAfter } from '../../store/page-recipients.ts';
 import type { Secrets } from '../../store/secrets.ts';
 import type { Store, Transaction } from '../../store/store.ts';
+import { mayGetMail } from '../access/mail-address.ts';
 import { languageOf } from '../text/languages.ts';
 import { wordsOf } from '../words.ts';
 import { type Announcement, announcement as announcementSchema } from './announcement.ts';
@@ -190,7 +191,9 @@ export class PageNews {
       );
       return [];
     }
-    return recipients.map((recipient) => ({
+    // A page is changed to other domains while some of its subscribers have the former ones.
+    const readers = recipients.filter(({ address }) => mayGetMail(address, page.mailDomains));
+    return readers.map((recipient) => ({
       recipientId: recipient.id,
       uid: derivedUuid(`${stored.uid} ${recipient.id}`),
       lane: 'news',
