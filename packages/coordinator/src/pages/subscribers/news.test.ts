@@ -161,6 +161,20 @@ describe('changes of status', () => {
     expect(subjects()).toEqual(['Example: Shop is down']);
   });
 
+  test('are told while more monitors than one look reads are held', async () => {
+    await subscriber();
+    for (let count = 0; count < 500; count += 1) held.add(await shown(`Held ${count}`));
+    const last = await shown('Search');
+    await parts.store.transaction((tx) =>
+      tx.runEach(
+        "INSERT INTO monitor_states (monitor_id, status, since) VALUES (?, 'error', 0)",
+        [...held, last].map((id) => [id]),
+      ),
+    );
+    await look();
+    expect(subjects()).toEqual(['Example: Search is down']);
+  });
+
   test('go to no address of a domain that may not read the page any more', async () => {
     await subscriber('ada@example.com');
     const reader = await subscriber('bob@example.org');

@@ -109,7 +109,7 @@ export class PageNews {
       const source = { read: store.work };
       if (!this.#hasBegun) await store.transaction(beginTellingUpdates);
       this.#hasBegun = true;
-      if ((await untoldChanges(source)).length > 0)
+      if ((await untoldChanges(source, this.#parts.isHeld)).length > 0)
         await store.transaction((tx) => this.#announceChanges(tx));
       if ((await untoldUpdates(source)).length > 0)
         await store.transaction((tx) => this.#announceUpdates(tx));
@@ -124,7 +124,7 @@ export class PageNews {
   /** Announces the changes, which are read again: a mail is never about what was told already. */
   async #announceChanges(tx: Transaction): Promise<void> {
     await forgetHidden(tx);
-    const found = (await untoldChanges(tx)).filter(({ monitorId }) => !this.#parts.isHeld(monitorId));
+    const found = await untoldChanges(tx, this.#parts.isHeld);
     if (found.length === 0) return;
     const at = Math.floor(this.#parts.clock.wall());
     for (const [pageId, ofPage] of Map.groupBy(found, (change) => change.pageId)) {
