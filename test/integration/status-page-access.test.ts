@@ -1,3 +1,4 @@
+import { formToken } from '@svc/coordinator/web/csrf.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createResource, replaceResource } from '../support/declared-resources.ts';
 import { rowsOf } from '../support/store-rows.ts';
@@ -69,6 +70,20 @@ describe('a page with a password', () => {
     expect(form.headers.get('x-robots-tag')).toBe('noindex');
     expect(form.text).not.toContain('Main');
   });
+
+  test.each(['', 'planted', 'a.b', '"x"'])(
+    'makes a seed of its own where the cookie is %j',
+    async (planted) => {
+      const visitor = pages.visitor();
+      visitor.cookies.set('svc-visitor', planted);
+      const { status, text } = await visitor.ask(`${PATH}/access`);
+      expect(status).toBe(200);
+      expect(visitor.cookies.get('svc-visitor')).toMatch(/^[\w-]{43}$/);
+      visitor.cookies.set('svc-visitor', planted);
+      const form = { ...hiddenFields(text), form_token: formToken(planted), password: PASSWORD };
+      expect((await visitor.ask(`${PATH}/access`, { form })).status).toBe(403);
+    },
+  );
 
   test('opens to who knows the password, with everything below it, and is kept nowhere', async () => {
     const reader = pages.visitor();
@@ -279,6 +294,18 @@ describe('a page for mail domains', () => {
     expect(answer.status).toBe(303);
     expect(answer.headers.get('location')).toBe(PATH);
     expect(await statusesOf(reader)).toEqual(DOCUMENTS.map(() => 200));
+  });
+
+  test('sends no news elsewhere: a reader who subscribes another address gets the same answer, and it no mail', async () => {
+    const reader = pages.visitor();
+    await reader.submit(await linkFor());
+    const subscribed = (address: string) => reader.submit(`${PATH}/subscribe`, { address });
+    const [other, own] = [await subscribed('eve@example.org'), await subscribed('ada@example.com')];
+    expect(other.status).toBe(200);
+    expect(textOf(other, 'eve@example.org')).toBe(textOf(own, 'ada@example.com'));
+    await pages.mailServer.received(2);
+    const recipients = await rowsOf(pages.api.store, 'page_recipients');
+    expect(recipients.map(({ address }) => address)).toEqual(['ada@example.com']);
   });
 
   test('the look of a program at the link of a mail does not use it up', async () => {

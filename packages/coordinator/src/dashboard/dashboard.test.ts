@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { formToken } from '../web/csrf.ts';
 
 let api: RunningApi;
 beforeAll(async () => {
@@ -80,6 +81,18 @@ describe('pages', () => {
 });
 
 describe('the login', () => {
+  test.each(['', 'planted', 'a.b'])(
+    'shows a form with a seed of its own where the cookie is %j',
+    async (planted) => {
+      const cookies = { 'svc-visitor': planted };
+      const form = await visit('/login', { headers: { cookie: cookieHeader(cookies) } });
+      expect(form.status).toBe(200);
+      expect(form.cookies['svc-visitor']).toMatch(/^[\w-]{43}$/);
+      const fields = { form_token: formToken(planted), token: api.operator };
+      expect((await send('/login', cookies, fields)).status).toBe(403);
+    },
+  );
+
   test('sends people to the page that they wanted, and only within this site', async () => {
     const asked = await visit('/nothing?a=b');
     expect(asked.headers.get('location')).toBe('/login?next=%2Fnothing%3Fa%3Db');

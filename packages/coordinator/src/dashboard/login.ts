@@ -2,7 +2,7 @@ import type { ApiCalls } from '../api/in-process.ts';
 import { Problem } from '../api/problem.ts';
 import { tokenOfPurpose } from '../api/routes/login-links.ts';
 import type { Token, Tokens } from '../store/tokens.ts';
-import { cookieOf, setCookie } from '../web/cookies.ts';
+import { secretCookieOf, setCookie } from '../web/cookies.ts';
 import { formTokenField } from '../web/csrf.ts';
 import { Form } from '../web/forms.ts';
 import { html, localPath, NO_HTML } from '../web/html.ts';
@@ -48,7 +48,7 @@ export class LoginPages {
 
   /** Takes the form. A wrong token is refused in the same words whatever is wrong about it. */
   async take(visit: Visit): Promise<Response> {
-    const form = await guardedForm(visit, cookieOf(visit, SEED_COOKIE), MOST_FORM_BYTES);
+    const form = await guardedForm(visit, secretCookieOf(visit, SEED_COOKIE), MOST_FORM_BYTES);
     if (!(form instanceof Form)) {
       const error = form.status === 403 ? 'This form was too old. Please try again.' : form.message;
       return loginPage(visit, { next: '/', link: visit.url.searchParams.get('link'), error }, form.status);
@@ -101,7 +101,7 @@ function refusal(error: unknown, message: string): Problem {
 }
 
 function loginPage(visit: Visit, { next, link, error }: Shown, status: number): Response {
-  const seed = cookieOf(visit, SEED_COOKIE) ?? randomSecret();
+  const seed = secretCookieOf(visit, SEED_COOKIE) ?? randomSecret();
   const body = html`<h1>Log in</h1>
 ${error === null ? NO_HTML : html`<p class="notice notice-error" role="alert">${error}</p>`}
 ${visit.isSecure || isLocal(visit) ? NO_HTML : html`<p class="notice notice-warning">This connection is not encrypted: others on the network can read your token.</p>`}

@@ -53,6 +53,19 @@ async function settledIn<T>(promise: Promise<T>, ms: number): Promise<T> {
 }
 
 describe('while the database answers', () => {
+  test('incidents of a hidden monitor take no place from those that are shown', async () => {
+    await page.addMonitor('Hidden', { isPublic: false });
+    await page.setStatus('API', 'error');
+    await page.setStatus('API', 'active');
+    for (let count = 0; count < 50; count += 1) {
+      configured.clock.advance(1_000);
+      await page.setStatus('Hidden', 'error');
+      await page.setStatus('Hidden', 'active');
+    }
+    const shown = (await found())?.kept.view.pastIncidents ?? [];
+    expect(shown.map(({ components }) => components.map(({ name }) => name))).toEqual([['API']]);
+  });
+
   test('a page is read once for all requests that come together, and not again for a second', async () => {
     const before = reads.count;
     const all = await Promise.all(Array.from({ length: 50 }, found));

@@ -9,7 +9,6 @@ import {
   type PageName,
   partsOfShownPage,
   publishedPage,
-  type ShownMonitor,
   shownIncidents,
   shownMonitors,
   versionOfPage,
@@ -75,15 +74,19 @@ export async function readPage(parts: PageReadingParts, page: StoredPage): Promi
   const components = await storedIn(reading, 'components', rows.components);
   const ids = [...new Set(components.flatMap(({ attributes }) => attributes.monitor_id ?? []))].map(Number);
   const monitors = await shownMonitors(store, ids);
+  const shownIds = monitors
+    .filter(({ isPublic }) => isPublic || page.attributes.access_type !== 'public')
+    .map(({ id }) => id);
   const since = dayOf(now) - (INCIDENT_DAYS - 1) * DAY_MS;
   return {
     page,
     groups,
     components,
     monitors: new Map(monitors.map((monitor) => [monitor.id, monitor])),
-    days: await daysOf(store, ids, now),
-    incidents: await shownIncidents(store, ids, { from: since, limit: MOST_INCIDENTS }),
-    notes: await notesOf(store, page, monitors, since),
+    days: await daysOf(store, shownIds, now),
+    // Of hidden monitors, not even their number may say how many others are listed.
+    incidents: await shownIncidents(store, shownIds, { from: since, limit: MOST_INCIDENTS }),
+    notes: await notesOf(store, page, shownIds, since),
     since,
     now,
   };
@@ -106,11 +109,9 @@ async function daysOf(
 async function notesOf(
   store: Pick<Store, 'read'>,
   page: StoredPage,
-  monitors: readonly ShownMonitor[],
+  monitorIds: readonly number[],
   from: number,
 ): Promise<PageNotes> {
-  const shown = monitors.filter(({ isPublic }) => isPublic || page.attributes.access_type !== 'public');
-  const monitorIds = shown.map(({ id }) => id);
   const incidents = await writtenIncidents(store, { pageId: page.id, monitorIds, from });
   const updates = await updatesOf(
     store,

@@ -7,10 +7,17 @@ import type { Place } from './place.ts';
 
 const gzipped = promisify(gzip);
 
+/**
+ * Most documents that are kept of a page: more than its own in each language, and less than one for each of its
+ * components, which strangers could ask for one after another.
+ */
+const MOST_KEPT = 64;
+
 /** A page with everything that was rendered of it. */
 export type KeptPage = {
   readonly version: string;
   readonly view: PageView;
+  /** The least recently used first. */
   readonly documents: Map<string, Promise<RenderedDocument | null>>;
   /** When it was read, monotonic, ms. */
   readonly readAt: number;
@@ -25,7 +32,8 @@ export type RenderedDocument = {
 };
 
 /**
- * A document of a kept page. It is rendered and compressed once, also for requests that come meanwhile.
+ * A document of a kept page. It is rendered and compressed once, also for requests that come meanwhile, unless many
+ * others were asked for since.
  *
  * @param path of the document below the page
  * @returns null: the page has no such document
@@ -37,10 +45,13 @@ export function renderedOnce(
   place: Place,
 ): Promise<RenderedDocument | null> {
   const key = JSON.stringify([path, place.origin, place.path, place.words.language, place.staleSince]);
-  const known = kept.documents.get(key);
-  if (known !== undefined) return known;
-  const rendering = rendered(document.render(kept.view, place));
-  kept.documents.set(key, rendering);
+  const { documents } = kept;
+  const rendering = documents.get(key) ?? rendered(document.render(kept.view, place));
+  // A map keeps the order of insertion, so the most recently used key is last.
+  documents.delete(key);
+  documents.set(key, rendering);
+  const [oldest] = documents.keys();
+  if (documents.size > MOST_KEPT && oldest !== undefined) documents.delete(oldest);
   return rendering;
 }
 

@@ -9,8 +9,8 @@ import { wholeMs } from './whole-ms.ts';
  * mails are being queued.
  */
 
-/** Most changes that one look finds; the others are found by the next. */
-const CHANGES_PER_LOOK = 500;
+/** Rows that are read at once. A look that has found as many changes leaves the others to the next. */
+const ROWS_PER_READ = 500;
 
 /** A shown monitor whose status is another one than the page's subscribers were told. */
 export type UntoldChange = {
@@ -22,6 +22,7 @@ export type UntoldChange = {
 };
 
 type ChangeRow = {
+  id: number;
   page_id: number;
   monitor_id: number;
   component_name: string | null;
@@ -33,10 +34,38 @@ type ChangeRow = {
  * The changes that subscribers were not told, by page and component. A page counts while it has subscribers, or while
  * its subscribers were told of a problem. It tells nothing that it does not show: not while it is unpublished, and no
  * monitor that is not public where everybody may see the page.
+ *
+ * @param isHeld whether nobody is told of the monitor now
  */
-export async function untoldChanges(source: Readable): Promise<UntoldChange[]> {
+export async function untoldChanges(
+  source: Readable,
+  isHeld: (monitorId: number) => boolean,
+): Promise<UntoldChange[]> {
+  // A page may show a monitor twice: its first component names it.
+  const found = new Map<string, UntoldChange>();
+  let rows = await changesAfter(source, { page_id: 0, id: 0 });
+  // Held ones stay untold for hours: those behind them must not wait for their end.
+  for (;;) {
+    for (const row of rows) {
+      const key = `${row.page_id} ${row.monitor_id}`;
+      if (found.has(key) || isHeld(row.monitor_id)) continue;
+      const name = row.component_name ?? row.monitor_name;
+      found.set(key, { pageId: row.page_id, monitorId: row.monitor_id, name, status: row.status });
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < ROWS_PER_READ || found.size >= ROWS_PER_READ) break;
+    rows = await changesAfter(source, last);
+  }
+  return [...found.values()];
+}
+
+/** The next components after this one, by page and id, whose monitors have a status that was not told. */
+async function changesAfter(
+  source: Readable,
+  { page_id: pageId, id }: Pick<ChangeRow, 'page_id' | 'id'>,
+): Promise<ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
-    SELECT c.page_id, c.monitor_id, ${jsonMember(sql`c.attributes`, 'name')} AS component_name,
+    SELECT c.id, c.page_id, c.monitor_id, ${jsonMember(sql`c.attributes`, 'name')} AS component_name,
       m.name AS monitor_name, s.status
     FROM status_pages p JOIN components c ON c.page_id = p.id
       JOIN monitors m ON m.id = c.monitor_id JOIN monitor_states s ON s.monitor_id = m.id
@@ -46,17 +75,9 @@ export async function untoldChanges(source: Readable): Promise<UntoldChange[]> {
         OR ${jsonMember(sql`m.attributes`, 'public')} = 1)
       AND (t.status IS NOT NULL OR EXISTS (SELECT 1 FROM page_recipients r
         WHERE r.page_id = p.id AND r.subscription = 'confirmed'))
-    ORDER BY c.page_id, c.id LIMIT ${CHANGES_PER_LOOK}`.execute(readingOf(source));
-  // A page may show a monitor twice: its first component names it.
-  const found = new Map<string, UntoldChange>();
-  for (const row of rows) {
-    const key = `${row.page_id} ${row.monitor_id}`;
-    const name = row.component_name ?? row.monitor_name;
-    if (!found.has(key)) {
-      found.set(key, { pageId: row.page_id, monitorId: row.monitor_id, name, status: row.status });
-    }
-  }
-  return [...found.values()];
+      AND (c.page_id > ${pageId} OR (c.page_id = ${pageId} AND c.id > ${id}))
+    ORDER BY c.page_id, c.id LIMIT ${ROWS_PER_READ}`.execute(readingOf(source));
+  return rows;
 }
 
 /** Notes what the subscribers of pages are told now. */

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import { z } from 'zod';
 import { jsonMember } from './dialect.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Page } from './resource-lists.ts';
@@ -182,7 +183,11 @@ export type MailPage = {
   readonly slug: string;
   /** The domain of its own that it is served under, in ASCII; null: none. */
   readonly domain: string | null;
+  /** The domains whose addresses it is for; null: it is for every address. */
+  readonly mailDomains: readonly string[] | null;
 };
+
+const domainList = z.array(z.string());
 
 /** Null: the page is gone, or is not published. */
 export async function mailPage(source: Readable, pageId: number): Promise<MailPage | null> {
@@ -195,9 +200,16 @@ export async function mailPage(source: Readable, pageId: number): Promise<MailPa
         .on('d.state', '=', 'verified'),
     )
     .select(['p.id', 'p.workspace_id as workspaceId', 'p.slug', 'd.domain'])
-    .select(jsonMember(sql`p.attributes`, 'title').as('title'))
+    .select([
+      jsonMember(sql`p.attributes`, 'title').as('title'),
+      jsonMember(sql`p.attributes`, 'access_type').as('access'),
+      jsonMember(sql`p.attributes`, 'auth_email_domains').as('domains'),
+    ])
     .where('p.id', '=', pageId)
     .where('p.published', '=', 1)
     .executeTakeFirst();
-  return row === undefined ? null : { ...row, title: row.title ?? row.slug };
+  if (row === undefined) return null;
+  const { access, domains, ...page } = row;
+  const mailDomains = access === 'email-domain' ? domainList.parse(JSON.parse(domains ?? '[]')) : null;
+  return { ...page, title: page.title ?? page.slug, mailDomains };
 }

@@ -23,6 +23,15 @@ export function cookieOf(
 }
 
 /**
+ * The secret in a cookie of a request, as `randomSecret` makes them; null: there is none. Visitors send what they like:
+ * an empty seed would be everybody's, and other characters cannot be set again.
+ */
+export function secretCookieOf(visit: Pick<Visit, 'request' | 'isSecure'>, name: string): string | null {
+  const value = cookieOf(visit, name);
+  return value !== null && /^[\w-]{43}$/.test(value) ? value : null;
+}
+
+/**
  * The value of a `Set-Cookie` header.
  *
  * @param value of the characters of base64url

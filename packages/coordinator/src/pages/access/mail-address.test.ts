@@ -91,6 +91,7 @@ describe('the domains of a page', () => {
 test.each([
   ['ada+1@example.com', 'ada@example.com'],
   ['ADA@example.com', 'ada@example.com'],
+  ['a.d.a+x.y@example.com', 'ada@example.com'],
   ['+tag@example.com', '+tag@example.com'],
 ])('mails to %s count as mails to %s', (text, key) => {
   const address = parseMailAddress(text);

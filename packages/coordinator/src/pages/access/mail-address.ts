@@ -41,13 +41,24 @@ export function isOfDomains({ domain }: MailAddress, domains: readonly string[])
 }
 
 /**
+ * Whether a page may write to an address.
+ *
+ * @param domains whose addresses it is for; null: it is for every address
+ */
+export function mayGetMail(address: string, domains: readonly string[] | null): boolean {
+  if (domains === null) return true;
+  const parsed = parseMailAddress(address);
+  return parsed !== null && isOfDomains(parsed, domains);
+}
+
+/**
  * The key under which mails to an address are counted. Most services deliver `name+tag@…` and `NAME@…` to the mailbox
- * of `name@…`.
+ * of `name@…`, and some deliver `n.a.m.e@…` there too.
  */
 export function mailboxKey({ address, domain }: MailAddress): string {
   const local = address.slice(0, address.lastIndexOf('@'));
   const plain = local.split('+', 1)[0] ?? '';
-  return `${(plain === '' ? local : plain).toLowerCase()}@${domain}`;
+  return `${(plain === '' ? local : plain.replaceAll('.', '')).toLowerCase()}@${domain}`;
 }
 
 /** Null: it is no domain name. */

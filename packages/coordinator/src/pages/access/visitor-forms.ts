@@ -1,4 +1,4 @@
-import { cookieOf, setCookie } from '../../web/cookies.ts';
+import { secretCookieOf, setCookie } from '../../web/cookies.ts';
 import { FORM_TOKEN, formTokenField, isFormToken, isFromOwnPage } from '../../web/csrf.ts';
 import { Form, readForm } from '../../web/forms.ts';
 import type { Html } from '../../web/html.ts';
@@ -16,7 +16,7 @@ export type FormSeed = { readonly field: Html; readonly cookie: string };
 
 /** The seed of the visitor's cookie, or a new one. */
 export function formSeed(visit: Visit): FormSeed {
-  const seed = cookieOf(visit, SEED_COOKIE) ?? randomSecret();
+  const seed = secretCookieOf(visit, SEED_COOKIE) ?? randomSecret();
   return { field: formTokenField(seed), cookie: setCookie(visit, SEED_COOKIE, seed, SEED_LIFE_S) };
 }
 
@@ -25,6 +25,6 @@ export async function visitorForm(visit: Visit): Promise<Form | 400 | 403 | 413 
   if (!isFromOwnPage(visit.request)) return 403;
   const form = await readForm(visit.request, MOST_BYTES);
   if (!(form instanceof Form)) return form.status;
-  const seed = cookieOf(visit, SEED_COOKIE);
+  const seed = secretCookieOf(visit, SEED_COOKIE);
   return seed !== null && isFormToken(seed, form.text(FORM_TOKEN)) ? form : 403;
 }

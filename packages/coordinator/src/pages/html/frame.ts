@@ -58,11 +58,14 @@ ${
   });
 }
 
-/** Only icons by https: a page with TLS must not load others. */
+/**
+ * Only icons by https: a page with TLS must not load others. The host is one of letters, digits, dots and hyphens, or an
+ * address: URLs also allow `;`, which would begin another directive of the page's Content-Security-Policy.
+ */
 export function iconOf({ page }: PageView): { icon?: string } {
   const { icon } = page.attributes;
   const href = icon === null ? null : safeHref(icon);
-  return href?.startsWith('https:') ? { icon: href } : {};
+  return href !== null && /^https:\/\/[\w.:[\]-]+\//.test(href) ? { icon: href } : {};
 }
 
 function feedLinks({ page }: PageView, { words, path }: Place): Html {

@@ -115,6 +115,9 @@ test('a page without components, or with data that cannot be read, says so', () 
 test.each([
   ['https://example.com/icon.png', true],
   ['http://example.com/icon.png', false],
+  // Its host stands in the Content-Security-Policy.
+  ['https://example.com;sandbox/icon.png', false],
+  ['https://example.com,sandbox/icon.png', false],
   ['javascript:alert(1)', false],
   ['data:image/png;base64,AAAA', false],
 ])('the icon %s is shown: %s', (icon, isShown) => {

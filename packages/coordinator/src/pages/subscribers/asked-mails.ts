@@ -10,7 +10,7 @@ import type { Secrets } from '../../store/secrets.ts';
 import type { Store } from '../../store/store.ts';
 import { hashOfSecret, randomSecret } from '../../web/sessions.ts';
 import type { MailAddress } from '../access/mail-address.ts';
-import { mailboxKey } from '../access/mail-address.ts';
+import { mailboxKey, mayGetMail } from '../access/mail-address.ts';
 import type { MailLimits } from '../access/mail-limits.ts';
 import type { Words } from '../words.ts';
 import { confirmationLetter, signInLetter } from './letter-texts.ts';
@@ -93,7 +93,7 @@ export class AskedMails {
     const { store, log } = this.#parts;
     try {
       const page = await mailPage(store, mail.pageId);
-      if (page !== null) await this.#write(mail, page);
+      if (page !== null && mayGetMail(mail.address.address, page.mailDomains)) await this.#write(mail, page);
     } catch (error) {
       // The visitor was told that a mail comes where it may come, and can ask again.
       log.error({ page: mail.pageId, error: messageOf(error) }, 'queueing a mail to a visitor failed');

@@ -6,7 +6,11 @@ import {
   configuredStore,
   silentLog,
 } from '../../../../../test/support/configured-store.ts';
-import { createResource, removeResource } from '../../../../../test/support/declared-resources.ts';
+import {
+  createResource,
+  removeResource,
+  replaceResource,
+} from '../../../../../test/support/declared-resources.ts';
 import { addRows, rowsOf } from '../../../../../test/support/store-rows.ts';
 import type { NewlyQueued } from '../../notify/lane.ts';
 import { insertIncident, insertUpdate } from '../../store/incidents.ts';
@@ -155,6 +159,34 @@ describe('changes of status', () => {
     held.clear();
     await look();
     expect(subjects()).toEqual(['Example: Shop is down']);
+  });
+
+  test('are told while more monitors than one look reads are held', async () => {
+    await subscriber();
+    for (let count = 0; count < 500; count += 1) held.add(await shown(`Held ${count}`));
+    const last = await shown('Search');
+    await parts.store.transaction((tx) =>
+      tx.runEach(
+        "INSERT INTO monitor_states (monitor_id, status, since) VALUES (?, 'error', 0)",
+        [...held, last].map((id) => [id]),
+      ),
+    );
+    await look();
+    expect(subjects()).toEqual(['Example: Search is down']);
+  });
+
+  test('go to no address of a domain that may not read the page any more', async () => {
+    await subscriber('ada@example.com');
+    const reader = await subscriber('bob@example.org');
+    await replaceResource(parts, 'svc_status_page', pageId, {
+      title: 'Example',
+      slug: 'example',
+      access_type: 'email-domain',
+      auth_email_domains: ['example.org'],
+    });
+    await setStatus(monitorId, 'error');
+    await look();
+    expect(queued.map(({ notificationId }) => recipientOf(notificationId))).toEqual([reader]);
   });
 
   test('of what the page does not show are not told', async () => {

@@ -24,6 +24,7 @@ import {
 import { type MailPage, mailPage, type Recipient, subscribersAfter } from '../../store/page-recipients.ts';
 import type { Secrets } from '../../store/secrets.ts';
 import type { Store, Transaction } from '../../store/store.ts';
+import { mayGetMail } from '../access/mail-address.ts';
 import { languageOf } from '../text/languages.ts';
 import { wordsOf } from '../words.ts';
 import { type Announcement, announcement as announcementSchema } from './announcement.ts';
@@ -108,7 +109,7 @@ export class PageNews {
       const source = { read: store.work };
       if (!this.#hasBegun) await store.transaction(beginTellingUpdates);
       this.#hasBegun = true;
-      if ((await untoldChanges(source)).length > 0)
+      if ((await untoldChanges(source, this.#parts.isHeld)).length > 0)
         await store.transaction((tx) => this.#announceChanges(tx));
       if ((await untoldUpdates(source)).length > 0)
         await store.transaction((tx) => this.#announceUpdates(tx));
@@ -123,7 +124,7 @@ export class PageNews {
   /** Announces the changes, which are read again: a mail is never about what was told already. */
   async #announceChanges(tx: Transaction): Promise<void> {
     await forgetHidden(tx);
-    const found = (await untoldChanges(tx)).filter(({ monitorId }) => !this.#parts.isHeld(monitorId));
+    const found = await untoldChanges(tx, this.#parts.isHeld);
     if (found.length === 0) return;
     const at = Math.floor(this.#parts.clock.wall());
     for (const [pageId, ofPage] of Map.groupBy(found, (change) => change.pageId)) {
@@ -190,7 +191,9 @@ export class PageNews {
       );
       return [];
     }
-    return recipients.map((recipient) => ({
+    // A page is changed to other domains while some of its subscribers have the former ones.
+    const readers = recipients.filter(({ address }) => mayGetMail(address, page.mailDomains));
+    return readers.map((recipient) => ({
       recipientId: recipient.id,
       uid: derivedUuid(`${stored.uid} ${recipient.id}`),
       lane: 'news',
