@@ -71,13 +71,32 @@ export async function addSampleCompany(api: RunningApi): Promise<SampleCompany> 
   await addState(api, shop, { status: 'active', since: now - 2 * HOUR_MS - 48 * MINUTE_MS });
   const random = seeded(7);
   for (const monitor of MONITORS) ids.set(monitor.name, await addMonitor(api, monitor, random));
-  await addStatusPage(api, ids);
+  const page = await addStatusPage(api, ids);
+  // Incidents are listed by the order in which they came to be known.
+  await addIncidentsOfChanges(api, shop, now - 4 * DAY_MS);
+  await addFormerIncident(api, page);
+  await addIncidentsOfChanges(api, shop, now);
+  for (const monitor of MONITORS) await addDisruption(api, ids.get(monitor.name) ?? 0, monitor);
+  await addNotes(api, page, ids);
   const agent = { version: '0.1.0', capacity: 4_000, loopDelayMs: 1, isDraining: false, sicknesses: [] };
   REGIONS.forEach((region, index) => {
     const seen = { machine: `probe-${index + 1}`, lastSeenWall: now - 2_000 };
     api.agents.set(region, [{ id: `${region}-1`, ...agent, running: 3 + index, ...seen }]);
   });
   return { monitorPath: `/monitors/${shop}`, statusPath: '/status/example-shop' };
+}
+
+/** The sample history has changes alone. Adds the incidents of those that ended by then and were not added yet. */
+function addIncidentsOfChanges(api: RunningApi, id: number, until: number) {
+  return api.store.commit([
+    {
+      sql: `INSERT INTO incidents (key, workspace_id, monitor_id, opened_at, closed_at)
+        SELECT incident, ${api.workspaceId}, monitor_id, min(at), max(at) FROM transitions
+        WHERE monitor_id = ? AND incident NOT IN (SELECT key FROM incidents WHERE key IS NOT NULL)
+        GROUP BY incident HAVING max(at) <= ?`,
+      rows: [[id, until]],
+    },
+  ]);
 }
 
 /** Sends a body to the API. @returns the id of what was made */
@@ -95,12 +114,16 @@ async function addMonitor(api: RunningApi, monitor: SampleMonitor, random: () =>
   if (isPaused) return id;
   const now = api.clock.wall();
   await addDays(api, id, random);
-  await addChange(api, id, { from: 'unknown', to: 'active', at: now - (DAYS + 5) * DAY_MS });
-  if (current === undefined) {
-    await addState(api, id, { status: 'active', since: now - (DAYS + 5) * DAY_MS });
-    return id;
-  }
-  const at = now - current.forMs;
+  const since = now - (DAYS + 5) * DAY_MS;
+  await addChange(api, id, { from: 'unknown', to: 'active', at: since });
+  if (current === undefined) await addState(api, id, { status: 'active', since });
+  return id;
+}
+
+/** The status of now and its incident, where a monitor is not active. */
+async function addDisruption(api: RunningApi, id: number, { now: current }: SampleMonitor): Promise<void> {
+  if (current === undefined) return;
+  const at = api.clock.wall() - current.forMs;
   const incident = `incident-${id}-${at}`;
   await addChange(api, id, { from: 'active', to: current.status, at, incident });
   await addState(api, id, { status: current.status, since: at });
@@ -108,7 +131,6 @@ async function addMonitor(api: RunningApi, monitor: SampleMonitor, random: () =>
     ...{ key: incident, workspace_id: api.workspaceId, monitor_id: id },
     ...{ opened_at: at, closed_at: null, closure: null, title: null },
   });
-  return id;
 }
 
 /** Most days are without a disruption, some have minutes of one. */
@@ -145,7 +167,10 @@ function addState(api: RunningApi, id: number, state: { status: MonitorStatus; s
   return addRows(api.store, 'monitor_states', { monitor_id: id, ...state, ...nothingElse });
 }
 
-async function addStatusPage(api: RunningApi, ids: ReadonlyMap<string, number>): Promise<void> {
+/** The status page, and its components by the names of their monitors. */
+type SamplePage = { readonly id: string; readonly components: ReadonlyMap<string, string> };
+
+async function addStatusPage(api: RunningApi, ids: ReadonlyMap<string, number>): Promise<SamplePage> {
   const pageId = await make(api, '/v1/status-pages', {
     ...{ title: 'Example Shop', slug: 'example-shop' },
     description: 'Our shop and its API, measured from Frankfurt, Paris and Virginia.',
@@ -166,28 +191,31 @@ async function addStatusPage(api: RunningApi, ids: ReadonlyMap<string, number>):
   }
   const help = { type: 'static', name: 'Customer service', description: 'Monday to Friday, 9 to 17 h' };
   await make(api, `/v1/status-pages/${pageId}/components`, { ...help, order: 20 });
-  await addNotes(api, pageId, components, ids);
+  return { id: pageId, components };
 }
 
-/** A former incident that people wrote, updates of the one that lasts, and a maintenance window to come. */
-async function addNotes(
-  api: RunningApi,
-  pageId: string,
-  components: ReadonlyMap<string, string>,
-  ids: ReadonlyMap<string, number>,
-): Promise<void> {
-  const now = api.clock.wall();
-  const at = (agoMs: number) => new Date(now - agoMs).toISOString();
-  const affected = (name: string) => ({ component_ids: [components.get(name)] });
+const before = (api: RunningApi, ms: number) => new Date(api.clock.wall() - ms).toISOString();
+
+/** One that people wrote. */
+async function addFormerIncident(api: RunningApi, { id, components }: SamplePage): Promise<void> {
+  const affected = { component_ids: [components.get('Checkout')] };
   const payments = await make(api, '/v1/incidents', {
-    ...{ title: 'Payments by card were refused', impact: 'partial_outage', page_ids: [pageId] },
+    ...{ title: 'Payments by card were refused', impact: 'partial_outage', page_ids: [id] },
     ...{ state: 'investigating', text: 'Some payments by card are refused. We are looking into it.' },
-    ...{ ...affected('Checkout'), at: at(3 * DAY_MS) },
+    ...{ ...affected, at: before(api, 3 * DAY_MS) },
   });
   await make(api, `/v1/incidents/${payments}/updates`, {
     ...{ state: 'resolved', text: 'Our provider has mended it. No order was lost.' },
-    ...{ ...affected('Checkout'), at: at(3 * DAY_MS - 52 * MINUTE_MS) },
+    ...{ ...affected, at: before(api, 3 * DAY_MS - 52 * MINUTE_MS) },
   });
+}
+
+/** An update of the incident that lasts, and a maintenance window to come. */
+async function addNotes(
+  api: RunningApi,
+  { components }: SamplePage,
+  ids: ReadonlyMap<string, number>,
+): Promise<void> {
   const { body } = await api.call('GET', `/v1/incidents?monitor_id=${ids.get('Search')}`);
   const search = (body as { data: { id: string }[] }).data[0]?.id;
   await make(api, `/v1/incidents/${search}/updates`, {
@@ -195,11 +223,11 @@ async function addNotes(
       state: 'identified',
       text: 'A rebuild of the index slows the search down. It ends within the hour.',
     },
-    ...{ ...affected('Search'), at: at(21 * MINUTE_MS) },
+    ...{ component_ids: [components.get('Search')], at: before(api, 21 * MINUTE_MS) },
   });
   await make(api, '/v1/maintenance-windows', {
     ...{ title: 'Update of the database', text: 'Orders may take some seconds longer.' },
-    ...{ starts_at: at(-38 * HOUR_MS), ends_at: at(-40 * HOUR_MS) },
+    ...{ starts_at: '2026-07-22T02:00', ends_at: '2026-07-22T03:30', time_zone: 'Europe/Berlin' },
     monitor_ids: [String(ids.get('Orders'))],
   });
 }
