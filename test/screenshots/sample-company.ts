@@ -60,9 +60,9 @@ function seeded(seed: number): () => number {
 export type SampleCompany = { readonly monitorPath: string; readonly statusPath: string };
 
 /**
- * Declares a company as it would be after 90 days: monitors in every state, a status page with groups, a slow service
- * with updates, a former outage, a maintenance window to come, agents, and channels. The same for each call at the
- * same time of the clock.
+ * Declares a company as it would be after 90 days: monitors that are up, degraded, down and paused, a status page with
+ * groups, a slow service with updates, former outages, a maintenance window to come, agents, and a channel. The same for
+ * each call at the same time of the clock.
  */
 export async function addSampleCompany(api: RunningApi): Promise<SampleCompany> {
   const shop = await addSampleHistory(api);
