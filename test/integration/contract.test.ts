@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { StoreError } from '@svc/coordinator/store/errors.ts';
+import type { Course } from '@svc/coordinator/what-if/compare.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
@@ -17,7 +18,7 @@ import {
 import { valuesOf } from '../support/contract/generate.ts';
 import { type Answer, Judge } from '../support/contract/judge.ts';
 import { mutations } from '../support/contract/mutations.ts';
-import { failingApi, PROVOCATIONS, UNPROVOKED } from '../support/contract/provocations.ts';
+import { failingApi, PROVOCATIONS, UNCHECKED, UNPROVOKED } from '../support/contract/provocations.ts';
 import { filled, subjectOf } from '../support/contract/subjects.ts';
 import { type Sent, World } from '../support/contract/world.ts';
 
@@ -26,12 +27,22 @@ const SEED = Number(process.env.CONTRACT_SEED ?? 20_260_101);
 const GENERATED = Number(process.env.CONTRACT_RUNS ?? 15);
 const GENEROUS = { perSecond: 1e9, atOnce: 1e9 };
 
+const COURSE: Course = {
+  changes: [{ from: 'active', to: 'error', reason: 'majority-failed', at: 1.5 }],
+  alerts: [{ notificationId: 1, status: 'error', at: 1 }],
+  times: { active: 1, degraded: 0, error: 1.5, unknown: 0, maintenance: 0 },
+};
+
 let isReady = true;
 const api = await startApi({
   rate: GENEROUS,
   failureRate: GENEROUS,
   readiness: () => ({ database: isReady }),
   metricsToken: new Secret('metrics-token'),
+  whatIfs: {
+    compare: async ({ present, from, until }) =>
+      present.name === UNCHECKED ? null : { from, until, actual: COURSE, replayed: COURSE },
+  },
   checks: {
     runNow: async () => [
       { region: 'hosta-iad', agent: null, result: null },

@@ -117,6 +117,8 @@ async function replacement(
 const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]>>> = {
   post_monitors: monitors,
   put_monitors_id: () => replacement(monitors(), ({ type }) => type === 'http'),
+  post_monitors_dry_run: monitors,
+  post_monitors_id_what_if: async () => [{ days: 7, retry: 0, degraded_at: 800, regions: ['hosta-fra'] }, {}],
   post_notifications: notifications,
   put_notifications_id: notifications,
   post_status_pages: pages,

@@ -6,6 +6,9 @@ import { World } from './world.ts';
 /** Requests that cause answers which no mutation causes, by operation and status. */
 type Provocation = (world: World) => Promise<Answer>;
 
+/** Name of a monitor of which nothing can be replayed. */
+export const UNCHECKED = 'Never checked';
+
 const UNEXPORTED = { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' };
 
 export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provocation>>>> = {
@@ -87,6 +90,13 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
     async 409(world) {
       const path = `/v1/monitors/${await world.made('/v1/monitors', { ...UNEXPORTED })}/otlp-test`;
       return world.send({ method: 'POST', path });
+    },
+  },
+  post_monitors_id_what_if: {
+    async 409(world) {
+      const unchecked = { ...UNEXPORTED, name: UNCHECKED };
+      const path = `/v1/monitors/${await world.made('/v1/monitors', unchecked)}/what-if`;
+      return world.send({ method: 'POST', path, body: {} });
     },
   },
   put_monitors_id: { 409: declared('PUT', declaredMonitor) },

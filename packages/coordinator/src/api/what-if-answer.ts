@@ -4,7 +4,9 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
 import { uptimePercent } from '../domain/uptime.ts';
+import { wholeMs } from '../store/whole-ms.ts';
 import type { Comparison, Course } from '../what-if/compare.ts';
+import { roundedTimes } from './summary-answer.ts';
 
 /** Longest time that is replayed, days: results are kept for as long by default. */
 const DAYS = 14;
@@ -105,16 +107,20 @@ export function whatIfAnswer({ from, until, actual, replayed }: Comparison): Wha
 function courseView({ changes, alerts, times }: Course): z.infer<typeof course> {
   return {
     uptime: uptimePercent(times),
-    time: { ...times },
+    time: roundedTimes(times),
     transition_count: changes.length,
     transitions: changes
       .slice(-SHOWN)
       .reverse()
-      .map((change) => ({ ...change })),
+      .map(({ from, to, reason, at }) => ({ from, to, reason, at: wholeMs(at) })),
     alert_count: alerts.length,
     alerts: alerts
       .slice(-SHOWN)
       .reverse()
-      .map(({ notificationId, status, at }) => ({ notification_id: String(notificationId), status, at })),
+      .map(({ notificationId, status, at }) => ({
+        notification_id: String(notificationId),
+        status,
+        at: wholeMs(at),
+      })),
   };
 }

@@ -29,7 +29,7 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): E
         'The recorded results go through the evaluation again, in the order and at the instants in which they were evaluated, with fewer retries, another `degraded_at` or fewer regions. With an empty body, every change of status and every alert comes out as it was. Nothing is changed and nobody is alerted.',
       body: whatIfBody,
       answers: { 200: { description: 'What happened, and what would have happened.', schema: whatIfView } },
-      problems: ['invalid'],
+      problems: ['invalid', 'conflict'],
       async handle(request) {
         const id = idOf(request);
         const workspaceId = workspaceOf(request);
