@@ -115,7 +115,7 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     }
     await page.getByLabel('Region of the charts').selectOption('hostb-par');
     await page.getByRole('button', { name: 'Show' }).click();
-    await page.getByText('90 days, hostb-par. Failed').waitFor();
+    await page.getByText('90 days, hostb-par, times in UTC. Failed').waitFor();
     await visitor.close();
   });
 
