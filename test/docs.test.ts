@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRegion } from '@svc/shared/regions.ts';
@@ -117,6 +117,23 @@ describe('pages name what there is', () => {
       return FILES.includes(file) && (anchor === undefined || anchorsOf(file).includes(anchor));
     };
     expect(missing(PAGES, { pattern: /\]\(([^)\s]+)\)/g, isThere })).toEqual([]);
+  });
+
+  test('pictures, each with a text for those who do not see it', () => {
+    const pictures = FILES.filter(
+      (path) => /\.(?:png|jpe?g|gif|svg)$/.test(path) && path.startsWith('docs/'),
+    );
+    const shown = PAGES.flatMap((path) =>
+      [...read(path).matchAll(/!\[([^\]]*)\]\(([^)\s]+)\)/g)].map(([, text = '', target = '']) => {
+        expect(text.length, `${path}: text of ${target}`).toBeGreaterThan(20);
+        return normalize(join(dirname(path), target));
+      }),
+    );
+    expect(shown.length).toBeGreaterThan(5);
+    expect([...new Set(shown)].sort()).toEqual(pictures.sort());
+    for (const path of pictures) {
+      expect(statSync(join(ROOT, path)).size, path).toBeLessThanOrEqual(150_000);
+    }
   });
 
   test('scripts of npm', () => {

@@ -110,12 +110,12 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
       ['90 days', 90],
     ] as const) {
       await page.getByLabel('Range of the charts').getByRole('link', { name: range }).click();
-      await page.getByText(`${range}, all regions. Failed`).waitFor();
+      await page.getByText(`${range}, all regions, times in UTC. Failed`).waitFor();
       expect(await page.locator('[data-chart="Latency"] tbody tr').count(), range).toBe(rows);
     }
     await page.getByLabel('Region of the charts').selectOption('hostb-par');
     await page.getByRole('button', { name: 'Show' }).click();
-    await page.getByText('90 days, hostb-par. Failed').waitFor();
+    await page.getByText('90 days, hostb-par, times in UTC. Failed').waitFor();
     await visitor.close();
   });
 

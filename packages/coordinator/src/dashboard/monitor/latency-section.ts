@@ -32,7 +32,7 @@ export function latencyChart(view: SeriesView): Html {
   return renderLineChart({
     title: 'Latency',
     summary: summaryOf(view),
-    note: `${RANGE_WORDS[view.range]}, ${view.region ?? 'all regions'}. Failed results have no latency.`,
+    note: `${RANGE_WORDS[view.range]}, ${view.region ?? 'all regions'}, times in UTC. Failed results have no latency.`,
     columns: { from, bucketMs, count: series.length },
     valueText: latencyText,
     lines,

@@ -33,7 +33,7 @@ export function phasesChart({ from, bucket_ms: bucketMs, series, range, region, 
   return renderStackChart({
     title: 'Phases',
     summary: `Means over the whole time: ${layers.map(({ name, whole }) => `${name} ${whole}`).join(', ')}.`,
-    note: `${RANGE_WORDS[range]}, ${region ?? 'all regions'}. Means of ${sample} that passed or were degraded.`,
+    note: `${RANGE_WORDS[range]}, ${region ?? 'all regions'}, times in UTC. Means of ${sample} that passed or were degraded.`,
     columns: { from, bucketMs, count: series.length },
     valueText: latencyText,
     layers,

@@ -30,7 +30,7 @@ export function uptimeSection({ ranges, days }: UptimeView): Html {
       html`<div><dt>${RANGE_WORDS[range]}</dt><dd>${percentText(uptime)}</dd><dd class="soft small">${downText(time)}</dd></div>`,
   )}</dl>
 ${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
-<p class="row status-bars-ends soft small"><span>90 days ago</span><span>Today</span></p>
+<p class="row status-bars-ends soft small"><span>89 days ago</span><span>Today</span></p>
 <details class="chart-table">
 <summary>Uptime: days as a table</summary>
 <div class="table-frame chart-frame" role="region" tabindex="0" aria-label="Uptime: days">

@@ -55,9 +55,9 @@ function table(incidents: readonly IncidentView[], names: ReadonlyMap<string, st
 <tbody>${incidents.map((incident) => {
     const { id, started_at: began, resolved_at: ended, latest_update: update } = incident;
     const lasted = (ended === null ? now : Date.parse(ended)) - Date.parse(began);
-    return html`<tr><th scope="row"><a href="/incidents/${id}">${nameOf(incident, names)}</a></th><td>${stateOf(incident)}</td>
-<td>${instant(Date.parse(began))}</td><td>${durationText(Math.max(0, lasted))}</td>
-<td class="soft">${update === null ? 'nothing' : update.text.slice(0, 120)}</td></tr>`;
+    return html`<tr><th scope="row" class="text-cell"><a href="/incidents/${id}">${nameOf(incident, names)}</a></th><td>${stateOf(incident)}</td>
+<td>${instant(Date.parse(began))}</td><td class="since">${durationText(Math.max(0, lasted))}</td>
+<td class="soft text-cell">${update === null ? 'nothing' : update.text.slice(0, 120)}</td></tr>`;
   })}</tbody></table></div>`;
 }
 
@@ -159,19 +159,15 @@ async function incidentPage(request: DashboardRequest, sent: Sent): Promise<Dash
     title,
     status: sent.problem?.status ?? 200,
     body: html`${pageHead(title, { above: [{ href: '/incidents', label: 'Incidents' }], actions: removal, lead: stateOf(incident) })}
-${factsOf(incident)}
+${factsOf(incident, names)}
 <section class="stack"><h2>Updates</h2>${data.length === 0 ? html`<p class="soft">Nothing was told about it yet.</p>` : html`<ul class="plain-list stack">${data.map((update) => updateItem(request, update))}</ul>`}</section>
 ${can('write') ? await publishForm(request, incident, sent) : NO_HTML}`,
   };
 }
 
-function factsOf({
-  monitor_id: monitor,
-  started_at: began,
-  resolved_at: ended,
-  page_ids: pages,
-}: IncidentView): Html {
-  return html`<dl class="facts">${monitor === null ? NO_HTML : html`<dt>Monitor</dt><dd><a href="/monitors/${monitor}">Monitor ${monitor}</a></dd>`}
+function factsOf(incident: IncidentView, names: ReadonlyMap<string, string>): Html {
+  const { monitor_id: monitor, started_at: began, resolved_at: ended, page_ids: pages } = incident;
+  return html`<dl class="facts">${monitor === null ? NO_HTML : html`<dt>Monitor</dt><dd><a href="/monitors/${monitor}">${names.get(monitor) ?? `Monitor ${monitor}`}</a></dd>`}
 <dt>Began</dt><dd>${instant(Date.parse(began))}</dd><dt>Ended</dt><dd>${ended === null ? 'It lasts.' : instant(Date.parse(ended))}</dd>
 <dt>Shown on</dt><dd>${pages.length === 0 ? 'pages that show the monitor' : `${pages.length} ${pages.length === 1 ? 'status page' : 'status pages'}`}</dd></dl>`;
 }

@@ -58,7 +58,7 @@ function row({ can, formToken }: DashboardRequest, window: WindowView): Html {
     text === undefined ? html`<span class="soft">none</span>` : instant(Date.parse(text));
   const act = (action: 'end' | 'remove', label: string) =>
     html`<form method="post" action="/maintenance/${id}/${action}">${formToken}<button class="button-quiet" aria-label="${label}: ${title}">${label}</button></form>`;
-  return html`<tr><th scope="row">${title}</th><td>${stateLabel(mark, word)}</td>
+  return html`<tr><th scope="row" class="text-cell">${title}</th><td>${stateLabel(mark, word)}</td>
 <td>${time(occurrence?.starts_at)}</td><td>${time(occurrence?.ends_at)}</td>
 <td class="soft">${repeat === null ? 'once' : `${repeat.frequency}, ${zone}`}</td><td class="number">${monitors.length}</td>
 <td><div class="row">${!can('write') ? NO_HTML : html`${state === 'ended' ? NO_HTML : act('end', 'End now')}${act('remove', 'Remove')}`}</div></td></tr>`;

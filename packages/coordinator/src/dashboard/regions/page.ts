@@ -58,8 +58,8 @@ function row({ region, agents, sick, muted, last_seen_at }: RegionView, now: num
   const capacity = agents.reduce((sum, agent) => sum + agent.capacity, 0);
   const figures = new Intl.NumberFormat('en');
   return html`<tr><td>${stateLabel(state, word)}</td>
-<th scope="row">${region}<span class="target soft small">${PLACES[region]}</span></th>
-<td>${agents.length === 0 ? html`<span class="soft">none</span>` : html`<ul class="plain-list">${agents.map(agentLine)}</ul>`}</td>
+<th scope="row" class="text-cell">${region}<span class="target soft small">${PLACES[region]}</span></th>
+<td class="text-cell">${agents.length === 0 ? html`<span class="soft">none</span>` : html`<ul class="plain-list">${agents.map(agentLine)}</ul>`}</td>
 <td class="number">${agents.length === 0 ? NO_HTML : html`${figures.format(running)} <span class="soft">of ${figures.format(capacity)}</span>`}</td>
 <td class="soft">${last_seen_at === null ? NO_HTML : age(last_seen_at, now)}</td></tr>`;
 }

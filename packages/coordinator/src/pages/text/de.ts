@@ -55,8 +55,6 @@ export const de: PageText = {
   degradedFor: '{duration} eingeschränkt',
   none: '–',
   back: 'Zurück zu {title}',
-  latency: 'Antwortzeit',
-  latencyNow: '{median} im Median, {p95} für 95 %',
   activeIncidents: 'Aktuelle Störungen',
   pastIncidents: 'Vergangene Störungen',
   incident: 'Störung',

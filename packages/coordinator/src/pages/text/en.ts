@@ -56,8 +56,6 @@ export const en = {
   degradedFor: 'degraded for {duration}',
   none: '–',
   back: 'Back to {title}',
-  latency: 'Response time',
-  latencyNow: '{median} median, {p95} for 95 %',
   activeIncidents: 'Current incidents',
   pastIncidents: 'Past incidents',
   incident: 'Incident',
