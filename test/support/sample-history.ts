@@ -21,7 +21,14 @@ const INCIDENT = '5f0c2a9be1d74836:1:7d9f3c52-0b1e-4a86-9c3d-2f6f0e8a1b47';
  * @returns the id of the monitor
  */
 export async function addSampleHistory(api: RunningApi, name = 'Shop'): Promise<number> {
-  const monitor = { type: 'http', name, url: 'https://shop.example/health', periodicity: '1m', active: true, public: true };
+  const monitor = {
+    type: 'http',
+    name,
+    url: 'https://shop.example/health',
+    periodicity: '1m',
+    active: true,
+    public: true,
+  };
   const { body } = await api.call('POST', '/v1/monitors', { ...monitor, degraded_at: 400, regions: REGIONS });
   const id = Number((body as { id: string }).id);
   const now = api.clock.wall();

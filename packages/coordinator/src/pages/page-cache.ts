@@ -136,7 +136,7 @@ export class PageCache {
     // What took long is already old: the next request looks again at once.
     entry.triedAt = beganAt;
     // Names without a page are not remembered: strangers may make up any number of them.
-    if (entry.kept === null) this.#entries.delete(key);
+    if (entry.kept === null && this.#entries.get(key) === entry) this.#entries.delete(key);
   }
 
   async #read({ name, kept }: Entry): Promise<KeptPage | null> {
