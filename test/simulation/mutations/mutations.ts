@@ -210,8 +210,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the end of a maintenance window is noticed only with the next check',
     file: 'recording/maintenance-hold.ts',
-    from: 'Math.max(0, end - now) / FASTEST',
-    to: 'Math.max(0, end - now) + 20_000',
+    from: 'Math.max(0, end - slotClock.now()) / FASTEST',
+    to: 'Math.max(0, end - slotClock.now()) + 20_000',
   },
   {
     name: 'what a window held is not announced when the window is removed',
