@@ -7,6 +7,7 @@ import type { ListScope } from '../store/resource-lists.ts';
 import type { ResourceTable } from '../store/resources.ts';
 import { scopeIncludes } from '../store/tokens.ts';
 import type { ApiParts } from './api-parts.ts';
+import { createdAnswer } from './created-answer.ts';
 import {
   type ApiRequest,
   type Endpoint,
@@ -195,14 +196,7 @@ function createEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoin
         );
       });
       const answered = await member(collection, scope, id, 'open');
-      if (answered === null)
-        throw new Problem(
-          'conflict',
-          `${noun} ${id}, which the first request with this Idempotency-Key created, was removed since`,
-        );
-      const location = `${pathOf(path, scope)}/${id}`;
-      const replay = isNew ? {} : { 'idempotency-replayed': 'true' };
-      return { ...answered, status: 201, headers: { ...answered.headers, location, ...replay } };
+      return createdAnswer(answered, { noun, id, path: pathOf(path, scope), isNew });
     },
   });
 }

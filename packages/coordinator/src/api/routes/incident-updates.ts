@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { findIncident, type StoredUpdate, updatesOf } from '../../store/incidents.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { versionOptions } from '../collection.ts';
+import { createdAnswer } from '../created-answer.ts';
 import {
   type ApiRequest,
   type Endpoint,
@@ -112,17 +113,7 @@ function createEndpoint({ store, incidents, secrets, clock }: Parts): Endpoint {
         );
       });
       const answered = answerOf(await requireUpdates(store, request), id);
-      if (answered === null)
-        throw new Problem(
-          'conflict',
-          `update ${id}, which the first request with this Idempotency-Key published, was removed since`,
-        );
-      const replay = isNew ? {} : { 'idempotency-replayed': 'true' };
-      return {
-        ...answered,
-        status: 201,
-        headers: { ...answered.headers, location: `${path}/${id}`, ...replay },
-      };
+      return createdAnswer(answered, { noun: 'update', verb: 'published', id, path, isNew });
     },
   });
 }

@@ -10,6 +10,7 @@ import {
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { versionOptions } from '../collection.ts';
+import { createdAnswer } from '../created-answer.ts';
 import {
   type ApiRequest,
   type Endpoint,
@@ -133,14 +134,7 @@ function createEndpoint(parts: Parts): Endpoint {
         );
       });
       const answered = await member(parts, workspaceId, incidentId);
-      if (answered === null)
-        throw new Problem(
-          'conflict',
-          `incident ${incidentId}, which the first request with this Idempotency-Key created, was removed since`,
-        );
-      const replay = isNew ? {} : { 'idempotency-replayed': 'true' };
-      const headers = { ...answered.headers, location: `${PATH}/${incidentId}`, ...replay };
-      return { ...answered, status: 201, headers };
+      return createdAnswer(answered, { noun: 'incident', id: incidentId, path: PATH, isNew });
     },
   });
 }
