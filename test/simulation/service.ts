@@ -101,6 +101,7 @@ export class Service {
       counters: newCounters(),
       overload: NO_OVERLOAD,
       readerCaughtUp: () => true,
+      tokens: { tokenOf: () => '' },
     });
   }
 

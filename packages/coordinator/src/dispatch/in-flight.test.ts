@@ -63,6 +63,7 @@ class Model {
       counters,
       readerCaughtUp: () => true,
       overload: UNINTERESTED,
+      tokens: { tokenOf: () => 'token' },
     });
     this.agents = new Agents({
       clock,

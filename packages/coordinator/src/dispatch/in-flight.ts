@@ -7,6 +7,7 @@ import type { DispatchCounters } from './counters.ts';
 import { DueQueue } from './due-queue.ts';
 import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
 import { JobTable } from './job-table.ts';
+import type { JobTokens } from './job-tokens.ts';
 import { Lineup } from './lineup.ts';
 
 /** Wait after the first offer without an answer, ms; it doubles with every further one. */
@@ -35,6 +36,7 @@ export type InFlightParts = {
    * It may answer no at first and find out in the meantime.
    */
   readerCaughtUp: (region: Region) => boolean;
+  tokens: Pick<JobTokens, 'tokenOf'>;
 };
 
 /**
@@ -102,6 +104,7 @@ export class InFlight {
     offerMs = offerBoundMs(monitor.periodMs),
   ): void {
     const job = new Job(monitor, slot, region, jobKey(monitor.id, region), startAt, startAt + offerMs);
+    job.token = this.#parts.tokens.tokenOf(monitor.id, region, slot);
     this.#jobs.add(job);
     this.#queue(job);
   }
