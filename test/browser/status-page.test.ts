@@ -63,7 +63,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     await days.getByText('degraded for 1 hr').waitFor();
     expect(await pageProblems(page)).toEqual([]);
 
-    await days.getByRole('link', { name: 'All days as a table' }).click();
+    await days.getByRole('link', { name: 'All days' }).click();
     await page.getByRole('heading', { name: 'API: day by day', level: 1 }).waitFor();
     expect(await page.getByRole('row').count()).toBe(91);
     expect(await pageProblems(page)).toEqual([]);
@@ -91,15 +91,15 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     const component = page.getByRole('listitem').filter({ hasText: 'API' });
     await component.locator('summary').focus();
     await page.keyboard.press('End');
-    await component.locator('.figure').getByText('down for').waitFor();
+    await component.locator('details + p').getByText('down for').waitFor();
     await page.keyboard.press('Home');
-    await component.locator('.figure').getByText('No data').waitFor();
+    await component.locator('details + p').getByText('No data').waitFor();
     await page.keyboard.press('Escape');
-    await component.locator('.figure').getByText('uptime').waitFor();
-    const bars = await component.locator('.bars').boundingBox();
+    await component.locator('details + p').getByText('uptime').waitFor();
+    const bars = await component.locator('summary svg').boundingBox();
     if (bars === null) throw new Error('there are no bars');
     await page.mouse.move(bars.x + bars.width - 2, bars.y + bars.height / 2);
-    await component.locator('.figure').getByText('down for').waitFor();
+    await component.locator('details + p').getByText('down for').waitFor();
     await visitor.close();
   });
 

@@ -65,6 +65,10 @@ export class DeclaredPage {
     await this.#change((change) => change.setAppearance(this.id, { theme }));
   }
 
+  async setLatency(latency: 'none' | '24h' | '7d'): Promise<void> {
+    await this.#change((change) => change.setAppearance(this.id, { latency }));
+  }
+
   async unpublish(): Promise<void> {
     await this.#change((change) => change.setAppearance(this.id, { published: false }));
   }

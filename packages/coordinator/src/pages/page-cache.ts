@@ -144,8 +144,15 @@ export class PageCache {
     const found = await findVersion(this.#parts, name);
     if (found === null) return null;
     if (kept !== null && kept.version === found.version && this.#isRecent(kept)) return kept;
-    const view = pageView(await readPage(this.#parts, found.page));
-    return { version: found.version, view, documents: new Map(), readAt: now };
+    const source = await readPage(this.#parts, found.page, kept?.latencies ?? null);
+    const { latencies } = source;
+    return {
+      version: found.version,
+      view: pageView(source),
+      latencies,
+      documents: new Map(),
+      readAt: now,
+    };
   }
 
   /** Whether time alone has changed nothing: maintenance begins and ends without a commit. */

@@ -7,6 +7,7 @@ import { type KeptPage, type RenderedDocument, renderedOnce } from './rendered.t
 const keptPage = (components: number): KeptPage => ({
   version: '1',
   view: pageView(largeSource(components)),
+  latencies: null,
   documents: new Map(),
   readAt: 0,
 });

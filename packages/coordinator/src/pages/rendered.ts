@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { PageDocument } from './documents.ts';
-import type { PageView } from './page-view.ts';
+import type { PageView, ReadLatencies } from './page-view.ts';
 import type { Place } from './place.ts';
 
 const gzipped = promisify(gzip);
@@ -17,6 +17,7 @@ const MOST_KEPT = 64;
 export type KeptPage = {
   readonly version: string;
   readonly view: PageView;
+  readonly latencies: ReadLatencies | null;
   /** The least recently used first. */
   readonly documents: Map<string, Promise<RenderedDocument | null>>;
   /** When it was read, monotonic, ms. */
