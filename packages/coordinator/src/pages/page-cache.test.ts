@@ -77,6 +77,21 @@ describe('while the database answers', () => {
     expect(reads.count - before).toBe(once);
   });
 
+  test('of those who come during a look, only the first waits, unless the page is older than two seconds', async () => {
+    await found();
+    configured.clock.advance(1_000);
+    reads.hold();
+    const first = found();
+    expect((await found())?.staleSince).toBeNull();
+    expect(cache.ready(NAME)).not.toBeNull();
+    configured.clock.advance(200);
+    expect(cache.ready(NAME)).not.toBeNull();
+    reads.release();
+    await first;
+    configured.clock.advance(1_000);
+    expect(cache.ready(NAME)).toBeNull();
+  });
+
   test('it is looked at after a second, and kept while nothing changed', async () => {
     const first = await found();
     configured.clock.advance(1_000);
