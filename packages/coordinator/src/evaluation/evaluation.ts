@@ -118,9 +118,11 @@ export class Evaluation {
     const isLinked = ({ links }: Readonly<MonitorState>) =>
       links.some((link) => link.notificationId === notificationId);
     for (const state of this.#input.states.values()) if (isLinked(state)) this.drafts.find(state.id);
-    return [...this.drafts.entries()].flatMap(([, state]) =>
-      state !== null && isLinked(state) ? [state] : [],
-    );
+    const linked: MonitorState[] = [];
+    this.drafts.forEach((state) => {
+      if (state !== null && isLinked(state)) linked.push(state);
+    });
+    return linked;
   }
 
   /** The slot was given to the regions `given`. */
