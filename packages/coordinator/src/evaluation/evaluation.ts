@@ -261,7 +261,7 @@ export class Evaluation {
 
   /** Completes the writes. It is the last call. */
   finish(): void {
-    addStateWrites(this.frame, this.drafts);
+    addStateWrites(this.frame, this.drafts, (id) => this.monitor(id));
   }
 
   /** A declared monitor with its state; null when one of them is missing. */
