@@ -1,7 +1,8 @@
 import type { DeclaredFileState } from '@svc/coordinator/api/api-parts.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
-import { nameOf, pageProblems, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
+import { pageProblems } from '../support/browser/page-problems.ts';
+import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { openDashboard } from '../support/dashboard.ts';
 
 let api: RunningApi;
