@@ -180,7 +180,8 @@ function handlerOf(endpoint: Endpoint, answering: Answering): Handler<{ Variable
       Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
     );
     const header = (name: string) => context.req.header(name);
-    const request = { token, ids, query, body, header, attributes, digest, audit };
+    const { signal } = context.req.raw;
+    const request = { token, ids, query, body, header, attributes, digest, audit, signal };
     return respond(context, await endpoint.handle(request as never));
   };
 }
