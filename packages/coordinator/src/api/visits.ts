@@ -32,6 +32,7 @@ export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }
   };
 }
 
+/** A final dot says that a name is complete (RFC 1034, section 3.1), and makes no other name of it. */
 function hostOf(header: string | null): string {
-  return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '');
+  return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '').replace(/\.$/, '');
 }
