@@ -7,7 +7,7 @@ import { documentAt, type PageDocument } from './documents.ts';
 import { iconOf } from './html/frame.ts';
 import type { MayRead } from './may-read.ts';
 import { type FoundPage, PageCache, type PageCacheParts } from './page-cache.ts';
-import { addressOf, type Place } from './place.ts';
+import { addressOf, originOfDomain, type Place } from './place.ts';
 import { notFound, unavailable } from './plain-answers.ts';
 import { type RenderedDocument, renderedOnce } from './rendered.ts';
 import { languageOf } from './text/languages.ts';
@@ -73,7 +73,7 @@ async function targetOf(visit: Visit, { publicUrl, servedDomain }: StatusPagesPa
   }
   const customDomain = await servedDomain(visit.host);
   if (customDomain === null) return null;
-  const origin = `${visit.isSecure ? 'https' : 'http'}://${visit.host}`;
+  const origin = originOfDomain(visit.host, publicUrl);
   return { name: { customDomain }, origin, base: '', path: pathname === '/' ? '' : pathname };
 }
 
