@@ -56,7 +56,6 @@ describe.skipIf(skipsBrowser)('incidents and maintenance in the dashboard', () =
     await page.getByText('The window is removed').waitFor();
 
     await page.goto(`${api.url}/incidents/new`);
-    expect(await pageProblems(page)).toEqual([]);
     await page.getByLabel('Title').fill('Mails wait <i>');
     await page.getByLabel('What visitors are told').fill('We look into it. <script>1</script>');
     await page.getByRole('button', { name: 'Publish' }).click();

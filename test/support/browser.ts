@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { findProgram } from './real-dns-server.ts';
 
 const PROGRAM = process.env.CHROMIUM ?? findProgram('chromium');
@@ -41,7 +41,12 @@ const HEIGHT = 900;
 const NOTE_SHIFTS = readFileSync(fileURLToPath(new URL('browser/note-shifts.js', import.meta.url)), 'utf8');
 
 /** A window of the browser with its cookies. It is used by one visitor after the other. */
-type Window = { readonly context: BrowserContext; readonly page: Page; readonly hasScript: boolean };
+type Window = {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly session: CDPSession;
+  readonly hasScript: boolean;
+};
 
 /** The views of the visitors whose windows are open. */
 const VIEW_OF = new WeakMap<BrowserContext, View>();
@@ -76,6 +81,7 @@ export class BrowserVisitor {
   /** Leaves the window as if it were new. */
   async close(): Promise<void> {
     await this.context.clearCookies();
+    await this.#window.session.send('Network.clearBrowserCache');
     for (const page of this.#pages.slice(1)) await page.close();
     this.#window.page.removeAllListeners();
     await this.#window.page.unrouteAll();
@@ -128,7 +134,8 @@ export class TestBrowser {
       if (protocol !== 'data:' && hostname !== '127.0.0.1') this.#foreign.add(request.url());
     });
     if (hasScript) await context.addInitScript(NOTE_SHIFTS);
-    return { context, page: await context.newPage(), hasScript };
+    const page = await context.newPage();
+    return { context, page, session: await context.newCDPSession(page), hasScript };
   }
 
   /** @throws Error when a page has asked another host */
