@@ -53,7 +53,7 @@ describe.skipIf(skipsBrowser)('every page', () => {
     await api?.dispose();
   });
 
-  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('is whole at %s', async (_, view) => {
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('is whole %s', async (_, view) => {
     const visitor = await browser.visitor(view);
     const page = await openDashboard(api, visitor);
     // Scripts come after what they could move, as on a slow line.

@@ -31,7 +31,7 @@ describe.skipIf(skipsBrowser)('incidents and maintenance in the dashboard', () =
     await api?.dispose();
   });
 
-  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('at %s', async (_name, view) => {
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('work %s', async (_name, view) => {
     const visitor = await browser.visitor(view);
     const page = await openDashboard(api, visitor, '/maintenance');
     expect(await pageProblems(page)).toEqual([]);

@@ -43,7 +43,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     await api?.dispose();
   });
 
-  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('works at %s', async (_, view) => {
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('works %s', async (_, view) => {
     const visitor = await browser.visitor(view);
     const page = await visitor.newPage();
     await page.goto(`${api.url}/status/example`);

@@ -73,7 +73,7 @@ test('every state has a shape of its own, a word, and a colour', () => {
   }
 });
 
-test('themes differ in colours alone: no style and no script asks which one it is', () => {
+test('themes differ in colours alone: no style and no script asks for the theme, and no script for the width', () => {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const texts = globSync('**/*.{css,js}', { cwd: root }).map((file) =>
     readFileSync(`${root}${file}`, 'utf8'),
@@ -81,6 +81,6 @@ test('themes differ in colours alone: no style and no script asks which one it i
   expect(texts.length).toBeGreaterThan(8);
   for (const text of texts) {
     const rest = text.replaceAll(/:root\[data-theme="(light|dark)"\] \{\n {2}color-scheme: \1;\n\}/g, '');
-    expect(rest).not.toMatch(/prefers-color-scheme|data-theme|dataset\.theme|matchMedia/);
+    expect(rest).not.toMatch(/prefers-color-scheme|data-theme|dataset\.theme|matchMedia|innerWidth/);
   }
 });
