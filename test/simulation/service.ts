@@ -453,7 +453,7 @@ export class Service {
       closesIncidents,
       newKey: () => `key-${++keys}`,
       newIncidentKey: () => `key-${++keys}`,
-      onRead: (result) => this.#backlogHold.read(result),
+      onRead: (results) => this.#backlogHold.read(results),
       isHeld: (monitorId) => this.#backlogHold.isHeld(monitorId),
       onDeclared: (_, monitor) => {
         this.#monitors.current = monitor;

@@ -251,7 +251,7 @@ function createRecorder(
     newIncidentKey: incidentKeys(installationId),
     closesIncidents,
     exports: parts.metricsExport,
-    onRead: (result) => backlogHold.read(result),
+    onRead: (results) => backlogHold.read(results),
     isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
     onChannel: (kind, notificationId) => {
