@@ -130,6 +130,7 @@ export class Dispatch implements SlotOutcomes {
       tokens,
       slowChecks: this.#slowChecks,
       counters,
+      startWithinMs: (region) => this.#overload.startWithinMs(region),
       onNoResponders: (region) => this.#deaf.add(region),
     });
     const messages = new AgentMessages({
