@@ -144,6 +144,7 @@ export class Oracle {
   started(now: Now, isBehind: boolean, windows: ReadonlyMap<number, Window> = NO_WINDOWS): void {
     this.#maintenance.setAll(windows);
     this.#freeSince = Number.NEGATIVE_INFINITY;
+    this.#picture.busyUntil = this.#freeSince;
     this.#picture.restarted(now, isBehind);
     this.#history.restarted(now.slot);
     this.#holds.forget();
@@ -165,6 +166,7 @@ export class Oracle {
   look(told: readonly Told[], seen: Seen, now: Now, moment = this.moment(now)): void {
     this.#electable = moment.electable;
     this.#freeSince = seen.freeSince ?? this.#freeSince;
+    this.#picture.busyUntil = this.#freeSince;
     const isJudging = now.monotonic >= this.#judgeFrom;
     this.#maintenance.look(now, this.#freeSince);
     if (isJudging) this.#judgeHeldBack(now, moment);
@@ -263,7 +265,8 @@ export class Oracle {
    */
   #judge(now: Now, since: number): void {
     const { expected } = this.#picture;
-    if (this.#status === expected || this.#picture.isInDoubt(now)) {
+    const isRight = this.#status === expected || this.#picture.makesAgain(this.#status, now);
+    if (isRight || this.#picture.isInDoubt(now)) {
       this.#wrongSince = null;
       this.#picture.expected = this.#status;
       return;
