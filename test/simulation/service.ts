@@ -141,6 +141,7 @@ export class Service {
       counters: newCounters(),
       overload: NO_OVERLOAD,
       readerCaughtUp: () => true,
+      tokens: { tokenOf: () => '' },
     });
   }
 
@@ -305,7 +306,7 @@ export class Service {
     this.#inFlight.loseMissing(now);
     this.#inFlight.expireQueued(now);
     for (const region of REGIONS) {
-      for (const job of this.#inFlight.queued(region)) {
+      for (const job of this.#inFlight.queued(region).all()) {
         this.#inFlight.markOffered(job, now);
         const offer = {
           slot: job.slot,

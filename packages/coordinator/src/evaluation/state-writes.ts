@@ -5,7 +5,7 @@ import type { Frame } from './frame.ts';
 import { isOver } from './slot-life.ts';
 import type { Drafts, MonitorState } from './state.ts';
 import { flushIntervals } from './status-change.ts';
-import type { WrittenState } from './writes.ts';
+import type { ReportedResult, WrittenState } from './writes.ts';
 
 /*
  * Decides which states are written at the end of an evaluation, so that a restart knows what was known
@@ -39,17 +39,17 @@ export function addStateWrites(
  */
 function dateDecisions(frame: Frame, drafts: Drafts): void {
   const { decided, instants, writes } = frame;
-  for (const row of writes.results) {
+  const { results } = writes;
+  for (let index = 0; index < results.length; index += 1) {
+    const row = results[index] as ReportedResult;
     const { monitor, slot, outcome } = row.result;
     const state = drafts.find(monitor);
     // Under a clock that was ahead, nothing waits for it.
     if (outcome === 'not_run' || state === null || !(isOver(state, slot) || isAhead(frame, slot))) continue;
     row.decidedAfterMs = instants.slotNow - slot;
-    const undated = decided.get(state);
-    const index = undated?.indexOf(slot) ?? -1;
-    if (index >= 0) undated?.splice(index, 1);
+    if (decided.get(state) === slot) decided.delete(state);
   }
-  for (const [state, undated] of decided) if (undated.length > 0) frame.unwritten.add(state);
+  for (const state of decided.keys()) frame.unwritten.add(state);
 }
 
 function asWritten(

@@ -1,0 +1,16 @@
+import type { Page } from 'playwright-core';
+
+/** Resolves when the browser has painted the page. */
+const PAINTED = `new Promise((resolve) => {
+  const look = () =>
+    performance.getEntriesByName('first-contentful-paint').length > 0 ? resolve() : requestAnimationFrame(look);
+  look();
+})`;
+
+/** From now on, the scripts of the page arrive after it was painted, as on a slow line. */
+export async function holdScripts(page: Page): Promise<void> {
+  await page.route('**/*.js', async (route) => {
+    await page.evaluate(PAINTED);
+    await route.continue();
+  });
+}
