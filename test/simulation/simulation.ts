@@ -151,7 +151,7 @@ class Simulation {
     for (const region of this.#agents.regions()) this.#presence.came(region);
     const service = await Service.start(around, this.#declared.monitor, this.#endedAt);
     this.#service = service;
-    this.#oracle.started(service.now, service.isBehind, this.#declared.windows);
+    this.#oracle.started(service.now, service.isBehind, this.#declared);
     this.#read = service.position;
     const [before, latestAt] = [this.#stream.length, this.#clock.monotonic() + LONGEST_START_MS];
     this.#clock.after(ROUND_MS, () => this.#resume(service, before, latestAt));
@@ -219,9 +219,11 @@ class Simulation {
   #show(commit: Commit): void {
     const { told, transitions, announcements, status, now, moment, freeSince } = commit;
     this.#evaluated = commit;
-    // Changes that time alone should have made are judged with the next event, at the instant at which they
-    // were due.
-    if (told.length === 0 && transitions.length === 0 && announcements.length === 0) return;
+    // Changes that time alone should have made are judged with the next event.
+    if (told.length === 0 && transitions.length === 0 && announcements.length === 0) {
+      this.#oracle.passed(now, moment, freeSince);
+      return;
+    }
     this.#events += told.length;
     this.#outages.see(transitions, status, this.#clock.monotonic());
     this.#tell(commit);

@@ -124,6 +124,11 @@ export class Picture {
     return false;
   }
 
+  /** Nothing is judged until each region has voted anew, or its vote has aged. */
+  doubtAll(): void {
+    for (const { region, freshUntil } of this.votes.values()) this.#doubted.set(region, freshUntil);
+  }
+
   /**
    * Whether the votes make this status again, after they were too few for a moment only: "a timer may be late", and what
    * comes before it makes them enough.
