@@ -1,12 +1,13 @@
 import type { Region } from '@svc/shared/regions.ts';
 import { type Offer, type Report, SimulatedAgents } from './agents.ts';
+import type { Commit } from './batches.ts';
 import { commitTimes } from './commit-times.ts';
 import { Declared } from './declared.ts';
 import { changed, describe, monitorOf, NEEDS_SERVICE, WORLD_BEGINS, windowOf } from './moves.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
 import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
-import { type Commit, Service } from './service.ts';
+import { Service } from './service.ts';
 import type { WorldStore } from './store.ts';
 import type { Now } from './told.ts';
 import { describeTold } from './told-events.ts';
