@@ -130,11 +130,11 @@ export class Picture {
   }
 
   /**
-   * Whether the votes make this status again, after they were too few for a moment only: "a timer may be late", and what
-   * comes before it makes them enough.
+   * Whether the votes make this status again, after they were too few for a moment only: "a timer may be late", or wait
+   * for a commit, and what comes before it makes them enough.
    */
   makesAgain(status: MonitorStatus, now: Now): boolean {
-    if (now.monotonic - this.#tooFewSince > TIMER_MS) return false;
+    if (now.monotonic - Math.max(this.#tooFewSince, this.busyUntil) > TIMER_MS) return false;
     return statusOf({ ...this.#question(now), standing: status }) === status;
   }
 
