@@ -42,7 +42,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
   });
 
   test.each(VIEWS.map((view) => [nameOf(view), view] as const))(
-    'a test and its attempt are in the ledger at %s',
+    'a test and its attempt are in the ledger %s',
     async (_name, view) => {
       const id = await create('/v1/notifications', webhook(`${receiver.url}/hook`));
       const before = receiver.requests.length;

@@ -16,7 +16,7 @@ describe.skipIf(skipsBrowser)('the login', () => {
     await api?.dispose();
   });
 
-  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('works at %s', async (_, view) => {
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('works %s', async (_, view) => {
     const visitor = await browser.visitor(view);
     const page = await visitor.newPage();
     await page.goto(`${api.url}/`);

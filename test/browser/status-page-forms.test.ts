@@ -31,7 +31,7 @@ describe.skipIf(skipsBrowser)('the forms of status pages', () => {
     return `${pages.api.url}${linkOf((await pages.mailServer.received(mails)).at(-1))}`;
   }
 
-  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('work at %s', async (_, view) => {
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('work %s', async (_, view) => {
     // What one visitor may ask for in an hour is more than one view asks for.
     pages.api.clock.advance(HOUR_MS);
     const visitor = await browser.visitor(view);

@@ -1,12 +1,17 @@
+import { DAY_MS, dayOf, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
+import { holdScripts } from '../support/browser/held-scripts.ts';
 import { pageProblems } from '../support/browser/page-problems.ts';
-import { DESK, nameOf, skipsBrowser, TestBrowser, VIEWS, type View } from '../support/browser.ts';
+import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { DeclaredPage } from '../support/declared-page.ts';
 import { addSampleHistory } from '../support/sample-history.ts';
+import { addRows } from '../support/store-rows.ts';
 
-const HOUR_MS = 3_600_000;
-const PHONE_WITHOUT_SCRIPT: View = { width: 320, theme: 'dark', hasScript: false };
+const MINUTE_MS = 60_000;
+
+type Named = { readonly id: string; readonly name: string };
+type Sent = { readonly decodedBodySize: number; readonly encodedBodySize: number };
 
 describe.skipIf(skipsBrowser)('a status page', () => {
   let api: RunningApi;
@@ -45,7 +50,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     return (answer.body as { id: string }).id;
   }
 
-  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('works at %s', async (_, view) => {
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('works %s', async (_, view) => {
     const visitor = await browser.visitor(view);
     const page = await visitor.newPage();
     await page.goto(`${api.url}/status/example`);
@@ -127,7 +132,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     await created(`${path}/components`, { type: 'monitor', monitor_id: monitorId });
     await created(`${path}/components`, { type: 'static', name: 'Office' });
     await api.call('PATCH', `${path}/appearance`, { latency: '7d' });
-    for (const view of [PHONE_WITHOUT_SCRIPT, DESK]) {
+    for (const view of VIEWS) {
       const visitor = await browser.visitor(view);
       const page = await visitor.newPage();
       await page.goto(`${api.url}/status/speed`);
@@ -156,4 +161,35 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     expect((await page.pdf()).subarray(0, 5).toString()).toBe('%PDF-');
     await visitor.close();
   });
+
+  test('of 50 components and 90 days is sent in 10 KB, and moves nothing while it loads', async () => {
+    const names = Array.from({ length: 50 }, (_, index) => `Service number ${index + 1}`);
+    await DeclaredPage.declare(api, { monitors: names, page: { slug: 'large' } });
+    const list = (await api.call('GET', '/v1/monitors?limit=100')).body as { data: Named[] };
+    const ids = list.data.filter(({ name }) => names.includes(name)).map(({ id }) => Number(id));
+    expect(ids).toHaveLength(50);
+    await addRows(api.store, 'uptime_days', ...ids.flatMap((id) => daysOf(id, dayOf(api.clock.wall()))));
+    for (const width of [320, 1440]) {
+      const visitor = await browser.visitor({ width, theme: 'light', hasScript: true });
+      const page = await visitor.newPage();
+      await holdScripts(page);
+      await page.goto(`${api.url}/status/large`);
+      expect(await page.locator('summary .bars').count()).toBe(50);
+      expect(await pageProblems(page)).toEqual([]);
+      const sent = await page.evaluate<Sent>("performance.getEntriesByType('navigation')[0].toJSON()");
+      expect(sent.decodedBodySize).toBeLessThan(40_000);
+      expect(sent.encodedBodySize).toBeLessThan(10_000);
+      await visitor.close();
+    }
+  });
 });
+
+/** 90 days of a monitor, some of them with minutes of a disruption. */
+function daysOf(id: number, today: number) {
+  return Array.from({ length: 90 }, (_, index) => {
+    const error_ms = (id * 7 + index) % 40 === 0 ? 11 * MINUTE_MS : 0;
+    const degraded_ms = (id * 13 + index) % 50 === 0 ? 25 * MINUTE_MS : 0;
+    const active_ms = DAY_MS - error_ms - degraded_ms;
+    return { monitor_id: id, at: today - (index + 1) * DAY_MS, active_ms, degraded_ms, error_ms };
+  });
+}
