@@ -90,8 +90,10 @@ export class Publisher {
       : LIMITS.smallJobsPerMessage;
     const aheadMs = agents.understand(region, 'jobs-ahead') ? LIMITS.jobAheadMs : 0;
     let jobs: Job[] = [];
-    for (const job of inFlight.queued(region)) {
-      if (job.boundAt <= now || job.startAt > now + aheadMs) continue;
+    const queued = inFlight.queued(region).all();
+    for (let index = 0; index < queued.length; index += 1) {
+      const job = queued[index] as Job;
+      if (job.state !== 'queued' || job.boundAt <= now || job.startAt > now + aheadMs) continue;
       if (jobs.length === mostJobs) {
         if (!this.#send(region, jobs, now)) return;
         jobs = [];
@@ -175,7 +177,7 @@ export class Publisher {
       return true;
     }
     counters.messages += 1;
-    for (const job of jobs) inFlight.markOffered(job, now);
+    for (let index = 0; index < jobs.length; index += 1) inFlight.markOffered(jobs[index] as Job, now);
     return true;
   }
 }
