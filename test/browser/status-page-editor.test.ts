@@ -56,9 +56,15 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
 
       await page.getByRole('checkbox', { name: 'Visitors get the page' }).uncheck();
       await page.getByRole('radio', { name: 'Dark' }).check();
+      await page.getByRole('radio', { name: 'Of the last 7 days' }).check();
       await page.getByRole('button', { name: 'Save the appearance' }).click();
       await page.getByRole('status').getByText('The appearance was saved.').waitFor();
-      expect((await api.call('GET', path)).body).toMatchObject({ published: false, theme: 'dark' });
+      expect((await api.call('GET', path)).body).toMatchObject({
+        published: false,
+        theme: 'dark',
+        latency: '7d',
+      });
+      expect(await page.getByRole('radio', { name: 'Of the last 7 days' }).isChecked()).toBe(true);
       expect(await pageProblems(page)).toEqual([]);
 
       // Also while visitors get nothing.

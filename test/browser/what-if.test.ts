@@ -108,8 +108,13 @@ describe.skipIf(skipsBrowser)('what is tried before it is saved', () => {
 
   test('a setting that cannot be is said, and stays in its field', async () => {
     const visitor = await browser.visitor(NO_SCRIPT);
+    const replays = asked.length;
     const page = await openDashboard(api, visitor, `${path}/what-if?days=7&retry=9&region=hosta-fra`);
+    // A link fills in the form, and the button replays.
+    expect(await page.getByLabel('Retries').inputValue()).toBe('9');
+    await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByText('must be at most 2').waitFor();
+    expect(asked.length).toBe(replays);
     expect(await page.getByLabel('Retries').inputValue()).toBe('9');
     await visitor.close();
   });
