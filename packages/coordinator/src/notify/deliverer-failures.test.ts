@@ -1,9 +1,10 @@
-import type { AlertStatus } from '@svc/shared/channels/alert.ts';
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
 import { type Sent, scriptedDeliverer } from '../../../../test/support/coordinator/scripted-deliverer.ts';
+import { sealSettings } from '../store/channels.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { SendResult } from './channel.ts';
@@ -14,6 +15,17 @@ import { storedChannels } from './stored-channels.ts';
 
 const OK: SendResult = { outcome: 'delivered', statusCode: 200 };
 const OWN = 'svc could not send the alert: see the log of the coordinator';
+/** An alert that a person sends to see whether it arrives. */
+const TEST: Alert = {
+  monitor: { id: 1, name: 'a', url: 'http://a.example/', type: 'http' },
+  status: 'error',
+  cronTimestamp: 1,
+  at: 1,
+  reason: 'test',
+  incident: 'a',
+  regions: [],
+  test: true,
+};
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
@@ -153,7 +165,7 @@ describe('a channel that cannot be looked up', () => {
       monitorId: 1,
       id: 1,
       uid: 'a',
-      alert: {} as never,
+      alert: TEST,
       queuedAt: 1,
       opens: false,
     });
@@ -163,7 +175,7 @@ describe('a channel that cannot be looked up', () => {
 
   test('cannot be tested, and says so', async () => {
     await deliverer.start();
-    await expect(deliverer.test(999, {} as never, null)).rejects.toMatchObject({
+    await expect(deliverer.test(999, TEST, null)).rejects.toMatchObject({
       code: 'store-constraint',
       message: 'there is no channel 999',
     });
@@ -219,20 +231,7 @@ describe('a defect of the code that sends', () => {
       throw new TypeError('s3cret');
     };
     await deliverer.start();
-    const alert = { monitor: { id: 0, name: 'a', url: 'http://a.example/', type: 'http' }, test: true };
-    const tested = await deliverer.test(
-      id,
-      {
-        ...alert,
-        status: 'error',
-        cronTimestamp: 1,
-        at: 1,
-        reason: 'test',
-        incident: 'a',
-        regions: [],
-      } as never,
-      null,
-    );
+    const tested = await deliverer.test(id, TEST, null);
     expect(tested).toMatchObject({ kind: 'webhook', result: { outcome: 'not-sent', error: OWN } });
     expect(JSON.stringify(tested)).not.toContain('s3cret');
   });
@@ -241,22 +240,20 @@ describe('a defect of the code that sends', () => {
 describe('stored settings that this version cannot read', () => {
   test('are no attempt, and an update that can read them sends the alert', async () => {
     const id = await channel();
-    const [row] = await parts.store.read.selectFrom('notifications').select('settings_sealed').execute();
-    const sealed = parts.secrets.seal(JSON.stringify({ endpoint: 7 }), 'x').slice();
-    await parts.store.transaction(({ db }) =>
-      db.updateTable('notifications').set({ settings_sealed: sealed }).where('id', '=', id).execute(),
-    );
+    const store = (settings: object) =>
+      parts.store.transaction(({ db }) =>
+        db
+          .updateTable('notifications')
+          .set({ settings_sealed: sealSettings(parts.secrets, settings) })
+          .where('id', '=', id)
+          .execute(),
+      );
+    await store({ endpoint: 7 });
     await deliverer.start();
     await queue(id, [1]);
     await expect.poll(async () => (await rows())[0]?.last_error).toBe(OWN);
     expect(sent).toEqual([]);
-    await parts.store.transaction(({ db }) =>
-      db
-        .updateTable('notifications')
-        .set({ settings_sealed: row?.settings_sealed as never })
-        .where('id', '=', id)
-        .execute(),
-    );
+    await store({ endpoint: 'http://receiver.example/', headers: null });
     deliverer.channelChanged(id);
     await parts.clock.advanceSettling(MINUTE);
     await expect.poll(states).toEqual(['delivered']);
@@ -314,17 +311,6 @@ describe('a database that cannot be read', () => {
 
 describe('a test on a channel whose alerts wait', () => {
   const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
-  const alert = {
-    monitor: { id: 1, name: 'a', url: 'http://a.example/', type: 'http' },
-    status: 'error',
-    cronTimestamp: 1,
-    at: 1,
-    reason: 'test',
-    incident: 'a',
-    regions: [],
-    test: true,
-  } as const;
-
   async function waiting(): Promise<number> {
     const id = await channel();
     answer = () => DOWN;
@@ -338,13 +324,13 @@ describe('a test on a channel whose alerts wait', () => {
   test('that is delivered sends them at once', async () => {
     const id = await waiting();
     answer = () => OK;
-    await deliverer.test(id, alert, null);
+    await deliverer.test(id, TEST, null);
     await expect.poll(async () => (await states()).filter((state) => state === 'delivered').length).toBe(3);
   });
 
   test('that fails tries them once, and says that they failed again', async () => {
     const id = await waiting();
-    expect((await deliverer.test(id, alert, null)).result).toMatchObject(DOWN);
+    expect((await deliverer.test(id, TEST, null)).result).toMatchObject(DOWN);
     await expect.poll(() => sent.length).toBe(5);
     await expect.poll(() => deliverer.gauges.sending).toBe(0);
     expect((await states()).filter((state) => state === 'pending')).toHaveLength(2);
@@ -353,7 +339,7 @@ describe('a test on a channel whose alerts wait', () => {
   test('that finds a dead address stops the channel: they are dead without an attempt', async () => {
     const id = await waiting();
     answer = () => ({ outcome: 'permanent-channel', error: 'gone', statusCode: 410 });
-    await deliverer.test(id, alert, null);
+    await deliverer.test(id, TEST, null);
     await expect.poll(states).toEqual(['dead', 'dead', 'dead']);
     expect(deliverer.counters.failures.stopped).toBe(2);
     expect(sent).toHaveLength(3);
