@@ -1,3 +1,4 @@
+import type { Secret } from '@svc/shared/secret.ts';
 import { storedIn } from '../configuration/reading.ts';
 import type { StoredPage } from '../configuration/stored.ts';
 import { DAY_MS, dayOf } from '../domain/summary-range.ts';
@@ -17,6 +18,7 @@ import {
 import type { Store } from '../store/store.ts';
 import type { PageNotes } from './notes.ts';
 import type { PageSource, ReadLatencies } from './page-view.ts';
+import { publicIdsOf } from './public-ids.ts';
 
 /** Days in the bars, today included. */
 export const BAR_DAYS = 90;
@@ -34,6 +36,8 @@ export type PageReadingParts = {
   readonly secrets: Secrets;
   /** The slots' clock, epoch ms: verdicts are dated by it. */
   readonly slotNow: () => number;
+  /** Makes ids for visitors, 32 bytes. */
+  readonly visitorKey: Secret<Uint8Array>;
 };
 
 /** A published page, and the version of the data that it shows. */
@@ -94,6 +98,7 @@ export async function readPage(
     // Of hidden monitors, not even their number may say how many others are listed.
     incidents: await shownIncidents(store, shownIds, { from: since, limit: MOST_INCIDENTS }),
     notes: await notesOf(store, page, shownIds, since),
+    publicId: publicIdsOf(parts.visitorKey, page.id),
     since,
     now,
   };

@@ -16,6 +16,7 @@ import type { NewlyQueued } from '../../notify/lane.ts';
 import { insertIncident, insertUpdate } from '../../store/incidents.ts';
 import { confirmSubscription, recipientAt, removeRecipient } from '../../store/page-recipients.ts';
 import { recipientOf } from '../../store/receivers.ts';
+import { credentialVersion } from '../access/credential.ts';
 import { PageNews } from './news.ts';
 import { recipientOfToken } from './unsubscribing.ts';
 
@@ -67,11 +68,15 @@ async function shown(name: string, { isPublic = true } = {}): Promise<number> {
   return id;
 }
 
-async function subscriber(address = 'ada@example.com', language = 'en'): Promise<number> {
+async function subscriber(
+  address = 'ada@example.com',
+  language = 'en',
+  credential: string | null = null,
+): Promise<number> {
   const now = parts.clock.wall();
   return parts.store.transaction(async (tx) => {
     const { id } = await recipientAt(tx, { pageId, address, language }, now);
-    await confirmSubscription(tx, { id, pageId }, now);
+    await confirmSubscription(tx, { id, pageId, credential }, now);
     return id;
   });
 }
@@ -184,6 +189,21 @@ describe('changes of status', () => {
       access_type: 'email-domain',
       auth_email_domains: ['example.org'],
     });
+    await setStatus(monitorId, 'error');
+    await look();
+    expect(queued.map(({ notificationId }) => recipientOf(notificationId))).toEqual([reader]);
+  });
+
+  test('of a page with a password go to those who subscribed behind it', async () => {
+    await subscriber('ada@example.com');
+    await replaceResource(parts, 'svc_status_page', pageId, {
+      title: 'Example',
+      slug: 'example',
+      access_type: 'password',
+      password: 'first',
+    });
+    const credential = credentialVersion(KEY, pageId, { type: 'password', password: new Secret('first') });
+    const reader = await subscriber('bob@example.com', 'en', credential);
     await setStatus(monitorId, 'error');
     await look();
     expect(queued.map(({ notificationId }) => recipientOf(notificationId))).toEqual([reader]);

@@ -3,6 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import { storedIn } from '../../configuration/reading.ts';
 import { derivedUuid } from '../../notify/derived-uuid.ts';
 import type { NewlyQueued } from '../../notify/lane.ts';
 import { type PageLetter, queueLetters } from '../../notify/letters.ts';
@@ -22,12 +23,14 @@ import {
   untoldChanges,
 } from '../../store/page-announcements.ts';
 import { type MailPage, mailPage, type Recipient, subscribersAfter } from '../../store/page-recipients.ts';
+import { findResource } from '../../store/resources.ts';
 import type { Secrets } from '../../store/secrets.ts';
 import type { Store, Transaction } from '../../store/store.ts';
-import { mayGetMail } from '../access/mail-address.ts';
+import { declaredAccess } from '../access/credential.ts';
 import { languageOf } from '../text/languages.ts';
 import { wordsOf } from '../words.ts';
 import { type Announcement, announcement as announcementSchema } from './announcement.ts';
+import { isEntitled } from './entitled.ts';
 import { newsLetter } from './letter-texts.ts';
 import { pageUrl, tokenUrl } from './mail-links.ts';
 import { unsubscribeToken } from './unsubscribing.ts';
@@ -171,7 +174,7 @@ export class PageNews {
       const recipients =
         page === null ? [] : await subscribersAfter(tx, pageId, afterRecipient, MAILS_PER_TRANSACTION);
       if (page !== null) {
-        const letters = this.#lettersOf(stored, page, recipients);
+        const letters = this.#lettersOf(stored, page, await this.#entitled(tx, page, recipients));
         await queueLetters(tx, this.#parts, letters, clock.wall());
       }
       const last = recipients.at(-1);
@@ -179,6 +182,21 @@ export class PageNews {
       await advanceAnnouncement(tx, id, isOver ? null : last.id);
       return true;
     });
+  }
+
+  /** Those who may see the page as it is declared now: it may have become private since they subscribed. */
+  async #entitled(
+    tx: Transaction,
+    { id, workspaceId }: MailPage,
+    recipients: readonly Recipient[],
+  ): Promise<readonly Recipient[]> {
+    const { secrets, key } = this.#parts;
+    const row = await findResource(tx, 'status_pages', workspaceId, id);
+    const reading = { source: tx, secrets, shown: 'open' } as const;
+    const [page] = row === undefined ? [] : await storedIn(reading, 'status_pages', [row]);
+    if (page === undefined) return [];
+    const access = declaredAccess(page);
+    return recipients.filter((recipient) => isEntitled({ id, access }, key, recipient));
   }
 
   #lettersOf(stored: StoredAnnouncement, page: MailPage, recipients: readonly Recipient[]): PageLetter[] {
@@ -191,9 +209,7 @@ export class PageNews {
       );
       return [];
     }
-    // A page is changed to other domains while some of its subscribers have the former ones.
-    const readers = recipients.filter(({ address }) => mayGetMail(address, page.mailDomains));
-    return readers.map((recipient) => ({
+    return recipients.map((recipient) => ({
       recipientId: recipient.id,
       uid: derivedUuid(`${stored.uid} ${recipient.id}`),
       lane: 'news',
