@@ -29,6 +29,8 @@ export type PageSource = {
   readonly incidents: readonly ShownIncident[];
   readonly notes: PageNotes;
   readonly publicId: PublicIds;
+  /** Whether there is an image of the page's icon. */
+  readonly hasIcon: boolean;
   /** Beginning of the days whose incidents and maintenance are shown, epoch ms. */
   readonly since: number;
   readonly now: number;
@@ -76,6 +78,8 @@ export type SectionView = {
 /** Everything that a page shows, in no language. */
 export type PageView = {
   readonly page: StoredPage;
+  /** Whether there is an image of its icon. */
+  readonly hasIcon: boolean;
   readonly overall: Overall;
   readonly sections: readonly SectionView[];
   /** The time over which latencies are shown; null: they are not. */
@@ -107,6 +111,7 @@ export function pageView(source: PageSource): PageView {
   const incidents = incidentViews(named, source.incidents, notes.incidents, publicId);
   return {
     page,
+    hasIcon: source.hasIcon,
     overall: overallOf(components.flatMap(({ state }) => (state === null ? [] : [state]))),
     sections: sectionsOf(source.groups, shown, components),
     latencyRange: source.latencies?.span.range ?? null,

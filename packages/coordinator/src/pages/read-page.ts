@@ -6,6 +6,7 @@ import { type DayTimes, dailyTimes } from '../rollups/daily-times.ts';
 import { type Latencies, latenciesOf, latencySpan } from '../rollups/latencies.ts';
 import { updatesOf, writtenIncidents } from '../store/incidents.ts';
 import { windowsOfPage } from '../store/maintenance-windows.ts';
+import { iconFetchedAt } from '../store/page-icons.ts';
 import type { Secrets } from '../store/secrets.ts';
 import {
   type PageName,
@@ -77,6 +78,7 @@ export async function readPage(
   known: ReadLatencies | null = null,
 ): Promise<PageSource> {
   const { store, secrets } = parts;
+  const { icon } = page.attributes;
   const now = Math.floor(parts.slotNow());
   const reading = { source: store, secrets, shown: 'masked' } as const;
   const rows = await partsOfShownPage(store, page.id, MOST_COMPONENTS);
@@ -99,6 +101,7 @@ export async function readPage(
     incidents: await shownIncidents(store, shownIds, { from: since, limit: MOST_INCIDENTS }),
     notes: await notesOf(store, page, shownIds, since),
     publicId: publicIdsOf(parts.visitorKey, page.id),
+    hasIcon: icon !== null && (await iconFetchedAt(store, page.id, icon)) !== null,
     since,
     now,
   };
