@@ -19,7 +19,7 @@ const FETCHED_EVERY_MS = 24 * 3_600_000;
 /** Time until a failed fetch is tried again, ms: twice as long after each one, up to a day. */
 const FAILED_FIRST_MS = 10 * 60_000;
 /** Most bytes of an icon. */
-export const ICON_BYTES = 100_000;
+const ICON_BYTES = 100_000;
 const ICONS_PER_READ = 100;
 
 type Parts = {

@@ -1,13 +1,7 @@
 /** Types of images that pages show. The bytes decide, whatever their server says. */
-export const IMAGE_TYPES = [
-  'image/png',
-  'image/jpeg',
-  'image/gif',
-  'image/webp',
-  'image/x-icon',
-  'image/svg+xml',
-] as const;
-export type ImageType = (typeof IMAGE_TYPES)[number];
+type ImageType =
+  | ('image/png' | 'image/jpeg' | 'image/gif')
+  | ('image/webp' | 'image/x-icon' | 'image/svg+xml');
 
 const SIGNATURES: readonly (readonly [ImageType, RegExp])[] = [
   ['image/png', /^\x89PNG\r\n\x1a\n/],
