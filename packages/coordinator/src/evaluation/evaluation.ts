@@ -222,7 +222,7 @@ export class Evaluation {
     const before = this.#windows.get(id);
     this.#windows = this.#windows.with(id, window);
     const [held, holds] = [new Set(before?.monitorIds), new Set(window?.monitorIds)];
-    for (const monitorId of held.union(holds)) {
+    for (const monitorId of new Set([...held, ...holds])) {
       this.#noteWindow(monitorId, id, {
         times: holds.has(monitorId) ? (window?.times ?? null) : null,
         before: held.has(monitorId) ? (before?.times ?? null) : null,
