@@ -123,7 +123,7 @@ const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]
   put_notifications_id: notifications,
   post_status_pages: pages,
   put_status_pages_id: pages,
-  patch_status_pages_id_appearance: async () => [{ published: false, theme: 'dark' }, {}],
+  patch_status_pages_id_appearance: async () => [{ published: false, theme: 'dark', latency: '7d' }, {}],
   patch_status_pages_id_arrangement: async (world, ids) => {
     const id = await world.made(`/v1/status-pages/${ids.id}/components`, { type: 'static', name: 'a' });
     return [{ components: [{ id, order: 2, group_order: null }] }, { components: [] }];

@@ -119,9 +119,11 @@ export class Evaluation {
     const isLinked = ({ links }: Readonly<MonitorState>) =>
       links.some((link) => link.notificationId === notificationId);
     for (const state of this.#input.states.values()) if (isLinked(state)) this.drafts.find(state.id);
-    return [...this.drafts.entries()].flatMap(([, state]) =>
-      state !== null && isLinked(state) ? [state] : [],
-    );
+    const linked: MonitorState[] = [];
+    this.drafts.forEach((state) => {
+      if (state !== null && isLinked(state)) linked.push(state);
+    });
+    return linked;
   }
 
   /** The slot was given to the regions `given`. */
@@ -260,7 +262,7 @@ export class Evaluation {
 
   /** Completes the writes. It is the last call. */
   finish(): void {
-    addStateWrites(this.frame, this.drafts);
+    addStateWrites(this.frame, this.drafts, (id) => this.monitor(id));
   }
 
   /** A declared monitor with its state; null when one of them is missing. */

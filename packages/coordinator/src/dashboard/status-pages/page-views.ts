@@ -12,6 +12,7 @@ export type StatusPageView = {
   readonly access_type: string;
   readonly published: boolean;
   readonly theme: 'system' | 'light' | 'dark';
+  readonly latency: 'none' | '24h' | '7d';
   readonly warnings: readonly string[];
 };
 

@@ -66,18 +66,34 @@ const THEMES = [
   ['dark', 'Dark'],
 ] as const;
 
+const LATENCIES = [
+  ['none', 'Do not show them'],
+  ['24h', 'Of the last 24 hours'],
+  ['7d', 'Of the last 7 days'],
+] as const;
+
 function appearance({ can, formToken }: DashboardRequest, { headers }: Whole, page: StatusPageView): Html {
   if (!can('write')) return NO_HTML;
-  const { id, published, theme } = page;
+  const { id, published, theme, latency } = page;
   return html`<section class="stack" aria-labelledby="appearance"><h2 id="appearance">Appearance</h2>
 <form class="form" method="post" action="/pages/${id}/appearance">${formToken}
 <input type="hidden" name="${VERSION_FIELD}" value="${headers.get('etag') ?? ''}">
 <label class="choice"><input type="checkbox" name="published" value="true"${published ? html` checked` : NO_HTML}> Visitors get the page</label>
-<fieldset class="set"><legend>Colours</legend>${THEMES.map(
-    ([value, label]) =>
-      html`<label class="choice"><input type="radio" name="theme" value="${value}"${value === theme ? html` checked` : NO_HTML}> ${label}</label>`,
-  )}</fieldset>
+${choices('Colours', 'theme', THEMES, theme)}
+${choices('Response times', 'latency', LATENCIES, latency)}
 <div class="row"><button>Save the appearance</button></div></form></section>`;
+}
+
+function choices(
+  legend: string,
+  name: string,
+  values: readonly (readonly [string, string])[],
+  chosen: string,
+): Html {
+  return html`<fieldset class="set"><legend>${legend}</legend>${values.map(
+    ([value, label]) =>
+      html`<label class="choice"><input type="radio" name="${name}" value="${value}"${value === chosen ? html` checked` : NO_HTML}> ${label}</label>`,
+  )}</fieldset>`;
 }
 
 type Shown = {
