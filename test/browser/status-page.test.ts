@@ -3,21 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { holdScripts } from '../support/browser/held-scripts.ts';
 import { pageProblems } from '../support/browser/page-problems.ts';
-import { DESK, nameOf, skipsBrowser, TestBrowser, VIEWS, type View } from '../support/browser.ts';
+import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { DeclaredPage } from '../support/declared-page.ts';
-<<<<<<< HEAD
 import { addSampleHistory } from '../support/sample-history.ts';
-
-const HOUR_MS = 3_600_000;
-const PHONE_WITHOUT_SCRIPT: View = { width: 320, theme: 'dark', hasScript: false };
-=======
 import { addRows } from '../support/store-rows.ts';
 
 const MINUTE_MS = 60_000;
 
 type Named = { readonly id: string; readonly name: string };
 type Sent = { readonly decodedBodySize: number; readonly encodedBodySize: number };
->>>>>>> browser8
 
 describe.skipIf(skipsBrowser)('a status page', () => {
   let api: RunningApi;
@@ -50,17 +44,13 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     await api?.dispose();
   });
 
-<<<<<<< HEAD
   async function created(path: string, body: object): Promise<string> {
     const answer = await api.call('POST', path, body);
     expect(answer).toMatchObject({ status: 201 });
     return (answer.body as { id: string }).id;
   }
 
-  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('works at %s', async (_, view) => {
-=======
   test.each(VIEWS.map((view) => [nameOf(view), view] as const))('works %s', async (_, view) => {
->>>>>>> browser8
     const visitor = await browser.visitor(view);
     const page = await visitor.newPage();
     await page.goto(`${api.url}/status/example`);
@@ -142,7 +132,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     await created(`${path}/components`, { type: 'monitor', monitor_id: monitorId });
     await created(`${path}/components`, { type: 'static', name: 'Office' });
     await api.call('PATCH', `${path}/appearance`, { latency: '7d' });
-    for (const view of [PHONE_WITHOUT_SCRIPT, DESK]) {
+    for (const view of VIEWS) {
       const visitor = await browser.visitor(view);
       const page = await visitor.newPage();
       await page.goto(`${api.url}/status/speed`);
