@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
-import { nameOf, pageProblems, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
+import { pageProblems } from '../support/browser/page-problems.ts';
+import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { World } from '../support/contract/world.ts';
 import { openDashboard } from '../support/dashboard.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';

@@ -1,8 +1,9 @@
 /** Values that anybody may write, in every field that a page shows: none of them is more than a text. */
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
-import { pageProblems, skipsBrowser, TestBrowser } from '../support/browser.ts';
+import { pageProblems } from '../support/browser/page-problems.ts';
+import { type BrowserVisitor, skipsBrowser, TestBrowser } from '../support/browser.ts';
 import { openDashboard } from '../support/dashboard.ts';
 
 const MARKUP = `"'><img src=x onerror=called()><script>called()</script><svg/onload=called()>`;
@@ -13,7 +14,7 @@ const HOUR_MS = 3_600_000;
 describe.skipIf(skipsBrowser)('hostile values', () => {
   let api: RunningApi;
   let browser: TestBrowser;
-  let visitor: BrowserContext;
+  let visitor: BrowserVisitor;
   let page: Page;
   const ids = new Map<string, string>();
   /** What a page tried, or was refused by the policy. */
@@ -24,8 +25,8 @@ describe.skipIf(skipsBrowser)('hostile values', () => {
     for (const value of [MARKUP, WORD]) await declareWith(value);
     browser = await TestBrowser.launch();
     visitor = await browser.visitor({ width: 320, theme: 'light', hasScript: true });
-    await visitor.exposeFunction('called', () => tried.push('a script ran'));
-    await visitor.addInitScript(() => {
+    await visitor.context.exposeFunction('called', () => tried.push('a script ran'));
+    await visitor.context.addInitScript(() => {
       Reflect.get(globalThis, 'addEventListener')(
         'securitypolicyviolation',
         ({ violatedDirective }: { violatedDirective: string }) =>

@@ -1,7 +1,8 @@
 import type { DeclaredFileState } from '@svc/coordinator/api/api-parts.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
-import { nameOf, pageProblems, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
+import { pageProblems } from '../support/browser/page-problems.ts';
+import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { openDashboard } from '../support/dashboard.ts';
 
 let api: RunningApi;
@@ -56,9 +57,15 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
 
       await page.getByRole('checkbox', { name: 'Visitors get the page' }).uncheck();
       await page.getByRole('radio', { name: 'Dark' }).check();
+      await page.getByRole('radio', { name: 'Of the last 7 days' }).check();
       await page.getByRole('button', { name: 'Save the appearance' }).click();
       await page.getByRole('status').getByText('The appearance was saved.').waitFor();
-      expect((await api.call('GET', path)).body).toMatchObject({ published: false, theme: 'dark' });
+      expect((await api.call('GET', path)).body).toMatchObject({
+        published: false,
+        theme: 'dark',
+        latency: '7d',
+      });
+      expect(await page.getByRole('radio', { name: 'Of the last 7 days' }).isChecked()).toBe(true);
       expect(await pageProblems(page)).toEqual([]);
 
       // Also while visitors get nothing.
