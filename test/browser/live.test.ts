@@ -66,7 +66,9 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
   const isShownAsDown = (page: Page) => page.getByRole('link', { name: 'Down 1' }).waitFor();
 
   test('shows what has changed between two streams', async () => {
-    const listening = visitor.context.waitForEvent('response', (response) => response.url().endsWith('/events'));
+    const listening = visitor.context.waitForEvent('response', (response) =>
+      response.url().endsWith('/events'),
+    );
     const page = await openOverview();
     await listening;
     const again = page.waitForRequest((request) => request.url().endsWith('/events'));
