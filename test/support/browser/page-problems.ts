@@ -28,7 +28,7 @@ const RULES_OF_COLOURS: RunOptions = { runOnly: ['color-contrast', 'link-in-text
  */
 export async function pageProblems(page: Page): Promise<string[]> {
   const { theme, hasScript } = viewOf(page);
-  const wide = await overflow(page);
+  const wide = await overflowOf(page);
   if (!hasScript) return wide;
   await page.waitForLoadState();
   const found = [...wide, ...(await shiftsOf(page)), ...(await scriptsOf(page))];
@@ -41,7 +41,8 @@ export async function pageProblems(page: Page): Promise<string[]> {
   return [...found, ...own, ...inOther.map((problem) => `${problem} (in the theme ${other})`)];
 }
 
-async function overflow(page: Page): Promise<string[]> {
+/** How much wider than the window the content of the page is. */
+export async function overflowOf(page: Page): Promise<string[]> {
   const px = await page
     .locator('html')
     .evaluate((root) => Number(Reflect.get(root, 'scrollWidth')) - Number(Reflect.get(root, 'clientWidth')));
