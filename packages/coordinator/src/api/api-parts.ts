@@ -65,6 +65,8 @@ export type ApiParts = {
   readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
   readonly domains: PageDomains;
+  /** Makes ids and credentials for the visitors of status pages, 32 bytes. */
+  readonly visitorKey: Secret<Uint8Array>;
   /** Parts by name, with whether they work now. The coordinator is ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
   /** The counters of the API. */
@@ -163,9 +165,10 @@ export interface WhatIfRunner {
   /**
    * Replays a monitor with other settings and compares with what happened; null: nothing is kept yet.
    *
+   * @param signal ends the replay: nobody waits for it any more
    * @throws SvcError `what-if-failed`
    */
-  compare(asked: WhatIf): Promise<Comparison | null>;
+  compare(asked: WhatIf, signal: AbortSignal): Promise<Comparison | null>;
 }
 
 /** Runs checks by hand. `Dispatch` implements this. */

@@ -5,7 +5,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { FormerJobTokens } from './former-job-tokens.ts';
 import { regionIndex } from './job.ts';
 
-export const KEY_BYTES = 32;
+const KEY_BYTES = 32;
 /** base64url characters of a token: 132 bits. */
 const TOKEN_LENGTH = 22;
 /** Regions whose tokens are parts of one output. */

@@ -1,3 +1,5 @@
+import type { LiveMonitor } from '../domain/monitor.ts';
+import { freshForMs } from '../domain/status.ts';
 import { isAhead } from './casting.ts';
 import type { Frame } from './frame.ts';
 import { isOver } from './slot-life.ts';
@@ -10,15 +12,23 @@ import type { ReportedResult, WrittenState } from './writes.ts';
  * (decision 0157).
  */
 
-/** Adds the states that must be written to the writes. It is called once, after everything was evaluated. */
-export function addStateWrites(frame: Frame, drafts: Drafts): void {
+/**
+ * Adds the states that must be written to the writes. It is called once, after everything was evaluated.
+ *
+ * @param monitorOf the monitor as it is declared
+ */
+export function addStateWrites(
+  frame: Frame,
+  drafts: Drafts,
+  monitorOf: (id: number) => LiveMonitor | undefined,
+): void {
   dateDecisions(frame, drafts);
   for (const state of frame.unwritten) {
     // Removed meanwhile.
     if (drafts.find(state.id) !== state) continue;
     flushIntervals(frame, state);
     state.unwrittenDecisions = 0;
-    frame.writes.states.push(asWritten(frame, state));
+    frame.writes.states.push(asWritten(frame, state, monitorOf(state.id)));
   }
   frame.unwritten.clear();
 }
@@ -45,14 +55,18 @@ function dateDecisions(frame: Frame, drafts: Drafts): void {
 function asWritten(
   { now, instants }: Frame,
   { open, journalledAt: _, journalPlace: __, ...state }: MonitorState,
+  monitor: LiveMonitor | undefined,
 ): WrittenState {
+  const freshMs = monitor === undefined ? null : freshForMs(monitor.periodMs, monitor.longestCheckMs);
   return {
     ...state,
     writtenAt: instants.slotNow,
     openSlots: open.map(({ slot }) => slot).filter((slot) => slot <= state.decidedSlot),
-    votes: state.votes.map(({ expiresAt, ...vote }) => ({
-      ...vote,
-      countsUntil: Math.floor(instants.slotNow + expiresAt - now),
-    })),
+    votes: state.votes.map(({ expiresAt, ...vote }) => {
+      const countsUntil = Math.floor(instants.slotNow + expiresAt - now);
+      // The period may change before the process that knows it is killed: the vote counts by the new one then.
+      const isUsual = freshMs !== null && countsUntil === vote.at + freshMs;
+      return { ...vote, countsUntil: isUsual ? null : countsUntil };
+    }),
   };
 }

@@ -3,8 +3,9 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { PageName } from '../store/shown-pages.ts';
 import { pageView } from './page-view.ts';
+import { type Patience, patienceWith } from './patience.ts';
 import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
-import type { KeptPage } from './rendered.ts';
+import { Documents, type KeptPage } from './rendered.ts';
 
 /*
  * What is kept of a page, and when the database is asked:
@@ -20,14 +21,12 @@ import type { KeptPage } from './rendered.ts';
  *                                        the last good page, after 15 s marked as such; next try by a later request
  */
 
-/** Time within which no second request asks the database, ms: what pages say is never older. */
+/** Time within which no second request asks the database, ms: what pages say is hardly older. */
 const FRESH_MS = 1_000;
+/** Age up to which those who come during a check get the page at once, ms: of many visitors only one waits for it. */
+const FRESH_DURING_CHECK_MS = 2_000;
 /** Time after which a page is read again though no data changed, ms: today's figures grow. */
 const REREAD_MS = 60_000;
-/** Time that requests wait for the database before they get the last good page, ms. */
-const PATIENCE_MS = 250;
-/** Time that requests wait where there is no last good page, ms. */
-const COLD_PATIENCE_MS = 3_000;
 /** Age from which a page that cannot be checked is marked, ms. */
 const STALE_AFTER_MS = 15_000;
 /** Most components of all kept pages together: a component with its days takes some 15 KB. */
@@ -44,18 +43,11 @@ export type FoundPage = {
 /** Why a page is not shown: nobody published one of this name; or its data cannot be read, and nothing of it is kept. */
 export type MissingPage = 'unknown' | 'unavailable';
 
-type Check = {
-  /** Resolves when the check has ended. It does not reject. */
-  readonly done: Promise<void>;
-  /** Resolve when the check has taken long, or has ended. */
-  readonly late: Promise<void>;
-  readonly tooLate: Promise<void>;
-};
-
 type Entry = {
   readonly name: PageName;
   kept: KeptPage | null;
-  check: Check | null;
+  /** The check that runs. */
+  check: Patience | null;
   /** When the last check that has ended began, monotonic, ms. */
   triedAt: number;
   /** When the last successful check began: monotonic, ms, and epoch ms. */
@@ -65,6 +57,8 @@ type Entry = {
 
 /** The pages that visitors asked for, each with the last good view. Everything of it is made by one flight at a time. */
 export class PageCache {
+  /** What is rendered of the pages. */
+  readonly documents = new Documents();
   readonly #parts: PageCacheParts;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
@@ -79,12 +73,28 @@ export class PageCache {
     const { clock } = this.#parts;
     const key = JSON.stringify(name);
     const entry = this.#entry(key, name);
+    if (entry.kept !== null && this.#isFresh(entry)) return { kept: entry.kept, staleSince: null };
     if (entry.check === null && clock.monotonic() - entry.triedAt >= FRESH_MS) {
-      entry.check = this.#begin(key, entry);
+      entry.check = patienceWith(this.#check(key, entry), clock);
     }
     if (entry.check !== null) await (entry.kept === null ? entry.check.tooLate : entry.check.late);
     if (entry.kept !== null) return { kept: entry.kept, staleSince: this.#staleSince(entry) };
     return entry.goodAt === Number.NEGATIVE_INFINITY ? 'unavailable' : 'unknown';
+  }
+
+  /** What {@link find} answers at once; null: it has to look first. */
+  ready(name: PageName): FoundPage | null {
+    const key = JSON.stringify(name);
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.kept === null || !this.#isFresh(entry)) return null;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return { kept: entry.kept, staleSince: null };
+  }
+
+  #isFresh({ goodAt, check }: Entry): boolean {
+    const age = this.#parts.clock.monotonic() - goodAt;
+    return age < (check === null ? FRESH_MS : FRESH_DURING_CHECK_MS);
   }
 
   #entry(key: string, name: PageName): Entry {
@@ -104,21 +114,6 @@ export class PageCache {
 
   #staleSince({ goodAt, goodWall }: Entry): number | null {
     return this.#parts.clock.monotonic() - goodAt > STALE_AFTER_MS ? goodWall : null;
-  }
-
-  #begin(key: string, entry: Entry): Check {
-    const { clock } = this.#parts;
-    const done = this.#check(key, entry);
-    const after = (ms: number) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const cancel = clock.after(ms, resolve);
-      void done.then(() => {
-        cancel();
-        resolve();
-      });
-      return promise;
-    };
-    return { done, late: after(PATIENCE_MS), tooLate: after(COLD_PATIENCE_MS) };
   }
 
   async #check(key: string, entry: Entry): Promise<void> {
@@ -144,8 +139,15 @@ export class PageCache {
     const found = await findVersion(this.#parts, name);
     if (found === null) return null;
     if (kept !== null && kept.version === found.version && this.#isRecent(kept)) return kept;
-    const view = pageView(await readPage(this.#parts, found.page));
-    return { version: found.version, view, documents: new Map(), readAt: now };
+    const source = await readPage(this.#parts, found.page, kept?.latencies ?? null);
+    const { latencies } = source;
+    return {
+      version: found.version,
+      view: pageView(source),
+      latencies,
+      documents: new Map(),
+      readAt: now,
+    };
   }
 
   /** Whether time alone has changed nothing: maintenance begins and ends without a commit. */
@@ -159,10 +161,12 @@ export class PageCache {
   #keep(key: string, entry: Entry, kept: KeptPage | null): void {
     // An entry that was dropped meanwhile counts no more.
     if (this.#entries.get(key) === entry) this.#components += weight(kept) - weight(entry.kept);
+    if (entry.kept !== null && entry.kept !== kept) this.documents.forget(entry.kept);
     entry.kept = kept;
     for (const [oldest, other] of this.#entries) {
       if (this.#components <= KEPT_COMPONENTS || oldest === key) break;
       this.#components -= weight(other.kept);
+      if (other.kept !== null) this.documents.forget(other.kept);
       this.#entries.delete(oldest);
     }
   }

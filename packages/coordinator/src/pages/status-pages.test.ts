@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import { get as httpGet } from 'node:http';
+import type { Resources } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { DeclaredPage } from '../../../../test/support/declared-page.ts';
+import { createApiCounters } from '../api/api-counters.ts';
+import { writeFetchedIcon } from '../store/page-icons.ts';
 
 const DOCUMENTS = [
   ['', 'text/html; charset=utf-8'],
@@ -18,11 +23,12 @@ const DOCUMENTS = [
   ['/api/v2/scheduled-maintenances/active.json', 'application/json; charset=utf-8'],
 ] as const;
 
+const counters = createApiCounters();
 let api: RunningApi;
 let page: DeclaredPage;
 
 beforeAll(async () => {
-  api = await startApi();
+  api = await startApi({ counters });
   page = await DeclaredPage.declare(api, { monitors: ['API'] });
   await page.addMonitor('Hidden service', { isPublic: false });
   await page.setStatus('API', 'active');
@@ -45,7 +51,7 @@ describe('a public page', () => {
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe(type);
     expect(answer.headers.get('cache-control')).toMatch(
-      /^public, max-age=(15|60), stale-while-revalidate=60, stale-if-error=86400$/,
+      /^public, max-age=(15|60), stale-while-revalidate=60, stale-if-error=3600$/,
     );
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
     expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -116,12 +122,100 @@ describe('a public page', () => {
   });
 });
 
+describe('what is ready in memory', () => {
+  /** All of an answer but what is different for each request. */
+  async function answerTo(path: string, headers: Record<string, string>, method = 'GET') {
+    const answer = await get(path, headers, method);
+    const { date: _date, 'x-request-id': id, ...rest } = Object.fromEntries(answer.headers);
+    expect(id).toMatch(/^[\w-]{36}$/);
+    return { status: answer.status, headers: rest, text: await answer.text() };
+  }
+
+  test.each(DOCUMENTS.map(([path]) => path))('is answered as any other request: %s', async (path) => {
+    const known = (await get(`/status/example${path}`)).headers.get('etag') ?? '';
+    for (const headers of [
+      { 'accept-encoding': 'gzip' },
+      { 'accept-encoding': 'identity' },
+      { 'accept-language': 'de' },
+      { 'if-none-match': known },
+    ] as Record<string, string>[]) {
+      await get(`/status/example${path}`, headers);
+      // The query asks for nothing, but such a request is never answered from memory alone.
+      const expected = await answerTo(`/status/example${path}?`, headers);
+      expect(await answerTo(`/status/example${path}`, headers)).toEqual(expected);
+      expect(expected.status).toBe('if-none-match' in headers ? 304 : 200);
+    }
+  });
+
+  test('is counted, and has the id that the client gave', async () => {
+    await get('/status/example');
+    const before = counters.answers[200];
+    const answer = await get('/status/example', { 'x-request-id': 'from-a-proxy' });
+    expect(answer.headers.get('x-request-id')).toBe('from-a-proxy');
+    expect(counters.answers[200]).toBe(before + 1);
+  });
+
+  test('is not sent once the page is private, or when the host is not ours', async () => {
+    const declared = await DeclaredPage.declare(api, { monitors: [], page: { slug: 'soon-private' } });
+    for (const _ of [1, 2]) expect((await get('/status/soon-private')).status).toBe(200);
+    await declared.protect('soon-private');
+    api.clock.advance(1_000);
+    for (const _ of [1, 2]) expect((await get('/status/soon-private')).status).toBe(303);
+    await get('/status/example');
+    const request = httpGet(`${api.url}/status/example`, { headers: { host: 'other.example' } });
+    const [foreign] = await once(request, 'response');
+    foreign.resume();
+    expect(foreign.statusCode).toBe(421);
+  });
+});
+
 describe('a page that is not public', () => {
   test.each(DOCUMENTS)('shows nothing of itself to strangers: %s', async (path) => {
     const hidden = await get(`/status/private${path}`);
     expect(hidden.status).toBe(path === '' ? 303 : 401);
     expect(hidden.headers.get('cache-control')).toBe('private, no-store');
     expect(await hidden.text()).toBe(path === '' ? '' : 'This status page is private.\n');
+  });
+});
+
+describe('the icon of a page', () => {
+  const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
+  const URL_OF_ICON = 'https://example.com/icon.svg';
+
+  async function withIcon(slug: string, more: Partial<Resources['svc_status_page']> = {}) {
+    const page = { slug, icon: URL_OF_ICON, ...more };
+    const { id } = await DeclaredPage.declare(api, { monitors: [], page });
+    expect(await (await get(`/status/${slug}`)).text()).not.toContain('<img');
+    const fetched = { pageId: id, url: URL_OF_ICON, validator: null, problem: null, failures: 0, triedAt: 1 };
+    const image = { contentType: 'image/svg+xml', content: Buffer.from(SVG) };
+    await api.store.transaction((tx) => writeFetchedIcon(tx, fetched, image));
+    api.clock.advance(1_000);
+  }
+
+  test('is served below the page, in a sandbox, with its validator', async () => {
+    await withIcon('iconic');
+    const page = await get('/status/iconic');
+    expect(await page.text()).toContain('<img src="/status/iconic/icon"');
+    expect(page.headers.get('content-security-policy')).toContain("img-src 'self' data:;");
+    const icon = await get('/status/iconic/icon');
+    expect(await icon.text()).toBe(SVG);
+    expect(Object.fromEntries(icon.headers)).toMatchObject({
+      'content-type': 'image/svg+xml',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'public, max-age=3600',
+    });
+    const again = await get('/status/iconic/icon', { 'if-none-match': icon.headers.get('etag') ?? '' });
+    expect(again.status).toBe(304);
+    expect((await get('/status/example/icon')).status).toBe(404);
+  });
+
+  test('stands behind the gate of the page', async () => {
+    await withIcon('iconic-private', { access_type: 'password', password: 'open sesame' });
+    expect((await get('/status/iconic-private/icon')).status).toBe(303);
+    const authorization = `Basic ${btoa(':open sesame')}`;
+    const icon = await get('/status/iconic-private/icon', { authorization });
+    expect([icon.status, icon.headers.get('cache-control')]).toEqual([200, 'private, no-store']);
   });
 });
 

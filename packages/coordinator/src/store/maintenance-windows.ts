@@ -51,7 +51,7 @@ export type StoredWindow = WindowContent & {
   readonly updatedAt: number;
 };
 
-type WindowRow = Selectable<Database['maintenance_windows']>;
+export type WindowRow = Selectable<Database['maintenance_windows']>;
 type Target = 'monitors' | 'pages' | 'components';
 
 const COLUMN = { monitors: 'monitor_id', pages: 'page_id', components: 'component_id' } as const;
@@ -160,6 +160,12 @@ export async function liveWindowsOf(
     );
   const windows = await completed({ read }, rows);
   return new Map(windows.map((window) => [window.id, liveOf(window)]));
+}
+
+/** All windows, of all workspaces, by ascending id. */
+export async function allWindows(source: Readable): Promise<StoredWindow[]> {
+  const rows = await readingOf(source).selectFrom('maintenance_windows').selectAll().orderBy('id').execute();
+  return completed(source, rows);
 }
 
 /** All windows that are not over at `now`, epoch ms. */
@@ -304,7 +310,7 @@ function columnsOf({ title, text, startsAt, endsAt, timeZone, repeat }: WindowCo
   };
 }
 
-function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: WindowRow): WindowTimes {
+export function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: WindowRow): WindowTimes {
   return {
     startsAt: starts_at,
     endsAt: ends_at,
