@@ -2,6 +2,8 @@
  * One run of `otlp.ts`. It records results at a rate, exports them or not, and prints its figures as JSON.
  *
  *   otlp-process.ts CHECKS_PER_SECOND SECONDS SPEED none|TAKING_PORT HANGING_PORT
+ *
+ * OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf: in protobuf. Without it in JSON.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -56,7 +58,12 @@ const live = {
 const metricsExport = new MetricsExport({
   store,
   monitors: live,
-  settings: { ...NO_EXPORT_SETTINGS, intervalMs: EXPORTED_MS / speed, saveEveryMs: SAVED_MS / speed },
+  settings: {
+    ...NO_EXPORT_SETTINGS,
+    encoding: process.env.OTEL_EXPORTER_OTLP_PROTOCOL === 'http/protobuf' ? 'protobuf' : 'json',
+    intervalMs: EXPORTED_MS / speed,
+    saveEveryMs: SAVED_MS / speed,
+  },
   thread: { egressAllow: ['127.0.0.0/8'], ca: [], proxy: null },
   clock: systemClock,
   log,

@@ -1,8 +1,8 @@
 /**
  * Offers more checks than the machine can do, and then few again: `node test/bench/overload.ts [offered]
- * [seconds] [sustained] [calm]`, rates in checks per second. One run has four spans: few checks, the sustained
- * rate, the offered rate, and few checks again, until memory and start times are as before or 3 minutes have
- * passed. For the last span the surplus monitors are declared inactive.
+ * [seconds] [sustained] [calm] [recovery]`, rates in checks per second. One run has four spans: few checks, the sustained
+ * rate, the offered rate, and few checks again, until memory and start times are as before or `recovery`
+ * seconds (180) have passed. For the last span the surplus monitors are declared inactive.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { grown, notRunCounters } from './counters.ts';
@@ -19,8 +19,6 @@ import { formatTable } from './table.ts';
 const MARGIN_MIB = 15;
 /** Start lateness (p99) that counts as in time, ms. */
 const IN_TIME_MS = 150;
-/** The recovery is watched for this long at most, s. */
-const RECOVERY_S = 180;
 /** Checks that began at the end of a span are recorded within this time after it, ms. */
 const LAST_RESULTS_MS = 3_000;
 
@@ -77,13 +75,14 @@ async function measure({ system }: RunningService, rate: number, seconds: number
 }
 
 /**
- * Time from now until the agents hold no more memory than `before`, s; null: longer than {@link RECOVERY_S}.
+ * Time from now until the agents hold no more memory than `before`, s; null: longer than `mostSeconds`.
  */
 async function memoryGivenBack(
   { system }: RunningService,
   before: Parts<number>,
+  mostSeconds: number,
 ): Promise<{ seconds: number | null; memory: Parts<number> }> {
-  for (let seconds = 0; seconds <= RECOVERY_S; seconds += 1) {
+  for (let seconds = 0; seconds <= mostSeconds; seconds += 1) {
     const memory = memoryOf(system);
     if (memory.agents <= before.agents + MARGIN_MIB) return { seconds, memory };
     await delay(1_000);
@@ -108,10 +107,11 @@ async function recover(
   calmRate: number,
   known: number,
   calm: Stage,
+  mostSeconds: number,
 ): Promise<string[]> {
   await declareRate(service, calmRate, known);
   const since = Date.now();
-  const { seconds, memory } = await memoryGivenBack(service, calm.memory);
+  const { seconds, memory } = await memoryGivenBack(service, calm.memory, mostSeconds);
   // Starts of checks are watched for some time, even when memory was returned at once.
   await delay(Math.max(0, since + 30_000 - Date.now()) + LAST_RESULTS_MS);
   const inTime = inTimeAfter(service, since, Date.now() - LAST_RESULTS_MS);
@@ -124,7 +124,7 @@ async function recover(
   ];
 }
 
-async function run(rates: readonly number[], seconds: number): Promise<void> {
+async function run(rates: readonly number[], seconds: number, recoverySeconds: number): Promise<void> {
   const [calmRate = 0] = rates;
   const declare = (port: number) => ({
     svc_http_monitor: declaredMonitors(monitorsFor(calmRate), port),
@@ -139,7 +139,7 @@ async function run(rates: readonly number[], seconds: number): Promise<void> {
       stages.push(await measure(service, rate, seconds));
     }
     const [calm, most, over] = stages as [Stage, Stage, Stage];
-    const recovery = await recover(service, calmRate, known, calm);
+    const recovery = await recover(service, calmRate, known, calm, recoverySeconds);
     stages.push(await measure(service, calmRate, seconds));
     console.log(`${seconds} s each, ${machine()}\n`);
     console.log(
@@ -156,5 +156,6 @@ async function run(rates: readonly number[], seconds: number): Promise<void> {
   });
 }
 
-const [offered = '12000', seconds = '60', sustained = '4000', calm = '1000'] = process.argv.slice(2);
-await run([calm, sustained, offered].map(Number), Number(seconds));
+const [offered = '12000', seconds = '60', sustained = '4000', calm = '1000', recovery = '180'] =
+  process.argv.slice(2);
+await run([calm, sustained, offered].map(Number), Number(seconds), Number(recovery));

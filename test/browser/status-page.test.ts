@@ -1,4 +1,5 @@
 import { DAY_MS, dayOf, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
+import { writeFetchedIcon } from '@svc/coordinator/store/page-icons.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { holdScripts } from '../support/browser/held-scripts.ts';
@@ -149,6 +150,27 @@ describe.skipIf(skipsBrowser)('a status page', () => {
       expect(await pageProblems(page)).toEqual([]);
       await visitor.close();
     }
+  });
+
+  test('loads its icon from this service alone', async () => {
+    const url = 'https://icons.example/icon.svg';
+    const path = '/v1/status-pages';
+    const pageId = Number(await created(path, { title: 'Icon', slug: 'icon', icon: url }));
+    const content = Buffer.from(
+      '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><rect width="40" height="40"/></svg>',
+    );
+    const fetched = { pageId, url, validator: null, problem: null, failures: 0, triedAt: 1 };
+    const image = { contentType: 'image/svg+xml', content };
+    await api.store.transaction((tx) => writeFetchedIcon(tx, fetched, image));
+    const visitor = await browser.visitor(DESK);
+    const foreign = foreignRequests(visitor, api.url);
+    const page = await visitor.newPage();
+    await page.goto(`${api.url}/status/icon`);
+    const shown = page.locator('.brand img');
+    await expect.poll(() => shown.evaluate((one) => Reflect.get(one, 'naturalWidth'))).toBe(40);
+    expect(await pageProblems(page)).toEqual([]);
+    expect(foreign).toEqual([]);
+    await visitor.close();
   });
 
   test('prints on white, with its states in words and without controls', async () => {

@@ -118,7 +118,10 @@ function byPath(response: ServerResponse, path: string): void {
   response.writeHead(Number(/^\/status\/(\d+)/.exec(path)?.[1] ?? 200)).end('ok');
 }
 
-/** A hundred monitors of all kinds; some of them fail. */
+const MONITORS = { http: 20, tcp: 16, dns: 4 };
+const IN_ALL = 40;
+
+/** Forty monitors of all kinds; some of them fail. */
 function monitorsTo(endpoint: string, targets: { url: string; port: number }) {
   const common = {
     periodicity: '30s',
@@ -137,12 +140,12 @@ function monitorsTo(endpoint: string, targets: { url: string; port: number }) {
       ]),
     );
   return {
-    svc_http_monitor: named('http', 50, (index) => ({
+    svc_http_monitor: named('http', MONITORS.http, (index) => ({
       url: `${targets.url}/status/${index % 10 === 0 ? 503 : 200}?key=secret-of-the-target`,
       follow_redirects: false,
     })),
-    svc_tcp_monitor: named('tcp', 40, () => ({ uri: `127.0.0.1:${targets.port}` })),
-    svc_dns_monitor: named('dns', 10, () => ({ uri: 'example.test' })),
+    svc_tcp_monitor: named('tcp', MONITORS.tcp, () => ({ uri: `127.0.0.1:${targets.port}` })),
+    svc_dns_monitor: named('dns', MONITORS.dns, () => ({ uri: 'example.test' })),
   };
 }
 
@@ -170,13 +173,13 @@ test('a receiver gets exactly what the stored results imply, over restarts', asy
     declared: monitorsTo(receiver.url, web),
   });
   const isExported = (checks: number) => () => checksIn(receiver.series) >= checks;
-  await receiver.until(isExported(600));
+  await receiver.until(isExported(2 * IN_ALL * REGIONS.length));
 
   // The coordinator ends and starts: the counts go on from the same beginning.
   await service.stopCoordinator();
   const before = receiver.series.filter(({ name }) => name === 'svc.checks');
   await service.startCoordinator();
-  await receiver.until(isExported(1_200));
+  await receiver.until(isExported(4 * IN_ALL * REGIONS.length));
   const startOf = new Map(before.map(({ attributes, point }) => [JSON.stringify(attributes), point]));
   for (const { name, attributes, point } of receiver.series) {
     const earlier = startOf.get(JSON.stringify(attributes));
@@ -198,12 +201,12 @@ test('a receiver gets exactly what the stored results imply, over restarts', asy
   const states = receiver.series.filter(
     ({ name, point }) => name === 'svc.monitor.status' && point.asDouble === 1,
   );
-  expect(states).toHaveLength(100);
+  expect(states).toHaveLength(IN_ALL);
 
   // One pipeline for all monitors. Only its headers are secret.
   const { export: exported } = await service.get<{ export: { endpoints: object[] } }>('/v1/system');
   expect(exported.endpoints).toEqual([
-    expect.objectContaining({ endpoint: `${receiver.url}/v1/metrics`, monitors: 100, default: false }),
+    expect.objectContaining({ endpoint: `${receiver.url}/v1/metrics`, monitors: IN_ALL, default: false }),
   ]);
   const said = JSON.stringify([receiver.series, exported, service.warnings]);
   expect(said).not.toContain('secret-of-the');

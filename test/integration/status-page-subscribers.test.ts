@@ -93,6 +93,38 @@ describe('a visitor subscribes', () => {
   });
 });
 
+describe('a page that becomes private', () => {
+  const locked = (password: string) => ({ title: 'Main', slug: 'main', access_type: 'password', password });
+  const change = (members: Record<string, unknown>) =>
+    replaceResource(pages.api, 'svc_status_page', pageId, members);
+  const stateOfOne = async () => (await subscribers()).data[0]?.state;
+
+  test('keeps its subscribers, who get nothing until it is public again or they subscribe behind the gate', async () => {
+    await pages.visitor().submit(await confirmationFor());
+    await change(locked('first'));
+    expect(await stateOfOne()).toBe('held');
+    await change({ title: 'Main', slug: 'main' });
+    expect(await stateOfOne()).toBe('confirmed');
+
+    await change(locked('first'));
+    const visitor = pages.visitor({ authorization: `Basic ${btoa(':first')}` });
+    await subscribe('ada@example.com', visitor);
+    const mails = await pages.mailServer.received(2);
+    await pages.visitor().submit(linkOf(mails.at(-1)));
+    expect(await stateOfOne()).toBe('confirmed');
+    await change(locked('second'));
+    expect(await stateOfOne()).toBe('held');
+  });
+
+  test('takes no confirmation that was asked for before', async () => {
+    const link = await confirmationFor();
+    await change(locked('first'));
+    const answer = await pages.visitor().submit(link);
+    expect([answer.status, answer.text.includes('You are subscribed')]).toEqual([403, false]);
+    expect(await stateOfOne()).not.toBe('confirmed');
+  });
+});
+
 describe('the unsubscription', () => {
   async function unsubscribeLink(): Promise<string> {
     await pages.visitor().submit(await confirmationFor());

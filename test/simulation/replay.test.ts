@@ -3,7 +3,7 @@ import { generateWorld } from './generate.ts';
 import { replayed } from './journal.ts';
 
 /** Worlds of `npm test`; the quick check replays fewer. */
-const WORLDS = process.env.SIMULATED_WORLDS === undefined ? 1_000 : 100;
+const WORLDS = process.env.SIMULATED_WORLDS === undefined ? 1_000 : 50;
 
 test('a replay with unchanged settings says every change of status and every alert again', async () => {
   const seen = { worlds: 0, changes: 0, alerts: 0 };

@@ -7,17 +7,16 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
-import type { NewDelivery } from '@svc/coordinator/evaluation/writes.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { BacklogHold } from '@svc/coordinator/recording/backlog-hold.ts';
 import { MaintenanceHold } from '@svc/coordinator/recording/maintenance-hold.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
-import type { RecordedBatch } from '@svc/coordinator/store/recording-store.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Answer, Offer, Report } from './agents.ts';
+import { Batches, type Commit } from './batches.ts';
 import type { Declared } from './declared.ts';
 import { DeclaredMonitor } from './declared-monitor.ts';
 import { type GivenSlots, givenSlots, NO_SLOTS } from './given-slots.ts';
@@ -27,7 +26,7 @@ import type { Moment } from './oracle/moment.ts';
 import type { Presence } from './presence.ts';
 import { type CommitTime, type Flight, SlowStore } from './slow-store.ts';
 import type { WorldStore } from './store.ts';
-import type { Announcement, Now, Told, Transition } from './told.ts';
+import type { Now, Told } from './told.ts';
 import { toldEvents } from './told-events.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -50,40 +49,12 @@ export type Surroundings = {
   readonly momentOf: (now: Now) => Moment;
 };
 
-/** Events that were evaluated and committed together. */
-export type Commit = {
-  readonly told: readonly Told[];
-  /** When they were evaluated. */
-  readonly now: Now;
-  readonly moment: Moment;
-  /** When the commit before it had ended, monotonic ms. */
-  readonly freeSince: number;
-  readonly transitions: Transition[];
-  readonly announcements: Announcement[];
-  /** The status that the service shows after it. */
-  status: MonitorStatus;
-};
-
 /**
  * One life of the coordinator: the real scheduler, in-flight table and recording under the virtual clock. The
  * rest of the simulator uses them only through this class.
  */
 export class Service {
-  /** What the evaluation was told, and is not evaluated. */
-  #told: Told[] = [];
-  /** How much of it the batch has that is being evaluated; null: none is. */
-  #evaluating: number | null = null;
-  /** The batch that is being written, and whether it is durable. */
-  #written: {
-    readonly commit: Commit;
-    durable: Pick<Commit, 'transitions' | 'announcements'> | null;
-  } | null = null;
-  /** What is committed and not shown. */
-  #commits: Commit[] = [];
-  /** The last one of them, which listeners are told of now. */
-  #latest: Commit | null = null;
-  /** When the last commit ended, monotonic ms. */
-  #freeSince = Number.NEGATIVE_INFINITY;
+  readonly #batches: Batches;
   #isApplying = false;
   /** The log of changes from before the start is applied, so that results may be read. */
   isReading = false;
@@ -129,13 +100,15 @@ export class Service {
       slotClock: this.#slotClock,
       onEnd: (monitorIds) => this.#recorder.maintenanceEnded(monitorIds),
     });
-    this.#store = new SlowStore(around.store.recording, this.#clock, around.commitTime, {
-      evaluated: () => this.#evaluated(),
-      durable: (batch, ids) => this.#durable(batch, ids),
-      answered: () => this.#answered(),
+    this.#batches = new Batches({
+      now: () => this.now,
+      status: () => this.status,
+      momentOf: around.momentOf,
+      onApplied: (changesUntil) => around.declared.applied(changesUntil),
     });
+    this.#store = new SlowStore(around.store.recording, this.#clock, around.commitTime, this.#batches);
     this.#recorder = this.#newRecorder();
-    this.#events = toldEvents(this.#recorder, (told) => this.#told.push(told));
+    this.#events = toldEvents(this.#recorder, (told) => this.#batches.note(told));
     this.#inFlight = new InFlight({
       events: this.#events,
       counters: newCounters(),
@@ -161,7 +134,7 @@ export class Service {
     service.#maintenanceHold.changed(await around.store.windows(loadedAt), loadedAt);
     await service.#recorder.load();
     service.#store.isLoading = false;
-    service.#evaluating = null;
+    service.#batches.forget();
     void service.applyChanges().then(() => {
       service.#backlogHold.start();
       service.#maintenanceHold.start();
@@ -201,7 +174,7 @@ export class Service {
       recovery: {
         undecidedSlots: () => this.#recorder.undecidedSlots(),
         resume: (of, slot, waitedFor) => {
-          this.#told.push({ is: 'resumed', slot, waitedFor });
+          this.#batches.note({ is: 'resumed', slot, waitedFor });
           this.#recorder.resume(of, slot, waitedFor);
         },
         resumed: () => {},
@@ -215,7 +188,7 @@ export class Service {
       monotonic: now,
       isReady: () => true,
     });
-    this.#told.push({ is: 'all-resumed' });
+    this.#batches.note({ is: 'all-resumed' });
     this.#recorder.resumed();
     this.tick();
   }
@@ -226,14 +199,12 @@ export class Service {
    */
   kill(): Commit | null {
     this.#clock.die();
-    if (this.#written === null || this.#written.durable === null) return null;
-    const { commit, durable } = this.#written;
-    return { ...commit, ...durable, status: durable.transitions.at(-1)?.to ?? commit.status };
+    return this.#batches.unanswered();
   }
 
   /** Whether events wait that are not evaluated. */
   get hasNews(): boolean {
-    return this.#told.length > 0;
+    return this.#batches.hasNews;
   }
 
   /** The batch that takes its time to be written. */
@@ -248,7 +219,7 @@ export class Service {
 
   /** When the last commit ended, monotonic ms; infinite while there is one. */
   get freeSince(): number {
-    return this.flight === null ? this.#freeSince : Number.POSITIVE_INFINITY;
+    return this.flight === null ? this.#batches.freeSince : Number.POSITIVE_INFINITY;
   }
 
   knows(monitorId: number): boolean {
@@ -278,7 +249,7 @@ export class Service {
 
   record({ region, result }: Report, sequence: number): void {
     if (this.knows(result.monitor))
-      this.#told.push({ is: 'reported', region, result, isOfferedAgain: false });
+      this.#batches.note({ is: 'reported', region, result, isOfferedAgain: false });
     const position = { stream: 'stream', created: 'stream', sequence, messageId: `m${sequence}`, time: 0 };
     void this.#recorder.record({ region, agent: 'agent', results: [result], position });
   }
@@ -288,13 +259,7 @@ export class Service {
     while (!this.#store.isWaiting && this.waiting > 0) {
       await Promise.race([this.#recorder.flushed(), this.#store.waits]);
     }
-    const commits = this.#commits;
-    if (commits.length === 0) return commits;
-    this.#commits = [];
-    for (const commit of commits) commit.status = commit.transitions.at(-1)?.to ?? commit.status;
-    // A monitor that is removed has no last change of status.
-    (commits.at(-1) as Commit).status = this.status;
-    return commits;
+    return this.#batches.take();
   }
 
   /** One turn of dispatch. Returns when the next is needed, as a delay in ms. */
@@ -331,7 +296,7 @@ export class Service {
     while (declared.hasEffects) {
       const before = this.#monitors.current;
       const { changes, told, until } = declared.nextStep();
-      this.#told.push(...told);
+      for (const each of told) this.#batches.note(each);
       await this.#recorder.declare(changes, until);
       this.#dispatchDeclared(before, this.#monitors.current);
     }
@@ -390,45 +355,9 @@ export class Service {
     this.#inFlight.acceptance(agent, acceptance, this.#clock.monotonic());
   }
 
-  /** A batch is evaluated: everything that was told until now. */
-  #evaluates(): number {
-    this.#evaluating ??= this.#told.length;
-    return 0;
-  }
-
-  #evaluated(): void {
-    const { now } = this;
-    const commit: Commit = {
-      told: this.#told.splice(0, this.#evaluating ?? 0),
-      now,
-      moment: this.#around.momentOf(now),
-      freeSince: this.#freeSince,
-      transitions: [],
-      announcements: [],
-      status: this.status,
-    };
-    this.#evaluating = null;
-    this.#written = { commit, durable: null };
-  }
-
-  #durable({ writes, changesUntil }: RecordedBatch, ids: readonly (number | null)[]): void {
-    if (changesUntil !== null) this.#around.declared.applied(changesUntil);
-    if (this.#written === null) return;
-    const transitions = writes.transitions.map(({ from, to, reason, at }) => ({ from, to, reason, at }));
-    const announcements = writes.deliveries.filter((_, index) => ids[index] !== null).map(announcementOf);
-    this.#written.durable = { transitions, announcements };
-  }
-
-  #answered(): void {
-    this.#latest = this.#written?.commit ?? null;
-    if (this.#latest !== null) this.#commits.push(this.#latest);
-    this.#written = null;
-    this.#freeSince = this.#clock.monotonic();
-  }
-
   #newRecorder(): Recorder {
     const { presence } = this.#around;
-    const evaluates = () => this.#evaluates();
+    const evaluates = () => this.#batches.evaluates();
     const recorder = new Recorder({
       store: this.#store,
       states: this.#states,
@@ -438,7 +367,8 @@ export class Service {
       // An evaluation asks for it first of all.
       rollups: {
         get claimedUntil() {
-          return evaluates();
+          evaluates();
+          return 0;
         },
       },
       tokens: { isValid: (token) => token === 'good' },
@@ -453,24 +383,23 @@ export class Service {
       closesIncidents,
       newKey: () => `key-${++keys}`,
       newIncidentKey: () => `key-${++keys}`,
-      onRead: (result) => this.#backlogHold.read(result),
+      onRead: (results) => this.#backlogHold.read(results),
       isHeld: (monitorId) => this.#backlogHold.isHeld(monitorId),
       onDeclared: (_, monitor) => {
         this.#monitors.current = monitor;
       },
-      onQueued: (_, delivery) => this.#latest?.announcements.push(announcementOf(delivery)),
+      onQueued: (_, delivery) => this.#batches.queued(delivery),
     });
-    recorder.onTransition(({ from, to, reason, at }) =>
-      this.#latest?.transitions.push({ from, to, reason, at }),
-    );
+    recorder.onTransition((change) => this.#batches.changed(change));
     return recorder;
   }
 
   #isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
     if (reason !== 'shutting-down') return false;
     const isOfferedAgain = this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#clock.monotonic());
-    const evaluated = this.#told.slice(0, this.#evaluating ?? 0);
-    const told = evaluated.findLast((each) => each.is === 'reported' && isAbout(each, slot, region));
+    const told = this.#batches.evaluating.findLast(
+      (each) => each.is === 'reported' && isAbout(each, slot, region),
+    );
     if (isOfferedAgain && told?.is === 'reported') told.isOfferedAgain = true;
     return isOfferedAgain;
   }
@@ -507,10 +436,6 @@ const OFFERING_TICK_MS = 250;
 const TICK_AHEAD_MS = 150;
 /** With nothing to do it looks so often, ms. */
 const IDLE_TICK_MS = 3_600_000;
-
-function announcementOf({ notificationId, alert: { status, closure } }: NewDelivery): Announcement {
-  return { channel: notificationId, status, isClosure: closure !== undefined };
-}
 
 function isAbout({ result, region }: Told & { is: 'reported' }, slot: number, of: Region): boolean {
   return result.slot === slot && region === of && result.outcome === 'not_run';

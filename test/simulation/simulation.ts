@@ -1,12 +1,13 @@
 import type { Region } from '@svc/shared/regions.ts';
 import { type Offer, type Report, SimulatedAgents } from './agents.ts';
+import type { Commit } from './batches.ts';
 import { commitTimes } from './commit-times.ts';
 import { Declared } from './declared.ts';
 import { changed, describe, monitorOf, NEEDS_SERVICE, WORLD_BEGINS, windowOf } from './moves.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
 import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
-import { type Commit, Service } from './service.ts';
+import { Service } from './service.ts';
 import type { WorldStore } from './store.ts';
 import type { Now } from './told.ts';
 import { describeTold } from './told-events.ts';
@@ -151,7 +152,7 @@ class Simulation {
     for (const region of this.#agents.regions()) this.#presence.came(region);
     const service = await Service.start(around, this.#declared.monitor, this.#endedAt);
     this.#service = service;
-    this.#oracle.started(service.now, service.isBehind, this.#declared.windows);
+    this.#oracle.started(service.now, service.isBehind, this.#declared);
     this.#read = service.position;
     const [before, latestAt] = [this.#stream.length, this.#clock.monotonic() + LONGEST_START_MS];
     this.#clock.after(ROUND_MS, () => this.#resume(service, before, latestAt));
@@ -219,9 +220,11 @@ class Simulation {
   #show(commit: Commit): void {
     const { told, transitions, announcements, status, now, moment, freeSince } = commit;
     this.#evaluated = commit;
-    // Changes that time alone should have made are judged with the next event, at the instant at which they
-    // were due.
-    if (told.length === 0 && transitions.length === 0 && announcements.length === 0) return;
+    // Changes that time alone should have made are judged with the next event.
+    if (told.length === 0 && transitions.length === 0 && announcements.length === 0) {
+      this.#oracle.passed(now, moment, freeSince);
+      return;
+    }
     this.#events += told.length;
     this.#outages.see(transitions, status, this.#clock.monotonic());
     this.#tell(commit);

@@ -146,6 +146,7 @@ export async function startApi(
       urls: urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['*'] }),
     }),
     domains,
+    visitorKey: VISITOR_KEY,
     readiness: () => ({ database: true }),
     counters,
     measurements: () => measurementsOf(API_COUNTERS, counters, 0),

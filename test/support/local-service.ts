@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Agent } from '@svc/agent/app.ts';
+import type { ProcessMemory } from '@svc/agent/memory-return.ts';
 import { createReferenceList, type ReferenceList } from '@svc/agent/network/reference-list.ts';
 import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
 import { createHttpProbe } from '@svc/agent/probes/http/probe.ts';
@@ -67,6 +68,12 @@ export type Transition = {
 
 const SECRET_KEY = randomBytes(32).toString('base64');
 const TOKEN = 'token-of-the-operator-in-the-tests';
+
+/**
+ * Each agent returns the memory of its process, which here is that of all services of a file: it would be collected
+ * every second, for half of the CPU time of such a test.
+ */
+const SHARED_MEMORY: ProcessMemory = { residentBytes: () => 0, collect: () => {} };
 
 /**
  * Coordinator and agents in this process, on a faster clock, over a real NATS server, for events that take
@@ -192,6 +199,7 @@ export class LocalService {
       probeSet: this.#probeSet(region),
       references: this.#options.asksReferences === true ? this.#references(bus) : undefined,
       ownExport: { settings: this.#options.ownExport ?? null, ca: [] },
+      memory: SHARED_MEMORY,
       clock: offsetClock(this.clock, this.#options.agentClockOffset?.(region) ?? 0),
       log: this.#log,
     });

@@ -5,17 +5,22 @@ import { NO_TIMES, type StatusTimes } from '@svc/coordinator/domain/uptime.ts';
 import type { PageNotes } from '@svc/coordinator/pages/notes.ts';
 import type { PageSource } from '@svc/coordinator/pages/page-view.ts';
 import type { Place } from '@svc/coordinator/pages/place.ts';
+import { publicIdsOf } from '@svc/coordinator/pages/public-ids.ts';
 import { BAR_DAYS } from '@svc/coordinator/pages/read-page.ts';
 import type { Language } from '@svc/coordinator/pages/text/languages.ts';
 import { wordsOf } from '@svc/coordinator/pages/words.ts';
 import { LATENCY_RANGES, type Latencies, type LatencyRange } from '@svc/coordinator/rollups/latencies.ts';
 import type { ShownIncident, ShownMonitor } from '@svc/coordinator/store/shown-pages.ts';
+import { Secret } from '@svc/shared/secret.ts';
 
 /** The instant of the pages that tests make: noon, so that today is half over. */
 export const NOW = Date.UTC(2026, 10, 22, 12);
 export const MINUTE_MS = 60_000;
 
 export const NO_NOTES: PageNotes = { incidents: [], windows: [] };
+
+/** Those of page 1 under a key of zeros. */
+export const PUBLIC_IDS = publicIdsOf(new Secret(new Uint8Array(32)), 1);
 
 const CREATED = {
   workspaceId: 1,
@@ -112,6 +117,8 @@ export function pageSource(parts: Partial<PageSource> = {}): PageSource {
     latencies: null,
     incidents: [],
     notes: NO_NOTES,
+    publicId: PUBLIC_IDS,
+    hasIcon: false,
     since: NOW - 14 * DAY_MS,
     now: NOW,
     ...parts,

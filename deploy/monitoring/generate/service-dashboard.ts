@@ -205,6 +205,15 @@ const AGENTS: Row = {
       query('sum by (sickness) (svc_agents_sick)', '{{sickness}}'),
     ),
     chart(
+      'Losses',
+      'Agents that missed three heartbeats, regions that lost their last agent, jobs that vanished with an agent, and ids that two agents share.',
+      'ops',
+      query(`sum(${rate('svc_agents_gone_total')})`, 'agents gone'),
+      query(`sum(${rate('svc_regions_lost_total')})`, 'regions lost'),
+      query(`sum(${rate('svc_jobs_lost_total')})`, 'jobs lost'),
+      query(`sum(${rate('svc_shared_agent_ids_total')})`, 'shared ids'),
+    ),
+    chart(
       'Event loop delay and clocks',
       'As agents report it with their heartbeats, the worst of each region.',
       's',
@@ -327,12 +336,19 @@ const DELIVERIES: Row = {
       query(`sum by (outcome) (${rate('svc_delivery_attempts_total')})`, '{{outcome}}'),
     ),
     chart(
+      'Failures',
+      'Failed attempts by reason. `operator` and `own` are for who runs svc, the others for who declared the channel.',
+      'ops',
+      query(`sum by (reason) (${rate('svc_delivery_failures_total')})`, '{{reason}}'),
+    ),
+    chart(
       'Waiting and given up',
       'Pairs of monitor and channel that wait, and alerts that were given up.',
       'short',
       query('sum(svc_delivery_lanes)', 'waiting'),
       query('sum(svc_deliveries_dead_total)', 'given up'),
       query('sum(svc_deliveries_sending)', 'being sent'),
+      query('sum(svc_delivery_channels_overdue)', 'channels with an alert of two minutes or more'),
     ),
     chart(
       'Duration of attempts',

@@ -20,7 +20,7 @@ import type { HealthServer } from './health-server.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { HeldJobs } from './held-jobs.ts';
 import { Intake } from './intake.ts';
-import { MemoryReturn, processMemory } from './memory-return.ts';
+import { MemoryReturn, type ProcessMemory, processMemory } from './memory-return.ts';
 import { agentMeasurements, createMetrics, type Gauges, type Metrics } from './metrics.ts';
 import type { ReferenceList } from './network/reference-list.ts';
 import { References } from './network/references.ts';
@@ -53,6 +53,8 @@ export type AgentParts = {
   references?: ReferenceList | undefined;
   /** How the agent's own metrics are exported. Undefined: they are not. */
   ownExport?: Pick<OwnExportParts, 'settings' | 'ca'> | undefined;
+  /** The memory that is returned to the system; default: that of this process. */
+  memory?: ProcessMemory;
   clock: Clock;
   log: Logger;
 };
@@ -139,7 +141,7 @@ export class Agent {
     this.#memoryReturn = new MemoryReturn({
       clock,
       log,
-      memory: processMemory,
+      memory: parts.memory ?? processMemory,
       running: () => this.#runner.running,
     });
     this.#heartbeats = new Heartbeats({

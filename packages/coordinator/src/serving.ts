@@ -105,6 +105,7 @@ export class Serving {
       configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
       channelProblem,
       domains,
+      visitorKey: parts.visitorKey,
       ...served,
       whatIfs: this.#whatIfs,
       counters: this.#counters,

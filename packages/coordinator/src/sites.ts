@@ -1,4 +1,3 @@
-import type { Secret } from '@svc/shared/secret.ts';
 import type { ApiParts } from './api/api-parts.ts';
 import type { ApiCalls } from './api/in-process.ts';
 import { DASHBOARD_ASSETS } from './dashboard/assets.ts';
@@ -14,10 +13,9 @@ import { WEB_ASSETS } from './web/web-assets.ts';
 
 export type SiteParts = Pick<
   ApiParts,
-  'store' | 'secrets' | 'reading' | 'tokens' | 'domains' | 'publicUrl' | 'slotNow' | 'clock' | 'log'
+  | ('store' | 'secrets' | 'reading' | 'tokens' | 'domains' | 'visitorKey')
+  | ('publicUrl' | 'slotNow' | 'clock' | 'log')
 > & {
-  /** Makes the tokens of visitors of status pages, 32 bytes. */
-  readonly visitorKey: Secret<Uint8Array>;
   /** Whether the operator has set how mails are sent. */
   readonly canMail: boolean;
   /** A mail to a visitor of a status page was queued. */

@@ -29,6 +29,7 @@ import { createSendMail } from './outgoing/smtp/mail.ts';
 import { loadNodemailer } from './outgoing/smtp/nodemailer.ts';
 import type { DomainChecks } from './pages/domains/checks.ts';
 import { createDomainChecks } from './pages/domains/domains.ts';
+import { IconFetches } from './pages/icons/fetches.ts';
 import { PageNews } from './pages/subscribers/news.ts';
 import { BacklogHold } from './recording/backlog-hold.ts';
 import { ResultConsumer } from './recording/consumer.ts';
@@ -101,6 +102,7 @@ export type BuiltTerm = {
   readonly metricsExport: MetricsExport;
   readonly news: PageNews;
   readonly domainChecks: DomainChecks;
+  readonly iconFetches: IconFetches;
 };
 
 /** Data that is read from the database before the parts can be built. */
@@ -196,6 +198,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     metricsExport,
     news: createNews(parts, deliverer, (monitorId) => recorder.holds(monitorId)),
     domainChecks: createDomainChecks(parts, config.publicUrl),
+    iconFetches: createIconFetches(parts),
   };
 }
 
@@ -251,7 +254,7 @@ function createRecorder(
     newIncidentKey: incidentKeys(installationId),
     closesIncidents,
     exports: parts.metricsExport,
-    onRead: (result) => backlogHold.read(result),
+    onRead: (results) => backlogHold.read(results),
     isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
     onChannel: (kind, notificationId) => {
@@ -290,14 +293,24 @@ function createDispatch(
   });
 }
 
-function createDeliverer({ config, operator, store, secrets, clock, log }: TermParts): Deliverer {
-  const urls = urlRules(config);
-  const toOperator = createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] });
-  const posting = {
+function createIconFetches(parts: TermParts): IconFetches {
+  const { guard } = urlRules(parts.config);
+  return new IconFetches({ ...parts, request: createHttpPost({ ...postingOf(parts), guard }) });
+}
+
+function postingOf({ config, clock }: TermParts) {
+  return {
     clock,
     ca: config.probeCa ?? [],
     proxyFor: proxyFor(config.channelProxy?.reveal(), config.noProxy),
   };
+}
+
+function createDeliverer(parts: TermParts): Deliverer {
+  const { config, operator, store, secrets, clock, log } = parts;
+  const urls = urlRules(config);
+  const toOperator = createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] });
+  const posting = postingOf(parts);
   return new Deliverer({
     store,
     secrets,

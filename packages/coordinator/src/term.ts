@@ -108,6 +108,7 @@ export class Term {
       metricsExport,
       news,
       domainChecks,
+      iconFetches,
     } = built;
     await this.#begin('export of metrics', metricsExport, () => metricsExport.load());
     await this.#begin('recorder', recorder, () => recorder.load());
@@ -119,6 +120,7 @@ export class Term {
     await this.#begin('watch on overdue alerts', overdue, () => overdue.start());
     await this.#begin('news of status pages', news, () => news.start());
     await this.#begin('checks of custom domains', domainChecks, () => domainChecks.start());
+    await this.#begin('icons of status pages', iconFetches, () => iconFetches.start());
     const applier = this.#createApplier(built);
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.resume());

@@ -14,6 +14,8 @@ import { type BusParts, connectionOptionsOf, explainedFailure } from './nats-bus
 
 /** Longest time for one answer of the server, ms. */
 const ANSWER_MS = 5_000;
+/** Time for a handshake with a server on another continent, ms. */
+const LEAST_MS = 1_600;
 
 export type TrialParts = Omit<BusParts, 'log'> & {
   /**
@@ -51,7 +53,8 @@ export class NatsTrial {
       waitOnFirstConnect: false,
       reconnect: false,
       ignoreAuthErrorAbort: false,
-      timeout: ANSWER_MS,
+      // Of each server: they are tried one after the other.
+      timeout: Math.max(LEAST_MS, ANSWER_MS / parts.url.split(',').length),
       ...(parts.trustsAnyServer === true ? { tls: ANY_SERVER } : {}),
     };
     try {

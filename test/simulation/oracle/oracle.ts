@@ -55,7 +55,7 @@ type Step = {
   readonly isHeld: boolean;
 };
 
-const NO_WINDOWS: ReadonlyMap<number, Window> = new Map();
+const NOTHING = { windows: new Map<number, Window>(), hasEffects: false };
 
 /**
  * Watches a world. It gets the inputs of the evaluation and checks the outputs. The sentences of the design
@@ -139,12 +139,20 @@ export class Oracle {
 
   /**
    * @param isBehind whether recorded slots lie more than 60 s ahead of its clock
-   * @param windows the maintenance windows, as they are declared
+   * @param declared the maintenance windows, and whether rows have changed whose effects are not applied
    */
-  started(now: Now, isBehind: boolean, windows: ReadonlyMap<number, Window> = NO_WINDOWS): void {
+  started(
+    now: Now,
+    isBehind: boolean,
+    { windows, hasEffects }: { windows: ReadonlyMap<number, Window>; hasEffects: boolean } = NOTHING,
+  ): void {
+    this.#electable = this.moment(now).electable;
     this.#maintenance.setAll(windows);
     this.#freeSince = Number.NEGATIVE_INFINITY;
+    this.#picture.busyUntil = this.#freeSince;
     this.#picture.restarted(now, isBehind);
+    // A stored age follows from the period only as long as the slots' clock runs with the system's.
+    if (hasEffects && this.#wasClockSet) this.#picture.doubtAll();
     this.#history.restarted(now.slot);
     this.#holds.forget();
     this.#hasStartedSince = this.#wasClockSet;
@@ -165,6 +173,7 @@ export class Oracle {
   look(told: readonly Told[], seen: Seen, now: Now, moment = this.moment(now)): void {
     this.#electable = moment.electable;
     this.#freeSince = seen.freeSince ?? this.#freeSince;
+    this.#picture.busyUntil = this.#freeSince;
     const isJudging = now.monotonic >= this.#judgeFrom;
     this.#maintenance.look(now, this.#freeSince);
     if (isJudging) this.#judgeHeldBack(now, moment);
@@ -191,6 +200,14 @@ export class Oracle {
     if (this.#isToldDue(now, moment)) this.#violated('announcement', missing, now);
     this.#heldBack = missing;
     if (now.monotonic >= this.#judgeFrom) this.#judge(now, now.monotonic);
+  }
+
+  /** Something was evaluated and committed that nobody was told of. Time may have decided slots by then. */
+  passed(now: Now, { electable }: Moment, freeSince: number): void {
+    if (now.monotonic < this.#judgeFrom) return;
+    this.#electable = electable;
+    this.#picture.busyUntil = freeSince;
+    this.#picture.decide(now);
   }
 
   /** The world is over. */
@@ -263,7 +280,8 @@ export class Oracle {
    */
   #judge(now: Now, since: number): void {
     const { expected } = this.#picture;
-    if (this.#status === expected || this.#picture.isInDoubt(now)) {
+    const isRight = this.#status === expected || this.#picture.makesAgain(this.#status, now);
+    if (isRight || this.#picture.isInDoubt(now)) {
       this.#wrongSince = null;
       this.#picture.expected = this.#status;
       return;

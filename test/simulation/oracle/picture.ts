@@ -7,6 +7,9 @@ import { castInto, isTooOld } from './following-votes.ts';
 import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot } from './open-slot.ts';
 import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, tookMs, type Vote } from './rule.ts';
 
+/** A timer may be late by so much, ms. */
+const TIMER_MS = 50;
+
 /**
  * Applies the design's sentences about a monitor's slots and votes, one after the other, as plainly as possible. It
  * knows the inputs of the evaluation, and nothing of its implementation.
@@ -25,6 +28,8 @@ export class Picture {
   #decidedSlot = 0;
   /** Reports about this slot or an older one never vote, because votes were ended since. */
   endedSlot = 0;
+  /** When the commit before the present evaluation had ended, monotonic ms. */
+  busyUntil = Number.NEGATIVE_INFINITY;
   /** When dispatch last resumed, monotonic ms. */
   #upSince = 0;
   /**
@@ -35,6 +40,8 @@ export class Picture {
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
   /** When the electorate last grew, monotonic ms: the votes may have been enough until then. */
   #grewAt = 0;
+  /** When ageing left too few votes, monotonic ms. */
+  #tooFewSince = Number.NEGATIVE_INFINITY;
   /** Instant before which nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
 
@@ -117,6 +124,20 @@ export class Picture {
     return false;
   }
 
+  /** Nothing is judged until each region has voted anew, or its vote has aged. */
+  doubtAll(): void {
+    for (const { region, freshUntil } of this.votes.values()) this.#doubted.set(region, freshUntil);
+  }
+
+  /**
+   * Whether the votes make this status again, after they were too few for a moment only: "a timer may be late", or wait
+   * for a commit, and what comes before it makes them enough.
+   */
+  makesAgain(status: MonitorStatus, now: Now): boolean {
+    if (now.monotonic - Math.max(this.#tooFewSince, this.busyUntil) > TIMER_MS) return false;
+    return statusOf({ ...this.#question(now), standing: status }) === status;
+  }
+
   /** Whether too few of the present votes are fresh at `then`. */
   isTooOldAt(then: Now): boolean {
     return isTooFew(this.#question(then));
@@ -150,8 +171,9 @@ export class Picture {
     for (let index = this.#nextDecided(now); index >= 0; index = this.#nextDecided(now)) {
       const [open] = this.#open.splice(index, 1) as [OpenSlot];
       this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
-      // A slot that is decided by its end is decided at that instant, whenever this is called.
-      const endedMs = Math.max(0, now.monotonic - this.#endOf(open));
+      // A slot that is decided by its end is decided at that instant, whenever this is called, or after the commit that
+      // was on its way then.
+      const endedMs = Math.max(0, now.monotonic - Math.max(this.#endOf(open), this.busyUntil));
       if (this.#electorate.enter(open.given ?? open.heard)) this.#grewAt = now.monotonic - endedMs;
       this.#agesAt = Number.NEGATIVE_INFINITY;
       isJudged = this.#cast(open.reports, ago(now, endedMs)) || isJudged;
@@ -319,7 +341,8 @@ export class Picture {
       .filter((until) => until <= now.age);
     const agedMs = ended.length === 0 || isJump ? 0 : now.age - Math.max(...ended);
     const agoMs = Math.min(agedMs, now.monotonic - this.#grewAt);
-    this.#expect('unknown', now.monotonic - agoMs);
+    this.#tooFewSince = now.monotonic - agoMs;
+    this.#expect('unknown', this.#tooFewSince);
   }
 
   #question(now: Now): Question {

@@ -117,7 +117,11 @@ export class World {
     const recipient = { pageId: Number(page_id), address: 'ada@example.com', language: 'en' };
     const { id } = await this.api.store.transaction(async (tx) => {
       const { id } = await recipientAt(tx, recipient, this.api.clock.wall());
-      await confirmSubscription(tx, { id, pageId: recipient.pageId }, this.api.clock.wall());
+      await confirmSubscription(
+        tx,
+        { id, pageId: recipient.pageId, credential: null },
+        this.api.clock.wall(),
+      );
       return { id };
     });
     return { page_id, id: String(id) };

@@ -120,12 +120,14 @@ export class TestAgent {
   held: JobKey[] = [];
   /** Number of jobs that it was offered. */
   offered = 0;
-  /** Whether {@link offers} and {@link batches} are kept, and each job is validated; otherwise the first of a batch is. */
+  /** Whether {@link offers} and {@link batches} are kept, and each job is validated; of each batch the first is. */
   remembers = true;
   /** How it answers batches; null: not at all. */
   answer: 'accept' | Refusal | null = 'accept';
   isDraining = false;
   capacity = 100;
+  /** The newest jobs must begin within this time after their slots, ms. */
+  startWithinMs = Number.POSITIVE_INFINITY;
   /** What it announces; nothing: an agent of version 0.1. */
   understands: readonly Capability[] = [];
   onOffer: () => void = () => {};
@@ -168,11 +170,12 @@ export class TestAgent {
     if (!batch.success) return;
     const offered = batch.data.jobs;
     this.offered += offered.length;
+    this.startWithinMs = checkJob.parse(offered[0]).start_within_ms;
     const jobs = this.remembers ? offered.map((job) => checkJob.parse(job)) : (offered as CheckJob[]);
     if (this.remembers) {
       this.batches.push(batch.data);
       this.offers.push(...jobs);
-    } else checkJob.parse(offered[0]);
+    }
     if (this.answer !== null) this.#say(batch.data.batch, jobs, this.answer);
     this.onOffer();
   }

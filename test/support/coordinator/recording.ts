@@ -110,7 +110,7 @@ export class Recording {
   isOfferedAgain: SlotOutcomes['isOfferedAgain'] = () => false;
   /** Nothing is announced about monitors while it says so. */
   isHeld: (monitorId: number) => boolean = () => false;
-  onRead: (result: CheckResult) => void = () => {};
+  onRead: (results: readonly CheckResult[]) => void = () => {};
   /** What commits fail with while it is set. */
   commitFailure: Error | null = null;
   /** Happens once, while the next batch is evaluated and not yet written. */
@@ -181,7 +181,7 @@ export class Recording {
       closesIncidents,
       newKey: () => `key-${++this.#keys}`,
       newIncidentKey: () => `key-${++this.#keys}`,
-      onRead: (result) => this.onRead(result),
+      onRead: (results) => this.onRead(results),
       isHeld: (monitorId) => this.isHeld(monitorId),
       onDeclared: (id, monitor) => {
         if (monitor === null) this.monitors.delete(id);

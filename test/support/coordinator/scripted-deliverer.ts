@@ -1,5 +1,5 @@
 import type { SendContext, SendResult } from '@svc/coordinator/notify/channel.ts';
-import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
+import { Deliverer, type DelivererParts } from '@svc/coordinator/notify/deliverer.ts';
 import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { type ConfiguredStore, silentLog } from '../configured-store.ts';
@@ -11,6 +11,7 @@ export type Sent = { readonly kind: string; readonly alert: Alert; readonly cont
 export function scriptedDeliverer(
   { store, secrets, clock }: ConfiguredStore,
   answer: (sent: Sent) => SendResult | Promise<SendResult>,
+  others: Partial<DelivererParts> = {},
 ): Deliverer {
   return new Deliverer({
     store,
@@ -21,5 +22,6 @@ export function scriptedDeliverer(
     source: storedChannels(store, secrets),
     publicUrl: 'http://svc.example',
     random: () => 0,
+    ...others,
   });
 }

@@ -65,6 +65,8 @@ export type ApiParts = {
   readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
   readonly domains: PageDomains;
+  /** Makes ids and credentials for the visitors of status pages, 32 bytes. */
+  readonly visitorKey: Secret<Uint8Array>;
   /** Parts by name, with whether they work now. The coordinator is ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
   /** The counters of the API. */

@@ -8,6 +8,7 @@ import { type Receiver, startReceiver } from '../../../../test/support/receiver.
 import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { sealSettings } from '../store/channels.ts';
+import { type CheckedDomain, writeCheckedDomain } from '../store/page-domains.ts';
 
 /** What every page warns of until pages are served. */
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
@@ -559,6 +560,39 @@ describe('status pages', () => {
     expect((await api.call('DELETE', `/v1/monitors/${other.id}?cascade=true`)).status).toBe(204);
     expect((await api.call('GET', `${path}/components/${component.id}`)).status).toBe(404);
     expect((await api.call('DELETE', path)).status).toBe(204);
+  });
+});
+
+test('a page says that it is not served under its domain yet, and why', async () => {
+  const members = { title: 'Example', slug: 'own-domain', custom_domain: 'status.example.com' };
+  const page = (await api.call('POST', '/v1/status-pages', members)).body as { id: string };
+  const path = `/v1/status-pages/${page.id}`;
+  const warnings = async () => ((await api.call('GET', path)).body as { warnings: string[] }).warnings;
+  expect(await warnings()).toEqual([
+    'the page is not served under status.example.com yet: where it points was not checked yet',
+  ]);
+  const checked: CheckedDomain = {
+    pageId: Number(page.id),
+    declared: 'status.example.com',
+    domain: 'status.example.com',
+    state: 'pending',
+    problem: 'it points elsewhere',
+    failures: 1,
+    checkedAt: 1,
+    verifiedAt: null,
+  };
+  const write = (domain: CheckedDomain) => api.store.transaction((tx) => writeCheckedDomain(tx, domain));
+  await write(checked);
+  expect(await warnings()).toEqual(['the page is not served under status.example.com: it points elsewhere']);
+  await write({ ...checked, state: 'verified' });
+  expect(await warnings()).toEqual([
+    'the page will not be served under status.example.com much longer: it points elsewhere',
+  ]);
+  await write({ ...checked, state: 'verified', problem: null });
+  expect(await warnings()).toEqual([]);
+  const { body } = await api.call('GET', '/v1/status-pages');
+  expect((body as { data: { id: string }[] }).data.find(({ id }) => id === page.id)).toMatchObject({
+    warnings: [],
   });
 });
 

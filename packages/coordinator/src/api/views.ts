@@ -12,6 +12,7 @@ import type {
 } from '../configuration/stored.ts';
 import type { Vote } from '../domain/status.ts';
 import type { FailingChannel, FailingChannels } from '../store/links.ts';
+import type { CheckedDomain } from '../store/page-domains.ts';
 import type { MonitorStates } from './api-parts.ts';
 
 /** Declared resources as the API answers them: ids as text, instants in RFC 3339. */
@@ -75,10 +76,22 @@ export function notificationView(stored: StoredNotification): object {
   });
 }
 
-export function pageView(stored: StoredPage): object {
+/** @param checked where its custom domain points; null: that was not checked yet, or it has none */
+export function pageView(stored: StoredPage, checked: CheckedDomain | null): object {
   const { published, theme, latency, kind, attributes } = stored;
-  const warnings = withoutEffect(kind, attributes);
+  const warnings = [...withoutEffect(kind, attributes), ...notServed(attributes.custom_domain, checked)];
   return view(stored, { published, theme, latency, warnings });
+}
+
+function notServed(domain: string | null, checked: CheckedDomain | null): string[] {
+  if (domain === null || (checked?.state === 'verified' && checked.problem === null)) return [];
+  if (checked === null)
+    return [`the page is not served under ${domain} yet: where it points was not checked yet`];
+  if (checked.state === 'verified')
+    return [`the page will not be served under ${domain} much longer: ${checked.problem}`];
+  return [
+    `the page is not served under ${domain}: ${checked.problem ?? 'it does not point to this service'}`,
+  ];
 }
 
 export function groupView(stored: StoredGroup): object {

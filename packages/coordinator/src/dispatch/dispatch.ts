@@ -129,6 +129,7 @@ export class Dispatch implements SlotOutcomes {
       inFlight: this.#inFlight,
       slowChecks: this.#slowChecks,
       counters,
+      startWithinMs: (region) => this.#overload.startWithinMs(region),
       onNoResponders: (region) => this.#deaf.add(region),
     });
     const messages = new AgentMessages({

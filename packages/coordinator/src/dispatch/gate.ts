@@ -2,9 +2,12 @@ import {
   type Admission,
   admittedPerSecond,
   type Earned,
+  type Evenness,
   earn,
+  evenedAt,
   fairParts,
   type Load,
+  neededCredit,
   nextAdmission,
   OPEN,
   type Pressure,
@@ -34,11 +37,28 @@ const USUAL_DOWN = 0.005;
  */
 type Account = Earned & { readonly withheldMs: number; readonly atMs: number };
 
+type Flow = { perMs: number; evenness: Evenness };
+
+/** A slot that asks for admission. */
+export type GatedSlot = {
+  /** Epoch ms. */
+  readonly slot: number;
+  /** Number of its jobs. */
+  readonly jobs: number;
+  /**
+   * False: the slot is not admitted where its workspace is limited. Its monitor keeps what it has earned, and is one of
+   * the next.
+   */
+  readonly isInTime: boolean;
+};
+
 /** Admits as many jobs as can be done: all of them, or a fair part of each workspace's jobs. */
 export class Gate {
   #admission: Admission = OPEN;
   /** By workspace; a workspace without an entry is admitted whole. */
   #parts: ReadonlyMap<number, number> = new Map();
+  /** Admitted jobs of limited workspaces: per ms, and in time. */
+  readonly #flows = new Map<number, Flow>();
   /** The missing part of each workspace, summed up over time, ms. */
   readonly #withheldMs = new Map<number, number>();
   /**
@@ -88,27 +108,40 @@ export class Gate {
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
     this.#parts = this.isOpen ? new Map() : fairParts(wanted, this.perSecond);
+    this.#limitFlows(wanted);
     return wasOpen && !this.isOpen;
   }
 
   /**
    * Whether this slot of the monitor is admitted. To be called once per slot.
-   *
-   * @param isInTime false: the slot is not admitted where its workspace is limited. Its monitor keeps what it
-   *   has earned, and is one of the next
    */
-  admits(monitorId: number, workspaceId: number, isInTime: boolean): boolean {
+  admits(monitorId: number, workspaceId: number, { slot, jobs, isInTime }: GatedSlot): boolean {
     const part = this.#parts.get(workspaceId);
     if (part === undefined) return true;
     const withheldMs = this.#withheldMs.get(workspaceId) ?? 0;
     const before = this.#accounts.get(monitorId);
+    const flow = this.#flows.get(workspaceId) as Flow;
+    flow.evenness = evenedAt(flow.evenness, slot, flow.perMs);
+    const needed = neededCredit(flow.evenness, flow.perMs);
     const earned =
       before === undefined
-        ? earn({ credit: spreadOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS, part }, part, part)
-        : earn(before, part, this.#averageSince(before, withheldMs));
+        ? earn({ credit: spreadOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS, part }, part, part, needed)
+        : earn(before, part, this.#averageSince(before, withheldMs), needed);
     const { isAdmitted, credit } = isInTime ? earned : passedOver(earned);
     this.#accounts.set(monitorId, { credit, part, withheldMs, atMs: this.#nowMs });
+    if (isAdmitted) flow.evenness = { ...flow.evenness, left: flow.evenness.left - jobs };
     return isAdmitted;
+  }
+
+  #limitFlows(wanted: ReadonlyMap<number, number>): void {
+    for (const workspaceId of this.#flows.keys())
+      if (!this.#parts.has(workspaceId)) this.#flows.delete(workspaceId);
+    for (const [workspaceId, part] of this.#parts) {
+      const perMs = (part * (wanted.get(workspaceId) ?? 0)) / 1_000;
+      const flow = this.#flows.get(workspaceId);
+      if (flow === undefined) this.#flows.set(workspaceId, { perMs, evenness: { left: 0, at: 0 } });
+      else flow.perMs = perMs;
+    }
   }
 
   #followUsual(donePerSecond: number): void {

@@ -33,6 +33,11 @@ const LATE_MS = 50;
  * can begin in time.
  */
 const MOST_LATE_MS = 100;
+/**
+ * While a limit holds, a check that has not begun this long after its slot does not begin, ms: about as long as a lower
+ * limit takes to show. What waits at agents is then gone, and what comes is in time.
+ */
+const START_WITHIN_MS = 750;
 /** An agent heard of within this time also answers offers, unless it is overloaded, ms. */
 const HEARD_WITHIN_MS = HEARTBEAT_INTERVAL_MS + 500;
 /** Least time between two alarms of one kind, ms. */
@@ -109,18 +114,21 @@ export class Overload {
   /**
    * Whether the slot is run at all. To be called once per slot; it counts skipped jobs.
    *
+   * @param slot epoch ms
    * @param lateMs time since the slot
    */
-  admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number, lateMs: number): boolean {
-    if (this.#gate.isOpen || this.#gate.admits(id, workspaceId, lateMs <= MOST_LATE_MS)) return true;
+  admitsSlot({ id, workspaceId }: LiveMonitor, slot: number, jobs: number, lateMs: number): boolean {
+    if (this.#gate.isOpen) return true;
+    if (this.#gate.admits(id, workspaceId, { slot, jobs, isInTime: lateMs <= MOST_LATE_MS })) return true;
     this.#parts.counters.jobsSkipped[SKIPPED_BY[this.#cause]] += jobs;
     return false;
   }
 
   /** Whether the slot is run in the region. To be called once per slot and region; it counts skipped jobs. */
-  admits({ id, workspaceId }: LiveMonitor, region: Region, lateMs: number): boolean {
+  admits({ id, workspaceId }: LiveMonitor, slot: number, region: Region, lateMs: number): boolean {
     const { gate } = this.#of(region);
-    if (gate.isOpen || gate.admits(id, workspaceId, lateMs <= MOST_LATE_MS)) return true;
+    if (gate.isOpen) return true;
+    if (gate.admits(id, workspaceId, { slot, jobs: 1, isInTime: lateMs <= MOST_LATE_MS })) return true;
     this.#parts.counters.jobsSkipped['region-overloaded'] += 1;
     return false;
   }
@@ -145,10 +153,20 @@ export class Overload {
 
   /** @param wasStarted false: an agent took the job, but did not start it in time */
   reported(region: Region, wasStarted: boolean): void {
-    this.#done.add(1);
     const { signs } = this.#of(region);
+    if (!wasStarted && this.#isLimited(region)) {
+      // That is what the limit asks of agents. It was not done, and like a late check it lowers the limit a little.
+      this.#lateness.arrived(region, null, START_WITHIN_MS);
+      return;
+    }
+    this.#done.add(1);
     if (wasStarted) signs.done.add(1);
     else signs.turnedAway.add(1);
+  }
+
+  /** Longest time after its slot, ms, in which a check of the region may begin; infinite: as long as it is offered. */
+  startWithinMs(region: Region): number {
+    return this.#isLimited(region) ? START_WITHIN_MS : Number.POSITIVE_INFINITY;
   }
 
   /**
@@ -235,6 +253,10 @@ export class Overload {
     if (this.#gate.isOpen) return asked;
     for (const [workspaceId, rate] of asked) asked.set(workspaceId, rate * this.#gate.partOf(workspaceId));
     return asked;
+  }
+
+  #isLimited(region: Region): boolean {
+    return !this.#gate.isOpen || !this.#of(region).gate.isOpen;
   }
 
   get #isExcused(): boolean {

@@ -21,6 +21,8 @@ export type PublisherParts = {
   inFlight: InFlight;
   slowChecks: SlowChecks;
   counters: DispatchCounters;
+  /** Longest time after its slot, ms, in which a check of the region may begin. */
+  startWithinMs: (region: Region) => number;
   /** Called when the server said that nobody takes jobs in the region. */
   onNoResponders: (region: Region) => void;
 };
@@ -45,6 +47,8 @@ export class Publisher {
   readonly #message = new TextBytes(2 * LIMITS.messageBytes);
   #replies: readonly string[] = [];
   #nextBatch = 1;
+  /** Of the message's region. */
+  #startWithinMs = 0;
   #stopListening: () => void = () => {};
 
   constructor(parts: PublisherParts) {
@@ -130,6 +134,7 @@ export class Publisher {
     const results = this.#parts.agents.understand(region, 'results-subject')
       ? `"results":"${resultsSubject(region)}",`
       : '';
+    this.#startWithinMs = this.#parts.startWithinMs(region);
     message.cut(0);
     message.ascii(`{"v":${MESSAGE_VERSION},"kind":"jobs","batch":"${this.#nextBatch}",${results}"jobs":[`);
     this.#nextBatch += 1;
@@ -155,7 +160,8 @@ export class Publisher {
       message.count(waitMs);
       message.ascii(',"start_within_ms":');
     } else message.ascii('","start_within_ms":');
-    message.count(Math.ceil(boundAt - Math.max(now, startAt)));
+    const leftMs = Math.min(boundAt, startAt + this.#startWithinMs) - Math.max(now, startAt);
+    message.count(Math.max(0, Math.ceil(leftMs)));
     message.ascii(slowChecks.has(key) ? ',"slow":true,"check":' : ',"check":');
     message.text(monitor.checkText.reveal());
     message.ascii('}');

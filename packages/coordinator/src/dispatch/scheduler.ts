@@ -49,9 +49,9 @@ export interface LiveRegions {
 /** Decides which slots are skipped when more is requested than can be done. */
 export interface Shedding {
   /** Whether the slot is run at all. Called once per slot, which is `lateMs` past. */
-  admitsSlot(monitor: LiveMonitor, jobs: number, lateMs: number): boolean;
+  admitsSlot(monitor: LiveMonitor, slot: number, jobs: number, lateMs: number): boolean;
   /** Whether it is run in the region. Called once per slot and region. */
-  admits(monitor: LiveMonitor, region: Region, lateMs: number): boolean;
+  admits(monitor: LiveMonitor, slot: number, region: Region, lateMs: number): boolean;
   opened(jobs: number): void;
 }
 
@@ -219,7 +219,7 @@ export class Scheduler {
       return 0;
     }
     const lateMs = Math.max(0, now - slot);
-    const isAdmitted = overload.admitsSlot(monitor, live.length, lateMs);
+    const isAdmitted = overload.admitsSlot(monitor, slot, live.length, lateMs);
     const skips = isAdmitted ? this.#skips(monitor, slot, live, lateMs) : null;
     if (skips === null || (skips.length === live.length && skips.every(isOverload))) {
       counters.slots.skipped += 1;
@@ -263,7 +263,7 @@ export class Scheduler {
         if (job.slot === slot) continue;
         counters.jobsSkipped['predecessor-running'] += 1;
         skips.push({ region, reason: 'predecessor-running' });
-      } else if (!overload.admits(monitor, region, lateMs)) {
+      } else if (!overload.admits(monitor, slot, region, lateMs)) {
         skips.push({ region, reason: 'overloaded' });
       }
     }

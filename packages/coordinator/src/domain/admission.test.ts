@@ -4,8 +4,10 @@ import {
   type Admission,
   admittedPerSecond,
   earn,
+  evenedAt,
   fairParts,
   LEAST_PER_SECOND,
+  neededCredit,
   nextAdmission,
   OPEN,
   type Pressure,
@@ -276,5 +278,33 @@ describe('who is admitted', () => {
         expect(Math.max(...comparable) - Math.min(...comparable)).toBeLessThanOrEqual(3);
       }),
     );
+  });
+});
+
+describe('admitted slots are evened', () => {
+  test('less credit is needed where less was admitted than may be, and more where more was', () => {
+    const atFirst = evenedAt({ left: 0, at: 0 }, 1_000, 0.5);
+    expect(atFirst).toEqual({ left: 200, at: 1_000 });
+    expect(neededCredit(atFirst, 0.5)).toBe(0.8);
+    expect(neededCredit({ left: 0, at: 0 }, 0.5)).toBe(1);
+    expect(neededCredit({ left: -20, at: 0 }, 0.5)).toBe(1.1);
+    expect(neededCredit({ left: -2_000, at: 0 }, 0.5)).toBe(1.2);
+  });
+
+  test('a slot before the newest changes nothing', () => {
+    expect(evenedAt({ left: 3, at: 1_000 }, 900, 0.5)).toEqual({ left: 3, at: 1_000 });
+  });
+
+  test('monitors that have all earned their slot at once do not run at once', () => {
+    const perMs = 0.1;
+    let evenness = { left: 0, at: 0 };
+    let admitted = 0;
+    for (let slot = 0; slot < 1_000; slot += 1) {
+      evenness = evenedAt(evenness, slot, perMs);
+      if (!earn({ credit: 0.75, part: 0.3 }, 0.3, 0.3, neededCredit(evenness, perMs)).isAdmitted) continue;
+      evenness = { ...evenness, left: evenness.left - 1 };
+      admitted += 1;
+    }
+    expect(admitted).toBeLessThan(150);
   });
 });

@@ -371,6 +371,34 @@ export function fairParts(asked: ReadonlyMap<number, number>, perSecond: number)
 /** The credit of a monitor after its last slot, and the admitted part at that time. */
 export type Earned = { readonly credit: number; readonly part: number };
 
+/**
+ * The admitted jobs of a workspace in time. Slots that make up for others would come in waves, so the credit that a
+ * slot needs rises and falls with what was admitted lately.
+ */
+export type Evenness = {
+  /** Jobs that may be admitted, less those that were. */
+  readonly left: number;
+  /** Instant up to which they are counted, ms. */
+  readonly at: number;
+};
+
+/** Time over which the admitted jobs are evened, ms, and how far the needed credit moves at most. */
+const EVENED_OVER_MS = 400;
+const MOST_EVENING = 0.2;
+
+/** @param perMs jobs that are admitted */
+export function evenedAt({ left, at }: Evenness, now: number, perMs: number): Evenness {
+  if (now <= at) return { left, at };
+  const most = perMs * EVENED_OVER_MS;
+  return { left: Math.max(-most, Math.min(most, left + (now - at) * perMs)), at: now };
+}
+
+/** The credit that a slot needs to run: 1 where as much was admitted as may be. */
+export function neededCredit({ left }: Evenness, perMs: number): number {
+  const ahead = left / (perMs * EVENED_OVER_MS);
+  return 1 - Math.max(-MOST_EVENING, Math.min(MOST_EVENING, ahead));
+}
+
 /** Whether a slot runs, and the monitor's credit after it. */
 export type Earning = { readonly isAdmitted: boolean; readonly credit: number };
 
@@ -384,10 +412,11 @@ export type Earning = { readonly isAdmitted: boolean; readonly credit: number };
  *
  * @param part in [0, 1]
  * @param averagePart average since the last slot, in [0, 1]
+ * @param needed credit with which it runs: see {@link neededCredit}
  */
-export function earn(before: Earned, part: number, averagePart: number): Earning {
+export function earn(before: Earned, part: number, averagePart: number, needed = 1): Earning {
   const credit = before.credit + part + averagePart - before.part;
-  return credit >= 1 ? { isAdmitted: true, credit: credit - 1 } : { isAdmitted: false, credit };
+  return credit >= needed ? { isAdmitted: true, credit: credit - 1 } : { isAdmitted: false, credit };
 }
 
 /** The same for a slot that is skipped whatever it has earned. One slot is owed to the monitor at most. */

@@ -200,7 +200,7 @@ describe('for every electorate', () => {
         }
         expect(slot.answered).toBe(electorate);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     );
   });
 
@@ -253,7 +253,7 @@ describe('for every electorate', () => {
         );
         if (statuses.size > 1) expect(decisionAt(slot, votes, electorate, 0, standing)).toBeNull();
       }),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     );
   });
 });

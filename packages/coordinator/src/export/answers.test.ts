@@ -6,7 +6,16 @@ import type { Encoding } from './request-encoder.ts';
 function answered(statusCode: number, body: string | Uint8Array = '', more: object = {}): PostResult {
   const bytes = Buffer.from(body);
   const text = bytes.toString();
-  return { kind: 'answered', headers: {}, statusCode, body: text, bytes, excerpt: text, ...more };
+  return {
+    kind: 'answered',
+    headers: {},
+    statusCode,
+    body: text,
+    bytes,
+    isWhole: true,
+    excerpt: text,
+    ...more,
+  };
 }
 
 const of = (result: PostResult, encoding: Encoding = 'json') => verdictOf(result, encoding, ['secret-token']);

@@ -9,6 +9,7 @@ function reply(statusCode: number, more: Partial<PostReply> = {}): PostReply {
     headers: {},
     body: '',
     bytes: new Uint8Array(),
+    isWhole: true,
     excerpt: '',
     ...more,
   };

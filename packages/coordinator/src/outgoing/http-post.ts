@@ -17,11 +17,14 @@ const REPLY_BYTES = 64 * 1_024;
 
 export type PostRequest = {
   /** Default: POST. */
-  readonly method?: 'POST' | 'PUT';
+  readonly method?: 'GET' | 'POST' | 'PUT';
   readonly url: string;
   /** Names and values, already merged by {@link mergeHeaders}. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: string | Uint8Array;
+  /** Left out: there is none. */
+  readonly body?: string | Uint8Array;
+  /** Most bytes of the reply that are read; left out: 64 KiB. */
+  readonly replyBytes?: number;
   /** Values that must not appear in any message about the attempt, even when the receiver repeats them. */
   readonly secrets: readonly string[];
   readonly signal: AbortSignal;
@@ -34,10 +37,12 @@ export type PostReply = {
   retryAfterMs?: number;
   /** By names in lower case; for the channel to read, never for logs. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The first 64 KiB, for the channel to read; never for logs. */
+  /** The first bytes up to the bound, for the caller to read; never for logs. */
   body: string;
   /** The same, as it came. */
   bytes: Uint8Array;
+  /** Whether that is the whole reply. */
+  isWhole: boolean;
   /** The part of the reply that people may see: one masked line of at most 900 bytes, '' when there was no body. */
   excerpt: string;
 };
@@ -58,7 +63,7 @@ export type PostFailure = (typeof POST_FAILURES)[number];
 
 export type PostResult = PostReply | { kind: 'unanswered'; failure: PostFailure; error: string };
 
-/** Makes one request with a body. It follows no redirect, does not retry and never rejects. */
+/** Makes one request. It follows no redirect, does not retry and never rejects. */
 export type HttpPost = (request: PostRequest) => Promise<PostResult>;
 
 export type HttpPostParts = {
@@ -133,11 +138,11 @@ export function createHttpPost({
         method: request.method ?? 'POST',
         path: `${url.pathname}${url.search}`,
         headers: request.headers.flat(),
-        body: request.body,
+        body: request.body ?? null,
         reset: true,
         signal: abort.signal,
       });
-      const { bytes, isWhole } = await readReply(response.body, abort.signal);
+      const { bytes, isWhole } = await readReply(response.body, abort.signal, request.replyBytes);
       const body = bytes.toString('utf8');
       const retryAfterMs = parseRetryAfter(response.headers['retry-after'], clock.wall());
       return {
@@ -147,6 +152,7 @@ export function createHttpPost({
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
         body,
         bytes,
+        isWhole,
         excerpt: maskedExcerpt(body, request.secrets, EXCERPT_BYTES, !isWhole),
       };
     } catch (error) {
@@ -181,6 +187,7 @@ class PostAborted extends SvcError {
 async function readReply(
   body: Dispatcher.ResponseData['body'],
   signal: AbortSignal,
+  mostBytes = REPLY_BYTES,
 ): Promise<{ readonly bytes: Buffer; readonly isWhole: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -189,14 +196,14 @@ async function readReply(
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       size += chunk.length;
-      isWhole = size < REPLY_BYTES && !signal.aborted;
+      isWhole = size < mostBytes && !signal.aborted;
       if (!isWhole) break;
     }
   } catch {
     // The part that has come is all there is.
     isWhole = false;
   }
-  return { bytes: Buffer.concat(chunks).subarray(0, REPLY_BYTES), isWhole };
+  return { bytes: Buffer.concat(chunks).subarray(0, mostBytes), isWhole };
 }
 
 /** Reads `Retry-After` as ms from now; undefined when it is absent, or neither seconds nor a date. */

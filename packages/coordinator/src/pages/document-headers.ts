@@ -1,6 +1,5 @@
 import { pageHeaders } from '../web/headers.ts';
 import type { PageDocument } from './documents.ts';
-import { iconOf } from './html/frame.ts';
 import type { PageView } from './page-view.ts';
 
 /**
@@ -10,14 +9,13 @@ import type { PageView } from './page-view.ts';
  */
 export function documentHeaders(
   { kind, contentType, maxAge }: PageDocument,
-  view: PageView,
+  { page }: PageView,
   etag: string,
   staleSince: number | null,
 ): Readonly<Record<string, string>> {
-  const isPublic = view.page.attributes.access_type === 'public';
-  const { icon } = iconOf(view);
+  const isPublic = page.attributes.access_type === 'public';
   return {
-    ...pageHeaders(icon === undefined ? {} : { images: new URL(icon).origin }),
+    ...pageHeaders(),
     'content-type': contentType,
     'cache-control': cacheControl(isPublic, staleSince !== null, maxAge),
     etag,

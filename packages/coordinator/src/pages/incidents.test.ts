@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MINUTE_MS, NOW, shownIncident } from '../../../../test/support/status-page-source.ts';
+import { MINUTE_MS, NOW, PUBLIC_IDS, shownIncident } from '../../../../test/support/status-page-source.ts';
 import { DAY_MS, dayOf } from '../domain/summary-range.ts';
 import { incidentDays, incidentViews } from './incidents.ts';
 
 const API = { id: '4', name: 'API', monitorId: 1 };
 const viewOf = (...measured: Parameters<typeof shownIncident>[0][]) =>
-  incidentViews([API], measured.map(shownIncident), []);
+  incidentViews([API], measured.map(shownIncident), [], PUBLIC_IDS);
 
 test('an incident has its changes as updates, newest first, and the worst of its states', () => {
   const openedAt = NOW - 2 * DAY_MS;

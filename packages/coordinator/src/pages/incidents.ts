@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { UpdateState } from '../domain/incident-updates.ts';
 import { dayOf } from '../domain/summary-range.ts';
 import type { ShownIncident } from '../store/shown-pages.ts';
 import type { State } from '../web/design/states.ts';
 import type { NotedComponent, WrittenIncident } from './notes.ts';
+import type { PublicIds } from './public-ids.ts';
 import { stateOf, worstState } from './states.ts';
 
 /** A component that an incident is about. */
@@ -46,14 +46,17 @@ export function incidentViews(
   components: readonly AffectedComponent[],
   measured: readonly ShownIncident[],
   written: readonly WrittenIncident[],
+  publicId: PublicIds,
 ): IncidentView[] {
   const notes = new Map(written.map((incident) => [incident.id, incident]));
   const shown = measured.filter(({ monitorId }) => components.some((one) => one.monitorId === monitorId));
   const ids = new Set(shown.map(({ id }) => id));
   return [
-    ...shown.map((incident) => incidentView(incident, notes.get(incident.id) ?? null, components)),
+    ...shown.map((incident) => incidentView(incident, notes.get(incident.id) ?? null, components, publicId)),
     ...written.flatMap((incident) =>
-      ids.has(incident.id) || incident.updates.length === 0 ? [] : [writtenView(incident, components)],
+      ids.has(incident.id) || incident.updates.length === 0
+        ? []
+        : [writtenView(incident, components, publicId)],
     ),
   ].sort((one, other) => other.startedAt - one.startedAt);
 }
@@ -62,9 +65,10 @@ function incidentView(
   incident: ShownIncident,
   written: WrittenIncident | null,
   components: readonly AffectedComponent[],
+  publicId: PublicIds,
 ): IncidentView {
   const { openedAt, closedAt, closure, monitorId, wasDown, changes } = incident;
-  const id = publicId(incident.id);
+  const id = publicId('incident', incident.id);
   const measured: State = wasDown ? 'down' : 'degraded';
   const steps: Omit<IncidentUpdate, 'id'>[] = changes.map(({ at, status }) => ({
     at,
@@ -74,7 +78,10 @@ function incidentView(
   if (closedAt !== null && closure !== null) steps.push({ at: closedAt, state: 'ended', note: null });
   if (steps.length === 0) steps.push({ at: openedAt, state: measured, note: null });
   const impact = worstState([measured, ...(written === null ? [] : impactOf(written))]);
-  const updates = [...withIds(id, steps), ...(written === null ? [] : notesOf(written, id, impact))];
+  const updates = [
+    ...withIds(id, steps),
+    ...(written === null ? [] : notesOf(written, { id, publicId }, impact)),
+  ];
   const noted = new Set(written?.updates.flatMap(({ componentIds }) => componentIds));
   return viewOf({
     id,
@@ -87,8 +94,12 @@ function incidentView(
   });
 }
 
-function writtenView(incident: WrittenIncident, components: readonly AffectedComponent[]): IncidentView {
-  const id = publicId(incident.id);
+function writtenView(
+  incident: WrittenIncident,
+  components: readonly AffectedComponent[],
+  publicId: PublicIds,
+): IncidentView {
+  const id = publicId('incident', incident.id);
   const [impact = 'unknown'] = impactOf(incident);
   const noted = new Set(incident.updates.flatMap(({ componentIds }) => componentIds));
   return viewOf({
@@ -98,7 +109,7 @@ function writtenView(incident: WrittenIncident, components: readonly AffectedCom
     components: components.filter((one) => noted.has(Number(one.id))),
     startedAt: incident.opened_at,
     endedAt: incident.closed_at,
-    updates: notesOf(incident, id, impact),
+    updates: notesOf(incident, { id, publicId }, impact),
   });
 }
 
@@ -115,9 +126,13 @@ function impactOf({ impact }: WrittenIncident): State[] {
   return impact === 'none' ? [] : [impact];
 }
 
-function notesOf({ updates }: WrittenIncident, incidentId: string, impact: State): IncidentUpdate[] {
+function notesOf(
+  { updates }: WrittenIncident,
+  incident: { readonly id: string; readonly publicId: PublicIds },
+  impact: State,
+): IncidentUpdate[] {
   return updates.map(({ id, at, state, text }) => ({
-    id: `${incidentId}-n${id.toString(36)}`,
+    id: `${incident.id}-n${incident.publicId('update', id)}`,
     at,
     state: state === 'resolved' ? 'operational' : impact,
     note: { stage: state, text },
@@ -133,11 +148,6 @@ function withIds(incidentId: string, steps: readonly Omit<IncidentUpdate, 'id'>[
     const suffix = before === 0 ? '' : `-${before}`;
     return { ...step, id: `${incidentId}-${step.at.toString(36)}${suffix}` };
   });
-}
-
-/** Id of an incident for visitors. The number itself would tell how many there are in all workspaces. */
-function publicId(id: number): string {
-  return createHash('sha256').update(`incident ${id}`).digest('base64url').slice(0, 12);
 }
 
 /** The incidents that began on a day. */

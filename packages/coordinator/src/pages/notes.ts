@@ -4,6 +4,7 @@ import { DAY_MS } from '../domain/summary-range.ts';
 import type { StoredIncident, StoredUpdate } from '../store/incidents.ts';
 import type { StoredWindow } from '../store/maintenance-windows.ts';
 import type { State } from '../web/design/states.ts';
+import type { PublicIds } from './public-ids.ts';
 
 /** An incident that people wrote about, with what they wrote on it. */
 export type WrittenIncident = StoredIncident & { readonly updates: readonly StoredUpdate[] };
@@ -47,7 +48,7 @@ export function maintenanceViews(
   windows: readonly StoredWindow[],
   pageId: number,
   components: readonly NotedComponent[],
-  { from, now }: { readonly from: number; readonly now: number },
+  { from, now, publicId }: { readonly from: number; readonly now: number; readonly publicId: PublicIds },
 ): MaintenanceView[] {
   return windows
     .flatMap((window) => {
@@ -59,7 +60,7 @@ export function maintenanceViews(
       if (affected.length === 0 && !window.pageIds.includes(pageId)) return [];
       return timesOf(window, from, now).map(
         (time): MaintenanceView => ({
-          id: `${window.id}-${time.from.toString(36)}`,
+          id: `${publicId('window', window.id)}-${time.from.toString(36)}`,
           title: window.title,
           text: window.text,
           state: time.from > now ? 'scheduled' : time.until > now ? 'in_progress' : 'completed',

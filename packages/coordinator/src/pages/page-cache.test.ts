@@ -1,3 +1,4 @@
+import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type ConfiguredStore,
@@ -25,6 +26,7 @@ beforeEach(async () => {
     store,
     secrets,
     slotNow: () => clock.wall(),
+    visitorKey: new Secret(new Uint8Array(32)),
     clock,
     log: silentLog,
   });

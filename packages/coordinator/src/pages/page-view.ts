@@ -6,6 +6,7 @@ import type { ShownIncident, ShownMonitor } from '../store/shown-pages.ts';
 import type { State } from '../web/design/states.ts';
 import { type IncidentView, incidentViews } from './incidents.ts';
 import { type MaintenanceView, maintenanceViews, notedState, type PageNotes } from './notes.ts';
+import type { PublicIds } from './public-ids.ts';
 import { type Overall, overallOf, stateOf, stateOfDay, worstState } from './states.ts';
 
 /** How fast monitors answered, by monitor, over a time that the owner of the page chose. */
@@ -27,6 +28,9 @@ export type PageSource = {
   readonly latencies: ReadLatencies | null;
   readonly incidents: readonly ShownIncident[];
   readonly notes: PageNotes;
+  readonly publicId: PublicIds;
+  /** Whether there is an image of the page's icon. */
+  readonly hasIcon: boolean;
   /** Beginning of the days whose incidents and maintenance are shown, epoch ms. */
   readonly since: number;
   readonly now: number;
@@ -74,6 +78,8 @@ export type SectionView = {
 /** Everything that a page shows, in no language. */
 export type PageView = {
   readonly page: StoredPage;
+  /** Whether there is an image of its icon. */
+  readonly hasIcon: boolean;
   readonly overall: Overall;
   readonly sections: readonly SectionView[];
   /** The time over which latencies are shown; null: they are not. */
@@ -93,18 +99,19 @@ export type PageView = {
  * where its monitor is not public.
  */
 export function pageView(source: PageSource): PageView {
-  const { page, notes, now, since } = source;
+  const { page, notes, now, since, publicId } = source;
   const shown = source.components.filter((component) => isShown(component, source));
   const named = shown.map(({ id, attributes }) => ({
     id: String(id),
     name: nameOf(attributes, source),
     monitorId: attributes.monitor_id === null ? null : Number(attributes.monitor_id),
   }));
-  const maintenance = maintenanceViews(notes.windows, page.id, named, { from: since, now });
+  const maintenance = maintenanceViews(notes.windows, page.id, named, { from: since, now, publicId });
   const components = shown.map((component) => componentView(component, maintenance, source));
-  const incidents = incidentViews(named, source.incidents, notes.incidents);
+  const incidents = incidentViews(named, source.incidents, notes.incidents, publicId);
   return {
     page,
+    hasIcon: source.hasIcon,
     overall: overallOf(components.flatMap(({ state }) => (state === null ? [] : [state]))),
     sections: sectionsOf(source.groups, shown, components),
     latencyRange: source.latencies?.span.range ?? null,

@@ -1,3 +1,4 @@
+import type { Secret } from '@svc/shared/secret.ts';
 import { storedIn } from '../configuration/reading.ts';
 import type { StoredPage } from '../configuration/stored.ts';
 import { DAY_MS, dayOf } from '../domain/summary-range.ts';
@@ -5,6 +6,7 @@ import { type DayTimes, dailyTimes } from '../rollups/daily-times.ts';
 import { type Latencies, latenciesOf, latencySpan } from '../rollups/latencies.ts';
 import { updatesOf, writtenIncidents } from '../store/incidents.ts';
 import { windowsOfPage } from '../store/maintenance-windows.ts';
+import { iconFetchedAt } from '../store/page-icons.ts';
 import type { Secrets } from '../store/secrets.ts';
 import {
   type PageName,
@@ -17,6 +19,7 @@ import {
 import type { Store } from '../store/store.ts';
 import type { PageNotes } from './notes.ts';
 import type { PageSource, ReadLatencies } from './page-view.ts';
+import { publicIdsOf } from './public-ids.ts';
 
 /** Days in the bars, today included. */
 export const BAR_DAYS = 90;
@@ -34,6 +37,8 @@ export type PageReadingParts = {
   readonly secrets: Secrets;
   /** The slots' clock, epoch ms: verdicts are dated by it. */
   readonly slotNow: () => number;
+  /** Makes ids for visitors, 32 bytes. */
+  readonly visitorKey: Secret<Uint8Array>;
 };
 
 /** A published page, and the version of the data that it shows. */
@@ -73,6 +78,7 @@ export async function readPage(
   known: ReadLatencies | null = null,
 ): Promise<PageSource> {
   const { store, secrets } = parts;
+  const { icon } = page.attributes;
   const now = Math.floor(parts.slotNow());
   const reading = { source: store, secrets, shown: 'masked' } as const;
   const rows = await partsOfShownPage(store, page.id, MOST_COMPONENTS);
@@ -94,6 +100,8 @@ export async function readPage(
     // Of hidden monitors, not even their number may say how many others are listed.
     incidents: await shownIncidents(store, shownIds, { from: since, limit: MOST_INCIDENTS }),
     notes: await notesOf(store, page, shownIds, since),
+    publicId: publicIdsOf(parts.visitorKey, page.id),
+    hasIcon: icon !== null && (await iconFetchedAt(store, page.id, icon)) !== null,
     since,
     now,
   };

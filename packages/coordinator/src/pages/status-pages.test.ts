@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { get as httpGet } from 'node:http';
+import type { Resources } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { DeclaredPage } from '../../../../test/support/declared-page.ts';
 import { createApiCounters } from '../api/api-counters.ts';
+import { writeFetchedIcon } from '../store/page-icons.ts';
 
 const DOCUMENTS = [
   ['', 'text/html; charset=utf-8'],
@@ -173,6 +175,47 @@ describe('a page that is not public', () => {
     expect(hidden.status).toBe(path === '' ? 303 : 401);
     expect(hidden.headers.get('cache-control')).toBe('private, no-store');
     expect(await hidden.text()).toBe(path === '' ? '' : 'This status page is private.\n');
+  });
+});
+
+describe('the icon of a page', () => {
+  const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
+  const URL_OF_ICON = 'https://example.com/icon.svg';
+
+  async function withIcon(slug: string, more: Partial<Resources['svc_status_page']> = {}) {
+    const page = { slug, icon: URL_OF_ICON, ...more };
+    const { id } = await DeclaredPage.declare(api, { monitors: [], page });
+    expect(await (await get(`/status/${slug}`)).text()).not.toContain('<img');
+    const fetched = { pageId: id, url: URL_OF_ICON, validator: null, problem: null, failures: 0, triedAt: 1 };
+    const image = { contentType: 'image/svg+xml', content: Buffer.from(SVG) };
+    await api.store.transaction((tx) => writeFetchedIcon(tx, fetched, image));
+    api.clock.advance(1_000);
+  }
+
+  test('is served below the page, in a sandbox, with its validator', async () => {
+    await withIcon('iconic');
+    const page = await get('/status/iconic');
+    expect(await page.text()).toContain('<img src="/status/iconic/icon"');
+    expect(page.headers.get('content-security-policy')).toContain("img-src 'self' data:;");
+    const icon = await get('/status/iconic/icon');
+    expect(await icon.text()).toBe(SVG);
+    expect(Object.fromEntries(icon.headers)).toMatchObject({
+      'content-type': 'image/svg+xml',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'public, max-age=3600',
+    });
+    const again = await get('/status/iconic/icon', { 'if-none-match': icon.headers.get('etag') ?? '' });
+    expect(again.status).toBe(304);
+    expect((await get('/status/example/icon')).status).toBe(404);
+  });
+
+  test('stands behind the gate of the page', async () => {
+    await withIcon('iconic-private', { access_type: 'password', password: 'open sesame' });
+    expect((await get('/status/iconic-private/icon')).status).toBe(303);
+    const authorization = `Basic ${btoa(':open sesame')}`;
+    const icon = await get('/status/iconic-private/icon', { authorization });
+    expect([icon.status, icon.headers.get('cache-control')]).toEqual([200, 'private, no-store']);
   });
 });
 

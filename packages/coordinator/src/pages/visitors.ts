@@ -15,6 +15,7 @@ import type { FormPlace } from './access/answers.ts';
 import { PageGate } from './access/gate.ts';
 import { MailLimits } from './access/mail-limits.ts';
 import { refusal } from './access/refusal.ts';
+import { ICON_PATH, iconAnswer } from './icons/icon-page.ts';
 import type { MayRead } from './may-read.ts';
 import type { Place } from './place.ts';
 import { unavailable } from './plain-answers.ts';
@@ -71,9 +72,15 @@ export function createVisitors(parts: VisitorsParts): Visitors {
       return look.is === 'admitted' ? route.answer(at) : refusal(at.place, at.visit.url.pathname, look);
     },
   }));
+  const icon: PageRoute = {
+    method: 'GET',
+    path: ICON_PATH,
+    handle: async (page, visit, place) =>
+      (await mayRead(page, visit, place)) ?? iconAnswer(store, page, visit),
+  };
   return {
     mayRead,
-    routes: [...access.routes, ...forReaders, ...subscribers.forHolders].map(pageRoute),
+    routes: [...[...access.routes, ...forReaders, ...subscribers.forHolders].map(pageRoute), icon],
     unsubscribing: { answer: (visit) => unsubscribe(visit, subscribers, parts.log) },
     settled: () => mails.settled(),
   };

@@ -11,16 +11,18 @@ function bench() {
   hold.start();
   /** A result of a check that began so long ago and took so long, ms. */
   const read = (ageMs: number, tookMs = 100, more: Partial<CheckResult> = {}): void =>
-    hold.read({
-      monitor: 7,
-      version: 1,
-      slot: clock.wall() - ageMs,
-      token: 't',
-      outcome: 'failed',
-      started_at: 0,
-      attempts: [{ outcome: 'failed', started_ms: 0, latency: tookMs }],
-      ...more,
-    });
+    hold.read([
+      {
+        monitor: 7,
+        version: 1,
+        slot: clock.wall() - ageMs,
+        token: 't',
+        outcome: 'failed',
+        started_at: 0,
+        attempts: [{ outcome: 'failed', started_ms: 0, latency: tookMs }],
+        ...more,
+      },
+    ]);
   return { clock, ended, hold, read };
 }
 

@@ -48,13 +48,19 @@ export class BacklogHold {
     this.#deadlines.stop();
   }
 
-  /** A result has come and is evaluated next. */
-  read(result: CheckResult): void {
-    if (result.outcome === 'not_run') return;
-    const { clock, slotClock } = this.#parts;
-    const slotNow = slotClock.now();
-    if (slotNow - result.slot < OLD_MS || slotNow - checkEnd(result, slotNow) < OLD_MS) return;
-    const now = clock.monotonic();
+  /** Results have come and are evaluated next. */
+  read(results: readonly CheckResult[]): void {
+    const slotNow = this.#parts.slotClock.now();
+    for (let index = 0; index < results.length; index += 1) {
+      const result = results[index] as CheckResult;
+      const { outcome, slot } = result;
+      if (outcome === 'not_run' || slotNow - slot < OLD_MS) continue;
+      if (slotNow - checkEnd(result, slotNow) >= OLD_MS) this.#hold(result);
+    }
+  }
+
+  #hold(result: CheckResult): void {
+    const now = this.#parts.clock.monotonic();
     const held = this.#held.get(result.monitor);
     if (held === undefined) {
       const leftMs = LONGEST_MS - (this.#spentOf(result.monitor, now)?.heldMs ?? 0);

@@ -22,7 +22,7 @@ beforeEach(async () => {
 function startHold(): void {
   const { clock, slotClock } = it;
   hold = new BacklogHold({ clock, slotClock, onEnd: (ids) => it.recorder.announce(ids) });
-  it.onRead = (result) => hold.read(result);
+  it.onRead = (results) => hold.read(results);
   it.isHeld = (monitorId) => hold.isHeld(monitorId);
   hold.start();
 }

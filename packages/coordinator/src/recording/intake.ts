@@ -29,9 +29,9 @@ export class Intake {
       const result = results[index] as CheckResult;
       if (!this.#isValid(result, region)) continue;
       valid.push(result);
-      this.#parts.onRead(result);
       isUrgent ||= this.#isNews(result, region);
     }
+    this.#parts.onRead(valid);
     return { event: { kind: 'message', region, agent, results: valid, position }, isUrgent };
   }
 

@@ -3,6 +3,7 @@ import { isWithinOutline, type Outline } from '@svc/shared/json-outline.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { type CheckResult, readCheckResult, readResultBatch } from '@svc/shared/messages/check-result.ts';
 import { regionOfSubject } from '@svc/shared/messages/subjects.ts';
+import { usualResults } from '@svc/shared/messages/usual-results.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 export type ParsedResults = {
@@ -28,8 +29,8 @@ const ENTRIES_AT_ONCE = 16;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads the results of a stream's message. Each is parsed by itself, so that a bad one does not cost the
- * others. The subject says which region speaks.
+ * Reads the results of a stream's message. Those of an unusual one are parsed by themselves, so that a bad one does
+ * not cost the others. The subject says which region speaks.
  *
  * @param pause returns what to wait for before the thread is held any longer; undefined: nothing. It is
  *   called now and then
@@ -41,6 +42,9 @@ export async function parseResults(
 ): Promise<ParsedResults | string> {
   const region = regionOfSubject(message.subject);
   if (region === null) return 'its subject names no region';
+  if (message.data.length > LIMITS.messageBytes) return `it is longer than ${LIMITS.messageBytes} bytes`;
+  const usual = usualResults(message.data);
+  if (usual !== null) return { region, ...usual, malformed: 0 };
   const batch = batchIn(message.data);
   if (typeof batch === 'string') return batch;
   const results: CheckResult[] = [];
@@ -58,7 +62,6 @@ export async function parseResults(
 }
 
 function batchIn(data: Uint8Array): { agent: string; results: unknown[] } | string {
-  if (data.length > LIMITS.messageBytes) return `it is longer than ${LIMITS.messageBytes} bytes`;
   if (data.length >= LOOK_FROM_BYTES && !isWithinOutline(data, MOST)) {
     return 'it has more parts than a batch of results can have';
   }

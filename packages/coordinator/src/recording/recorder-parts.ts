@@ -79,8 +79,8 @@ export type RecorderParts = {
   readonly closesIncidents: (providerType: string) => boolean;
   /** Undefined: nothing is exported. */
   readonly exports?: ExportNotes | undefined;
-  /** Called for a result that will be evaluated. */
-  readonly onRead: (result: CheckResult) => void;
+  /** Called for the results of a message that will be evaluated. */
+  readonly onRead: (results: readonly CheckResult[]) => void;
   /** Whether announcements about the monitor are held back now. */
   readonly isHeld: (monitorId: number) => boolean;
   /**

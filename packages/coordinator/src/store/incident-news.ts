@@ -70,7 +70,7 @@ export async function pagesOfIncident(
     ORDER BY c.page_id, c.id`.execute(db);
   const shownBy = Map.groupBy(rows, (row) => row.page_id);
   const showing = [...shownBy].flatMap(([id, shown]) => (shown.some(isMonitor) ? [id] : []));
-  const ids = incident.pageIds.length > 0 ? await published(source, incident.pageIds) : showing;
+  const ids = incident.pageIds.length > 0 ? await publishedOf(source, incident.pageIds) : showing;
   return ids.map((pageId) => {
     const shown = shownBy.get(pageId) ?? [];
     const components = shown.filter(({ is_affected: isAffected }) => isAffected === 1);
@@ -86,7 +86,8 @@ function isMonitor(row: ShownRow): boolean {
   return row.is_monitor === 1;
 }
 
-async function published(source: Readable, ids: readonly number[]): Promise<number[]> {
+/** Those of these pages that are published, ascending. */
+export async function publishedOf(source: Readable, ids: readonly number[]): Promise<number[]> {
   const rows = await readingOf(source)
     .selectFrom('status_pages')
     .select('id')

@@ -162,6 +162,12 @@ export async function liveWindowsOf(
   return new Map(windows.map((window) => [window.id, liveOf(window)]));
 }
 
+/** All windows, of all workspaces, by ascending id. */
+export async function allWindows(source: Readable): Promise<StoredWindow[]> {
+  const rows = await readingOf(source).selectFrom('maintenance_windows').selectAll().orderBy('id').execute();
+  return completed(source, rows);
+}
+
 /** All windows that are not over at `now`, epoch ms. */
 export async function loadWindows({ read }: Pick<Store, 'read'>, now: number): Promise<Windows> {
   const rows = await read.selectFrom('maintenance_windows').selectAll().orderBy('id').execute();

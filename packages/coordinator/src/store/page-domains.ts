@@ -1,3 +1,4 @@
+import { idChunks } from './id-chunks.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Store, Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
@@ -33,15 +34,29 @@ const COLUMNS = [
 
 /** The last check of the page's present domain; null: it was not checked yet, or has another domain since. */
 export async function checkedDomain(source: Readable, pageId: number): Promise<CheckedDomain | null> {
-  const row = await readingOf(source)
+  return (await checkedDomains(source, [pageId])).get(pageId) ?? null;
+}
+
+function presentDomains(source: Readable) {
+  return readingOf(source)
     .selectFrom('page_domains as d')
     .innerJoin('status_pages as p', (on) =>
       on.onRef('p.id', '=', 'd.page_id').onRef('p.custom_domain', '=', 'd.declared'),
     )
-    .select(COLUMNS)
-    .where('d.page_id', '=', pageId)
-    .executeTakeFirst();
-  return row ?? null;
+    .select(COLUMNS);
+}
+
+/** The last checks of the present domains of these pages, by page. Pages without one are missing. */
+export async function checkedDomains(
+  source: Readable,
+  pageIds: readonly number[],
+): Promise<ReadonlyMap<number, CheckedDomain>> {
+  const found = new Map<number, CheckedDomain>();
+  for (const some of idChunks(pageIds)) {
+    const rows = await presentDomains(source).where('d.page_id', 'in', some).execute();
+    for (const row of rows) found.set(row.pageId, row);
+  }
+  return found;
 }
 
 /** A published page that is served under a domain of its own. */

@@ -21,6 +21,8 @@ export type Recipient = {
   readonly stoppedFor: string | null;
   /** Epoch ms; null: never. */
   readonly confirmedAt: number | null;
+  /** Version of what let it see the page when it subscribed; null: that is not known. */
+  readonly credential: string | null;
 };
 
 /** Rows that one transaction of the retention deletes. */
@@ -66,12 +68,12 @@ export async function askSubscription({ db }: Transaction, id: number, language:
  */
 export async function confirmSubscription(
   { db }: Transaction,
-  { id, pageId }: Pick<Recipient, 'id' | 'pageId'>,
+  { id, pageId, credential }: Pick<Recipient, 'id' | 'pageId' | 'credential'>,
   now: number,
 ): Promise<Recipient | null> {
   const row = await db
     .updateTable('page_recipients')
-    .set({ subscription: 'confirmed', stopped_for: null, confirmed_at: wholeMs(now) })
+    .set({ subscription: 'confirmed', stopped_for: null, confirmed_at: wholeMs(now), credential })
     .where('id', '=', id)
     .where('page_id', '=', pageId)
     .returningAll()
@@ -172,6 +174,7 @@ function recipientIn(row: RecipientRow): Recipient {
     subscription: row.subscription,
     stoppedFor: row.stopped_for,
     confirmedAt: row.confirmed_at,
+    credential: row.credential,
   };
 }
 

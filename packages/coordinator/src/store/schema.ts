@@ -267,6 +267,25 @@ export interface Database {
     created_at: number;
     asked_at: number;
     confirmed_at: number | null;
+    credential: string | null;
+  };
+  page_windows_told: {
+    page_id: number;
+    window_id: number;
+    announced_from: number | null;
+    begun_from: number | null;
+    is_over: Generated<number>;
+  };
+  page_icons: {
+    page_id: number;
+    url: string;
+    content_type: string | null;
+    content: Uint8Array | null;
+    validator: string | null;
+    problem: string | null;
+    tried_at: number;
+    fetched_at: number | null;
+    failures: Generated<number>;
   };
   page_announcements: {
     id: Generated<number>;

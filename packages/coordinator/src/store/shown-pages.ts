@@ -43,6 +43,9 @@ export async function versionOfPage({ read }: Source, pageId: number): Promise<s
       WHERE i.id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
         OR i.monitor_id IN (${shown})
     UNION ALL
+    SELECT 'icon', count(*), sum(fetched_at), 0, 0, 0 FROM page_icons
+      WHERE page_id = ${pageId} AND content IS NOT NULL
+    UNION ALL
     SELECT 'windows', count(*), sum(w.row_version), max(w.id), 0, 0 FROM maintenance_windows w WHERE w.id IN (
       SELECT window_id FROM maintenance_pages WHERE page_id = ${pageId}
       UNION SELECT mc.window_id FROM maintenance_components mc JOIN components c ON c.id = mc.component_id

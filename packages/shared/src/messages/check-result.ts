@@ -55,7 +55,7 @@ function isNotRunReason(text: string): text is NotRunReason {
 }
 
 /** Longest duration in a result, ms. */
-const MAX_MS = 86_400_000;
+export const MAX_MS = 86_400_000;
 
 /*
  * The schemas below give the members and their types. The bounds are one refinement for each object. A check
@@ -298,7 +298,8 @@ function isErrorMessage(text: string | undefined): boolean {
   return text === undefined || text.length <= LIMITS.errorMessage;
 }
 
-const LONGEST_AGENT_ID = 128;
+/** Characters. */
+export const LONGEST_AGENT_ID = 128;
 
 /**
  * `svc.results.<region>`, or the subject that the jobs' batch named: up to 512 results and 256 KiB, sent with

@@ -1,5 +1,6 @@
 import { messageOf } from '@svc/shared/errors.ts';
 import { type Finding, findingsOf } from './finding.ts';
+import { type FoundNames, nameProblem } from './names.ts';
 import { ANSWER_MS } from './once-within.ts';
 
 const { ok, warning, failed, skipped } = findingsOf('clock');
@@ -14,9 +15,11 @@ const FAR_OFF_MS = 30_000;
  *
  * @param url any URL whose answer has a `Date`; null: there is none to ask
  */
-export async function clockFindings(url: string | null): Promise<Finding[]> {
+export async function clockFindings(url: string | null, names: FoundNames): Promise<Finding[]> {
   const how = 'set SVC_BASE_URL, or give --clock-from a URL, to compare it with that server';
   if (url === null) return [skipped('the clock was not compared', how)];
+  const problem = URL.canParse(url) ? nameProblem(new URL(url).hostname, names) : null;
+  if (problem !== null) return [skipped(problem, how)];
   const askedAt = Date.now();
   let date: string | null;
   try {

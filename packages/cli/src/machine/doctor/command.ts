@@ -10,10 +10,11 @@ import { clockFindings } from './clock.ts';
 import { diskFindings } from './disk.ts';
 import { fileFindings } from './files.ts';
 import type { Finding } from './finding.ts';
+import { lookUpNames } from './names.ts';
 import { natsFindings } from './nats.ts';
-import { dnsFindings, egressFindings } from './network.ts';
+import { dnsFindings, egressFindings, namesOf } from './network.ts';
 import { processFindings } from './of-process.ts';
-import { type Role, type Subject, subjectOf } from './subject.ts';
+import { type Role, subjectOf } from './subject.ts';
 import { tlsFindings } from './tls.ts';
 
 const OPTIONS = {
@@ -71,14 +72,15 @@ async function examine(
   if (subject === null) return before;
   const base = environment.SVC_BASE_URL;
   const clockUrl = clockFrom ?? (base ? `${base.replace(/\/+$/, '')}/healthz` : null);
+  const names = lookUpNames(namesOf(subject, clockUrl));
   const found = await Promise.all([
     fileFindings(subject, envFiles),
     diskFindings(subject),
-    dnsFindings(subject),
-    natsFindings(subject),
-    tlsFindings(subject, Date.now()),
-    clockFindings(clockUrl),
-    egressFindings(subject satisfies Subject),
+    dnsFindings(subject, names),
+    names.then((known) => natsFindings(subject, known)),
+    names.then((known) => tlsFindings(subject, Date.now(), known)),
+    names.then((known) => clockFindings(clockUrl, known)),
+    names.then((known) => egressFindings(subject, known)),
   ]);
   return [...before, ...found.flat()];
 }

@@ -11,22 +11,33 @@ import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { NatsTrial } from '@svc/shared/nats-trial.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { type Finding, findingsOf } from './finding.ts';
+import { type FoundNames, nameProblem } from './names.ts';
 import type { Subject } from './subject.ts';
 
-const { ok, warning, failed } = findingsOf('nats');
+const { ok, warning, failed, skipped } = findingsOf('nats');
 
 const MINIMUM = [2, 9, 10];
 /** A round trip above it delays checks, ms. */
 const FAR_MS = 500;
 
 /** Connects as the process does. Tries operations that its key may do, and operations that it must not do. */
-export async function natsFindings(subject: Subject): Promise<Finding[]> {
+export async function natsFindings(subject: Subject, names: FoundNames): Promise<Finding[]> {
   const { config, role } = subject;
+  const url = reachable(config.natsUrl.reveal(), names);
+  if (url === null)
+    return [
+      skipped('no server of SVC_NATS_URL was tried: their names cannot be resolved', 'look at dns first'),
+    ];
   const shown = shownServers(parseNatsServers(config.natsUrl.reveal()));
   const inbox = role === 'agent' ? { inboxPrefix: `_INBOX_${config.region}` } : {};
   let trial: NatsTrial;
   try {
-    trial = await NatsTrial.open({ ...busOptionsOf(config), ...inbox, name: `svc doctor ${role}` });
+    trial = await NatsTrial.open({
+      ...busOptionsOf(config),
+      url,
+      ...inbox,
+      name: `svc doctor ${role}`,
+    });
   } catch (error) {
     return [unreachable(shown, error)];
   }
@@ -47,6 +58,21 @@ export async function natsFindings(subject: Subject): Promise<Finding[]> {
   } finally {
     await trial.close();
   }
+}
+
+/**
+ * The servers that have an address; null: none has. A name without one would be looked up again, in vain and for long.
+ * All of them where one has the credentials of the others.
+ */
+function reachable(url: string, names: FoundNames): string | null {
+  const { credentials } = parseNatsServers(url);
+  const known = url
+    .split(',')
+    .filter((server) =>
+      parseNatsServers(server.trim()).hosts.every((host) => nameProblem(host, names) === null),
+    );
+  if (known.length === 0) return null;
+  return credentials === null ? known.join() : url;
 }
 
 function unreachable(shown: string, error: unknown): Finding {

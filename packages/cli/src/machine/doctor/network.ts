@@ -1,10 +1,11 @@
-import { lookup, Resolver } from 'node:dns/promises';
+import { Resolver } from 'node:dns/promises';
 import { connect, isIP } from 'node:net';
 import { parseServer } from '@svc/agent/dns/servers.ts';
 import { parseReferenceHost } from '@svc/agent/network/reference-list.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats-servers.ts';
 import { type Finding, findingsOf } from './finding.ts';
+import { type FoundNames, nameProblem } from './names.ts';
 import { ANSWER_MS, onceWithin } from './once-within.ts';
 import type { Subject } from './subject.ts';
 
@@ -15,29 +16,37 @@ const egress = findingsOf('egress');
 const NO_NAME = 'svc-doctor.invalid';
 const SAYS_NO = new Set(['ENOTFOUND', 'ENODATA']);
 
-/** The names of the settings, and the resolvers of DNS monitors. */
-export async function dnsFindings({ role, config }: Subject): Promise<Finding[]> {
-  const names = parseNatsServers(config.natsUrl.reveal()).hosts.filter((host) => isIP(host) === 0);
+/** The hosts that are looked up before anything else, without those that are addresses. */
+export function namesOf(subject: Subject, clockUrl: string | null): ReadonlySet<string> {
+  const hosts = [
+    ...parseNatsServers(subject.config.natsUrl.reveal()).hosts,
+    ...targetsOf(subject).map(({ host }) => host),
+    ...(clockUrl !== null && URL.canParse(clockUrl) ? [addressOf(clockUrl).host] : []),
+  ];
+  return new Set(hosts.filter((host) => isIP(host) === 0));
+}
+
+/** The names of the NATS servers, and the resolvers of DNS monitors. */
+export async function dnsFindings({ role, config }: Subject, names: Promise<FoundNames>): Promise<Finding[]> {
+  const hosts = parseNatsServers(config.natsUrl.reveal()).hosts.filter((host) => isIP(host) === 0);
   const servers = role === 'agent' ? (config.dnsServers ?? []) : [];
-  const found = await Promise.all([...names.map(resolves), ...servers.map(answers)]);
+  const ofServers = await Promise.all(servers.map(answers));
+  const known = await names;
+  const found = [...hosts.map((host) => resolves(host, known)), ...ofServers];
   return found.length > 0 ? found : [dns.ok('the settings have no name that must be resolved')];
 }
 
-async function resolves(name: string): Promise<Finding> {
-  try {
-    const { address } = await lookup(name);
-    return dns.ok(`${name} is ${address}`);
-  } catch (error) {
-    return dns.failed(
-      `${name} cannot be resolved: ${messageOf(error)}`,
-      'look at /etc/resolv.conf and /etc/hosts of this machine',
-    );
-  }
+function resolves(name: string, names: FoundNames): Finding {
+  const found = names.get(name);
+  if (found !== undefined && 'address' in found) return dns.ok(`${name} is ${found.address}`);
+  const todo = 'look at /etc/resolv.conf and /etc/hosts of this machine, and at the name server';
+  return dns.failed(nameProblem(name, names) ?? name, todo);
 }
 
 async function answers(server: string): Promise<Finding> {
   const { host, port } = parseServer(server);
-  const resolver = new Resolver({ timeout: ANSWER_MS / 2, tries: 2 });
+  // The second try has twice the time of the first one.
+  const resolver = new Resolver({ timeout: Math.floor(ANSWER_MS / 3), tries: 2 });
   resolver.setServers([isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`]);
   try {
     await resolver.resolve4(NO_NAME);
@@ -53,11 +62,13 @@ async function answers(server: string): Promise<Finding> {
   return dns.ok(`the resolver ${server} answers`);
 }
 
-/** Whether this machine reaches the hosts that it needs in addition to NATS. */
-export async function egressFindings({ role, config }: Subject): Promise<Finding[]> {
+type Target = { readonly name: string; readonly host: string; readonly port: number };
+
+/** The hosts that this machine needs in addition to NATS. */
+function targetsOf({ role, config }: Subject): Target[] {
   const proxy = role === 'agent' ? config.probeProxy : config.channelProxy;
   const otlp = role === 'coordinator' ? (config.otlpMetricsEndpoint ?? config.otlpEndpoint) : undefined;
-  const targets = [
+  return [
     ...(proxy === undefined
       ? []
       : [{ name: 'the proxy', host: proxy.reveal().host, port: proxy.reveal().port }]),
@@ -68,17 +79,22 @@ export async function egressFindings({ role, config }: Subject): Promise<Finding
       ? []
       : [{ name: 'the endpoint of OTEL_EXPORTER_OTLP_*', ...addressOf(otlp.reveal()) }]),
   ];
+}
+
+/** Whether this machine reaches the hosts that it needs in addition to NATS. */
+export async function egressFindings(subject: Subject, names: FoundNames): Promise<Finding[]> {
+  const targets = targetsOf(subject);
   if (targets.length === 0) {
     return [
       egress.skipped(
         'nothing outside was tried',
-        role === 'agent'
+        subject.role === 'agent'
           ? '"svc check https://www.example.com/" probes a target from here'
           : '"svc check URL" probes a receiver from here',
       ),
     ];
   }
-  return Promise.all(targets.map(reaches));
+  return Promise.all(targets.map((target) => reaches(target, nameProblem(target.host, names))));
 }
 
 function addressOf(url: string): { host: string; port: number } {
@@ -86,7 +102,9 @@ function addressOf(url: string): { host: string; port: number } {
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (protocol === 'https:' ? 443 : 80)) };
 }
 
-async function reaches({ name, host, port }: { name: string; host: string; port: number }): Promise<Finding> {
+async function reaches({ name, host, port }: Target, problem: string | null): Promise<Finding> {
+  if (problem !== null)
+    return egress.failed(`${name} cannot be reached: ${problem}`, 'look at /etc/resolv.conf of this machine');
   const socket = connect({ host, port });
   try {
     await onceWithin(socket, 'connect');

@@ -4,9 +4,17 @@ import { SvcError } from '@svc/shared/errors.ts';
 /** Longest time for one answer of the network, ms. */
 export const ANSWER_MS = 5_000;
 
-/** Resolves at the event. @throws the emitter's error, or SvcError `no-answer` after {@link ANSWER_MS} */
-export async function onceWithin(emitter: EventEmitter, event: string): Promise<void> {
-  const signal = AbortSignal.timeout(ANSWER_MS);
+/**
+ * Resolves at the event.
+ *
+ * @param signal ends after {@link ANSWER_MS}: one for several events that are waited for one after the other
+ * @throws the emitter's error, or SvcError `no-answer` after {@link ANSWER_MS}
+ */
+export async function onceWithin(
+  emitter: EventEmitter,
+  event: string,
+  signal = AbortSignal.timeout(ANSWER_MS),
+): Promise<void> {
   try {
     await once(emitter, event, { signal });
   } catch (error) {

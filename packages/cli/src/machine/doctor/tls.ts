@@ -5,7 +5,8 @@ import { connect as connectTls } from 'node:tls';
 import { messageOf } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats-servers.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { onceWithin } from './once-within.ts';
+import { type FoundNames, nameProblem } from './names.ts';
+import { ANSWER_MS, onceWithin } from './once-within.ts';
 import type { Subject } from './subject.ts';
 
 const { ok, warning, failed, skipped } = findingsOf('tls');
@@ -15,24 +16,27 @@ const DAY_MS = 86_400_000;
 const SOON_DAYS = 21;
 
 /** The certificates of the NATS servers, and of the coordinator's API where it serves TLS itself. */
-export async function tlsFindings(subject: Subject, now: number): Promise<Finding[]> {
+export async function tlsFindings(subject: Subject, now: number, names: FoundNames): Promise<Finding[]> {
   const { requiresTls, addresses } = parseNatsServers(subject.config.natsUrl.reveal());
   const isEncrypted = requiresTls || subject.config.natsCa !== undefined;
   const ofNats = isEncrypted
-    ? await Promise.all(addresses.map((address) => natsCertificate(address, now)))
+    ? await Promise.all(addresses.map((address) => natsCertificate(address, now, names)))
     : [skipped('the connection to NATS has no TLS', 'none is needed on loopback; use tls:// beyond it')];
   return [...ofNats, ...(subject.role === 'coordinator' ? await ofApi(subject.config, now) : [])];
 }
 
 /** Reads the certificate; whether it is trusted is what connecting finds out. */
-async function natsCertificate(address: string, now: number): Promise<Finding> {
+async function natsCertificate(address: string, now: number, names: FoundNames): Promise<Finding> {
   const { hostname, port } = new URL(`nats://${address}`);
   const host = hostname.replace(/^\[|\]$/g, '');
+  const within = AbortSignal.timeout(ANSWER_MS);
   let socket: Socket | undefined;
   try {
+    const problem = nameProblem(host, names);
+    if (problem !== null) throw new Error(problem);
     socket = connectTcp(Number(port || 4_222), host);
     // The server speaks first, in clear text, and then changes to TLS.
-    await onceWithin(socket, 'data');
+    await onceWithin(socket, 'data', within);
   } catch (error) {
     socket?.destroy();
     const why = `the certificate of ${address} was not seen: ${messageOf(error)}`;
@@ -44,7 +48,7 @@ async function natsCertificate(address: string, now: number): Promise<Finding> {
       ...(isIP(host) === 0 ? { servername: host } : {}),
       rejectUnauthorized: false,
     });
-    await onceWithin(secured, 'secureConnect');
+    await onceWithin(secured, 'secureConnect', within);
     const certificate = secured.getPeerX509Certificate();
     secured.destroy();
     if (certificate === undefined)

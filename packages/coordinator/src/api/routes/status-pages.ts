@@ -1,5 +1,7 @@
 import { PAGE_LATENCIES, THEMES } from '@svc/shared/resources/status-page.ts';
 import { z } from 'zod';
+import type { StoredPage } from '../../configuration/stored.ts';
+import { checkedDomains } from '../../store/page-domains.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { type Collection, collectionEndpoints, scopeOf, versionOptions } from '../collection.ts';
 import { type Endpoint, endpoint, idOf, ok } from '../endpoint.ts';
@@ -14,7 +16,7 @@ export function statusPageEndpoints(parts: ApiParts): Endpoint[] {
     kinds: ['svc_status_page'],
     named: 'title or slug',
     removal: 'The components and component groups of the page are removed with it.',
-    present: (stored) => stored.map(pageView),
+    present: (stored) => pageViews(parts.store, stored),
   };
   return [...collectionEndpoints(collection, parts), appearanceEndpoint(parts)];
 }
@@ -30,7 +32,13 @@ const appearance = z
   })
   .meta({ examples: [{ published: true, theme: 'dark', latency: '24h' }] });
 
-function appearanceEndpoint({ reading, configuration }: ApiParts): Endpoint {
+async function pageViews(store: ApiParts['store'], stored: readonly StoredPage[]): Promise<object[]> {
+  const withDomain = stored.flatMap(({ id, attributes }) => (attributes.custom_domain === null ? [] : [id]));
+  const checked = await checkedDomains(store, withDomain);
+  return stored.map((page) => pageView(page, checked.get(page.id) ?? null));
+}
+
+function appearanceEndpoint({ reading, configuration, store }: ApiParts): Endpoint {
   return endpoint({
     method: 'PATCH',
     path: '/v1/status-pages/{id}/appearance',
@@ -61,7 +69,7 @@ function appearanceEndpoint({ reading, configuration }: ApiParts): Endpoint {
       });
       const page = await reading.find('status_pages', { workspaceId }, id, 'open');
       if (page === null) throw new Problem('not-found', `there is no status page ${id}`);
-      const view = pageView(page);
+      const [view = {}] = await pageViews(store, [page]);
       return ok(view, { etag: entityTag(page.rowVersion, view) });
     },
   });

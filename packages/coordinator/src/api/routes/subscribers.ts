@@ -1,6 +1,8 @@
 import { MASK } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import type { SecretsShown } from '../../configuration/stored.ts';
+import { declaredAccess } from '../../pages/access/credential.ts';
+import { isEntitled } from '../../pages/subscribers/entitled.ts';
 import { listSubscribers, type Recipient, removeRecipient } from '../../store/page-recipients.ts';
 import { existingResources } from '../../store/resources.ts';
 import type { ApiParts } from '../api-parts.ts';
@@ -16,9 +18,10 @@ const subscriberView = z
       .string()
       .meta({ description: 'The e-mail address. Tokens of scope `read` see its domain only.' }),
     language: z.string().meta({ description: 'Language of the mails.' }),
-    state: z
-      .enum(['confirmed', 'stopped'])
-      .meta({ description: '`stopped`: the address is dead, and nothing is sent to it any more.' }),
+    state: z.enum(['confirmed', 'held', 'stopped']).meta({
+      description:
+        '`held`: the address may not see the page any more, because the page became private or has another password or other mail domains since it subscribed. Nothing is sent to it, until it may, or subscribes again. `stopped`: the address is dead, and nothing is sent to it any more.',
+    }),
     problem: z.string().nullable().meta({ description: 'Why it is stopped.' }),
     confirmed_at: z.iso.datetime().nullable(),
   })
@@ -36,7 +39,11 @@ const subscriberView = z
   });
 
 /** The people who get the news of a status page by mail. They subscribe on the page itself. */
-export function subscriberEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoint[] {
+export function subscriberEndpoints({
+  store,
+  reading,
+  visitorKey,
+}: Pick<ApiParts, 'store' | 'reading' | 'visitorKey'>): Endpoint[] {
   const requirePage = async (request: Pick<ApiRequest, 'token' | 'ids'>): Promise<number> => {
     const id = idOf(request, 'page_id');
     if ((await existingResources(store, 'status_pages', workspaceOf(request), [id])).has(id)) return id;
@@ -56,7 +63,12 @@ export function subscriberEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoin
         const { limit, offset } = request.query;
         const { rows, total } = await listSubscribers(store, pageId, { limit, offset });
         const shown = shownTo(request);
-        return ok({ data: rows.map((row) => viewOf(row, shown)), total, limit, offset });
+        const scope = { workspaceId: workspaceOf(request) };
+        const page = await reading.find('status_pages', scope, pageId, 'open');
+        const access = page === null ? null : declaredAccess(page);
+        const isHeld = (row: Recipient) =>
+          access !== null && !isEntitled({ id: pageId, access }, visitorKey, row);
+        return ok({ data: rows.map((row) => viewOf(row, shown, isHeld(row))), total, limit, offset });
       },
     }),
     endpoint({
@@ -84,12 +96,13 @@ export function subscriberEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoin
 function viewOf(
   { id, address, language, subscription, stoppedFor, confirmedAt }: Recipient,
   shown: SecretsShown,
+  isHeld: boolean,
 ): z.infer<typeof subscriberView> {
   return {
     id: String(id),
     address: shown === 'open' ? address : address.replace(/^.*(?=@)/, MASK),
     language,
-    state: subscription === 'stopped' ? 'stopped' : 'confirmed',
+    state: subscription === 'stopped' ? 'stopped' : isHeld ? 'held' : 'confirmed',
     problem: stoppedFor,
     confirmed_at: confirmedAt === null ? null : new Date(confirmedAt).toISOString(),
   };

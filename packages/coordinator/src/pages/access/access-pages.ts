@@ -1,4 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import { findRecipient } from '../../store/page-recipients.ts';
 import type { Store } from '../../store/store.ts';
 import type { Form } from '../../web/forms.ts';
@@ -6,11 +7,11 @@ import { html } from '../../web/html.ts';
 import type { OneTimeLinks } from '../../web/one-time-links.ts';
 import { peerKey } from '../../web/peer-key.ts';
 import type { Visit } from '../../web/site.ts';
-import { type AskedMails, linkPurpose } from '../subscribers/asked-mails.ts';
+import { type AskedMails, linkDetailIn, linkPurpose } from '../subscribers/asked-mails.ts';
 import { fill } from '../text/text.ts';
 import { addressForm, linkButton, mailAsked, notice, passwordForm, tooMany } from './access-html.ts';
 import { type FormPlace, formPage, seeOther } from './answers.ts';
-import type { PageAccess } from './credential.ts';
+import { credentialVersion, type PageAccess } from './credential.ts';
 import type { GuardedPage, PageGate } from './gate.ts';
 import { landing } from './landing.ts';
 import { isOfDomains, parseMailAddress } from './mail-address.ts';
@@ -24,6 +25,8 @@ export type AccessParts = {
   readonly links: OneTimeLinks;
   readonly mails: AskedMails;
   readonly limits: MailLimits;
+  /** Makes versions of credentials, 32 bytes. */
+  readonly key: Secret<Uint8Array>;
   /** Whether the operator has set how mails are sent. */
   readonly canMail: boolean;
 };
@@ -127,7 +130,8 @@ export class AccessPages {
     const waitMs = limits.takeOf(peerKey(visit.peer), clock.monotonic());
     if (waitMs > 0) return this.#form(at, access, { to, error: tooMany(place, waitMs) }, 429, waitMs);
     if (isOfDomains(address, access.domains)) {
-      mails.ask({ kind: 'sign-in', pageId: page.id, address, words: place.words });
+      const credential = credentialVersion(this.#parts.key, page.id, access);
+      mails.ask({ kind: 'sign-in', credential, pageId: page.id, address, words: place.words });
     }
     const sentence = fill(texts.linkSent, { address: address.address });
     return formPage(place, { title: texts.sentTitle, body: mailAsked(place, sentence, '/access') });
@@ -156,7 +160,7 @@ export class AccessPages {
     const taken = await this.#parts.links.take(form.text('token'));
     if (taken === null || taken.purpose !== linkPurpose('sign-in', page.id))
       return this.#linkRefused(at, 403);
-    const recipient = await findRecipient(this.#parts.store, Number(taken.detail));
+    const recipient = await findRecipient(this.#parts.store, linkDetailIn(taken.detail).recipientId);
     const address = recipient === null ? null : parseMailAddress(recipient.address);
     // The domains may have changed since the mail was sent.
     if (address === null || !isOfDomains(address, access.domains)) return this.#linkRefused(at, 403);

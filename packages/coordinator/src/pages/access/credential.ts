@@ -1,11 +1,30 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Secret } from '@svc/shared/secret.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import type { StoredPage } from '../../configuration/stored.ts';
 
 /** Who may see a page, as it is declared. A secret is opened only where it is compared. */
 export type PageAccess =
   | { readonly type: 'public' }
   | { readonly type: 'password'; readonly password: Secret }
   | { readonly type: 'email-domain'; readonly domains: readonly string[] };
+
+/** Who may see a page that was read with its secrets open. */
+export function declaredAccess({ attributes }: StoredPage): PageAccess {
+  const { access_type: type, password, auth_email_domains: domains } = attributes;
+  switch (type) {
+    case 'public':
+      return { type };
+    case 'password':
+      // The definition demands one. An empty one would let everybody in.
+      if (password === null || password === '')
+        throw new TypeError('a page of access type password has none');
+      return { type, password: new Secret(password) };
+    case 'email-domain':
+      return { type, domains: domains ?? [] };
+    default:
+      return type satisfies never;
+  }
+}
 
 /** Makes each comparison one of two hashes that nobody can choose. */
 const COMPARED_WITH = randomBytes(32);

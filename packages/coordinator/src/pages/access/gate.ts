@@ -1,12 +1,12 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { Secret } from '@svc/shared/secret.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import type { Reading } from '../../configuration/reading.ts';
 import type { StoredPage } from '../../configuration/stored.ts';
 import { cookieOf, setCookie } from '../../web/cookies.ts';
 import { peerKey } from '../../web/peer-key.ts';
 import type { Sessions } from '../../web/sessions.ts';
 import type { Visit } from '../../web/site.ts';
-import { credentialVersion, isPassword, type PageAccess } from './credential.ts';
+import { credentialVersion, declaredAccess, isPassword, type PageAccess } from './credential.ts';
 import { type Guess, Guessing } from './guessing.ts';
 
 /** How long a visitor stays signed in. */
@@ -69,6 +69,12 @@ export class PageGate {
     return page === null ? null : declaredAccess(page);
   }
 
+  /** The version of what lets visitors in now; null: the page is gone. @throws StoreError */
+  async credentialOf(page: GuardedPage): Promise<string | null> {
+    const access = await this.accessOf(page);
+    return access === null ? null : credentialVersion(this.#parts.key, page.id, access);
+  }
+
   /** Looks at a password that a visitor gave, within the bounds of guessing. */
   guess(pageId: number, password: Secret, visit: Visit, given: string): Guess {
     const now = this.#parts.clock.monotonic();
@@ -113,23 +119,6 @@ export class PageGate {
 /** Each page has a cookie of its own, because several may have one host. */
 function cookieName({ id }: GuardedPage): string {
   return `svc-page-${id}`;
-}
-
-function declaredAccess({ attributes }: StoredPage): PageAccess {
-  const { access_type: type, password, auth_email_domains: domains } = attributes;
-  switch (type) {
-    case 'public':
-      return { type };
-    case 'password':
-      // The definition demands one. An empty one would let everybody in.
-      if (password === null || password === '')
-        throw new TypeError('a page of access type password has none');
-      return { type, password: new Secret(password) };
-    case 'email-domain':
-      return { type, domains: domains ?? [] };
-    default:
-      return type satisfies never;
-  }
 }
 
 /** The password of an `Authorization: Basic` header; null: there is none. */

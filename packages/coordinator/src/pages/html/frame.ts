@@ -1,8 +1,9 @@
 import { renderDocument } from '../../web/document.ts';
-import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { TIMES_SCRIPT } from '../../web/scripts/scripts.ts';
 import { instant } from '../../web/times.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from '../assets.ts';
+import { ICON_PATH } from '../icons/icon-page.ts';
 import type { PageView } from '../page-view.ts';
 import { addressOf, type Place } from '../place.ts';
 import { LANGUAGE_NAMES, LANGUAGES } from '../text/languages.ts';
@@ -27,7 +28,7 @@ export function framedPage(view: PageView, place: Place, { title, path, body }: 
     theme: page.theme,
     kind: 'status-page',
     isIndexed: access === 'public',
-    ...iconOf(view),
+    ...iconOf(view, place),
     styles: [PAGE_STYLE],
     scripts: [TIMES_SCRIPT, PAGE_SCRIPT],
     head: html`${
@@ -58,14 +59,9 @@ ${
   });
 }
 
-/**
- * Only icons by https: a page with TLS must not load others. The host is one of letters, digits, dots and hyphens, or an
- * address: URLs also allow `;`, which would begin another directive of the page's Content-Security-Policy.
- */
-export function iconOf({ page }: PageView): { icon?: string } {
-  const { icon } = page.attributes;
-  const href = icon === null ? null : safeHref(icon);
-  return href !== null && /^https:\/\/[\w.:[\]-]+\//.test(href) ? { icon: href } : {};
+/** The icon, which this service has fetched: no visitor's address goes to its own host. */
+export function iconOf({ hasIcon }: PageView, { path }: Place): { icon?: string } {
+  return hasIcon ? { icon: `${path}${ICON_PATH}` } : {};
 }
 
 function feedLinks({ page }: PageView, { words, path }: Place): Html {

@@ -25,10 +25,11 @@ ${currentIncidents(activeIncidents, now, place)}${maintenanceSection(maintenance
   });
 }
 
-function pageHead(view: PageView, { words }: Place): Html {
+function pageHead(view: PageView, place: Place): Html {
+  const { words } = place;
   const { title, description, homepage_url: homepage, contact_url: contact } = view.page.attributes;
   const { text } = words;
-  const { icon } = iconOf(view);
+  const { icon } = iconOf(view, place);
   const links = [
     [homepage, text.homepage],
     [contact, text.contact],
@@ -36,7 +37,7 @@ function pageHead(view: PageView, { words }: Place): Html {
     const href = url === null || url === undefined ? null : safeHref(url);
     return href === null ? [] : [html`<li><a href="${href}" rel="noopener noreferrer">${name}</a></li>`];
   });
-  return html`<header class="page-head"><div class="brand">${icon === undefined ? NO_HTML : html`<img src="${icon}" alt="" width="40" height="40" referrerpolicy="no-referrer">`}<h1>${title}</h1></div>
+  return html`<header class="page-head"><div class="brand">${icon === undefined ? NO_HTML : html`<img src="${icon}" alt="" width="40" height="40">`}<h1>${title}</h1></div>
 ${links.length === 0 ? NO_HTML : html`<nav aria-label="${text.links}"><ul class="plain-list foot-links">${links}</ul></nav>`}
 ${description === null ? NO_HTML : html`<p class="soft">${description}</p>`}</header>`;
 }

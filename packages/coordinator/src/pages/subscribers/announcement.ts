@@ -8,12 +8,24 @@ export const announcement = z.discriminatedUnion('kind', [
     at: z.number().int(),
     changes: z.array(z.object({ name: z.string(), status: z.enum(['active', 'degraded', 'error']) })).min(1),
   }),
-  /** An operator published something: an update of an incident, or of a maintenance. */
+  /** A maintenance window was planned, began or ended. */
+  z.object({
+    kind: z.literal('maintenance'),
+    at: z.number().int(),
+    title: z.string(),
+    text: z.string(),
+    stage: z.enum(['scheduled', 'in_progress', 'completed']),
+    from: z.number().int(),
+    until: z.number().int(),
+    /** Names of the affected components. */
+    components: z.array(z.string()),
+  }),
+  /** An operator published an update of an incident. */
   z.object({
     kind: z.literal('update'),
     at: z.number().int(),
     title: z.string(),
-    /** A key of the page texts' `noteState` or `maintenanceState`. */
+    /** A key of the page texts' `noteState`. */
     state: z.string(),
     text: z.string(),
     /** Names of the affected components. */

@@ -36,6 +36,18 @@ export function linkPurpose(kind: MailKind, pageId: number): string {
   return `page-${kind}:${pageId}`;
 }
 
+type LinkDetail = { readonly recipientId: number; readonly credential: string };
+
+function linkDetail({ recipientId, credential }: LinkDetail): string {
+  return `${recipientId} ${credential}`;
+}
+
+/** What the link of a mail is for. @param detail of a one-time link that this file made */
+export function linkDetailIn(detail: string): LinkDetail {
+  const [id = '', credential = ''] = detail.split(' ');
+  return { recipientId: Number(id), credential };
+}
+
 type Parts = {
   readonly store: Store;
   readonly secrets: Secrets;
@@ -48,6 +60,8 @@ type Parts = {
 
 export type AskedMail = {
   readonly kind: MailKind;
+  /** Version of what lets the visitor see the page: the subscription keeps it. */
+  readonly credential: string;
   readonly pageId: number;
   readonly address: MailAddress;
   readonly words: Words;
@@ -101,7 +115,7 @@ export class AskedMails {
   }
 
   /** The recipient, its link and the mail: all of them are stored, or none. */
-  async #write({ kind, address, words }: AskedMail, page: MailPage): Promise<void> {
+  async #write({ kind, credential, address, words }: AskedMail, page: MailPage): Promise<void> {
     const { store, clock, publicUrl } = this.#parts;
     const { lifeMs, path, letter } = KINDS[kind];
     const now = Math.floor(clock.wall());
@@ -111,7 +125,8 @@ export class AskedMails {
       const { language } = words;
       const recipient = await recipientAt(tx, { pageId: page.id, address: address.address, language }, now);
       if (kind === 'subscribe') await askSubscription(tx, recipient.id, language);
-      const link = { purpose: linkPurpose(kind, page.id), detail: String(recipient.id), expiresAt };
+      const detail = linkDetail({ recipientId: recipient.id, credential });
+      const link = { purpose: linkPurpose(kind, page.id), detail, expiresAt };
       await insertLink(tx, hashOfSecret(secret), link, now);
       const mail = {
         recipientId: recipient.id,

@@ -58,6 +58,8 @@ function newsOf(title: string, words: Words, announcement: Announcement): Pick<L
       return changesOf(title, words, announcement);
     case 'update':
       return updateOf(title, words, announcement);
+    case 'maintenance':
+      return maintenanceOf(title, words, announcement);
     default:
       return announcement satisfies never;
   }
@@ -87,21 +89,47 @@ function updateOf(
   words: Words,
   update: Extract<Announcement, { kind: 'update' }>,
 ): Pick<Letter, 'subject' | 'lines'> {
-  const { mail, noteState, maintenanceState, affected } = words.text;
-  const states: Readonly<Record<string, string>> = { ...noteState, ...maintenanceState };
+  const { mail, noteState } = words.text;
+  const states: Readonly<Record<string, string>> = noteState;
   const state = states[update.state] ?? update.state;
-  const components =
-    update.components.length === 0 ? [] : [fill(affected, { components: words.list(update.components) })];
   return {
     subject: `${title}: ${update.title} (${state})`,
     lines: [
       `${state}: ${update.title}`,
-      ...update.text
-        .split(/\n\s*\n/)
-        .map((paragraph) => paragraph.trim())
-        .filter((paragraph) => paragraph !== ''),
-      ...components,
+      ...paragraphsOf(update.text),
+      ...affectedLine(words, update.components),
       fill(mail.asOf, { time: instantText(update.at, words.language) }),
     ],
   };
+}
+
+function maintenanceOf(
+  title: string,
+  words: Words,
+  window: Extract<Announcement, { kind: 'maintenance' }>,
+): Pick<Letter, 'subject' | 'lines'> {
+  const { maintenance, maintenanceState, maintenanceFrom } = words.text;
+  const state = maintenanceState[window.stage];
+  const from = instantText(window.from, words.language);
+  const until = instantText(window.until, words.language);
+  return {
+    subject: `${title}: ${maintenance}: ${window.title} (${state})`,
+    lines: [
+      `${state}: ${window.title}`,
+      fill(maintenanceFrom, { from, until }),
+      ...paragraphsOf(window.text),
+      ...affectedLine(words, window.components),
+    ],
+  };
+}
+
+function paragraphsOf(text: string): string[] {
+  return text
+    .split(/\n\s*\n/)
+    .map((paragraph) => paragraph.trim())
+    .filter((paragraph) => paragraph !== '');
+}
+
+function affectedLine(words: Words, components: readonly string[]): string[] {
+  return components.length === 0 ? [] : [fill(words.text.affected, { components: words.list(components) })];
 }

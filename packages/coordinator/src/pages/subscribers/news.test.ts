@@ -14,8 +14,10 @@ import {
 import { addRows, rowsOf } from '../../../../../test/support/store-rows.ts';
 import type { NewlyQueued } from '../../notify/lane.ts';
 import { insertIncident, insertUpdate } from '../../store/incidents.ts';
+import { insertWindow, type WindowContent } from '../../store/maintenance-windows.ts';
 import { confirmSubscription, recipientAt, removeRecipient } from '../../store/page-recipients.ts';
 import { recipientOf } from '../../store/receivers.ts';
+import { credentialVersion } from '../access/credential.ts';
 import { PageNews } from './news.ts';
 import { recipientOfToken } from './unsubscribing.ts';
 
@@ -67,11 +69,15 @@ async function shown(name: string, { isPublic = true } = {}): Promise<number> {
   return id;
 }
 
-async function subscriber(address = 'ada@example.com', language = 'en'): Promise<number> {
+async function subscriber(
+  address = 'ada@example.com',
+  language = 'en',
+  credential: string | null = null,
+): Promise<number> {
   const now = parts.clock.wall();
   return parts.store.transaction(async (tx) => {
     const { id } = await recipientAt(tx, { pageId, address, language }, now);
-    await confirmSubscription(tx, { id, pageId }, now);
+    await confirmSubscription(tx, { id, pageId, credential }, now);
     return id;
   });
 }
@@ -184,6 +190,21 @@ describe('changes of status', () => {
       access_type: 'email-domain',
       auth_email_domains: ['example.org'],
     });
+    await setStatus(monitorId, 'error');
+    await look();
+    expect(queued.map(({ notificationId }) => recipientOf(notificationId))).toEqual([reader]);
+  });
+
+  test('of a page with a password go to those who subscribed behind it', async () => {
+    await subscriber('ada@example.com');
+    await replaceResource(parts, 'svc_status_page', pageId, {
+      title: 'Example',
+      slug: 'example',
+      access_type: 'password',
+      password: 'first',
+    });
+    const credential = credentialVersion(KEY, pageId, { type: 'password', password: new Secret('first') });
+    const reader = await subscriber('bob@example.com', 'en', credential);
     await setStatus(monitorId, 'error');
     await look();
     expect(queued.map(({ notificationId }) => recipientOf(notificationId))).toEqual([reader]);
@@ -313,5 +334,86 @@ describe('updates of operators', () => {
     await news.settled();
     await look();
     expect(queued).toEqual([]);
+  });
+});
+
+describe('maintenance', () => {
+  const HOUR_MS = 3_600_000;
+
+  /** Plans a window that begins in an hour and lasts for one. */
+  function plan(more: Partial<WindowContent> = {}): Promise<number> {
+    const now = parts.clock.wall();
+    const content: WindowContent = {
+      title: 'New disks',
+      text: 'We change the disks.',
+      startsAt: now + HOUR_MS,
+      endsAt: now + 2 * HOUR_MS,
+      timeZone: 'UTC',
+      repeat: null,
+      monitorIds: [monitorId],
+      pageIds: [],
+      componentIds: [],
+      ...more,
+    };
+    return parts.store.transaction((tx) => insertWindow(tx, parts.workspaceId, content, now));
+  }
+
+  async function hourPasses(): Promise<void> {
+    parts.clock.advance(HOUR_MS - LOOK_MS);
+    await look();
+  }
+
+  test('is told when it is planned, begins and ends: one mail each, in the language of the subscriber', async () => {
+    await subscriber();
+    await subscriber('bob@example.com', 'de');
+    await plan();
+    await look();
+    await look();
+    expect(subjects()).toEqual([
+      'Example: Maintenance: New disks (Planned)',
+      'Example: Wartung: New disks (Geplant)',
+    ]);
+    expect(letters()[0]?.lines).toEqual([
+      'Planned: New disks',
+      '1 Jan 2026, 01:00 UTC to 1 Jan 2026, 02:00 UTC',
+      'We change the disks.',
+      'Affects Shop',
+    ]);
+    await hourPasses();
+    await hourPasses();
+    await hourPasses();
+    expect(subjects().slice(2)).toEqual([
+      'Example: Maintenance: New disks (In progress)',
+      'Example: Wartung: New disks (Läuft)',
+      'Example: Maintenance: New disks (Completed)',
+      'Example: Wartung: New disks (Abgeschlossen)',
+    ]);
+  });
+
+  test('a restart repeats nothing, and loses no end', async () => {
+    await subscriber();
+    await plan();
+    await look();
+    await hourPasses();
+    await news.stop();
+    parts.clock.advance(2 * HOUR_MS);
+    news = started();
+    await news.settled();
+    expect(subjects().map((subject) => subject.replace(/.*\(/, '('))).toEqual([
+      '(Planned)',
+      '(In progress)',
+      '(Completed)',
+    ]);
+  });
+
+  test('of what the page does not show is told to nobody', async () => {
+    await subscriber();
+    const hidden = await shown('Internal', { isPublic: false });
+    await plan({ monitorIds: [hidden] });
+    await look();
+    expect(queued).toEqual([]);
+    await plan({ monitorIds: [hidden], pageIds: [pageId] });
+    await look();
+    expect(letters().map(({ lines }) => lines.at(-1))).toEqual(['We change the disks.']);
   });
 });

@@ -3,6 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import { storedIn } from '../../configuration/reading.ts';
 import { derivedUuid } from '../../notify/derived-uuid.ts';
 import type { NewlyQueued } from '../../notify/lane.ts';
 import { type PageLetter, queueLetters } from '../../notify/letters.ts';
@@ -12,6 +13,7 @@ import {
   pagesOfIncident,
   untoldUpdates,
 } from '../../store/incident-news.ts';
+import { allWindows, type StoredWindow } from '../../store/maintenance-windows.ts';
 import {
   advanceAnnouncement,
   forgetHidden,
@@ -22,15 +24,26 @@ import {
   untoldChanges,
 } from '../../store/page-announcements.ts';
 import { type MailPage, mailPage, type Recipient, subscribersAfter } from '../../store/page-recipients.ts';
+import type { Readable } from '../../store/reading-of.ts';
+import { findResource } from '../../store/resources.ts';
 import type { Secrets } from '../../store/secrets.ts';
 import type { Store, Transaction } from '../../store/store.ts';
-import { mayGetMail } from '../access/mail-address.ts';
+import {
+  beginTellingWindows,
+  noteWindowTold,
+  pagesOfWindow,
+  toldWindows,
+  windowsToldSince,
+} from '../../store/window-news.ts';
+import { declaredAccess } from '../access/credential.ts';
 import { languageOf } from '../text/languages.ts';
 import { wordsOf } from '../words.ts';
 import { type Announcement, announcement as announcementSchema } from './announcement.ts';
+import { isEntitled } from './entitled.ts';
 import { newsLetter } from './letter-texts.ts';
 import { pageUrl, tokenUrl } from './mail-links.ts';
 import { unsubscribeToken } from './unsubscribing.ts';
+import { type WindowNews, type WindowTold, windowNews } from './window-news.ts';
 
 /**
  * Interval of the looks for changes, ms. What changes and changes back in between is told to nobody, and what changes
@@ -60,6 +73,7 @@ export type NewsParts = {
  *
  *     statuses that differ from what was told ──▶ announcement ──▶ a mail for each subscriber, in the outbox
  *     an operator's update ───────────────────────────▲
+ *     maintenance that is planned, begins, ends ──────▲
  *
  * Each arrow is one transaction, and the second is one for every hundred mails. So a kill at any moment loses no news,
  * and tells none twice.
@@ -107,12 +121,14 @@ export class PageNews {
     const { log, store } = this.#parts;
     try {
       const source = { read: store.work };
-      if (!this.#hasBegun) await store.transaction(beginTellingUpdates);
+      if (!this.#hasBegun) await store.transaction((tx) => this.#begin(tx));
       this.#hasBegun = true;
       if ((await untoldChanges(source, this.#parts.isHeld)).length > 0)
         await store.transaction((tx) => this.#announceChanges(tx));
       if ((await untoldUpdates(source)).length > 0)
         await store.transaction((tx) => this.#announceUpdates(tx));
+      if ((await untoldWindows(source, this.#parts.clock.wall())).length > 0)
+        await store.transaction((tx) => this.#announceWindows(tx));
       while (!this.#isStopped && (await this.#queueSome())) {
         // Each turn is one transaction.
       }
@@ -160,6 +176,34 @@ export class PageNews {
     if (last !== undefined) await noteUpdatesTold(tx, last.update.id);
   }
 
+  async #begin(tx: Transaction): Promise<void> {
+    await beginTellingUpdates(tx);
+    await beginTellingWindows(tx, this.#parts.clock.wall());
+  }
+
+  /** Announces what maintenance windows come, begin and end, on each page that shows them. */
+  async #announceWindows(tx: Transaction): Promise<void> {
+    const now = Math.floor(this.#parts.clock.wall());
+    for (const { window, pageId, components, news } of await untoldWindows(tx, now)) {
+      const { stage, from, until, told } = news;
+      await noteWindowTold(tx, { pageId, windowId: window.id, ...told });
+      if (stage === 'completed' && until < now - LATE_MS) continue;
+      const { title, text } = window;
+      const announcement: Announcement = {
+        kind: 'maintenance',
+        at: now,
+        title,
+        text,
+        stage,
+        from,
+        until,
+        components: [...components],
+      };
+      const uid = derivedUuid(`window ${window.id} ${stage} ${from} on page ${pageId}`);
+      await announce(tx, { uid, pageId, announcement }, now);
+    }
+  }
+
   /** Queues mails of the oldest announcement. Answers false when there is none. */
   async #queueSome(): Promise<boolean> {
     const { store, clock } = this.#parts;
@@ -171,7 +215,7 @@ export class PageNews {
       const recipients =
         page === null ? [] : await subscribersAfter(tx, pageId, afterRecipient, MAILS_PER_TRANSACTION);
       if (page !== null) {
-        const letters = this.#lettersOf(stored, page, recipients);
+        const letters = this.#lettersOf(stored, page, await this.#entitled(tx, page, recipients));
         await queueLetters(tx, this.#parts, letters, clock.wall());
       }
       const last = recipients.at(-1);
@@ -179,6 +223,21 @@ export class PageNews {
       await advanceAnnouncement(tx, id, isOver ? null : last.id);
       return true;
     });
+  }
+
+  /** Those who may see the page as it is declared now: it may have become private since they subscribed. */
+  async #entitled(
+    tx: Transaction,
+    { id, workspaceId }: MailPage,
+    recipients: readonly Recipient[],
+  ): Promise<readonly Recipient[]> {
+    const { secrets, key } = this.#parts;
+    const row = await findResource(tx, 'status_pages', workspaceId, id);
+    const reading = { source: tx, secrets, shown: 'open' } as const;
+    const [page] = row === undefined ? [] : await storedIn(reading, 'status_pages', [row]);
+    if (page === undefined) return [];
+    const access = declaredAccess(page);
+    return recipients.filter((recipient) => isEntitled({ id, access }, key, recipient));
   }
 
   #lettersOf(stored: StoredAnnouncement, page: MailPage, recipients: readonly Recipient[]): PageLetter[] {
@@ -191,9 +250,7 @@ export class PageNews {
       );
       return [];
     }
-    // A page is changed to other domains while some of its subscribers have the former ones.
-    const readers = recipients.filter(({ address }) => mayGetMail(address, page.mailDomains));
-    return readers.map((recipient) => ({
+    return recipients.map((recipient) => ({
       recipientId: recipient.id,
       uid: derivedUuid(`${stored.uid} ${recipient.id}`),
       lane: 'news',
@@ -203,6 +260,32 @@ export class PageNews {
       link: pageUrl(page, publicUrl),
     }));
   }
+}
+
+type UntoldWindow = {
+  readonly window: StoredWindow;
+  readonly pageId: number;
+  readonly components: readonly string[];
+  readonly news: WindowNews;
+};
+
+/** What is to be told of maintenance windows, at most one thing for each window and page. @param now epoch ms */
+async function untoldWindows(source: Readable, now: number): Promise<UntoldWindow[]> {
+  const since = await windowsToldSince(source);
+  if (since === null) return [];
+  const told = Map.groupBy(await toldWindows(source), ({ windowId }) => windowId);
+  const found: UntoldWindow[] = [];
+  for (const window of await allWindows(source)) {
+    const known = new Map((told.get(window.id) ?? []).map((one) => [one.pageId, one]));
+    const newsOf = (before: WindowTold | null) =>
+      windowNews({ times: window, createdAt: window.createdAt, told: before, since, now });
+    if (newsOf(null) === null && ![...known.values()].some((one) => newsOf(one) !== null)) continue;
+    for (const [pageId, components] of await pagesOfWindow(source, window)) {
+      const news = newsOf(known.get(pageId) ?? null);
+      if (news !== null) found.push({ window, pageId, components, news });
+    }
+  }
+  return found;
 }
 
 /** Something to tell the subscribers of a page. */

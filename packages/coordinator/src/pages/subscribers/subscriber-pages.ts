@@ -8,17 +8,20 @@ import { peerKey } from '../../web/peer-key.ts';
 import { linkButton, mailAsked, notice, tooMany } from '../access/access-html.ts';
 import type { AccessVisit, VisitorRoute } from '../access/access-pages.ts';
 import { type FormPlace, formPage } from '../access/answers.ts';
+import type { PageGate } from '../access/gate.ts';
 import { parseMailAddress } from '../access/mail-address.ts';
 import type { MailLimits } from '../access/mail-limits.ts';
 import { formSeed, visitorForm } from '../access/visitor-forms.ts';
 import { fill } from '../text/text.ts';
-import { type AskedMails, linkPurpose } from './asked-mails.ts';
+import { type AskedMails, linkDetailIn, linkPurpose } from './asked-mails.ts';
+import { isEntitled } from './entitled.ts';
 import { subscribeForm } from './subscriber-html.ts';
 import { recipientOfToken } from './unsubscribing.ts';
 
 type Parts = {
   readonly store: Store;
   readonly clock: Clock;
+  readonly gate: PageGate;
   readonly links: OneTimeLinks;
   readonly mails: AskedMails;
   readonly limits: MailLimits;
@@ -96,7 +99,9 @@ export class SubscriberPages {
     if (address === null) return this.#form(at, access.notAddress, 400);
     const waitMs = limits.takeOf(peerKey(visit.peer), clock.monotonic());
     if (waitMs > 0) return this.#form(at, tooMany(place, waitMs), 429, waitMs);
-    mails.ask({ kind: 'subscribe', pageId: page.id, address, words: place.words });
+    const credential = await this.#parts.gate.credentialOf(page);
+    if (credential !== null)
+      mails.ask({ kind: 'subscribe', credential, pageId: page.id, address, words: place.words });
     const sentence = fill(subscription.asked, { address: address.address });
     return formPage(place, { title: access.sentTitle, body: mailAsked(place, sentence, '/subscribe') });
   }
@@ -117,17 +122,20 @@ export class SubscriberPages {
 
   async #confirm({ visit, page, place }: AccessVisit): Promise<Response> {
     const { subscription } = place.words.text;
-    const { store, links, clock } = this.#parts;
+    const { store, links, clock, gate, key } = this.#parts;
     const form = await visitorForm(visit);
     const taken = typeof form === 'number' ? null : await links.take(form.text('token'));
     if (taken === null || taken.purpose !== linkPurpose('subscribe', page.id)) {
       return this.#notice(place, subscription.badLinkTitle, subscription.oldLink, 403);
     }
-    const id = Number(taken.detail);
+    const { recipientId: id, credential } = linkDetailIn(taken.detail);
     const confirmed = await store.transaction((tx) =>
-      confirmSubscription(tx, { id, pageId: page.id }, clock.wall()),
+      confirmSubscription(tx, { id, pageId: page.id, credential }, clock.wall()),
     );
-    if (confirmed === null) return this.#notice(place, subscription.badLinkTitle, subscription.oldLink, 403);
+    const access = await gate.accessOf(page);
+    const isLate =
+      access === null || confirmed === null || !isEntitled({ id: page.id, access }, key, confirmed);
+    if (isLate) return this.#notice(place, subscription.badLinkTitle, subscription.oldLink, 403);
     return this.#notice(
       place,
       subscription.confirmedTitle,

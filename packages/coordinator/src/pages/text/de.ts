@@ -149,7 +149,8 @@ export const de: PageText = {
   subscription: {
     title: 'Abonnieren',
     byMail: 'Per Mail',
-    intro: 'Sie bekommen eine Mail, wenn etwas ausfällt, wenn es wieder läuft und wenn es Neues dazu gibt.',
+    intro:
+      'Sie bekommen eine Mail, wenn etwas ausfällt, wenn es wieder läuft, wenn es Neues dazu gibt, und wenn eine Wartung geplant ist, beginnt und endet.',
     send: 'Abonnieren',
     byFeed: 'Als Feed',
     feedIntro: 'Lesen Sie die Störungen mit einem Feedreader. Das braucht keine Adresse.',

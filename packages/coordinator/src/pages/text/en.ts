@@ -148,7 +148,8 @@ export const en = {
   subscription: {
     title: 'Subscribe',
     byMail: 'By mail',
-    intro: 'Get a mail when something breaks, when it works again, and when there is news about it.',
+    intro:
+      'Get a mail when something breaks, when it works again, when there is news about it, and when maintenance is planned, begins and ends.',
     send: 'Subscribe',
     byFeed: 'By feed',
     feedIntro: 'Read the incidents with a feed reader. This needs no address.',

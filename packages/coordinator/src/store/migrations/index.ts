@@ -22,6 +22,7 @@ import * as notes from './0022-notes.ts';
 import * as evaluationJournal from './0023-evaluation-journal.ts';
 import * as clockSetBacks from './0024-clock-set-backs.ts';
 import * as pageLatency from './0025-page-latency.ts';
+import * as pageNewsAndIcons from './0026-page-news-and-icons.ts';
 
 /**
  * All migrations by name, in the order of their names. They are a list and not a folder, so that bundling
@@ -51,4 +52,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0023-evaluation-journal': evaluationJournal,
   '0024-clock-set-backs': clockSetBacks,
   '0025-page-latency': pageLatency,
+  '0026-page-news-and-icons': pageNewsAndIcons,
 };

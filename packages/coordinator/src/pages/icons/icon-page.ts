@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { StoredPage } from '../../configuration/stored.ts';
+import { iconImage } from '../../store/page-icons.ts';
+import type { Store } from '../../store/store.ts';
+import type { Visit } from '../../web/site.ts';
+import { notFound } from '../plain-answers.ts';
+
+/** Path of the icon below its page. */
+export const ICON_PATH = '/icon';
+
+/**
+ * Headers of images from elsewhere. An SVG may have scripts: opened by itself it runs in a sandbox without them and
+ * without an origin, and loads nothing.
+ */
+const HEADERS = {
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+/** Serves the fetched icon of a page. The caller has asked whether the visitor may read the page. @throws StoreError */
+export async function iconAnswer(
+  store: Pick<Store, 'read'>,
+  { id, attributes: { icon: url, access_type: access } }: StoredPage,
+  visit: Visit,
+): Promise<Response> {
+  const image = url === null ? null : await iconImage(store, id, url);
+  if (image === null) return notFound(visit);
+  const etag = `"${createHash('sha256').update(image.content).digest('base64url').slice(0, 20)}"`;
+  const headers = {
+    ...HEADERS,
+    'content-type': image.contentType,
+    'cache-control': access === 'public' ? 'public, max-age=3600' : 'private, no-store',
+    etag,
+  };
+  if (visit.request.headers.get('if-none-match') === etag)
+    return new Response(null, { status: 304, headers });
+  return new Response(new Uint8Array(image.content), { headers });
+}

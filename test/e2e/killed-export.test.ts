@@ -1,0 +1,106 @@
+/**
+ * A real VictoriaMetrics gets what the stored results imply, although the coordinator is killed again and again, and although
+ * another endpoint answers one byte a second.
+ */
+import type { Region } from '@svc/shared/regions.ts';
+import { expect, test } from 'vitest';
+import { openedIn, targetIn } from '../support/opened.ts';
+import { drip, startRawTarget } from '../support/raw-target.ts';
+import { findProgram } from '../support/real-dns-server.ts';
+import { System } from '../support/system.ts';
+import { startVictoriaMetrics } from '../support/victoria-metrics.ts';
+
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par'];
+const MONITORS = 300;
+/** Of these the metrics go to the endpoint that drips. */
+const DRIPPING = 30;
+const KILLS = 4;
+/** New results between two kills. */
+const BETWEEN = 100;
+const SECOND_MS = 1_000;
+
+/** Debian 12 has 1.79, which knows no OTLP yet: the test runs where a newer one is on the PATH. */
+const victoria = findProgram('victoria-metrics');
+if (victoria === null) console.warn('skipped: victoria-metrics is not installed');
+
+test.skipIf(victoria === null)(
+  'VictoriaMetrics has each check once after kill -9 of the coordinator, beside an endpoint that drips',
+  async (context) => {
+    const opened = openedIn(context);
+    const database = await startVictoriaMetrics(victoria ?? '');
+    opened.push({ close: () => database.stop() });
+    if (!(await database.takesOtlp())) {
+      console.warn('skipped: victoria-metrics is older than 1.92 and does not take OTLP');
+      context.skip();
+    }
+    const dripping = await startRawTarget(
+      drip('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n', 'a', SECOND_MS),
+    );
+    opened.push(dripping);
+    const web = await targetIn(opened);
+    const system = await System.start({
+      regions: REGIONS,
+      declared: declaration(web.url, `http://127.0.0.1:${dripping.port}`),
+      environment: {
+        OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: database.endpoint,
+        OTEL_METRIC_EXPORT_INTERVAL: '1000',
+      },
+    });
+    opened.push({ close: () => system.dispose() });
+    const stored = (where = 'true') =>
+      system.query<{ count: number }>(
+        `SELECT count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id WHERE outcome <> 'not_run' AND ${where}`,
+      )[0]?.count ?? 0;
+    const until = (count: number) =>
+      expect.poll(() => stored(), { interval: 100 }).toBeGreaterThanOrEqual(count);
+
+    await until(BETWEEN);
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      await system.coordinator.end('SIGKILL');
+      await system.coordinator.start();
+      await until(stored() + BETWEEN);
+    }
+    const { export: exported } = await system.get<{
+      export: {
+        endpoints: { endpoint: string; default: boolean; failing: boolean; points_dropped: number }[];
+      };
+    }>('/v1/system');
+    expect(exported.endpoints.find((endpoint) => endpoint.default)).toMatchObject({
+      failing: false,
+      points_dropped: 0,
+    });
+    expect(exported.endpoints.filter((endpoint) => !endpoint.default)).toHaveLength(1);
+
+    // No result comes any more, and each that was stored has been counted once.
+    for (const agent of system.agents.values()) await agent.end('SIGTERM');
+    const toDatabase = `name NOT LIKE 'Dripping%'`;
+    const total = async () =>
+      (await database.query('sum(last_over_time(svc_checks_total[1h]))'))[0]?.value ?? 0;
+    await expect.poll(async () => (await total()) - stored(toDatabase), { interval: 500 }).toBe(0);
+    const sum = await database.query('sum(last_over_time(svc_check_duration_seconds_count[1h]))');
+    expect(sum[0]?.value).toBe(stored(toDatabase));
+    // A count that fell would be a reset, after which it is counted again.
+    expect((await database.query('max(resets(svc_checks_total[1h]))'))[0]?.value).toBe(0);
+    // Monitors of the slow endpoint are checked like others: each has a first result.
+    const checked = system.query<{ count: number }>(
+      `SELECT count(DISTINCT monitor_id) AS count FROM results JOIN monitors ON monitors.id = monitor_id WHERE name LIKE 'Dripping%'`,
+    );
+    expect(checked[0]?.count).toBe(DRIPPING);
+  },
+);
+
+function declaration(url: string, drippingEndpoint: string): object {
+  const named = (name: string, count: number, more: object) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [
+        `${name.toLowerCase()}${index}`,
+        { name: `${name} ${index}`, url, periodicity: '30s', active: true, regions: REGIONS, ...more },
+      ]),
+    );
+  return {
+    svc_http_monitor: {
+      ...named('Plain', MONITORS - DRIPPING, {}),
+      ...named('Dripping', DRIPPING, { otlp_endpoint: drippingEndpoint }),
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { NewDelivery } from '@svc/coordinator/evaluation/writes.ts';
+import type { RecordedBatch } from '@svc/coordinator/store/recording-store.ts';
+import type { Moment } from './oracle/moment.ts';
+import type { BatchLife } from './slow-store.ts';
+import type { Announcement, Now, Told, Transition } from './told.ts';
+
+/** Events that were evaluated and committed together. */
+export type Commit = {
+  readonly told: readonly Told[];
+  /** When they were evaluated. */
+  readonly now: Now;
+  readonly moment: Moment;
+  /** When the commit before it had ended, monotonic ms. */
+  readonly freeSince: number;
+  readonly transitions: Transition[];
+  readonly announcements: Announcement[];
+  /** The status that the service shows after it. */
+  status: MonitorStatus;
+};
+
+export type BatchesParts = {
+  readonly now: () => Now;
+  readonly status: () => MonitorStatus;
+  /** What the oracle notes when an evaluation ends. */
+  readonly momentOf: (now: Now) => Moment;
+  /** The effects of the log of changes up to this entry are durable. */
+  readonly onApplied: (changesUntil: number) => void;
+};
+
+/** What one life of the coordinator is told, from the event to the commit that the oracle is shown. */
+export class Batches implements BatchLife {
+  readonly #parts: BatchesParts;
+  /** What is not evaluated. */
+  #told: Told[] = [];
+  /** How much of it the batch has that is being evaluated; null: none is. */
+  #evaluating: number | null = null;
+  /** The batch that is being written, and what listeners would be told of it once it is durable. */
+  #written: {
+    readonly commit: Commit;
+    durable: Pick<Commit, 'transitions' | 'announcements'> | null;
+  } | null = null;
+  /** What is committed and not shown. */
+  #commits: Commit[] = [];
+  /** The last one of them, which listeners are told of now. */
+  #latest: Commit | null = null;
+  /** When the last commit ended, monotonic ms. */
+  freeSince = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: BatchesParts) {
+    this.#parts = parts;
+  }
+
+  /** An event is about to be queued. */
+  note(told: Told): void {
+    this.#told.push(told);
+  }
+
+  get hasNews(): boolean {
+    return this.#told.length > 0;
+  }
+
+  /** What is in the batch that is being evaluated. */
+  get evaluating(): readonly Told[] {
+    return this.#told.slice(0, this.#evaluating ?? 0);
+  }
+
+  /** An evaluation begins: of everything that was told until now. */
+  evaluates(): void {
+    this.#evaluating ??= this.#told.length;
+  }
+
+  /** What was evaluated was no batch. */
+  forget(): void {
+    this.#evaluating = null;
+  }
+
+  evaluated(): void {
+    const now = this.#parts.now();
+    const commit: Commit = {
+      told: this.#told.splice(0, this.#evaluating ?? 0),
+      now,
+      moment: this.#parts.momentOf(now),
+      freeSince: this.freeSince,
+      transitions: [],
+      announcements: [],
+      status: this.#parts.status(),
+    };
+    this.#evaluating = null;
+    this.#written = { commit, durable: null };
+  }
+
+  durable({ writes, changesUntil }: RecordedBatch, ids: readonly (number | null)[]): void {
+    if (changesUntil !== null) this.#parts.onApplied(changesUntil);
+    if (this.#written === null) return;
+    const transitions = writes.transitions.map(transitionOf);
+    const announcements = writes.deliveries.filter((_, index) => ids[index] !== null).map(announcementOf);
+    this.#written.durable = { transitions, announcements };
+  }
+
+  answered(): void {
+    this.#latest = this.#written?.commit ?? null;
+    if (this.#latest !== null) this.#commits.push(this.#latest);
+    this.#written = null;
+    this.freeSince = this.#parts.now().monotonic;
+  }
+
+  changed(change: Transition): void {
+    this.#latest?.transitions.push(transitionOf(change));
+  }
+
+  queued(delivery: NewDelivery): void {
+    this.#latest?.announcements.push(announcementOf(delivery));
+  }
+
+  /** What is committed without this life knowing it; null: nothing is. */
+  unanswered(): Commit | null {
+    if (this.#written === null || this.#written.durable === null) return null;
+    const { commit, durable } = this.#written;
+    return { ...commit, ...durable, status: durable.transitions.at(-1)?.to ?? commit.status };
+  }
+
+  /** Hands over what is committed. */
+  take(): readonly Commit[] {
+    const commits = this.#commits;
+    const last = commits.at(-1);
+    if (last === undefined) return commits;
+    this.#commits = [];
+    for (const commit of commits) commit.status = commit.transitions.at(-1)?.to ?? commit.status;
+    // A monitor that is removed has no last change of status.
+    last.status = this.#parts.status();
+    return commits;
+  }
+}
+
+function transitionOf({ from, to, reason, at }: Transition): Transition {
+  return { from, to, reason, at };
+}
+
+function announcementOf({ notificationId, alert: { status, closure } }: NewDelivery): Announcement {
+  return { channel: notificationId, status, isClosure: closure !== undefined };
+}
