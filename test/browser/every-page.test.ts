@@ -12,9 +12,10 @@ import { openDashboard } from '../support/dashboard.ts';
 
 /** Answers of programs, which are no pages. */
 const NO_PAGES = ['/events', '/palette'];
-/** Where the first object of a kind has no such page. The operator's own token cannot be revoked. */
+/** Where the first object of a kind has no such page: the operator's own token cannot be revoked. */
 const OTHER_PATHS: Readonly<Record<string, string>> = {
   '/tokens/{id}/revoke': '/tokens/2/revoke',
+  '/incidents/{incident_id}/updates/{id}': '/incidents/2/updates/2',
 };
 /** What pages show besides. Forms of each kind have their own tests. */
 const MORE = [
