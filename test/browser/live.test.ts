@@ -1,9 +1,9 @@
 /** How pages of the dashboard stay right while they are open. */
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { type ApiProxy, startApiProxy, type Treatment } from '../support/api-proxy.ts';
-import { skipsBrowser, TestBrowser } from '../support/browser.ts';
+import { type BrowserVisitor, skipsBrowser, TestBrowser } from '../support/browser.ts';
 import { openDashboard } from '../support/dashboard.ts';
 
 const MINUTE_MS = 60_000;
@@ -12,7 +12,7 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
   let api: RunningApi;
   let proxy: ApiProxy;
   let browser: TestBrowser;
-  let visitor: BrowserContext;
+  let visitor: BrowserVisitor;
   let monitorId: number;
   beforeAll(async () => {
     api = await startApi();
@@ -66,7 +66,9 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
   const isShownAsDown = (page: Page) => page.getByRole('link', { name: 'Down 1' }).waitFor();
 
   test('shows what has changed between two streams', async () => {
-    const listening = visitor.waitForEvent('response', (response) => response.url().endsWith('/events'));
+    const listening = visitor.context.waitForEvent('response', (response) =>
+      response.url().endsWith('/events'),
+    );
     const page = await openOverview();
     await listening;
     const again = page.waitForRequest((request) => request.url().endsWith('/events'));
@@ -91,14 +93,14 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
 
   test('listens again after a proxy has answered that the service is away', async () => {
     treatEvents(() => ({ status: 502, body: 'Bad Gateway' }));
-    await visitor.clock.install();
-    const refused = visitor.waitForEvent('response', (response) => response.status() === 502);
+    await visitor.context.clock.install();
+    const refused = visitor.context.waitForEvent('response', (response) => response.status() === 502);
     const page = await openOverview();
     await refused;
     treatEvents(() => 'pass');
     await setStatus('error');
     const listening = page.waitForResponse((response) => response.url().endsWith('/events'));
-    await visitor.clock.fastForward(15_000);
+    await visitor.context.clock.fastForward(15_000);
     expect((await listening).status()).toBe(200);
     await isShownAsDown(page);
   });

@@ -200,7 +200,7 @@ test('what a declaration cannot say is said', async () => {
   expect((await svc(['export'], environment)).err).not.toContain('published');
   await api.call('PATCH', '/v1/status-pages/1/appearance', { published: false, theme: 'dark' });
   expect((await svc(['export'], environment)).err).toContain(
-    'svc_status_page.p: published is false, theme is dark; a declaration cannot contain this',
+    'svc_status_page.p: published is false, theme is dark, latency is none; a declaration cannot contain this',
   );
 });
 

@@ -61,8 +61,19 @@ export class DeclaredPage {
     await this.#change((change) => change.update('svc_status_page', this.id, parsed));
   }
 
+  /** Gives the page a password. */
+  async protect(slug: string): Promise<void> {
+    const attributes = { title: 'Example', slug, access_type: 'password', password: 'open sesame' };
+    const parsed = parsedAs('svc_status_page', attributes);
+    await this.#change((change) => change.update('svc_status_page', this.id, parsed));
+  }
+
   async setTheme(theme: 'system' | 'light' | 'dark'): Promise<void> {
     await this.#change((change) => change.setAppearance(this.id, { theme }));
+  }
+
+  async setLatency(latency: 'none' | '24h' | '7d'): Promise<void> {
+    await this.#change((change) => change.setAppearance(this.id, { latency }));
   }
 
   async unpublish(): Promise<void> {

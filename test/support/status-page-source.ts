@@ -8,6 +8,7 @@ import type { Place } from '@svc/coordinator/pages/place.ts';
 import { BAR_DAYS } from '@svc/coordinator/pages/read-page.ts';
 import type { Language } from '@svc/coordinator/pages/text/languages.ts';
 import { wordsOf } from '@svc/coordinator/pages/words.ts';
+import { LATENCY_RANGES, type Latencies, type LatencyRange } from '@svc/coordinator/rollups/latencies.ts';
 import type { ShownIncident, ShownMonitor } from '@svc/coordinator/store/shown-pages.ts';
 
 /** The instant of the pages that tests make: noon, so that today is half over. */
@@ -32,6 +33,7 @@ export function storedPage(attributes: Partial<StoredPage['attributes']> = {}): 
     updatedAt: CREATED.createdAt,
     published: true,
     theme: 'system',
+    latency: 'none',
     attributes: {
       title: 'Example',
       slug: 'example',
@@ -107,6 +109,7 @@ export function pageSource(parts: Partial<PageSource> = {}): PageSource {
     components,
     monitors: new Map(ids.map((id) => [id, shownMonitor(id)])),
     days: new Map(ids.map((id) => [id, daysWith()])),
+    latencies: null,
     incidents: [],
     notes: NO_NOTES,
     since: NOW - 14 * DAY_MS,
@@ -144,13 +147,21 @@ export function placeIn(language: Language = 'en', parts: Partial<Place> = {}): 
   };
 }
 
+/** How much there is to tell on a page of {@link largeSource}. */
+type Telling = {
+  /** Days with disruptions of each component; left out: two of each third component. */
+  readonly badDays?: number;
+  /** The time over which latencies are shown; left out: they are not. */
+  readonly latency?: LatencyRange;
+};
+
 /**
- * A page as a company has it: groups, an outage and a slow service now, six incidents of the last two weeks. A third of
- * the components had two days with disruptions, and each tenth is new.
+ * A page as a company has it: groups, an outage and a slow service now, six incidents of the last two weeks. Each tenth
+ * component is new.
  *
  * @param count components
  */
-export function largeSource(count: number): PageSource {
+export function largeSource(count: number, { badDays, latency }: Telling = {}): PageSource {
   const groups = ['Website', 'API', 'Data', 'Network', 'Partners'].map((name, index) =>
     storedGroup(index + 1, name),
   );
@@ -175,7 +186,14 @@ export function largeSource(count: number): PageSource {
     groups,
     components,
     monitors: new Map(ids.map((id) => [id, shownMonitor(id, statusOf(id))])),
-    days: new Map(ids.map((id) => [id, daysWith(disruptionsOf(id))])),
+    days: new Map(ids.map((id) => [id, daysWith(disruptionsOf(id, badDays ?? (id % 3 === 1 ? 2 : 0)))])),
+    latencies:
+      latency === undefined
+        ? null
+        : {
+            span: { range: latency, until: NOW },
+            of: new Map(ids.map((id) => [id, latenciesWith(latency, id)])),
+          },
     incidents: [
       shownIncident({ monitorId: 7, openedAt: NOW - 20 * MINUTE_MS, closedAt: null }),
       shownIncident({
@@ -192,13 +210,31 @@ export function largeSource(count: number): PageSource {
   });
 }
 
-/** By how many days ago they were. */
-function disruptionsOf(id: number): Record<number, Partial<StatusTimes>> {
+/** By how many days ago they were: every second day was only slow. */
+function disruptionsOf(id: number, count: number): Record<number, Partial<StatusTimes>> {
   const found: Record<number, Partial<StatusTimes>> = {};
-  if (id % 3 === 1) {
-    found[(id * 13) % 47] = { degraded: ((id % 5) + 1) * 11 * MINUTE_MS };
-    found[(id * 7) % 46] = { error: ((id % 9) + 1) * 7 * MINUTE_MS };
-  }
   if (id % 10 === 0) for (let ago = 50; ago < BAR_DAYS; ago += 1) found[ago] = { active: 0, unknown: DAY_MS };
+  for (let index = 0; index < count; index += 1) {
+    const ago = (id * 13 + index * 7) % 47;
+    found[ago] =
+      index % 2 === 0
+        ? { degraded: ((id % 5) + 1) * 11 * MINUTE_MS }
+        : { error: ((id % 9) + 1) * 7 * MINUTE_MS };
+  }
   return found;
+}
+
+/** Latencies that go up and down by a third, as they do in a network. */
+export function latenciesWith(range: LatencyRange, seed: number): Latencies {
+  const { bucketMs, buckets } = LATENCY_RANGES[range];
+  const median = 40 + seed * 7.3;
+  return {
+    median,
+    p95: median * 2.6,
+    buckets: bucketsUntil(NOW - 1, bucketMs, buckets).map((at, index) => ({
+      at,
+      median: median * (1 + 0.3 * Math.sin(seed + index * 2.4)),
+      p95: median * 2.6 * (1 + 0.35 * Math.cos(seed * 3 + index * 1.7)),
+    })),
+  };
 }

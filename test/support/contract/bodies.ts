@@ -123,7 +123,7 @@ const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]
   put_notifications_id: notifications,
   post_status_pages: pages,
   put_status_pages_id: pages,
-  patch_status_pages_id_appearance: async () => [{ published: false, theme: 'dark' }, {}],
+  patch_status_pages_id_appearance: async () => [{ published: false, theme: 'dark', latency: '7d' }, {}],
   post_status_pages_page_id_components: components,
   put_status_pages_page_id_components_id: (world, ids) =>
     replacement(components(world, ids), ({ type }) => type === 'monitor'),

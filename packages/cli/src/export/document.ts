@@ -247,11 +247,13 @@ function spoken(place: Place, answered: Answered): string[] {
   return [...place.slice(0, index).map(String), String(key ?? place[index])];
 }
 
-/** A declaration does not contain whether a page is published, or its theme. */
-function appearanceNotes(kind: ResourceKind, name: string, { id, published, theme }: Answered): string[] {
-  if (kind !== 'svc_status_page' || (published === true && theme === 'system')) return [];
-  const now = `published is ${published}, theme is ${theme}`;
+/** A declaration does not contain whether a page is published, its theme, and whether it shows latencies. */
+function appearanceNotes(kind: ResourceKind, name: string, answered: Answered): string[] {
+  const { id, published, theme, latency = 'none' } = answered;
+  if (kind !== 'svc_status_page' || (published === true && theme === 'system' && latency === 'none'))
+    return [];
+  const now = `published is ${published}, theme is ${theme}, latency is ${latency}`;
   return [
-    `${kind}.${name}: ${now}; a declaration cannot contain this, and a page made from it is published and has the theme system (change it with PATCH /v1/status-pages/${id}/appearance)`,
+    `${kind}.${name}: ${now}; a declaration cannot contain this, and a page made from it is published, has the theme system and shows no latencies (change it with PATCH /v1/status-pages/${id}/appearance)`,
   ];
 }

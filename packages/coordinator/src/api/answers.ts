@@ -3,6 +3,7 @@ import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { forMonitors } from '@svc/shared/resources/monitors.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
+import { PAGE_LATENCIES } from '@svc/shared/resources/status-page.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
 import { AUDIT_ACTORS, AUDIT_OUTCOMES } from '../store/audit.ts';
@@ -16,7 +17,7 @@ import { TOKEN_SCOPES } from '../store/tokens.ts';
 
 export const id = z
   .string()
-  .regex(/^[1-9][0-9]{0,14}$/)
+  .regex(/^[1-9][0-9]{0,14}$/, 'must be an id: a decimal number as a string')
   .meta({ description: 'A decimal number as a string.' });
 /** An instant as declared resources have it. */
 export const instant = z.iso.datetime().meta({ description: 'Instant in UTC (RFC 3339).' });
@@ -59,7 +60,13 @@ export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<s
         'Since when the channel is stopped, because its address is dead: its alerts are dead at once, until its settings are changed or a test is delivered. Null where it is not.',
     }),
   },
-  svc_status_page: { warnings },
+  svc_status_page: {
+    latency: z.enum(PAGE_LATENCIES).meta({
+      description:
+        'The time over which the page shows latencies. It is `none` at creation, and `PATCH /v1/status-pages/{id}/appearance` changes it.',
+    }),
+    warnings,
+  },
   svc_status_page_component_group: {},
   svc_status_page_component: { warnings },
 };

@@ -48,7 +48,13 @@ const RESOURCES: { readonly [K in ResourceKind]: { readonly sent: Json; readonly
   },
   svc_status_page: {
     sent: { title: 'Example status', slug: 'example', homepage_url: 'https://www.example.com' },
-    added: { ...created('5'), published: true, theme: 'system', warnings: notYet('svc_status_page', {}) },
+    added: {
+      ...created('5'),
+      published: true,
+      theme: 'system',
+      latency: 'none',
+      warnings: notYet('svc_status_page', {}),
+    },
   },
   svc_status_page_component_group: { sent: { page_id: '5', name: 'Shops' }, added: created('6') },
   svc_status_page_component: {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { messageOf } from '@svc/shared/errors.ts';
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import type { Token } from '../store/tokens.ts';
@@ -22,6 +21,7 @@ import { Problem, problemOf } from './problem.ts';
 import { RequestAudit } from './request-audit.ts';
 import { readBodyText } from './request-body.ts';
 import { RequestGate } from './request-gate.ts';
+import { requestIdOf } from './request-id.ts';
 import { parseBody, parseQuery } from './request-input.ts';
 import { visitOf } from './visits.ts';
 
@@ -111,10 +111,9 @@ function accompany(
   };
 }
 
-/** @returns the id of the request: the client's own where it is a plain one */
+/** @returns the id of the request */
 function beginRequest(context: ApiContext): string {
-  const given = context.req.header('x-request-id');
-  const requestId = given !== undefined && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+  const requestId = requestIdOf(context.req.header('x-request-id'));
   context.set('requestId', requestId);
   context.set('tokenId', null);
   context.set('workspaceId', null);
@@ -181,7 +180,8 @@ function handlerOf(endpoint: Endpoint, answering: Answering): Handler<{ Variable
       Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
     );
     const header = (name: string) => context.req.header(name);
-    const request = { token, ids, query, body, header, attributes, digest, audit };
+    const { signal } = context.req.raw;
+    const request = { token, ids, query, body, header, attributes, digest, audit, signal };
     return respond(context, await endpoint.handle(request as never));
   };
 }

@@ -518,7 +518,7 @@ test('the test of an export of a monitor without an endpoint is refused, and of 
 describe('status pages', () => {
   test('pages with their components and groups', async () => {
     const page = await created('/v1/status-pages', { title: 'Example', slug: 'example' });
-    expect(page).toMatchObject({ published: true, theme: 'system', access_type: 'public' });
+    expect(page).toMatchObject({ published: true, theme: 'system', latency: 'none', access_type: 'public' });
     expect(page.warnings).toEqual([]);
     const path = `/v1/status-pages/${page.id}`;
     const group = await created(`${path}/component-groups`, { name: 'Core' });
@@ -535,8 +535,13 @@ describe('status pages', () => {
     expect((await api.call('GET', `${path}/components`)).body).toMatchObject({ total: 1 });
     expect(await api.call('PATCH', `${path}/appearance`, { theme: 'dark', published: false })).toMatchObject({
       status: 200,
-      body: { theme: 'dark', published: false },
+      body: { theme: 'dark', published: false, latency: 'none' },
     });
+    expect(await api.call('PATCH', `${path}/appearance`, { latency: '7d' })).toMatchObject({
+      status: 200,
+      body: { theme: 'dark', published: false, latency: '7d' },
+    });
+    expect((await api.call('PATCH', `${path}/appearance`, { latency: '30d' })).status).toBe(422);
     expect((await api.call('DELETE', `/v1/monitors/${monitor.id}`)).status).toBe(409);
     expect((await api.call('DELETE', `/v1/monitors/${monitor.id}?components=keep`)).status).toBe(204);
     const kept = await api.call('GET', `${path}/components/${component.id}`);

@@ -14,6 +14,7 @@ import { isLoopbackHost } from './host-check.ts';
 import { createApp } from './http-app.ts';
 import { DEFAULT_TIMEOUTS } from './listener-timeouts.ts';
 import { Problem } from './problem.ts';
+import { readyFirst } from './ready-answers.ts';
 import { readTlsFiles, TlsFilesWatch } from './tls-files.ts';
 
 export interface Api {
@@ -33,7 +34,10 @@ export function createApi(parts: ApiParts): Api {
   const { app, sites } = createApp(parts, { bodies, trail });
   // For a request that cannot even be parsed, for example because its host name is not valid.
   const errorHandler = () => malformed().response(randomUUID());
-  const server = createListener(getRequestListener(app.fetch, { errorHandler }), parts);
+  // Only URLs are made with this name, of requests of HTTP/1.0 without a host: no part of svc takes it for one.
+  const listener = getRequestListener(app.fetch, { errorHandler, hostname: 'svc.invalid' });
+  const handle = readyFirst(listener, sites, parts);
+  const server = createListener(handle, parts);
   const watch =
     tls === null
       ? null

@@ -76,9 +76,9 @@ export function notificationView(stored: StoredNotification): object {
 }
 
 export function pageView(stored: StoredPage): object {
-  const { published, theme, kind, attributes } = stored;
+  const { published, theme, latency, kind, attributes } = stored;
   const warnings = withoutEffect(kind, attributes);
-  return view(stored, { published, theme, warnings });
+  return view(stored, { published, theme, latency, warnings });
 }
 
 export function groupView(stored: StoredGroup): object {

@@ -19,19 +19,31 @@ type Circumstances = {
 export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }: Circumstances): Visit {
   const url = new URL(request.url);
   const host = hostOf(request.headers.get('host'));
-  const open = new URL(publicUrl);
   return {
     request,
     url,
     method: request.method === 'HEAD' ? 'GET' : request.method,
     host,
-    isOwnHost: host === open.hostname || isLoopbackHost(host) || isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0,
-    isSecure: hasTls || (open.protocol === 'https:' && !isLoopbackHost(host)),
+    isOwnHost: isOwnHost(host, publicUrl),
+    isSecure: hasTls || (publicUrl.startsWith('https:') && !isLoopbackHost(host)),
     peer,
     requestId,
   };
 }
 
-function hostOf(header: string | null): string {
-  return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '');
+/** Whether a host is this service's own: see {@link Visit}. @param host as {@link hostOf} returns it */
+export function isOwnHost(host: string, publicUrl: string): boolean {
+  return (
+    host === new URL(publicUrl).hostname ||
+    isLoopbackHost(host) ||
+    isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
+  );
+}
+
+/**
+ * Name of a `Host` header in lower case, without its port; '' without the header. A final dot says that a name is
+ * complete (RFC 1034, section 3.1), and makes no other name of it.
+ */
+export function hostOf(header: string | null): string {
+  return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '').replace(/\.$/, '');
 }

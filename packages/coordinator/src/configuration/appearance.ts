@@ -1,5 +1,5 @@
 import { findResource, updateResource } from '../store/resources.ts';
-import type { PageTheme } from './configuration.ts';
+import type { PageAppearance } from './configuration.ts';
 import { NotFound } from './errors.ts';
 import { type ChangeScope, requireVersion, revision } from './scope.ts';
 
@@ -11,7 +11,7 @@ import { type ChangeScope, requireVersion, revision } from './scope.ts';
 export async function setPageAppearance(
   scope: ChangeScope,
   id: number,
-  appearance: { published?: boolean; theme?: PageTheme },
+  appearance: PageAppearance,
   { expectedVersions }: { expectedVersions?: readonly number[] },
 ): Promise<void> {
   const row = await findResource(scope.tx, 'status_pages', scope.context.workspaceId, id);
@@ -19,7 +19,8 @@ export async function setPageAppearance(
   requireVersion(`status page ${id}`, row.row_version, expectedVersions);
   const published = appearance.published === undefined ? row.published : Number(appearance.published);
   const theme = appearance.theme ?? row.theme;
-  if (published === row.published && theme === row.theme) return;
-  const change = { published, theme, ...revision(scope, row, {}) };
+  const latency = appearance.latency ?? row.latency;
+  if (published === row.published && theme === row.theme && latency === row.latency) return;
+  const change = { published, theme, latency, ...revision(scope, row, {}) };
   await updateResource(scope.tx, 'status_pages', id, change);
 }

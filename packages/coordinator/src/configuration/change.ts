@@ -1,6 +1,6 @@
 import { setChannelState } from '../store/channels.ts';
 import { setPageAppearance } from './appearance.ts';
-import type { ConfigurationChange, PageTheme, ShownBy } from './configuration.ts';
+import type { ConfigurationChange, PageAppearance, ShownBy } from './configuration.ts';
 import { NotFound } from './errors.ts';
 import { type AttributesOf, attributesIn, kindIn, type ResourceKind, TABLE_OF } from './kinds/kinds.ts';
 import type { ChangeScope, WriteOptions } from './scope.ts';
@@ -69,7 +69,7 @@ export class OpenChange implements ConfigurationChange {
 
   async setAppearance(
     pageId: number,
-    appearance: { published?: boolean; theme?: PageTheme },
+    appearance: PageAppearance,
     options: { expectedVersions?: readonly number[] } = {},
   ): Promise<void> {
     await this.breathe();

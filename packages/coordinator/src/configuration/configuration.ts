@@ -1,4 +1,4 @@
-import type { THEMES } from '@svc/shared/resources/status-page.ts';
+import type { PAGE_LATENCIES, THEMES } from '@svc/shared/resources/status-page.ts';
 import type { Transaction } from '../store/store.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
 
@@ -113,7 +113,7 @@ export interface ConfigurationChange {
    */
   setAppearance(
     pageId: number,
-    appearance: { published?: boolean; theme?: PageTheme },
+    appearance: PageAppearance,
     options?: { expectedVersions?: readonly number[] },
   ): Promise<void>;
 
@@ -141,7 +141,12 @@ export interface ChangeEffects {
   applied(lastChangeId: number): Promise<void>;
 }
 
-export type PageTheme = (typeof THEMES)[number];
+/** What people choose of a page beside its declaration. What is left out stays. */
+export type PageAppearance = {
+  readonly published?: boolean;
+  readonly theme?: (typeof THEMES)[number];
+  readonly latency?: (typeof PAGE_LATENCIES)[number];
+};
 
 /** Judges drafts of resources. */
 export interface Drafts {

@@ -1,3 +1,4 @@
+import type { PAGE_LATENCIES } from '@svc/shared/resources/status-page.ts';
 import type { ResourceTable, Row } from '../store/resources.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
 
@@ -35,6 +36,8 @@ export type StoredNotification = Stored<'svc_notification'> & {
 export type StoredPage = Stored<'svc_status_page'> & {
   readonly published: boolean;
   readonly theme: 'system' | 'light' | 'dark';
+  /** The time over which the page shows latencies. */
+  readonly latency: (typeof PAGE_LATENCIES)[number];
 };
 export type StoredGroup = Stored<'svc_status_page_component_group'>;
 export type StoredComponent = Stored<'svc_status_page_component'>;

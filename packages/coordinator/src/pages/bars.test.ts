@@ -1,19 +1,20 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BAR_STATES, barClass, barPaths, barsWidth } from './bars.ts';
+import { BAR_STATES, barClass, barPaths, barsBox } from './bars.ts';
 
 const states = fc.array(fc.constantFrom(...BAR_STATES), { minLength: 1, maxLength: 90 });
 
-test('each day has one bar, of its state and at its place', () => {
+test('the last bar that is drawn for a day is that of its state, and covers those below it', () => {
   fc.assert(
     fc.property(states, (given) => {
       const drawn: string[] = [];
       const paths = barPaths(given.map((state) => ({ state })));
-      for (const [, name, lines] of paths.matchAll(/<path class="(\w)" d="([^"]+)"\/>/g)) {
-        for (const [, from, width] of (lines ?? '').matchAll(/M(\d+) 20h(\d+)/g)) {
-          for (let x = Number(from); x < Number(from) + Number(width); x += 6) {
-            expect(drawn[x / 6]).toBeUndefined();
-            drawn[x / 6] = name ?? '';
+      for (const [, name, lines] of paths.matchAll(/<path class=(\w) d="([^"]+)"\/>/g)) {
+        for (const [, from, width] of (lines ?? '').matchAll(/M(\d+) 0h(\d+)/g)) {
+          for (let x = Number(from); x < Number(from) + Number(width); x += 1) {
+            // Only higher bars stand above others.
+            if (drawn[x] !== undefined) expect([drawn[x], 'de'.includes(name ?? '')]).toEqual(['o', true]);
+            drawn[x] = name ?? '';
           }
         }
       }
@@ -22,7 +23,10 @@ test('each day has one bar, of its state and at its place', () => {
   );
 });
 
-test('90 quiet days are one short line as wide as the drawing', () => {
-  const paths = barPaths(Array.from({ length: 90 }, () => ({ state: 'operational' })));
-  expect(paths).toBe(`<path class="o" d="M0 20h${barsWidth(90)}"/>`);
+test('90 days are one short line, and a disruption another one on it', () => {
+  const days = Array.from({ length: 90 }, (_, index) => ({
+    state: index === 45 ? ('down' as const) : ('operational' as const),
+  }));
+  expect(barPaths(days)).toBe('<path class=o d="M0 0h90"/><path class=e d="M45 0h1"/>');
+  expect(barsBox(90)).toBe('0 -20 90 40');
 });

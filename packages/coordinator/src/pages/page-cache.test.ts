@@ -77,6 +77,21 @@ describe('while the database answers', () => {
     expect(reads.count - before).toBe(once);
   });
 
+  test('of those who come during a look, only the first waits, unless the page is older than two seconds', async () => {
+    await found();
+    configured.clock.advance(1_000);
+    reads.hold();
+    const first = found();
+    expect((await found())?.staleSince).toBeNull();
+    expect(cache.ready(NAME)).not.toBeNull();
+    configured.clock.advance(200);
+    expect(cache.ready(NAME)).not.toBeNull();
+    reads.release();
+    await first;
+    configured.clock.advance(1_000);
+    expect(cache.ready(NAME)).toBeNull();
+  });
+
   test('it is looked at after a second, and kept while nothing changed', async () => {
     const first = await found();
     configured.clock.advance(1_000);
@@ -84,6 +99,24 @@ describe('while the database answers', () => {
     const second = await found();
     expect(second?.kept).toBe(first?.kept);
     expect(reads.count - before).toBeLessThan(5);
+  });
+
+  test('latencies are those of shown monitors, and are read again once an hour', async () => {
+    await page.addMonitor('Hidden', { isPublic: false });
+    await page.setLatency('24h');
+    const first = await found();
+    expect([...(first?.kept.latencies?.of.keys() ?? [])]).toHaveLength(2);
+    const latenciesOf = (one: FoundPage | null) => [...(one?.kept.latencies?.of.values() ?? [])];
+    configured.clock.advance(60_000);
+    const second = await found();
+    expect(second?.kept).not.toBe(first?.kept);
+    expect(latenciesOf(second).every((one, index) => one === latenciesOf(first)[index])).toBe(true);
+    configured.clock.advance(HOUR_MS);
+    const third = await found();
+    expect(latenciesOf(third).some((one, index) => one === latenciesOf(first)[index])).toBe(false);
+    await page.setLatency('none');
+    configured.clock.advance(1_000);
+    expect((await found())?.kept.latencies).toBeNull();
   });
 
   test('it is read again after a minute, because figures of today grow', async () => {

@@ -5,7 +5,7 @@ import type { PageName } from '../store/shown-pages.ts';
 import { pageView } from './page-view.ts';
 import { type Patience, patienceWith } from './patience.ts';
 import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
-import type { KeptPage } from './rendered.ts';
+import { Documents, type KeptPage } from './rendered.ts';
 
 /*
  * What is kept of a page, and when the database is asked:
@@ -21,8 +21,10 @@ import type { KeptPage } from './rendered.ts';
  *                                        the last good page, after 15 s marked as such; next try by a later request
  */
 
-/** Time within which no second request asks the database, ms: what pages say is never older. */
+/** Time within which no second request asks the database, ms: what pages say is hardly older. */
 const FRESH_MS = 1_000;
+/** Age up to which those who come during a check get the page at once, ms: of many visitors only one waits for it. */
+const FRESH_DURING_CHECK_MS = 2_000;
 /** Time after which a page is read again though no data changed, ms: today's figures grow. */
 const REREAD_MS = 60_000;
 /** Age from which a page that cannot be checked is marked, ms. */
@@ -55,6 +57,8 @@ type Entry = {
 
 /** The pages that visitors asked for, each with the last good view. Everything of it is made by one flight at a time. */
 export class PageCache {
+  /** What is rendered of the pages. */
+  readonly documents = new Documents();
   readonly #parts: PageCacheParts;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
@@ -69,12 +73,28 @@ export class PageCache {
     const { clock } = this.#parts;
     const key = JSON.stringify(name);
     const entry = this.#entry(key, name);
+    if (entry.kept !== null && this.#isFresh(entry)) return { kept: entry.kept, staleSince: null };
     if (entry.check === null && clock.monotonic() - entry.triedAt >= FRESH_MS) {
       entry.check = patienceWith(this.#check(key, entry), clock);
     }
     if (entry.check !== null) await (entry.kept === null ? entry.check.tooLate : entry.check.late);
     if (entry.kept !== null) return { kept: entry.kept, staleSince: this.#staleSince(entry) };
     return entry.goodAt === Number.NEGATIVE_INFINITY ? 'unavailable' : 'unknown';
+  }
+
+  /** What {@link find} answers at once; null: it has to look first. */
+  ready(name: PageName): FoundPage | null {
+    const key = JSON.stringify(name);
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.kept === null || !this.#isFresh(entry)) return null;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return { kept: entry.kept, staleSince: null };
+  }
+
+  #isFresh({ goodAt, check }: Entry): boolean {
+    const age = this.#parts.clock.monotonic() - goodAt;
+    return age < (check === null ? FRESH_MS : FRESH_DURING_CHECK_MS);
   }
 
   #entry(key: string, name: PageName): Entry {
@@ -119,8 +139,15 @@ export class PageCache {
     const found = await findVersion(this.#parts, name);
     if (found === null) return null;
     if (kept !== null && kept.version === found.version && this.#isRecent(kept)) return kept;
-    const view = pageView(await readPage(this.#parts, found.page));
-    return { version: found.version, view, documents: new Map(), readAt: now };
+    const source = await readPage(this.#parts, found.page, kept?.latencies ?? null);
+    const { latencies } = source;
+    return {
+      version: found.version,
+      view: pageView(source),
+      latencies,
+      documents: new Map(),
+      readAt: now,
+    };
   }
 
   /** Whether time alone has changed nothing: maintenance begins and ends without a commit. */
@@ -134,10 +161,12 @@ export class PageCache {
   #keep(key: string, entry: Entry, kept: KeptPage | null): void {
     // An entry that was dropped meanwhile counts no more.
     if (this.#entries.get(key) === entry) this.#components += weight(kept) - weight(entry.kept);
+    if (entry.kept !== null && entry.kept !== kept) this.documents.forget(entry.kept);
     entry.kept = kept;
     for (const [oldest, other] of this.#entries) {
       if (this.#components <= KEPT_COMPONENTS || oldest === key) break;
       this.#components -= weight(other.kept);
+      if (other.kept !== null) this.documents.forget(other.kept);
       this.#entries.delete(oldest);
     }
   }

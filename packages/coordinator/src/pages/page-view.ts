@@ -1,11 +1,18 @@
 import type { StoredComponent, StoredGroup, StoredPage } from '../configuration/stored.ts';
 import { addTimes, NO_TIMES, type StatusTimes, uptimePercent } from '../domain/uptime.ts';
 import type { DayTimes } from '../rollups/daily-times.ts';
+import type { Latencies, LatencyRange, LatencySpan } from '../rollups/latencies.ts';
 import type { ShownIncident, ShownMonitor } from '../store/shown-pages.ts';
 import type { State } from '../web/design/states.ts';
 import { type IncidentView, incidentViews } from './incidents.ts';
 import { type MaintenanceView, maintenanceViews, notedState, type PageNotes } from './notes.ts';
 import { type Overall, overallOf, stateOf, stateOfDay, worstState } from './states.ts';
+
+/** How fast monitors answered, by monitor, over a time that the owner of the page chose. */
+export type ReadLatencies = {
+  readonly span: LatencySpan;
+  readonly of: ReadonlyMap<number, Latencies>;
+};
 
 /** What is stored about a page, and the instant at which it was read (epoch ms). */
 export type PageSource = {
@@ -16,6 +23,8 @@ export type PageSource = {
   readonly monitors: ReadonlyMap<number, ShownMonitor>;
   /** By monitor: the last days, oldest first, today included. */
   readonly days: ReadonlyMap<number, readonly DayTimes[]>;
+  /** Null: the page shows none. */
+  readonly latencies: ReadLatencies | null;
   readonly incidents: readonly ShownIncident[];
   readonly notes: PageNotes;
   /** Beginning of the days whose incidents and maintenance are shown, epoch ms. */
@@ -42,6 +51,8 @@ export type ComponentView = {
   readonly days: readonly DayView[];
   /** Of all days; null: nothing is known, or it is static. */
   readonly uptime: number | null;
+  /** Null: the page shows none, or it is static. */
+  readonly latencies: Latencies | null;
   readonly groupId: string | null;
   /** Epoch ms. */
   readonly createdAt: number;
@@ -65,6 +76,8 @@ export type PageView = {
   readonly page: StoredPage;
   readonly overall: Overall;
   readonly sections: readonly SectionView[];
+  /** The time over which latencies are shown; null: they are not. */
+  readonly latencyRange: LatencyRange | null;
   /** Newest first. */
   readonly activeIncidents: readonly IncidentView[];
   readonly pastIncidents: readonly IncidentView[];
@@ -94,6 +107,7 @@ export function pageView(source: PageSource): PageView {
     page,
     overall: overallOf(components.flatMap(({ state }) => (state === null ? [] : [state]))),
     sections: sectionsOf(source.groups, shown, components),
+    latencyRange: source.latencies?.span.range ?? null,
     activeIncidents: incidents.filter(({ endedAt }) => endedAt === null),
     pastIncidents: incidents.filter(({ endedAt }) => endedAt !== null),
     maintenance,
@@ -143,6 +157,7 @@ function componentView(
       times,
     })),
     uptime: uptimePercent(known.map(({ times }) => times).reduce(addTimes, NO_TIMES)),
+    latencies: monitor === undefined ? null : (source.latencies?.of.get(monitor.id) ?? null),
     groupId: attributes.group_id,
     createdAt,
     updatedAt: Math.max(component.updatedAt, monitor?.since ?? 0),

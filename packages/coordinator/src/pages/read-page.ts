@@ -2,6 +2,7 @@ import { storedIn } from '../configuration/reading.ts';
 import type { StoredPage } from '../configuration/stored.ts';
 import { DAY_MS, dayOf } from '../domain/summary-range.ts';
 import { type DayTimes, dailyTimes } from '../rollups/daily-times.ts';
+import { type Latencies, latenciesOf, latencySpan } from '../rollups/latencies.ts';
 import { updatesOf, writtenIncidents } from '../store/incidents.ts';
 import { windowsOfPage } from '../store/maintenance-windows.ts';
 import type { Secrets } from '../store/secrets.ts';
@@ -15,7 +16,7 @@ import {
 } from '../store/shown-pages.ts';
 import type { Store } from '../store/store.ts';
 import type { PageNotes } from './notes.ts';
-import type { PageSource } from './page-view.ts';
+import type { PageSource, ReadLatencies } from './page-view.ts';
 
 /** Days in the bars, today included. */
 export const BAR_DAYS = 90;
@@ -63,9 +64,14 @@ export async function findVersion(
  * Reads what a page shows. The version is to be read before it: a commit in between changes the version, and
  * the page is read anew.
  *
+ * @param known latencies that were read for the page before, which are read again once an hour
  * @throws StoreError
  */
-export async function readPage(parts: PageReadingParts, page: StoredPage): Promise<PageSource> {
+export async function readPage(
+  parts: PageReadingParts,
+  page: StoredPage,
+  known: ReadLatencies | null = null,
+): Promise<PageSource> {
   const { store, secrets } = parts;
   const now = Math.floor(parts.slotNow());
   const reading = { source: store, secrets, shown: 'masked' } as const;
@@ -84,6 +90,7 @@ export async function readPage(parts: PageReadingParts, page: StoredPage): Promi
     components,
     monitors: new Map(monitors.map((monitor) => [monitor.id, monitor])),
     days: await daysOf(store, shownIds, now),
+    latencies: await latenciesOfPage(parts, page, shownIds, { known, now }),
     // Of hidden monitors, not even their number may say how many others are listed.
     incidents: await shownIncidents(store, shownIds, { from: since, limit: MOST_INCIDENTS }),
     notes: await notesOf(store, page, shownIds, since),
@@ -121,4 +128,20 @@ async function notesOf(
     incidents: incidents.map((incident) => ({ ...incident, updates: updates.get(incident.id) ?? [] })),
     windows: await windowsOfPage(store, page.id),
   };
+}
+
+async function latenciesOfPage(
+  { store }: PageReadingParts,
+  { latency: range }: StoredPage,
+  monitorIds: readonly number[],
+  { known, now }: { readonly known: ReadLatencies | null; readonly now: number },
+): Promise<ReadLatencies | null> {
+  if (range === 'none') return null;
+  const span = await latencySpan(store, range, now);
+  const isKnown = known !== null && known.span.range === range && known.span.until === span.until;
+  const found = new Map<number, Latencies>();
+  for (const id of monitorIds) {
+    found.set(id, (isKnown ? known.of.get(id) : undefined) ?? (await latenciesOf(store, id, span)));
+  }
+  return { span, of: found };
 }

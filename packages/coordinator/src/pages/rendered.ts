@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { documentHeaders } from './document-headers.ts';
 import type { PageDocument } from './documents.ts';
-import type { PageView } from './page-view.ts';
+import type { PageView, ReadLatencies } from './page-view.ts';
 import type { Place } from './place.ts';
 
 const gzipped = promisify(gzip);
@@ -12,52 +13,132 @@ const gzipped = promisify(gzip);
  * components, which strangers could ask for one after another.
  */
 const MOST_KEPT = 64;
+/** Most bytes that are kept of all documents: some 1,500 pages in one language. */
+const MOST_BYTES = 64 * 2 ** 20;
+/** What is held of a document beside its bytes, some bytes. */
+const OVERHEAD = 1_000;
 
 /** A page with everything that was rendered of it. */
 export type KeptPage = {
   readonly version: string;
   readonly view: PageView;
-  /** The least recently used first. */
-  readonly documents: Map<string, Promise<RenderedDocument | null>>;
+  readonly latencies: ReadLatencies | null;
+  /** The least recently used first. {@link Documents} keeps them. */
+  readonly documents: Map<string, Rendering>;
   /** When it was read, monotonic, ms. */
   readonly readAt: number;
 };
 
+type Rendering = {
+  readonly ended: Promise<RenderedDocument | null>;
+  /** Null: it has not ended, or the page has no such document. */
+  document: RenderedDocument | null;
+};
+
 /** A document as it is sent. */
 export type RenderedDocument = {
+  readonly headers: Readonly<Record<string, string>>;
   readonly plain: Uint8Array<ArrayBuffer>;
   readonly gzipped: Uint8Array<ArrayBuffer>;
   /** Weak: it stands for both codings. */
   readonly etag: string;
 };
 
-/**
- * A document of a kept page. It is rendered and compressed once, also for requests that come meanwhile, unless many
- * others were asked for since.
- *
- * @param path of the document below the page
- * @returns null: the page has no such document
- */
-export function renderedOnce(
-  kept: KeptPage,
-  document: PageDocument,
-  path: string,
-  place: Place,
-): Promise<RenderedDocument | null> {
-  const key = JSON.stringify([path, place.origin, place.path, place.words.language, place.staleSince]);
-  const { documents } = kept;
-  const rendering = documents.get(key) ?? rendered(document.render(kept.view, place));
-  // A map keeps the order of insertion, so the most recently used key is last.
-  documents.delete(key);
-  documents.set(key, rendering);
-  const [oldest] = documents.keys();
-  if (documents.size > MOST_KEPT && oldest !== undefined) documents.delete(oldest);
-  return rendering;
+/** The documents of all kept pages: those that were asked for last, up to a number of bytes. */
+export class Documents {
+  readonly #mostBytes: number;
+  /** Ended ones with where they are kept, the least recently used first. */
+  readonly #uses = new Map<Rendering, { readonly kept: KeptPage; readonly key: string }>();
+  #bytes = 0;
+
+  constructor(mostBytes = MOST_BYTES) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Bytes of all documents. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * A document of a kept page. It is rendered and compressed once, also for requests that come meanwhile, unless many
+   * others were asked for since.
+   *
+   * @param path of the document below the page
+   * @returns null: the page has no such document
+   */
+  of(kept: KeptPage, document: PageDocument, path: string, place: Place): Promise<RenderedDocument | null> {
+    const key = keyOf(path, place);
+    const known = kept.documents.get(key);
+    if (known !== undefined) {
+      this.#use(known, kept, key);
+      return known.ended;
+    }
+    const text = document.render(kept.view, place);
+    const rendering: Rendering = { ended: rendered(text, { document, kept, place }), document: null };
+    kept.documents.set(key, rendering);
+    const [oldest] = kept.documents;
+    if (kept.documents.size > MOST_KEPT && oldest !== undefined) this.#remove(oldest[1], kept, oldest[0]);
+    return rendering.ended.then((made) => {
+      rendering.document = made;
+      if (kept.documents.get(key) === rendering) this.#add(rendering, kept, key);
+      return made;
+    });
+  }
+
+  /** A document that is rendered already; null: it is not. */
+  ready(kept: KeptPage, path: string, place: Place): RenderedDocument | null {
+    const key = keyOf(path, place);
+    const known = kept.documents.get(key);
+    if (known === undefined || known.document === null) return null;
+    this.#use(known, kept, key);
+    return known.document;
+  }
+
+  /** A page is replaced or dropped: nobody asks for its documents any more. */
+  forget(kept: KeptPage): void {
+    for (const [key, rendering] of kept.documents) this.#remove(rendering, kept, key);
+  }
+
+  #add(rendering: Rendering, kept: KeptPage, key: string): void {
+    this.#uses.set(rendering, { kept, key });
+    this.#bytes += bytesOf(rendering);
+    for (const [oldest, place] of this.#uses) {
+      if (this.#bytes <= this.#mostBytes || oldest === rendering) break;
+      this.#remove(oldest, place.kept, place.key);
+    }
+  }
+
+  /** A map keeps the order of insertion, so the most recently used is last. */
+  #use(rendering: Rendering, kept: KeptPage, key: string): void {
+    kept.documents.delete(key);
+    kept.documents.set(key, rendering);
+    const place = this.#uses.get(rendering);
+    if (place === undefined) return;
+    this.#uses.delete(rendering);
+    this.#uses.set(rendering, place);
+  }
+
+  #remove(rendering: Rendering, kept: KeptPage, key: string): void {
+    if (kept.documents.get(key) === rendering) kept.documents.delete(key);
+    if (this.#uses.delete(rendering)) this.#bytes -= bytesOf(rendering);
+  }
 }
 
-async function rendered(text: string | null): Promise<RenderedDocument | null> {
+function keyOf(path: string, { origin, path: base, words, staleSince }: Place): string {
+  return JSON.stringify([path, origin, base, words.language, staleSince]);
+}
+
+function bytesOf({ document }: Rendering): number {
+  return OVERHEAD + (document === null ? 0 : document.plain.byteLength + document.gzipped.byteLength);
+}
+
+type Made = { readonly document: PageDocument; readonly kept: KeptPage; readonly place: Place };
+
+async function rendered(text: string | null, made: Made): Promise<RenderedDocument | null> {
   if (text === null) return null;
   const plain = new TextEncoder().encode(text);
   const etag = `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 20)}"`;
-  return { plain, gzipped: new Uint8Array(await gzipped(plain, { level: 9 })), etag };
+  const headers = documentHeaders(made.document, made.kept.view, etag, made.place.staleSince);
+  return { headers, plain, gzipped: new Uint8Array(await gzipped(plain, { level: 9 })), etag };
 }

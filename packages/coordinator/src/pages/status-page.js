@@ -3,37 +3,38 @@
  * the bars, for the pointer and for the arrow keys, and takes newer content once a minute.
  */
 const REFRESH_MS = 60_000;
-/** Width of a bar with its gap, in units of the drawing. */
-const STEP = 6;
 const DAY_MS = 86_400_000;
 const language = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
-const dayFormat = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' });
+const dayFormat = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /** @param {Element} component @param {number} index of the day, from the oldest */
 function figuresOf(component, index) {
-  const bars = component.querySelector('.bars');
-  if (!(bars instanceof SVGSVGElement)) return '';
-  const count = (bars.viewBox.baseVal.width + 2) / STEP;
-  const at = Date.parse(document.querySelector('main')?.dataset.today ?? '') - (count - 1 - index) * DAY_MS;
-  const date = new Date(at).toISOString().slice(0, 10);
-  const listed = component.querySelector(`[data-day="${date}"] span`);
-  const figures = listed?.textContent ?? wordOf(bars, index);
-  return `${dayFormat.format(at)}: ${figures}`;
+  const states = statesOf(component);
+  const later = states.slice(index + 1).filter(isProblem).length;
+  const listed = isProblem(states[index]) ? component.querySelectorAll('details li')[later] : undefined;
+  if (listed) return listed.textContent ?? '';
+  const today = Date.parse(document.querySelector('main')?.dataset.today ?? '');
+  const word = document.querySelector(`.legend .${states[index]}`)?.textContent ?? '';
+  return `${dayFormat.format(today - (states.length - 1 - index) * DAY_MS)}: ${word}`;
 }
 
-/** The word of the state whose path has a dash for the day. @param {SVGSVGElement} bars @param {number} index */
-function wordOf(bars, index) {
-  for (const path of bars.querySelectorAll('path')) {
-    for (const [, from, width] of (path.getAttribute('d') ?? '').matchAll(/M(\d+) 20h(\d+)/g)) {
-      const first = Number(from) / STEP;
-      if (index >= first && index < first + (Number(width) + 2) / STEP) {
-        return (
-          document.querySelector(`.legend [data-bar="${path.getAttribute('class')}"]`)?.textContent ?? ''
-        );
-      }
+/** Whether the list beside the bars has a day of this state, from the newest. @param {string | undefined} state */
+function isProblem(state) {
+  return state === 'e' || state === 'd';
+}
+
+/** The classes of the bars, the oldest first: of several at one place, the last is seen. @param {Element} component */
+function statesOf(component) {
+  /** @type {string[]} */
+  const states = [];
+  for (const path of component.querySelectorAll('summary path:not(.chosen)')) {
+    for (const [, from, width] of (path.getAttribute('d') ?? '').matchAll(/M(\d+) 0h(\d+)/g)) {
+      const first = Number(from);
+      for (let day = first; day < first + Number(width); day += 1)
+        states[day] = path.getAttribute('class') ?? '';
     }
   }
-  return '';
+  return states;
 }
 
 /** @type {WeakMap<Element, { text: string, index: number | null }>} */
@@ -41,8 +42,8 @@ const states = new WeakMap();
 
 /** @param {Element} component @param {number | null} index */
 function choose(component, index) {
-  const figure = component.querySelector('.figure');
-  const bars = component.querySelector('.bars');
+  const figure = component.querySelector('details + p');
+  const bars = component.querySelector('summary svg');
   if (figure === null || bars === null) return;
   const state = states.get(component) ?? { text: figure.textContent ?? '', index: null };
   states.set(component, state);
@@ -53,7 +54,7 @@ function choose(component, index) {
   if (index === null) return;
   const mark = document.createElementNS('http://www.w3.org/2000/svg', 'path');
   mark.setAttribute('class', 'chosen');
-  mark.setAttribute('d', `M${index * STEP - 1} 0v40M${index * STEP + 5} 0v40`);
+  mark.setAttribute('d', `M${index - 0.16} -20v40M${index + 0.83} -20v40`);
   bars.append(mark);
 }
 
@@ -66,8 +67,8 @@ function componentOf(event) {
 
 /** @param {Element} component */
 function daysOf(component) {
-  const bars = component.querySelector('.bars');
-  return bars instanceof SVGSVGElement ? (bars.viewBox.baseVal.width + 2) / STEP : 0;
+  const bars = component.querySelector('summary svg');
+  return bars instanceof SVGSVGElement ? Math.ceil(bars.viewBox.baseVal.width) : 0;
 }
 
 document.addEventListener('pointermove', (event) => {
@@ -75,7 +76,7 @@ document.addEventListener('pointermove', (event) => {
   for (const other of document.querySelectorAll('.components > ul > li')) {
     if (other !== component) choose(other, null);
   }
-  const bars = component?.querySelector('.bars');
+  const bars = component?.querySelector('summary svg');
   if (!component || !bars) return;
   const { left, width } = bars.getBoundingClientRect();
   const count = daysOf(component);
@@ -97,7 +98,7 @@ document.addEventListener('keydown', (event) => {
   };
   if (!(event.key in moves)) return;
   event.preventDefault();
-  component.querySelector('.figure')?.setAttribute('aria-live', 'polite');
+  component.querySelector('details + p')?.setAttribute('aria-live', 'polite');
   choose(component, moves[event.key] ?? null);
 });
 

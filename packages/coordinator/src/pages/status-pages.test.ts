@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { get as httpGet } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { DeclaredPage } from '../../../../test/support/declared-page.ts';
+import { createApiCounters } from '../api/api-counters.ts';
 
 const DOCUMENTS = [
   ['', 'text/html; charset=utf-8'],
@@ -18,11 +21,12 @@ const DOCUMENTS = [
   ['/api/v2/scheduled-maintenances/active.json', 'application/json; charset=utf-8'],
 ] as const;
 
+const counters = createApiCounters();
 let api: RunningApi;
 let page: DeclaredPage;
 
 beforeAll(async () => {
-  api = await startApi();
+  api = await startApi({ counters });
   page = await DeclaredPage.declare(api, { monitors: ['API'] });
   await page.addMonitor('Hidden service', { isPublic: false });
   await page.setStatus('API', 'active');
@@ -45,7 +49,7 @@ describe('a public page', () => {
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe(type);
     expect(answer.headers.get('cache-control')).toMatch(
-      /^public, max-age=(15|60), stale-while-revalidate=60, stale-if-error=86400$/,
+      /^public, max-age=(15|60), stale-while-revalidate=60, stale-if-error=3600$/,
     );
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
     expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -113,6 +117,53 @@ describe('a public page', () => {
   test('takes no other method', async () => {
     const answer = await get('/status/example', {}, 'POST');
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
+describe('what is ready in memory', () => {
+  /** All of an answer but what is different for each request. */
+  async function answerTo(path: string, headers: Record<string, string>, method = 'GET') {
+    const answer = await get(path, headers, method);
+    const { date: _date, 'x-request-id': id, ...rest } = Object.fromEntries(answer.headers);
+    expect(id).toMatch(/^[\w-]{36}$/);
+    return { status: answer.status, headers: rest, text: await answer.text() };
+  }
+
+  test.each(DOCUMENTS.map(([path]) => path))('is answered as any other request: %s', async (path) => {
+    const known = (await get(`/status/example${path}`)).headers.get('etag') ?? '';
+    for (const headers of [
+      { 'accept-encoding': 'gzip' },
+      { 'accept-encoding': 'identity' },
+      { 'accept-language': 'de' },
+      { 'if-none-match': known },
+    ] as Record<string, string>[]) {
+      await get(`/status/example${path}`, headers);
+      // The query asks for nothing, but such a request is never answered from memory alone.
+      const expected = await answerTo(`/status/example${path}?`, headers);
+      expect(await answerTo(`/status/example${path}`, headers)).toEqual(expected);
+      expect(expected.status).toBe('if-none-match' in headers ? 304 : 200);
+    }
+  });
+
+  test('is counted, and has the id that the client gave', async () => {
+    await get('/status/example');
+    const before = counters.answers[200];
+    const answer = await get('/status/example', { 'x-request-id': 'from-a-proxy' });
+    expect(answer.headers.get('x-request-id')).toBe('from-a-proxy');
+    expect(counters.answers[200]).toBe(before + 1);
+  });
+
+  test('is not sent once the page is private, or when the host is not ours', async () => {
+    const declared = await DeclaredPage.declare(api, { monitors: [], page: { slug: 'soon-private' } });
+    for (const _ of [1, 2]) expect((await get('/status/soon-private')).status).toBe(200);
+    await declared.protect('soon-private');
+    api.clock.advance(1_000);
+    for (const _ of [1, 2]) expect((await get('/status/soon-private')).status).toBe(303);
+    await get('/status/example');
+    const request = httpGet(`${api.url}/status/example`, { headers: { host: 'other.example' } });
+    const [foreign] = await once(request, 'response');
+    foreign.resume();
+    expect(foreign.statusCode).toBe(421);
   });
 });
 

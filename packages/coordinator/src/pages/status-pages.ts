@@ -2,14 +2,13 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { StoredPage } from '../configuration/stored.ts';
 import type { PageName } from '../store/shown-pages.ts';
 import { pageHeaders } from '../web/headers.ts';
-import type { Site, Visit } from '../web/site.ts';
+import type { ReadyAnswer, ReadyRequest, Site, Visit } from '../web/site.ts';
 import { documentAt, type PageDocument } from './documents.ts';
-import { iconOf } from './html/frame.ts';
 import type { MayRead } from './may-read.ts';
-import { type FoundPage, PageCache, type PageCacheParts } from './page-cache.ts';
-import { addressOf, type Place } from './place.ts';
+import { PageCache, type PageCacheParts } from './page-cache.ts';
+import { addressOf, originOfDomain, type Place } from './place.ts';
 import { notFound, unavailable } from './plain-answers.ts';
-import { type RenderedDocument, renderedOnce } from './rendered.ts';
+import type { RenderedDocument } from './rendered.ts';
 import { languageOf } from './text/languages.ts';
 import { wordsOf } from './words.ts';
 
@@ -46,6 +45,7 @@ type Target = {
 export function createStatusPages(parts: StatusPagesParts): Site {
   const cache = new PageCache(parts);
   return {
+    ready: (request) => readyAt(request, parts.publicUrl, cache),
     async answer(visit) {
       try {
         const target = await targetOf(visit, parts);
@@ -60,21 +60,53 @@ export function createStatusPages(parts: StatusPagesParts): Site {
 
 async function targetOf(visit: Visit, { publicUrl, servedDomain }: StatusPagesParts): Promise<Target | null> {
   const { pathname } = visit.url;
-  if (visit.isOwnHost) {
-    const match = /^\/status\/([a-z0-9-]{1,256})(\/.*)?$/.exec(pathname);
-    if (match === null) return null;
-    const slug = match[1] ?? '';
-    return {
-      name: { slug },
-      origin: new URL(publicUrl).origin,
-      base: `/status/${slug}`,
-      path: match[2] ?? '',
-    };
-  }
+  if (visit.isOwnHost) return ownTarget(pathname, publicUrl);
   const customDomain = await servedDomain(visit.host);
   if (customDomain === null) return null;
-  const origin = `${visit.isSecure ? 'https' : 'http'}://${visit.host}`;
+  const origin = originOfDomain(visit.host, publicUrl);
   return { name: { customDomain }, origin, base: '', path: pathname === '/' ? '' : pathname };
+}
+
+/** The page under one of this service's own hosts; null: the path is not that of a page. */
+function ownTarget(pathname: string, publicUrl: string): Target | null {
+  const match = /^\/status\/([a-z0-9-]{1,256})(\/.*)?$/.exec(pathname);
+  if (match === null) return null;
+  const slug = match[1] ?? '';
+  return {
+    name: { slug },
+    origin: new URL(publicUrl).origin,
+    base: `/status/${slug}`,
+    path: match[2] ?? '',
+  };
+}
+
+/**
+ * A document of a page that everybody may read, where both are current in memory: without a gate, forms, a query and the
+ * look for newer data, nothing is left to wait for.
+ */
+function readyAt(
+  { target, headers, isOwnHost }: ReadyRequest,
+  publicUrl: string,
+  cache: PageCache,
+): ReadyAnswer | null {
+  if (!target.startsWith('/status/') || target.includes('?') || !isOwnHost) return null;
+  const own = ownTarget(target, publicUrl);
+  const document = own === null ? null : documentAt(own.path);
+  const found = own === null || document === null ? null : cache.ready(own.name);
+  if (own === null || document === null || found === null) return null;
+  const { kept, staleSince } = found;
+  if (kept.view.page.attributes.access_type !== 'public') return null;
+  const header = (name: string) => {
+    const value = headers[name];
+    return typeof value === 'string' ? value : null;
+  };
+  const language = languageOf(
+    null,
+    document.kind === 'data' ? undefined : (header('accept-language') ?? undefined),
+  );
+  const place = { origin: own.origin, path: own.base, words: wordsOf(language), staleSince };
+  const rendered = cache.documents.ready(kept, own.path, place);
+  return rendered === null ? null : answerOf(rendered, header);
 }
 
 async function answerAt(
@@ -102,44 +134,20 @@ async function answerAt(
   if (visit.method !== 'GET') return wrongMethod(ofPath, document);
   const refusal = await mayRead(page, visit, place);
   if (refusal !== null) return refusal;
-  const rendered = document === null ? null : await renderedOnce(found.kept, document, path, place);
-  if (document === null || rendered === null) return notFound(visit);
-  return sent(document, rendered, found, visit);
+  const rendered = document === null ? null : await cache.documents.of(found.kept, document, path, place);
+  if (rendered === null) return notFound(visit);
+  const { status, headers, body } = answerOf(rendered, (name) => visit.request.headers.get(name));
+  return new Response(body, { status, headers });
 }
 
-function sent(
-  { kind, contentType, maxAge }: PageDocument,
-  rendered: RenderedDocument,
-  { kept, staleSince }: FoundPage,
-  { request }: Visit,
-): Response {
-  const { page } = kept.view;
-  const isPublic = page.attributes.access_type === 'public';
-  const icon = iconOf(kept.view).icon;
-  const headers: Record<string, string> = {
-    ...pageHeaders(icon === undefined ? {} : { images: new URL(icon).origin }),
-    'content-type': contentType,
-    'cache-control': cacheControl(isPublic, staleSince !== null, maxAge),
-    etag: rendered.etag,
-    vary: kind === 'page' ? 'accept-encoding, accept-language' : 'accept-encoding',
-    ...(isPublic ? {} : { 'x-robots-tag': 'noindex' }),
-    // Scripts of other sites may read what everybody may.
-    ...(isPublic && kind === 'data' ? { 'access-control-allow-origin': '*' } : {}),
-    ...(staleSince === null ? {} : { 'svc-stale-since': new Date(staleSince).toISOString() }),
-  };
-  if (isKnown(request.headers.get('if-none-match'), rendered.etag)) {
-    return new Response(null, { status: 304, headers });
-  }
-  if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(request.headers.get('accept-encoding') ?? '')) {
-    return new Response(rendered.plain, { headers });
-  }
-  return new Response(rendered.gzipped, { headers: { ...headers, 'content-encoding': 'gzip' } });
-}
+/** Headers of a request, by their names in lower case. */
+type Asked = (name: 'accept-encoding' | 'if-none-match') => string | null;
 
-function cacheControl(isPublic: boolean, isStale: boolean, maxAge: number): string {
-  if (!isPublic) return 'private, no-store';
-  const later = 'stale-while-revalidate=60, stale-if-error=86400';
-  return `public, max-age=${isStale ? 5 : maxAge}, ${later}`;
+function answerOf({ headers, etag, plain, gzipped }: RenderedDocument, asked: Asked): ReadyAnswer {
+  if (isKnown(asked('if-none-match'), etag)) return { status: 304, headers, body: null };
+  const coding = asked('accept-encoding') ?? '';
+  if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(coding)) return { status: 200, headers, body: plain };
+  return { status: 200, headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipped };
 }
 
 /** Whether `If-None-Match` names the tag (RFC 9110, section 13.1.2: weak comparison). */

@@ -1,4 +1,4 @@
-import { percentage } from '../web/figures.ts';
+import { latencyText, percentage } from '../web/figures.ts';
 import { durationText } from '../web/times.ts';
 import { LANGUAGES, type Language } from './text/languages.ts';
 import { type Counted, fill, type PageText } from './text/text.ts';
@@ -10,6 +10,7 @@ export class Words {
   readonly #plural: Intl.PluralRules;
   readonly #list: Intl.ListFormat;
   readonly #day: Intl.DateTimeFormat;
+  readonly #dayOfYear: Intl.DateTimeFormat;
 
   constructor(language: Language) {
     // As in Great Britain: the day before the month.
@@ -24,6 +25,7 @@ export class Words {
       year: 'numeric',
       timeZone: 'UTC',
     });
+    this.#dayOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
   }
 
   /** @param value in percent with at most two decimals, rounded down, see `domain/uptime.ts` */
@@ -53,6 +55,16 @@ export class Words {
   /** @param at epoch ms */
   day(at: number): string {
     return this.#day.format(at);
+  }
+
+  /** A day of the last months, without its year. @param at epoch ms */
+  recentDay(at: number): string {
+    return this.#dayOfYear.format(at);
+  }
+
+  /** @param ms null: it is not known */
+  latency(ms: number | null): string {
+    return latencyText(ms, this.language);
   }
 }
 

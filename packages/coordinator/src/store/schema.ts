@@ -80,6 +80,7 @@ export interface Database {
     secrets_sealed: Uint8Array | null;
     published: Generated<number>;
     theme: Generated<'system' | 'light' | 'dark'>;
+    latency: Generated<'none' | '24h' | '7d'>;
   };
   component_groups: DeclaredRow & {
     page_id: number;

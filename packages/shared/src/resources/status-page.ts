@@ -14,6 +14,8 @@ import { bool, choice, text, textList } from './values.ts';
 
 const ACCESS_TYPES = ['public', 'password', 'email-domain'] as const;
 export const THEMES = ['system', 'light', 'dark'] as const;
+/** The times over which pages can show latencies; `none`: they show none. */
+export const PAGE_LATENCIES = ['none', '24h', '7d'] as const;
 
 const passwordOfAccess: Rule = {
   description: '`password` is required when `access_type` is `password`.',
@@ -96,7 +98,7 @@ export const statusPage = {
   },
   blocks: {},
   rules: [passwordOfAccess, domainsOfAccess],
-  apiMembers: ['warnings'],
+  apiMembers: ['latency', 'warnings'],
   withoutEffect({ access_type, password, auth_email_domains: domains }) {
     const found: string[] = [];
     if (password !== null && access_type !== 'password') {

@@ -1,4 +1,4 @@
-import { THEMES } from '@svc/shared/resources/status-page.ts';
+import { PAGE_LATENCIES, THEMES } from '@svc/shared/resources/status-page.ts';
 import { z } from 'zod';
 import type { ApiParts } from '../api-parts.ts';
 import { type Collection, collectionEndpoints, scopeOf, versionOptions } from '../collection.ts';
@@ -23,8 +23,12 @@ const appearance = z
   .strictObject({
     published: z.boolean('must be true or false').optional(),
     theme: z.enum(THEMES, `must be one of ${THEMES.join(', ')}`).optional(),
+    latency: z
+      .enum(PAGE_LATENCIES, `must be one of ${PAGE_LATENCIES.join(', ')}`)
+      .meta({ description: 'The time over which the page shows latencies. With `none` it shows none.' })
+      .optional(),
   })
-  .meta({ examples: [{ published: true, theme: 'dark' }] });
+  .meta({ examples: [{ published: true, theme: 'dark', latency: '24h' }] });
 
 function appearanceEndpoint({ reading, configuration }: ApiParts): Endpoint {
   return endpoint({
@@ -32,7 +36,7 @@ function appearanceEndpoint({ reading, configuration }: ApiParts): Endpoint {
     path: '/v1/status-pages/{id}/appearance',
     access: 'write',
     tag: 'Status pages',
-    summary: 'Change whether a page is served, and its colours',
+    summary: 'Change whether a page is served, its colours, and whether it shows latencies',
     body: appearance,
     headers: ['If-Match'],
     answers: {
@@ -45,10 +49,11 @@ function appearanceEndpoint({ reading, configuration }: ApiParts): Endpoint {
     async handle(request) {
       const { workspaceId } = scopeOf(request);
       const id = idOf(request);
-      const { published, theme } = request.body;
+      const { published, theme, latency } = request.body;
       const appearance = {
         ...(published === undefined ? {} : { published }),
         ...(theme === undefined ? {} : { theme }),
+        ...(latency === undefined ? {} : { latency }),
       };
       await configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {
         await change.setAppearance(id, appearance, versionOptions(request));

@@ -9,7 +9,16 @@ import type { AttributesIn, KindIn } from './kinds.ts';
 /** Columns that attributes do not make. */
 type OtherColumns =
   | ('id' | 'workspace_id' | 'owner' | 'local_name' | 'row_version' | 'created_at' | 'updated_at')
-  | ('probe_version' | 'activated_at' | 'state' | 'state_reason' | 'stopped_at' | 'published' | 'theme');
+  | (
+      | 'probe_version'
+      | 'activated_at'
+      | 'state'
+      | 'state_reason'
+      | 'stopped_at'
+      | 'published'
+      | 'theme'
+      | 'latency'
+    );
 
 interface ColumnsByTable {
   monitors: Omit<NewRow<'monitors'>, OtherColumns>;

@@ -16,12 +16,12 @@ export const statusPages: Kind<'status_pages'> = {
   },
   sealed: ['attributes', 'secrets_sealed'],
   stored(secrets, row, shown) {
-    const { slug, custom_domain, theme } = row;
+    const { slug, custom_domain, theme, latency } = row;
     const attributes = openedAttributesOf({ secrets, purpose: SEAL, shown }, KIND, row, {
       slug,
       custom_domain,
     });
-    return { kind: KIND, ...metadataOf(row), attributes, published: row.published === 1, theme };
+    return { kind: KIND, ...metadataOf(row), attributes, published: row.published === 1, theme, latency };
   },
   /** Slugs and domains are unique across workspaces; the message reveals nothing about the other page. */
   async check({ tx }, attributes, id) {

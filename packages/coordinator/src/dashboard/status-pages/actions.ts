@@ -28,7 +28,7 @@ async function saveAppearance({ api, ids, form }: DashboardRequest): Promise<Das
   const answer = await api.call(
     'PATCH',
     `/v1/status-pages/${id}/appearance`,
-    { published: form.has('published'), theme: form.text('theme') },
+    { published: form.has('published'), theme: form.text('theme'), latency: form.text('latency') },
     { 'if-match': form.text(VERSION_FIELD) },
   );
   const problem = problemIn(answer);

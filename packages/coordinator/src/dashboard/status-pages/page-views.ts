@@ -12,6 +12,7 @@ export type StatusPageView = {
   readonly access_type: string;
   readonly published: boolean;
   readonly theme: 'system' | 'light' | 'dark';
+  readonly latency: 'none' | '24h' | '7d';
   readonly warnings: readonly string[];
 };
 
@@ -37,18 +38,4 @@ export async function everyMember<T>(api: PageApi, path: string): Promise<readon
     if (all.length >= total) break;
   }
   return all;
-}
-
-/** Names of the monitors that components show, by id. */
-export async function namesOfMonitors(
-  api: PageApi,
-  components: readonly ComponentView[],
-): Promise<ReadonlyMap<string, string>> {
-  const names = new Map<string, string>();
-  for (const { monitor_id: id } of components) {
-    if (id === null || names.has(id)) continue;
-    const { status, body } = await api.call('GET', `/v1/monitors/${id}`);
-    if (status === 200) names.set(id, (body as { name: string }).name);
-  }
-  return names;
 }

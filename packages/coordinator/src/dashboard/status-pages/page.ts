@@ -1,6 +1,7 @@
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
+import { monitorNames } from '../resources/by-ids.ts';
 import { declaredNotice } from '../resources/declared.ts';
 import { VERSION_FIELD } from '../resources/draft.ts';
 import { facts } from '../resources/facts.ts';
@@ -9,13 +10,7 @@ import { FORM_STYLE } from '../resources/style.ts';
 import { arranged, type Item } from './arrangement.ts';
 import { PAGE_FORM } from './forms.ts';
 import { servedState } from './list-page.ts';
-import {
-  type ComponentView,
-  everyMember,
-  type GroupView,
-  namesOfMonitors,
-  type StatusPageView,
-} from './page-views.ts';
+import { type ComponentView, everyMember, type GroupView, type StatusPageView } from './page-views.ts';
 
 /** The editor of a status page: its appearance, its components and groups in their order, its settings. */
 export const statusPagePage: DashboardPage = {
@@ -28,7 +23,10 @@ export const statusPagePage: DashboardPage = {
     const page = whole.body as unknown as StatusPageView;
     const components = await everyMember<ComponentView>(request.api, `${path}/components`);
     const groups = await everyMember<GroupView>(request.api, `${path}/component-groups`);
-    const names = await namesOfMonitors(request.api, components);
+    const names = await monitorNames(
+      request.api,
+      components.map(({ monitor_id: id }) => id),
+    );
     const shown = { page, names, formToken: request.can('write') ? request.formToken : null };
     return {
       title: page.title,
@@ -68,18 +66,34 @@ const THEMES = [
   ['dark', 'Dark'],
 ] as const;
 
+const LATENCIES = [
+  ['none', 'Do not show them'],
+  ['24h', 'Of the last 24 hours'],
+  ['7d', 'Of the last 7 days'],
+] as const;
+
 function appearance({ can, formToken }: DashboardRequest, { headers }: Whole, page: StatusPageView): Html {
   if (!can('write')) return NO_HTML;
-  const { id, published, theme } = page;
+  const { id, published, theme, latency } = page;
   return html`<section class="stack" aria-labelledby="appearance"><h2 id="appearance">Appearance</h2>
 <form class="form" method="post" action="/pages/${id}/appearance">${formToken}
 <input type="hidden" name="${VERSION_FIELD}" value="${headers.get('etag') ?? ''}">
 <label class="choice"><input type="checkbox" name="published" value="true"${published ? html` checked` : NO_HTML}> Visitors get the page</label>
-<fieldset class="set"><legend>Colours</legend>${THEMES.map(
-    ([value, label]) =>
-      html`<label class="choice"><input type="radio" name="theme" value="${value}"${value === theme ? html` checked` : NO_HTML}> ${label}</label>`,
-  )}</fieldset>
+${choices('Colours', 'theme', THEMES, theme)}
+${choices('Response times', 'latency', LATENCIES, latency)}
 <div class="row"><button>Save the appearance</button></div></form></section>`;
+}
+
+function choices(
+  legend: string,
+  name: string,
+  values: readonly (readonly [string, string])[],
+  chosen: string,
+): Html {
+  return html`<fieldset class="set"><legend>${legend}</legend>${values.map(
+    ([value, label]) =>
+      html`<label class="choice"><input type="radio" name="${name}" value="${value}"${value === chosen ? html` checked` : NO_HTML}> ${label}</label>`,
+  )}</fieldset>`;
 }
 
 type Shown = {

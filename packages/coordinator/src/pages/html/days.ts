@@ -4,6 +4,7 @@ import { addressOf, type Place } from '../place.ts';
 import { fill } from '../text/text.ts';
 import type { Words } from '../words.ts';
 import { framedPage, sentenceWithTime } from './frame.ts';
+import { latencyTable } from './latencies.ts';
 import { stateWord } from './state.ts';
 
 /** Path of the table of a component's days. */
@@ -26,6 +27,7 @@ export function daysPage(view: PageView, componentId: string, place: Place): str
     body: html`<header class="page-head"><h1>${heading}</h1>
 <p><a href="${new URL(addressOf(place)).pathname}">${fill(words.text.back, { title })}</a></p></header>
 <main id="content">${dayTable(component, words)}
+${latencyTable(view, component, words)}
 <p class="soft small">${sentenceWithTime(words.text.updated, view.now, words.language)}</p></main>`,
   });
 }

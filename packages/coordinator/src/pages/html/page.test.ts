@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   daysWith,
   largeSource,
+  latenciesWith,
   MINUTE_MS,
   NOW,
   pageSource,
@@ -18,12 +19,26 @@ import { statusPage } from './page.ts';
 
 const rendered = (source: PageSource, place = placeIn()) => statusPage(pageView(source), place);
 
-test('a page of 50 components and 90 days has at most 40 KB, and 10 KB compressed', () => {
-  for (const language of ['en', 'de'] as const) {
-    const page = Buffer.from(rendered(largeSource(50), placeIn(language)));
-    expect(page.length).toBeLessThan(40_000);
-    expect(gzipSync(page).length).toBeLessThan(10_000);
-  }
+describe('a page of 50 components and 90 days has at most 40 KB, and 10 KB compressed', () => {
+  test.each([
+    ['two days of a third of them had disruptions', {}],
+    ['two days of each had disruptions', { badDays: 2 }],
+    ['it shows response times, too', { badDays: 2, latency: '24h' }],
+    ['those are of seven days', { badDays: 2, latency: '7d' }],
+  ] as const)('where %s', (_, telling) => {
+    for (const language of ['en', 'de'] as const) {
+      const page = Buffer.from(rendered(largeSource(50, telling), placeIn(language)));
+      expect(page.length).toBeLessThan(40_000);
+      expect(gzipSync(page, { level: 9 }).length).toBeLessThan(10_000);
+    }
+  });
+
+  test('and not much more where each second day had disruptions: they are listed in part', () => {
+    const page = Buffer.from(rendered(largeSource(50, { badDays: 45, latency: '7d' })));
+    expect(page.length).toBeLessThan(60_000);
+    expect(gzipSync(page, { level: 9 }).length).toBeLessThan(10_000);
+    expect(page.toString()).toContain('The latest 5 days with disruptions:');
+  });
 });
 
 test('headings go down one level at a time, and ids are unique', () => {
@@ -33,7 +48,7 @@ test('headings go down one level at a time, and ids are unique', () => {
   levels.slice(1).forEach((level, index) => {
     expect(level - (levels[index] ?? 0)).toBeLessThanOrEqual(1);
   });
-  const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+  const ids = [...page.matchAll(/ id="?([^" >]+)/g)].map(([, id]) => id);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
@@ -51,14 +66,12 @@ describe('the days of a component', () => {
     const page = rendered(
       withDays(daysWith({ 3: { error: 5 * MINUTE_MS }, 40: { degraded: 90 * MINUTE_MS } })),
     );
-    const items = [...page.matchAll(/data-day="([\d-]+)">([^<]+)<span>([^<]+)</g)].map((match) =>
-      match.slice(1),
-    );
+    const items = [...page.matchAll(/<li class=(\w)>(\d[^<]+)/g)].map((match) => match.slice(1));
     expect(items).toEqual([
-      ['2026-11-19', '19 Nov 2026', '99.65% · down for 5 min'],
-      ['2026-10-13', '13 Oct 2026', '100.00% · degraded for 1 hr 30 min'],
+      ['e', '19 Nov: 99.65% · down for 5 min'],
+      ['d', '13 Oct: 100.00% · degraded for 1 hr 30 min'],
     ]);
-    expect(page).toContain('aria-label="Monitor 1, 90 days: 2 days with disruptions"');
+    expect(page).toContain('aria-label="Monitor 1: disruptions on 2 of 90 days"');
   });
 
   test('of a new monitor say since when there are figures', () => {
@@ -74,7 +87,7 @@ describe('the days of a component', () => {
     const table = daysPage(view, '1', placeIn()) ?? '';
     expect(table.match(/<tr>/g)).toHaveLength(91);
     expect(table).toContain(
-      '<tr><th scope="row"><time datetime="2026-11-19">19 Nov 2026</time></th><td><b class="state state-down">Down</b></td><td class="number">99.30%</td><td class="number">5 min</td><td class="number">–</td><td class="number">–</td><td class="number">12 hr</td></tr>',
+      '<tr><th scope="row"><time datetime="2026-11-19">19 Nov 2026</time></th><td><b class=e>Down</b></td><td class="number">99.30%</td><td class="number">5 min</td><td class="number">–</td><td class="number">–</td><td class="number">12 hr</td></tr>',
     );
     expect(daysPage(view, '2', placeIn())).toBeNull();
   });
@@ -83,8 +96,41 @@ describe('the days of a component', () => {
     const view = pageView(
       pageSource({ components: [storedComponent(1, { type: 'static', name: 'Office' })] }),
     );
-    expect(statusPage(view, placeIn())).not.toContain('class="bars"');
+    expect(statusPage(view, placeIn())).not.toContain('<summary>');
     expect(daysPage(view, '1', placeIn())).toBeNull();
+  });
+});
+
+describe('response times', () => {
+  const source = (latency: '24h' | '7d', access: 'public' | 'password' = 'public') =>
+    pageSource({
+      page: storedPage({ access_type: access, password: access === 'public' ? null : 'x' }),
+      latencies: { span: { range: latency, until: NOW }, of: new Map([[1, latenciesWith(latency, 1)]]) },
+    });
+
+  test('stand beside the bars in words and as a chart, where the owner wants them', () => {
+    const page = rendered(source('24h'));
+    expect(page).toMatch(
+      /<p>100[^<]+<p><svg role=none><path d="M0 [^"]+"\/><\/svg>Response time 47 ms, 95% within 123 ms\n/,
+    );
+    expect(page).toContain('Response times are medians of the last 24 hours');
+    expect(rendered(pageSource())).not.toContain('esponse time');
+    expect(rendered(source('7d'), placeIn('de'))).toContain('Antwortzeiten sind Mediane der letzten 7 Tage');
+  });
+
+  test('have a table with the figures of the chart', () => {
+    const table = daysPage(pageView(source('7d')), '1', placeIn()) ?? '';
+    expect(table).toContain('Response time of Monitor 1 in the last 7 days, newest first');
+    expect(table.match(/<tr><th scope="row"><time datetime="[^"]+" data-show="instant">/g)).toHaveLength(7);
+    expect(daysPage(pageView(pageSource()), '1', placeIn())).not.toContain('esponse time');
+  });
+
+  test('that are not known yet say so', () => {
+    const empty = { median: null, p95: null, buckets: [{ at: NOW, median: null, p95: null }] };
+    const page = rendered(
+      pageSource({ latencies: { span: { range: '24h', until: NOW }, of: new Map([[1, empty]]) } }),
+    );
+    expect(page).toContain('<p>No response times yet\n');
   });
 });
 
@@ -97,7 +143,7 @@ test('an incident that lasts stands above the components, and one that ended bel
       ],
     }),
   );
-  const places = ['Current incidents', 'id="c1"', 'Past incidents', '19 Nov 2026', 'Lasted 10 min'].map(
+  const places = ['Current incidents', 'id=c1', 'Past incidents', '19 Nov 2026', 'Lasted 10 min'].map(
     (text) => page.indexOf(text),
   );
   expect(places).toEqual(places.toSorted((one, other) => one - other));

@@ -6,6 +6,7 @@ import { stateOfOverall } from '../states.ts';
 import { barsLegend, componentSections, dateOf } from './components.ts';
 import { framedPage, iconOf, sentenceWithTime } from './frame.ts';
 import { currentIncidents, maintenanceSection, pastIncidents } from './incidents.ts';
+import { latencyLegend } from './latencies.ts';
 
 /** The status page. */
 export function statusPage(view: PageView, place: Place): string {
@@ -20,7 +21,7 @@ export function statusPage(view: PageView, place: Place): string {
     body: html`${pageHead(view, place)}
 <main id="content" data-today="${dateOf(now)}">
 <section class="banner state-${state}" aria-labelledby="overall">${stateMark(state)}<div><h2 id="overall">${text.overall[overall]}</h2><p class="small">${sentenceWithTime(text.updated, now, language)}</p></div></section>
-${currentIncidents(activeIncidents, now, place)}${maintenanceSection(maintenance, view, place)}${componentSections(sections, place)}${hasBars ? barsLegend(place) : NO_HTML}${pastIncidents(past, place)}</main>`,
+${currentIncidents(activeIncidents, now, place)}${maintenanceSection(maintenance, view, place)}${componentSections(sections, place)}${hasBars ? barsLegend(place) : NO_HTML}${latencyLegend(view, place)}${pastIncidents(past, place)}</main>`,
   });
 }
 

@@ -21,6 +21,7 @@ import * as visitors from './0021-visitors.ts';
 import * as notes from './0022-notes.ts';
 import * as evaluationJournal from './0023-evaluation-journal.ts';
 import * as clockSetBacks from './0024-clock-set-backs.ts';
+import * as pageLatency from './0025-page-latency.ts';
 
 /**
  * All migrations by name, in the order of their names. They are a list and not a folder, so that bundling
@@ -49,4 +50,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0022-notes': notes,
   '0023-evaluation-journal': evaluationJournal,
   '0024-clock-set-backs': clockSetBacks,
+  '0025-page-latency': pageLatency,
 };
