@@ -17,6 +17,12 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'Dispatch: CPU per job', file: 'dispatch.ts', args: [], isLong: false },
   { title: 'API among 10,000 monitors', file: 'api.ts', args: [], isLong: false },
   { title: 'Charts of a monitor in 28 regions', file: 'charts.ts', args: [], isLong: false },
+  {
+    title: 'First byte of the dashboard among 10,000 monitors',
+    file: 'dashboard.ts',
+    args: [],
+    isLong: false,
+  },
   { title: 'A status page of 50 components', file: 'status-page.ts', args: [], isLong: false },
   { title: 'A status page beside 1,000 checks/s', file: 'status-page-beside.ts', args: [], isLong: true },
   { title: 'Large bodies: the longest turn', file: 'large-bodies.ts', args: [], isLong: false },

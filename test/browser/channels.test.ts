@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
-import { nameOf, pageProblems, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
+import { pageProblems } from '../support/browser/page-problems.ts';
+import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { World } from '../support/contract/world.ts';
 import { openDashboard } from '../support/dashboard.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -41,7 +42,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
   });
 
   test.each(VIEWS.map((view) => [nameOf(view), view] as const))(
-    'a test and its attempt are in the ledger at %s',
+    'a test and its attempt are in the ledger %s',
     async (_name, view) => {
       const id = await create('/v1/notifications', webhook(`${receiver.url}/hook`));
       const before = receiver.requests.length;

@@ -1,13 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
-import {
-  foreignRequests,
-  nameOf,
-  pageProblems,
-  skipsBrowser,
-  TestBrowser,
-  VIEWS,
-} from '../support/browser.ts';
+import { pageProblems, shiftsOf } from '../support/browser/page-problems.ts';
+import { skipsBrowser, TestBrowser } from '../support/browser.ts';
 import { openDashboard } from '../support/dashboard.ts';
 
 const HOSTILE = `<img src=x onerror="document.title='run'">"'</script><script>document.title='run'</script>`;
@@ -50,29 +44,6 @@ describe.skipIf(skipsBrowser)('the dashboard', () => {
         [[id, status, api.clock.wall()]],
       ),
     );
-
-  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('shows its pages at %s', async (_, view) => {
-    const visitor = await browser.visitor(view);
-    const foreign = foreignRequests(visitor, api.url);
-    const page = await openDashboard(api, visitor);
-    for (const path of [
-      '/',
-      '/?name=zzz',
-      '/regions',
-      '/service',
-      '/tokens',
-      '/tokens/new',
-      '/tokens/2/revoke',
-      '/audit',
-      '/nothing',
-    ]) {
-      await page.goto(`${api.url}${path}`);
-      expect(await page.locator('h1').count(), path).toBe(1);
-      expect(await pageProblems(page), path).toEqual([]);
-    }
-    expect(foreign).toEqual([]);
-    await visitor.close();
-  });
 
   test.each([true, false])(
     'the overview searches, filters, sorts and pages (with script: %j)',
@@ -132,6 +103,7 @@ describe.skipIf(skipsBrowser)('the dashboard', () => {
       await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)));
     }
     expect(await page.getByLabel('Name').inputValue()).toBe('half typed');
+    expect(await shiftsOf(page)).toEqual([]);
     await setStatus(9, 'active');
     await visitor.close();
   });

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
-import { pageProblems, skipsBrowser, TestBrowser, type View } from '../support/browser.ts';
+import { pageProblems } from '../support/browser/page-problems.ts';
+import { skipsBrowser, TestBrowser, type View } from '../support/browser.ts';
 import { inputOf, save } from '../support/dashboard/fill-form.ts';
 import { openDashboard } from '../support/dashboard.ts';
 import { WHOLE_CONFIGURATION } from '../support/whole-configuration.ts';

@@ -1,13 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  foreignRequests,
-  nameOf,
-  pageProblems,
-  skipsBrowser,
-  TestBrowser,
-  VIEWS,
-} from '../support/browser.ts';
+import { pageProblems } from '../support/browser/page-problems.ts';
+import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { createResource } from '../support/declared-resources.ts';
 import { linkOf, VisitedPages } from '../support/visited-pages.ts';
 
@@ -38,22 +31,15 @@ describe.skipIf(skipsBrowser)('the forms of status pages', () => {
     return `${pages.api.url}${linkOf((await pages.mailServer.received(mails)).at(-1))}`;
   }
 
-  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('work at %s', async (name, view) => {
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('work %s', async (_, view) => {
     // What one visitor may ask for in an hour is more than one view asks for.
     pages.api.clock.advance(HOUR_MS);
     const visitor = await browser.visitor(view);
     const { url } = pages.api;
-    const foreign = foreignRequests(visitor, url);
     const page = await visitor.newPage();
     const title = (text: string) => page.getByRole('heading', { name: text, level: 1 }).waitFor();
     const press = (text: string) => page.getByRole('button', { name: text, exact: true }).click();
-    const isGood = async (what: string) => {
-      expect(await pageProblems(page), what).toEqual([]);
-      const folder = process.env.SVC_TEST_SCREENSHOTS;
-      if (folder === undefined) return;
-      mkdirSync(folder, { recursive: true });
-      await page.screenshot({ path: `${folder}/${what}-${name}.png`, fullPage: true });
-    };
+    const isGood = async (what: string) => expect(await pageProblems(page), what).toEqual([]);
 
     await page.goto(`${url}/status/secret`);
     await title('This status page is private');
@@ -100,7 +86,6 @@ describe.skipIf(skipsBrowser)('the forms of status pages', () => {
     await press('Confirm');
     await title('This link does not work');
     await isGood('used-link');
-    expect(foreign).toEqual([]);
     await visitor.close();
   });
 });

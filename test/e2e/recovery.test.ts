@@ -14,11 +14,20 @@ import { lockFile } from '@svc/shared/file-lock.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { connect, nkeyAuthenticator } from 'nats';
-import { beforeEach, describe, expect, onTestFinished, type TestContext, test } from 'vitest';
+import {
+  afterAll,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  type TestContext,
+  test,
+} from 'vitest';
 import { type ConfiguredNats, startConfiguredNats } from '../support/configured-nats.ts';
 import { freePort } from '../support/free-port.ts';
 import type { HttpTarget } from '../support/http-target.ts';
-import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
+import { type Opened, openedIn, receiverIn, targetIn } from '../support/opened.ts';
 import { Program, ROOT } from '../support/process.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { type Said, svc } from '../support/svc.ts';
@@ -26,8 +35,8 @@ import { type Said, svc } from '../support/svc.ts';
 const execute = promisify(execFile);
 
 const REGION: Region = 'hosta-ams';
-/** With so many monitors besides, a result comes every 2 s. */
-const BESIDES = 13;
+/** Number of monitors of each status. Their slots lie spread over the period, so that one of either status is never far. */
+const MONITORS = 15;
 
 let folder: string;
 let target: HttpTarget;
@@ -77,17 +86,19 @@ async function nats(...tls: string[]): Promise<ConfiguredNats> {
   return server;
 }
 
-async function coordinator(dataDir = 'data', besides = 0): Promise<Program> {
-  await writeFile(place('svc.json'), JSON.stringify(declared(besides)));
-  const program = await started(
-    new Program('packages/coordinator/src/main.ts', {
-      ...(await settingsIn('coordinator.env')),
-      SVC_DATA_DIR: place(dataDir),
-      SVC_LISTEN: '127.0.0.1:0',
-      SVC_CONFIG: place('svc.json'),
-      SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
-    }),
-  );
+async function coordinatorOf(dataDir: string): Promise<Program> {
+  await writeFile(place('svc.json'), JSON.stringify(declared()));
+  return new Program('packages/coordinator/src/main.ts', {
+    ...(await settingsIn('coordinator.env')),
+    SVC_DATA_DIR: place(dataDir),
+    SVC_LISTEN: '127.0.0.1:0',
+    SVC_CONFIG: place('svc.json'),
+    SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
+  });
+}
+
+async function coordinator(dataDir = 'data'): Promise<Program> {
+  const program = await started(await coordinatorOf(dataDir));
   url = String(program.lines.find(({ event }) => event === 'ready')?.url);
   return program;
 }
@@ -97,26 +108,23 @@ async function agent(id = 'one'): Promise<Program> {
   return started(new Program('packages/agent/src/main.ts', settings));
 }
 
-/** @param besides number of further monitors that pass. Their slots lie spread over the period, so that one is never far */
-function declared(besides: number): object {
-  const monitor = (path: string) => ({
-    name: path,
-    url: `${target.url}/${path}`,
-    periodicity: '30s',
-    active: true,
-    retry: 0,
-    regions: [REGION],
-  });
-  const others = Array.from({ length: besides }, (_, index) => `besides_${index}`);
-  const names = ['up', 'down', ...others];
+const namesOf = (path: string): string[] =>
+  Array.from({ length: MONITORS }, (_, index) => `${path}_${index}`);
+
+function declared(): object {
+  const monitor = (path: string) => (name: string) => [
+    name,
+    { name, url: `${target.url}/${path}`, periodicity: '30s', active: true, retry: 0, regions: [REGION] },
+  ];
+  const [up, down] = [namesOf('up'), namesOf('down')];
   return {
-    svc_http_monitor: Object.fromEntries(names.map((name) => [name, monitor(name)])),
+    svc_http_monitor: Object.fromEntries([...up.map(monitor('up')), ...down.map(monitor('down'))]),
     svc_notification: {
       hook: {
         name: 'hook',
         provider_type: 'webhook',
         webhook: { endpoint: receiver.url, headers: [{ key: 'x-secret', value: 'kept-well' }] },
-        monitor_ids: ['up', 'down'].map((name) => `\${svc_http_monitor.${name}.id}`),
+        monitor_ids: [...up, ...down].map((name) => `\${svc_http_monitor.${name}.id}`),
       },
     },
   };
@@ -134,13 +142,17 @@ function rows<Row>(sql: string, dataDir = 'data'): Row[] {
 const statuses = (dataDir = 'data'): Record<string, string> =>
   Object.fromEntries(
     rows<{ name: string; status: string }>(
-      "SELECT name, status FROM monitors JOIN monitor_states ON monitor_id = id WHERE name IN ('up', 'down')",
+      'SELECT name, status FROM monitors JOIN monitor_states ON monitor_id = id',
       dataDir,
     ).map(({ name, status }) => [name, status]),
   );
 
-const judged = (dataDir = 'data') =>
-  expect.poll(() => statuses(dataDir)).toEqual({ up: 'active', down: 'error' });
+const JUDGED = Object.fromEntries([
+  ...namesOf('up').map((name) => [name, 'active']),
+  ...namesOf('down').map((name) => [name, 'error']),
+]);
+
+const judged = (dataDir = 'data') => expect.poll(() => statuses(dataDir)).toEqual(JUDGED);
 
 const alertsSent = () => new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size;
 
@@ -152,10 +164,11 @@ function answer(): void {
   });
 }
 
-/** A result of a slot later than this has been recorded. */
+/** Since this instant, results of both outcomes have been recorded. */
 async function recordedAfter(instant: number, dataDir = 'data'): Promise<void> {
-  const sql = `SELECT count(*) AS count FROM results WHERE recorded_at > ${instant} AND outcome <> 'not_run'`;
-  await expect.poll(() => rows<{ count: number }>(sql, dataDir)[0]?.count ?? 0).toBeGreaterThanOrEqual(2);
+  const sql = `SELECT DISTINCT outcome FROM results WHERE recorded_at > ${instant} AND outcome <> 'not_run' ORDER BY outcome`;
+  const outcomes = () => rows<{ outcome: string }>(sql, dataDir).map(({ outcome }) => outcome);
+  await expect.poll(outcomes).toEqual(['failed', 'passed']);
 }
 
 /** Number of the last message in the stream of results. */
@@ -179,7 +192,7 @@ test('a running service is copied and goes on in an empty folder, without a fals
   const first = await coordinator();
   await agent();
   await judged();
-  await receiver.received(1);
+  await receiver.received(MONITORS);
 
   const backup = await done(['backup', place('backup')]);
   expect(backup.err).toMatch(
@@ -205,10 +218,10 @@ test('a running service is copied and goes on in an empty folder, without a fals
   });
   const restoredAt = Date.now();
   await coordinator('new');
-  expect(statuses('new')).toEqual({ up: 'active', down: 'error' });
+  expect(statuses('new')).toEqual(JUDGED);
   await recordedAfter(restoredAt, 'new');
   await judged('new');
-  expect(alertsSent()).toBe(1);
+  expect(alertsSent()).toBe(MONITORS);
   expect(rows<{ count: number }>('SELECT count(*) AS count FROM results', 'new')[0]?.count).toBeGreaterThan(
     lost ?? 0,
   );
@@ -218,15 +231,32 @@ test('a running service is copied and goes on in an empty folder, without a fals
 });
 
 describe('a backup', () => {
-  const openedBackup = async (change: (backup: string) => Promise<void>) => {
-    answer();
-    await nats();
-    const program = await coordinator();
+  const opened: Opened = [];
+  let stopped: string;
+
+  beforeAll(async () => {
+    folder = stopped = await mkdtemp(join(tmpdir(), 'svc-stopped-'));
+    opened.push({ close: () => rm(stopped, { recursive: true, force: true }) });
+    target = await targetIn(opened);
+    receiver = await receiverIn(opened);
+    const listen = `127.0.0.1:${await freePort()}`;
+    await done(['region', 'init', '--listen', listen, '--env-file', place('coordinator.env')]);
+    opened.push(await startConfiguredNats(place('data/nats-server/nats.conf')));
+    await done(['region', 'add', REGION, '--env-file', place('agent.env')]);
+    const program = await coordinatorOf('data');
+    await program.start();
     await program.end('SIGTERM');
     await done(['backup', place('backup')]);
-    await change(place('backup'));
-    return run(['restore', place('backup')], { SVC_DATA_DIR: place('new') });
-  };
+  });
+  afterAll(async () => {
+    for (const one of opened.reverse()) await one.close();
+  });
+
+  /** Each test has a copy of the stopped service. Its NATS server runs. */
+  beforeEach(async () => {
+    await cp(join(stopped, 'data'), place('data'), { recursive: true });
+    await cp(join(stopped, 'coordinator.env'), place('coordinator.env'));
+  });
 
   test.each([
     [
@@ -256,7 +286,12 @@ describe('a backup', () => {
     ['no manifest', async (backup: string) => rm(join(backup, 'manifest.json')), 'no complete backup'],
     ['no key', async (backup: string) => rm(join(backup, 'secret-key')), 'secret-key was changed or cut'],
   ] as const)('with %s is not restored', async (_what, change, message) => {
-    expect(await openedBackup(change)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+    await cp(join(stopped, 'backup'), place('backup'), { recursive: true });
+    await change(place('backup'));
+    expect(await run(['restore', place('backup')], { SVC_DATA_DIR: place('new') })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(message),
+    });
     const left = (await readdir(place('new')).catch(() => [])).filter((name) =>
       /svc\.db$|restoring/.test(name),
     );
@@ -264,10 +299,6 @@ describe('a backup', () => {
   });
 
   test('with the key of another database is not made, and one without keys asks for it', async () => {
-    answer();
-    await nats();
-    const program = await coordinator();
-    await program.end('SIGTERM');
     const key = await readFile(place('data/secret-key'), 'utf8');
     await chmod(place('data/secret-key'), 0o600);
     await writeFile(place('data/secret-key'), `${Buffer.alloc(32, 1).toString('base64')}\n`);
@@ -294,10 +325,6 @@ describe('a backup', () => {
   });
 
   test('that was killed is removed by the next one, and one that runs is not', async () => {
-    answer();
-    await nats();
-    const program = await coordinator();
-    await program.end('SIGTERM');
     const [dead, alive] = ['monday.0123456789ab.part', 'tuesday.ba9876543210.part'];
     for (const name of [dead, alive]) {
       await mkdir(place(name));
@@ -316,10 +343,6 @@ describe('a backup', () => {
   });
 
   test('that was cut short is begun again, and takes the place of nothing', async () => {
-    answer();
-    await nats();
-    const program = await coordinator();
-    await program.end('SIGTERM');
     await done(['backup', place('backup')]);
     await mkdir(place('new/nats-server'), { recursive: true });
     await cp(place('backup/svc.db'), place('new/svc.db.restoring'));
@@ -340,10 +363,10 @@ describe('a backup', () => {
 test('the token, the keys of NATS and the secret key are replaced, and no check and no alert is lost', async () => {
   answer();
   await nats();
-  let running = await coordinator('data', BESIDES);
+  let running = await coordinator();
   const old = await agent('old');
   await judged();
-  await receiver.received(1);
+  await receiver.received(MONITORS);
 
   // The operator's token: both are valid until the former line goes.
   const former = (await readFile(place('data/api-token'), 'utf8')).trim();
@@ -367,13 +390,13 @@ test('the token, the keys of NATS and the secret key are replaced, and no check 
   await done(['secret-key', 'rotate']);
   const rotatedAt = Date.now();
   expect(await running.end('SIGTERM')).toBe(0);
-  running = await coordinator('data', BESIDES);
+  running = await coordinator();
   await done(['region', 'rotate', 'coordinator', '--finish']);
   expect(await readdir(place('data'))).not.toContain('secret-key-previous');
 
   await recordedAfter(rotatedAt);
   await judged();
-  expect(alertsSent()).toBe(1);
+  expect(alertsSent()).toBe(MONITORS);
   // What a busy machine does not run is its own affair.
   const missed = rows<{ reason: string }>(
     "SELECT json_extract(detail, '$.reason') AS reason FROM results WHERE outcome = 'not_run'",
@@ -381,8 +404,11 @@ test('the token, the keys of NATS and the secret key are replaced, and no check 
   expect(missed).toEqual([]);
   // The values that the new secret key sealed can be opened: the next alert has the channel's header.
   target.answerWith((response) => void response.end('ok'));
-  const alerts = await receiver.received(2);
-  expect(alerts[1]).toMatchObject({ headers: { 'x-secret': 'kept-well' }, json: { status: 'recovered' } });
+  const alerts = await receiver.received(MONITORS + 1);
+  expect(alerts[MONITORS]).toMatchObject({
+    headers: { 'x-secret': 'kept-well' },
+    json: { status: 'recovered' },
+  });
   expect(await fresh.end('SIGTERM')).toBe(0);
 });
 
@@ -392,19 +418,19 @@ test('a backup from before what NATS holds: each result of that time is recorded
   const first = await coordinator();
   await agent();
   await judged();
-  await receiver.received(1);
+  await receiver.received(MONITORS);
   await done(['backup', place('backup')]);
 
   // The agent has the jobs of a slot, and their answers come when no coordinator runs any more.
-  const held: (() => void)[] = [];
+  const held: { path: string; release: () => void }[] = [];
   target.answerWith((response, path) => {
-    held.push(() => response.writeHead(path === '/down' ? 503 : 200).end('ok'));
+    held.push({ path, release: () => response.writeHead(path === '/down' ? 503 : 200).end('ok') });
   });
-  await expect.poll(() => held.length).toBe(2);
+  await expect.poll(() => new Set(held.map(({ path }) => path)).size).toBe(2);
   await first.end('SIGKILL');
   const before = await lastMessage();
   answer();
-  for (const release of held) release();
+  for (const { release } of held) release();
   await expect.poll(lastMessage).toBeGreaterThan(before);
 
   await done(['restore', place('backup')], { SVC_DATA_DIR: place('new') });
@@ -419,7 +445,7 @@ test('a backup from before what NATS holds: each result of that time is recorded
   );
   expect(later.length).toBeGreaterThanOrEqual(2);
   expect(later.map(({ count }) => count)).toEqual(later.map(() => 1));
-  expect(alertsSent()).toBe(1);
+  expect(alertsSent()).toBe(MONITORS);
 });
 
 test('the certificate of NATS is replaced by one of the same authority, and of another one, and no check is lost', async () => {
@@ -435,10 +461,10 @@ test('the certificate of NATS is replaced by one of the same authority, and of a
   await cp(place('one/ca.pem'), place('ca.pem'));
   const tls = ['--cert', place('tls-server.pem'), '--key', place('tls-server-key.pem')];
   let server = await nats(...tls, '--ca', place('ca.pem'));
-  await coordinator('data', BESIDES);
+  await coordinator();
   await agent();
   await judged();
-  await receiver.received(1);
+  await receiver.received(MONITORS);
 
   /** Where the server is started anew, agents and coordinator must trust what it shows. */
   const goesOn = async (isStartedAnew: boolean) => {
@@ -466,7 +492,7 @@ test('the certificate of NATS is replaced by one of the same authority, and of a
   const found = await run(['doctor', 'agent', '--env-file', place('agent.env')]);
   expect(found.out).toMatch(/tls +ok/);
   await judged();
-  expect(alertsSent()).toBe(1);
+  expect(alertsSent()).toBe(MONITORS);
   // Each request to the target is the check of a slot.
   const recorded = "SELECT count(*) AS count FROM results WHERE outcome <> 'not_run'";
   const missing = () => target.hits - Number(rows<{ count: number }>(recorded)[0]?.count);

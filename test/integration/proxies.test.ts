@@ -2,10 +2,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { type OutgoingHttpHeaders, request as plainRequest } from 'node:http';
+import { type IncomingMessage, type OutgoingHttpHeaders, request as plainRequest } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
@@ -132,6 +133,12 @@ type Question = {
 };
 
 async function ask(question: Question) {
+  const { answer, plain } = await opened(question);
+  return { status: answer.statusCode as number, headers: answer.headers, text: await text(plain) };
+}
+
+/** The head of an answer, and its body as it comes, without the coding of the proxy. */
+async function opened(question: Question): Promise<{ answer: IncomingMessage; plain: Readable }> {
   const { port, path, method = 'GET', headers = {}, body, from = '127.0.0.1' } = question;
   const { servername = 'localhost' } = question;
   const sent = request({
@@ -146,10 +153,9 @@ async function ask(question: Question) {
     agent: false,
   });
   sent.end(body);
-  const [answer] = await once(sent, 'response');
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   const isPacked = answer.headers['content-encoding'] === 'gzip';
-  const plain = isPacked ? answer.pipe(createGunzip()) : answer;
-  return { status: answer.statusCode as number, headers: answer.headers, text: await text(plain) };
+  return { answer, plain: isPacked ? answer.pipe(createGunzip()) : answer };
 }
 
 describe.each([
@@ -251,6 +257,44 @@ describe.each([
       expect(data.map(({ name }) => Number(name))).toEqual(data.map((_, index) => index));
       expect(data.reduce((sum, each) => sum + each.body.length, 0)).toBe(45 * 250_000);
     }
+  });
+
+  /** The cookie of a session of the dashboard. */
+  async function session(): Promise<string> {
+    const form = await call({ path: '/login' });
+    const cookies = ({ headers }: Awaited<ReturnType<typeof ask>>) =>
+      (headers['set-cookie'] ?? []).map((each) => each.split(';', 1)[0]).join('; ');
+    const formToken = /name="form_token" value="([^"]+)"/.exec(form.text)?.[1] ?? '';
+    const entered = await call({
+      path: '/login',
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: cookies(form) },
+      body: new URLSearchParams({ token: api.operator, form_token: formToken }).toString(),
+    });
+    expect(entered.status).toBe(303);
+    return cookies(entered);
+  }
+
+  test.skipIf(isSkipped)('each event of the stream of changes comes at once, and its end too', async () => {
+    const headers = { host: `localhost:${proxy.port}`, cookie: await session() };
+    const { answer, plain } = await opened({
+      ...{ port: proxy.port, path: '/events' },
+      headers: { ...headers, accept: 'text/event-stream', 'accept-encoding': 'gzip, br' },
+    });
+    expect(answer.headers['content-type']).toBe('text/event-stream');
+    let said = '';
+    plain.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    const hasSaid = async (words: string) => {
+      while (!said.includes(words)) await once(plain, 'data');
+    };
+    await hasSaid('retry: ');
+    api.clock.advance(15_000);
+    await hasSaid(':\n\n');
+    const ended = once(plain, 'end');
+    api.clock.advance(600_000);
+    await ended;
   });
 
   test.skipIf(isSkipped)('answers are compressed for who asks for it', async () => {

@@ -8,9 +8,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DAY_MS, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type RunningApi, startApi } from '../support/api.ts';
-import { DESK, TestBrowser, type View } from '../support/browser.ts';
+import { type BrowserVisitor, DESK, TestBrowser, type View } from '../support/browser.ts';
 import { openDashboard } from '../support/dashboard.ts';
 import { addSampleCompany, type SampleCompany } from './sample-company.ts';
 
@@ -63,7 +63,7 @@ try {
 async function take(browser: TestBrowser, running: RunningApi, picture: Picture): Promise<void> {
   const visitor = await browser.visitor(picture.view);
   // Ages are reckoned in the browser too.
-  await visitor.clock.setFixedTime(running.clock.wall());
+  await visitor.context.clock.setFixedTime(running.clock.wall());
   const page = await opened(visitor, running, picture);
   await page.evaluate('document.fonts.ready');
   const tall = Number(await page.evaluate('document.documentElement.scrollHeight'));
@@ -77,7 +77,7 @@ async function take(browser: TestBrowser, running: RunningApi, picture: Picture)
 }
 
 async function opened(
-  visitor: BrowserContext,
+  visitor: BrowserVisitor,
   running: RunningApi,
   { path, isPublic }: Picture,
 ): Promise<Page> {

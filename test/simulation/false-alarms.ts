@@ -123,7 +123,9 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
     });
     tell(evaluation);
     evaluation.finish();
-    for (const [, state] of evaluation.drafts.entries()) if (state !== null) states.set(state);
+    evaluation.drafts.forEach((draft) => {
+      if (draft !== null) states.set(draft);
+    });
     const state = states.get(monitor.id);
     if (state === undefined) return;
     const { now } = evaluation.frame;

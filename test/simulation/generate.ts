@@ -1,7 +1,7 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Random } from './random.ts';
-import type { Mishaps, Move, Trouble, World } from './world.ts';
+import type { Commits, Mishaps, Move, Trouble, World } from './world.ts';
 
 const MOST_REGIONS = REGIONS.length;
 /** Bounds of the number of events of a world: jobs, reports and moves. */
@@ -44,10 +44,48 @@ export function generateWorld(seed: number): World {
     mishaps: someMishaps(random, isCalm),
     troubles: isCalm ? [] : someTroubles(random, frame),
     moves: someMoves(random, frame),
+    commits: null,
   };
   // They are made last, so that all else of a seed's world is what it would be without them.
   const windows = random.chance(0.4) ? someWindows(random, world) : [];
-  return { ...world, moves: [...world.moves, ...windows].sort((a, b) => a.at - b.at) };
+  const commits = random.chance(0.5) ? someCommits(random) : null;
+  const moves = [...world.moves, ...windows].sort((a, b) => a.at - b.at);
+  if (commits === null) return { ...world, moves };
+  const pointed = random.chance(0.5) ? pointedWindow(random, world, commits) : [];
+  return {
+    ...world,
+    commits,
+    moves: [...moves.map((move) => unansweredOrNot(random, move)), ...pointed].sort((a, b) => a.at - b.at),
+  };
+}
+
+/** A window in an outage that ends while its change is written, or with a start of the coordinator. */
+function pointedWindow(random: Random, { moves, troubles }: World, { writeMs }: Commits): Move[] {
+  if (troubles.length === 0) return [];
+  const { from, until } = random.pick(troubles);
+  const at = random.between(from, until);
+  const begins = Math.max(0, from - random.logarithmic(1_000, 100_000));
+  const restart = moves.find((move) => move.do === 'restart' && move.at > begins);
+  const isOfStart = restart?.do === 'restart' && random.chance(0.5);
+  const ends = isOfStart ? restart.at + restart.downMs + random.between(0, 8_000) : until + 3_600_000;
+  const set = { do: 'set-window', window: 3, from: begins, isDaily: false } as const;
+  const moved = { ...set, at, until: at + random.between(0, 2 * writeMs) };
+  return [{ ...set, at: begins, until: ends }, ...(isOfStart ? [] : [moved])];
+}
+
+function someCommits(random: Random): Commits {
+  return {
+    writeMs: random.logarithmic(1, 3_000),
+    answerMs: random.pick([0, 20, 1_000]),
+    stalls: random.pick([0, 0, 0.02]),
+    stallMs: 8_000,
+  };
+}
+
+/** Where commits take time, a kill may come between one and its acknowledgement. */
+function unansweredOrNot(random: Random, move: Move): Move {
+  if (move.do !== 'restart' || move.isBeforeCommit) return move;
+  return { ...move, isUnanswered: random.chance(0.5) };
 }
 
 /** Maintenance windows that are set, set anew or removed, before, in and after their time. */

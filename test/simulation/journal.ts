@@ -6,7 +6,8 @@ import type { RecordedBatch } from '@svc/coordinator/store/recording-store.ts';
 import { Replay } from '@svc/coordinator/what-if/replay.ts';
 import { inOrder, type Step } from '@svc/coordinator/what-if/step.ts';
 import { MemoryStore } from './memory-store.ts';
-import { monitorOf, simulate } from './simulation.ts';
+import { monitorOf } from './moves.ts';
+import { simulate } from './simulation.ts';
 import type { World } from './world.ts';
 
 /** A store that also keeps the journal, and what the evaluation said. */

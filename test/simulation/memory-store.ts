@@ -11,7 +11,7 @@ import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { WorldStore } from './store.ts';
+import type { Remains, WorldStore } from './store.ts';
 
 type Row = {
   readonly outcome: Outcome;
@@ -51,11 +51,13 @@ export class MemoryStore implements WorldStore, RecordingStore {
     this.#declared.add(id);
   }
 
-  async remove(id: number): Promise<void> {
+  async remove(id: number): Promise<Remains> {
+    const remains = { incident: this.#states.get(id)?.incident ?? null, links: this.#links.get(id) ?? [] };
     this.#declared.delete(id);
     this.#states.delete(id);
     this.#links.delete(id);
     this.#results.delete(id);
+    return remains;
   }
 
   async link(id: number, notificationId: number, providerType: ChannelKind): Promise<void> {
@@ -65,12 +67,14 @@ export class MemoryStore implements WorldStore, RecordingStore {
     this.#links.set(id, [...links, { notificationId, providerType, announced: 'active', incident: null }]);
   }
 
-  async unlink(id: number, notificationId: number): Promise<void> {
+  async unlink(id: number, notificationId: number): Promise<Link | null> {
     const links = this.#links.get(id) ?? [];
+    const removed = links.find((link) => link.notificationId === notificationId) ?? null;
     this.#links.set(
       id,
       links.filter((link) => link.notificationId !== notificationId),
     );
+    return removed;
   }
 
   async removeChannel(notificationId: number): Promise<void> {

@@ -3,28 +3,29 @@ import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
 import { recover } from '@svc/coordinator/dispatch/restart.ts';
 import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
 import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
-import type { WindowTimes } from '@svc/coordinator/domain/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
-import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
+import type { NewDelivery } from '@svc/coordinator/evaluation/writes.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { BacklogHold } from '@svc/coordinator/recording/backlog-hold.ts';
 import { MaintenanceHold } from '@svc/coordinator/recording/maintenance-hold.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
-import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import type { RecordedBatch } from '@svc/coordinator/store/recording-store.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Answer, Offer, Report } from './agents.ts';
+import type { Declared } from './declared.ts';
 import { DeclaredMonitor } from './declared-monitor.ts';
 import { type GivenSlots, givenSlots, NO_SLOTS } from './given-slots.ts';
 import { KnownAgents } from './known-agents.ts';
 import { MortalClock } from './mortal-clock.ts';
-import { mortalStore } from './mortal-store.ts';
+import type { Moment } from './oracle/moment.ts';
 import type { Presence } from './presence.ts';
+import { type CommitTime, type Flight, SlowStore } from './slow-store.ts';
 import type { WorldStore } from './store.ts';
 import type { Announcement, Now, Told, Transition } from './told.ts';
 import { toldEvents } from './told-events.ts';
@@ -42,6 +43,25 @@ export type Surroundings = {
   /** Agents take jobs ahead of their slots. */
   readonly isAhead: boolean;
   readonly heldBy: (region: Region) => Iterable<number>;
+  readonly declared: Declared;
+  /** How long the commit with this number takes. */
+  readonly commitTime: (commit: number) => CommitTime;
+  /** What the oracle notes when an evaluation ends. */
+  readonly momentOf: (now: Now) => Moment;
+};
+
+/** Events that were evaluated and committed together. */
+export type Commit = {
+  readonly told: readonly Told[];
+  /** When they were evaluated. */
+  readonly now: Now;
+  readonly moment: Moment;
+  /** When the commit before it had ended, monotonic ms. */
+  readonly freeSince: number;
+  readonly transitions: Transition[];
+  readonly announcements: Announcement[];
+  /** The status that the service shows after it. */
+  status: MonitorStatus;
 };
 
 /**
@@ -49,10 +69,25 @@ export type Surroundings = {
  * rest of the simulator uses them only through this class.
  */
 export class Service {
-  /** What the evaluation was told since the last commit. */
-  told: Told[] = [];
-  readonly transitions: Transition[] = [];
-  readonly announcements: Announcement[] = [];
+  /** What the evaluation was told, and is not evaluated. */
+  #told: Told[] = [];
+  /** How much of it the batch has that is being evaluated; null: none is. */
+  #evaluating: number | null = null;
+  /** The batch that is being written, and whether it is durable. */
+  #written: {
+    readonly commit: Commit;
+    durable: Pick<Commit, 'transitions' | 'announcements'> | null;
+  } | null = null;
+  /** What is committed and not shown. */
+  #commits: Commit[] = [];
+  /** The last one of them, which listeners are told of now. */
+  #latest: Commit | null = null;
+  /** When the last commit ended, monotonic ms. */
+  #freeSince = Number.NEGATIVE_INFINITY;
+  #isApplying = false;
+  /** The log of changes from before the start is applied, so that results may be read. */
+  isReading = false;
+  readonly #store: SlowStore;
   readonly #around: Surroundings;
   readonly #clock: MortalClock;
   readonly #monitors = new DeclaredMonitor();
@@ -94,18 +129,24 @@ export class Service {
       slotClock: this.#slotClock,
       onEnd: (monitorIds) => this.#recorder.maintenanceEnded(monitorIds),
     });
+    this.#store = new SlowStore(around.store.recording, this.#clock, around.commitTime, {
+      evaluated: () => this.#evaluated(),
+      durable: (batch, ids) => this.#durable(batch, ids),
+      answered: () => this.#answered(),
+    });
     this.#recorder = this.#newRecorder();
-    this.#events = toldEvents(this.#recorder, (told) => this.told.push(told));
+    this.#events = toldEvents(this.#recorder, (told) => this.#told.push(told));
     this.#inFlight = new InFlight({
       events: this.#events,
       counters: newCounters(),
       overload: NO_OVERLOAD,
       readerCaughtUp: () => true,
+      tokens: { tokenOf: () => '' },
     });
   }
 
   /**
-   * Loads the stored rows. After it, the reading of results may begin.
+   * Loads the stored rows, and begins to apply the log of changes. The reading of results may begin after that.
    *
    * @param before instants of the end of the former life, on its clocks
    */
@@ -119,8 +160,13 @@ export class Service {
     const loadedAt = service.#slotClock.now();
     service.#maintenanceHold.changed(await around.store.windows(loadedAt), loadedAt);
     await service.#recorder.load();
-    service.#backlogHold.start();
-    service.#maintenanceHold.start();
+    service.#store.isLoading = false;
+    service.#evaluating = null;
+    void service.applyChanges().then(() => {
+      service.#backlogHold.start();
+      service.#maintenanceHold.start();
+      service.isReading = true;
+    });
     return service;
   }
 
@@ -155,7 +201,7 @@ export class Service {
       recovery: {
         undecidedSlots: () => this.#recorder.undecidedSlots(),
         resume: (of, slot, waitedFor) => {
-          this.told.push({ is: 'resumed', slot, waitedFor });
+          this.#told.push({ is: 'resumed', slot, waitedFor });
           this.#recorder.resume(of, slot, waitedFor);
         },
         resumed: () => {},
@@ -169,15 +215,44 @@ export class Service {
       monotonic: now,
       isReady: () => true,
     });
-    this.told.push({ is: 'all-resumed' });
+    this.#told.push({ is: 'all-resumed' });
     this.#recorder.resumed();
     this.tick();
   }
 
-  /** Ends at once. Work that is not committed is lost, and no timer runs any more. */
-  kill(): void {
+  /**
+   * Ends at once. Work that is not committed is lost, and no timer runs any more. Returns what was committed without
+   * this life knowing it.
+   */
+  kill(): Commit | null {
     this.#clock.die();
-    this.told = [];
+    if (this.#written === null || this.#written.durable === null) return null;
+    const { commit, durable } = this.#written;
+    return { ...commit, ...durable, status: durable.transitions.at(-1)?.to ?? commit.status };
+  }
+
+  /** Whether events wait that are not evaluated. */
+  get hasNews(): boolean {
+    return this.#told.length > 0;
+  }
+
+  /** The batch that takes its time to be written. */
+  get flight(): Flight | null {
+    return this.#store.flight;
+  }
+
+  /** Number of events that are not committed. */
+  get waiting(): number {
+    return this.#recorder.backlog.events;
+  }
+
+  /** When the last commit ended, monotonic ms; infinite while there is one. */
+  get freeSince(): number {
+    return this.flight === null ? this.#freeSince : Number.POSITIVE_INFINITY;
+  }
+
+  knows(monitorId: number): boolean {
+    return this.#monitors.get(monitorId) !== undefined;
   }
 
   get now(): Now {
@@ -202,18 +277,24 @@ export class Service {
   }
 
   record({ region, result }: Report, sequence: number): void {
-    const isKnown = this.#monitors.get(result.monitor) !== undefined;
-    if (isKnown) this.told.push({ is: 'reported', region, result, isOfferedAgain: false });
+    if (this.knows(result.monitor))
+      this.#told.push({ is: 'reported', region, result, isOfferedAgain: false });
     const position = { stream: 'stream', created: 'stream', sequence, messageId: `m${sequence}`, time: 0 };
     void this.#recorder.record({ region, agent: 'agent', results: [result], position });
   }
 
-  /** Commits what was told, and hands it over. */
-  async flush(): Promise<readonly Told[]> {
-    await this.#recorder.flushed();
-    const { told } = this;
-    if (told.length > 0) this.told = [];
-    return told;
+  /** Commits what was told, until a commit takes time. Hands over what is committed. */
+  async flush(): Promise<readonly Commit[]> {
+    while (!this.#store.isWaiting && this.waiting > 0) {
+      await Promise.race([this.#recorder.flushed(), this.#store.waits]);
+    }
+    const commits = this.#commits;
+    if (commits.length === 0) return commits;
+    this.#commits = [];
+    for (const commit of commits) commit.status = commit.transitions.at(-1)?.to ?? commit.status;
+    // A monitor that is removed has no last change of status.
+    (commits.at(-1) as Commit).status = this.status;
+    return commits;
   }
 
   /** One turn of dispatch. Returns when the next is needed, as a delay in ms. */
@@ -225,7 +306,7 @@ export class Service {
     this.#inFlight.loseMissing(now);
     this.#inFlight.expireQueued(now);
     for (const region of REGIONS) {
-      for (const job of this.#inFlight.queued(region)) {
+      for (const job of this.#inFlight.queued(region).all()) {
         this.#inFlight.markOffered(job, now);
         const offer = {
           slot: job.slot,
@@ -242,15 +323,23 @@ export class Service {
     return isOffering ? OFFERING_TICK_MS : this.#untilNextSlot();
   }
 
-  async declare(after: LiveMonitor | null): Promise<void> {
-    const { store } = this.#around;
-    const before = this.#monitors.current;
-    if (after !== null) await store.declare(after);
-    else if (before !== null) await store.remove(before.id);
-    const monitorId = (after ?? before)?.id;
-    if (monitorId === undefined) return;
-    await this.#apply({ kind: 'monitor', monitorId, monitor: after, removed: null });
-    this.told.push({ is: 'declared', before, after });
+  /** Applies the log of changes, one step after the other, as the applier of changes does. */
+  async applyChanges(): Promise<void> {
+    if (this.#isApplying) return;
+    this.#isApplying = true;
+    const { declared } = this.#around;
+    while (declared.hasEffects) {
+      const before = this.#monitors.current;
+      const { changes, told, until } = declared.nextStep();
+      this.#told.push(...told);
+      await this.#recorder.declare(changes, until);
+      this.#dispatchDeclared(before, this.#monitors.current);
+    }
+    this.#isApplying = false;
+  }
+
+  #dispatchDeclared(before: LiveMonitor | null, after: LiveMonitor | null): void {
+    if (before === after) return;
     this.#scheduler?.changed(before, after);
     if (before === null) return;
     for (const region of before.regions ?? REGIONS) {
@@ -258,29 +347,6 @@ export class Service {
         after?.active === true && (after.regions === null || after.regions.includes(region));
       if (!isStillChecked || after?.version !== before.version) this.#inFlight.withdraw(before.id, region);
     }
-  }
-
-  async link(channel: number, kind: ChannelKind): Promise<void> {
-    const monitorId = this.#monitors.current?.id;
-    if (monitorId === undefined) return;
-    await this.#around.store.link(monitorId, channel, kind);
-    await this.#apply({ kind: 'linked', monitorId, notificationId: channel, providerType: kind });
-  }
-
-  async unlink(channel: number): Promise<void> {
-    const monitorId = this.#monitors.current?.id;
-    if (monitorId === undefined) return;
-    await this.#around.store.unlink(monitorId, channel);
-    await this.#apply({ kind: 'unlinked', monitorId, notificationId: channel, link: null });
-  }
-
-  /** Null: the window is removed. */
-  async setWindow(windowId: number, times: WindowTimes | null): Promise<void> {
-    const monitorId = this.#monitors.current?.id;
-    if (monitorId === undefined) return;
-    const window = times === null ? null : { id: windowId, monitorIds: [monitorId], times };
-    await this.#around.store.setWindow(windowId, window);
-    await this.#apply({ kind: 'maintenance', windowId, window });
   }
 
   regionCame(region: Region): void {
@@ -324,19 +390,57 @@ export class Service {
     this.#inFlight.acceptance(agent, acceptance, this.#clock.monotonic());
   }
 
-  #apply(change: DeclaredChange): Promise<void> {
-    return this.#recorder.declare([change], 0);
+  /** A batch is evaluated: everything that was told until now. */
+  #evaluates(): number {
+    this.#evaluating ??= this.#told.length;
+    return 0;
+  }
+
+  #evaluated(): void {
+    const { now } = this;
+    const commit: Commit = {
+      told: this.#told.splice(0, this.#evaluating ?? 0),
+      now,
+      moment: this.#around.momentOf(now),
+      freeSince: this.#freeSince,
+      transitions: [],
+      announcements: [],
+      status: this.status,
+    };
+    this.#evaluating = null;
+    this.#written = { commit, durable: null };
+  }
+
+  #durable({ writes, changesUntil }: RecordedBatch, ids: readonly (number | null)[]): void {
+    if (changesUntil !== null) this.#around.declared.applied(changesUntil);
+    if (this.#written === null) return;
+    const transitions = writes.transitions.map(({ from, to, reason, at }) => ({ from, to, reason, at }));
+    const announcements = writes.deliveries.filter((_, index) => ids[index] !== null).map(announcementOf);
+    this.#written.durable = { transitions, announcements };
+  }
+
+  #answered(): void {
+    this.#latest = this.#written?.commit ?? null;
+    if (this.#latest !== null) this.#commits.push(this.#latest);
+    this.#written = null;
+    this.#freeSince = this.#clock.monotonic();
   }
 
   #newRecorder(): Recorder {
-    const { store, presence } = this.#around;
+    const { presence } = this.#around;
+    const evaluates = () => this.#evaluates();
     const recorder = new Recorder({
-      store: mortalStore(store.recording, this.#clock),
+      store: this.#store,
       states: this.#states,
       monitors: this.#monitors,
       maintenance: this.#maintenanceHold,
       presence,
-      rollups: { claimedUntil: 0 },
+      // An evaluation asks for it first of all.
+      rollups: {
+        get claimedUntil() {
+          return evaluates();
+        },
+      },
       tokens: { isValid: (token) => token === 'good' },
       slots: {
         isOfferedAgain: (...job) => this.#isOfferedAgain(...job),
@@ -354,17 +458,19 @@ export class Service {
       onDeclared: (_, monitor) => {
         this.#monitors.current = monitor;
       },
-      onQueued: (_, { notificationId: channel, alert: { status, closure } }) =>
-        this.announcements.push({ channel, status, isClosure: closure !== undefined }),
+      onQueued: (_, delivery) => this.#latest?.announcements.push(announcementOf(delivery)),
     });
-    recorder.onTransition(({ from, to, reason, at }) => this.transitions.push({ from, to, reason, at }));
+    recorder.onTransition(({ from, to, reason, at }) =>
+      this.#latest?.transitions.push({ from, to, reason, at }),
+    );
     return recorder;
   }
 
   #isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
     if (reason !== 'shutting-down') return false;
     const isOfferedAgain = this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#clock.monotonic());
-    const told = this.told.findLast((each) => each.is === 'reported' && isAbout(each, slot, region));
+    const evaluated = this.#told.slice(0, this.#evaluating ?? 0);
+    const told = evaluated.findLast((each) => each.is === 'reported' && isAbout(each, slot, region));
     if (isOfferedAgain && told?.is === 'reported') told.isOfferedAgain = true;
     return isOfferedAgain;
   }
@@ -401,6 +507,10 @@ const OFFERING_TICK_MS = 250;
 const TICK_AHEAD_MS = 150;
 /** With nothing to do it looks so often, ms. */
 const IDLE_TICK_MS = 3_600_000;
+
+function announcementOf({ notificationId, alert: { status, closure } }: NewDelivery): Announcement {
+  return { channel: notificationId, status, isClosure: closure !== undefined };
+}
 
 function isAbout({ result, region }: Told & { is: 'reported' }, slot: number, of: Region): boolean {
   return result.slot === slot && region === of && result.outcome === 'not_run';

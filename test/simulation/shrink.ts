@@ -1,5 +1,5 @@
 import type { ViolationKind } from './oracle/oracle.ts';
-import type { Mishaps, World } from './world.ts';
+import type { Commits, Mishaps, World } from './world.ts';
 
 /** Whether the world still fails in the same way. */
 export type Fails = (world: World) => Promise<boolean>;
@@ -53,7 +53,14 @@ function* smallerWorlds(world: World): Generator<World> {
   for (const [index, trouble] of troubles.entries()) {
     if (trouble.flapMs > 0) yield { ...world, troubles: troubles.with(index, { ...trouble, flapMs: 0 }) };
   }
+  if (world.commits !== null) yield* withFasterCommits(world, world.commits);
   if (world.retry > 0) yield { ...world, retry: 0 };
+}
+
+function* withFasterCommits(world: World, commits: Commits): Generator<World> {
+  yield { ...world, commits: null };
+  if (commits.stalls > 0) yield { ...world, commits: { ...commits, stalls: 0 } };
+  if (commits.answerMs > 0) yield { ...world, commits: { ...commits, answerMs: 0 } };
 }
 
 function withoutRegion(world: World, region: World['agents'][number]): World {

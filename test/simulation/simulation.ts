@@ -1,16 +1,15 @@
-import { longestCheckMs } from '@svc/coordinator/domain/longest-check.ts';
-import type { WindowTimes } from '@svc/coordinator/domain/maintenance-window.ts';
-import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { Secret } from '@svc/shared/secret.ts';
 import { type Offer, type Report, SimulatedAgents } from './agents.ts';
-import type { Window } from './oracle/maintenance.ts';
+import { commitTimes } from './commit-times.ts';
+import { Declared } from './declared.ts';
+import { changed, describe, monitorOf, NEEDS_SERVICE, WORLD_BEGINS, windowOf } from './moves.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
 import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
-import { Service } from './service.ts';
+import { type Commit, Service } from './service.ts';
 import type { WorldStore } from './store.ts';
-import type { Announcement, Now, Told, Transition } from './told.ts';
+import type { Now } from './told.ts';
+import { describeTold } from './told-events.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { Move, World } from './world.ts';
 
@@ -22,7 +21,12 @@ const FORGOTTEN_MS = 4_000;
 const ROUND_MS = 2_500;
 /** Dispatch reads the clock so often, ms. */
 const TICK_MS = 50;
-const WORLD_BEGINS = Date.UTC(2026, 0, 1);
+/** Whether all that came before a start is recorded is asked so often, ms. */
+const RECORDED_MS = 100;
+/** The recorder waits for the end of a start for 30 s. Dispatch ends it before, ms. */
+const LONGEST_START_MS = 27_000;
+/** Reports that wait to be recorded at most. One batch takes all that waits. */
+const MOST_WAITING = 300;
 
 /** A line of the story: an instant (ms after the beginning) and what happened then. */
 export type Line = { readonly at: number; readonly text: string };
@@ -58,7 +62,12 @@ class Simulation {
   readonly #stream: Report[] = [];
   readonly #story: Line[] | null;
   #service: Service | null = null;
-  #monitor: LiveMonitor | null;
+  readonly #declared: Declared;
+  readonly #commitTime: ReturnType<typeof commitTimes>;
+  /** Number of reports that the present life has read. */
+  #read = 0;
+  /** What was evaluated last of what is durable. */
+  #evaluated: Pick<Commit, 'now' | 'moment'> | null = null;
   readonly #efforts = new Map<number, { timeoutMs: number; retry: number }>();
   /** Work of the instant that uses the store. It is done step by step before the commit. */
   #work: (() => Promise<void>)[] = [];
@@ -73,7 +82,8 @@ class Simulation {
     this.#world = world;
     this.#store = store;
     this.#story = isTold ? [] : null;
-    this.#monitor = monitorOf(world);
+    this.#declared = new Declared(world.id, store);
+    this.#commitTime = commitTimes(world);
     this.#efforts.set(1, world);
     const isTargetFine = world.troubles.length === 0 && world.mishaps.blip === 0;
     this.#oracle = new Oracle(this.#presence, { isTargetFine });
@@ -102,7 +112,7 @@ class Simulation {
 
   #finish(): Outcome {
     const service = this.#service;
-    if (service !== null) this.#oracle.finish(WORLD_BEGINS, service.now);
+    if (service !== null) this.#oracle.finish(WORLD_BEGINS, service.now, service.freeSince);
     service?.kill();
     const { violations, confirmed, channels } = this.#oracle;
     return {
@@ -118,18 +128,14 @@ class Simulation {
 
   /** The first start: the monitor and its channels are declared. */
   async #start(): Promise<void> {
-    await this.#startService(null);
-    const monitor = this.#monitor;
-    this.#monitor = null;
-    await this.#declare(monitor);
-    for (const [index, kind] of this.#world.channels.entries()) {
-      await this.#service?.link(index + 1, kind);
-      this.#oracle.linked(index + 1, kind);
-    }
+    await this.#startService();
+    await this.#declared.declare(monitorOf(this.#world));
+    for (const [index, kind] of this.#world.channels.entries()) await this.#declared.link(index + 1, kind);
+    void this.#service?.applyChanges();
     await this.#settle();
   }
 
-  async #startService(monitor: LiveMonitor | null): Promise<void> {
+  async #startService(): Promise<void> {
     const around = {
       clock: this.#clock,
       presence: this.#presence,
@@ -137,74 +143,123 @@ class Simulation {
       offer: (region: Region, job: Offer) => this.#agents.offer(region, job),
       isAhead: this.#world.isAhead,
       heldBy: (region: Region) => this.#agents.heldBy(region),
+      declared: this.#declared,
+      commitTime: this.#commitTime,
+      momentOf: (now: Now) => this.#oracle.moment(now),
     };
     for (const region of this.#presence.live()) if (!this.#agents.has(region)) this.#presence.went(region);
     for (const region of this.#agents.regions()) this.#presence.came(region);
-    const service = await Service.start(around, monitor, this.#endedAt);
+    const service = await Service.start(around, this.#declared.monitor, this.#endedAt);
     this.#service = service;
-    this.#oracle.started(service.now, service.isBehind);
-    // Announcements that were not made before the end are made before anything is read.
-    this.#show(service, await service.flush());
-    for (let sequence = service.position; sequence < this.#stream.length; sequence += 1) {
-      service.record(this.#stream[sequence] as Report, sequence + 1);
+    this.#oracle.started(service.now, service.isBehind, this.#declared.windows);
+    this.#read = service.position;
+    const [before, latestAt] = [this.#stream.length, this.#clock.monotonic() + LONGEST_START_MS];
+    this.#clock.after(ROUND_MS, () => this.#resume(service, before, latestAt));
+  }
+
+  /** Dispatch begins when the `before` reports from before the start are recorded. */
+  #resume(service: Service, before: number, latestAt: number): void {
+    if (this.#service !== service) return;
+    if (service.position < before && this.#clock.monotonic() < latestAt) {
+      this.#clock.after(RECORDED_MS, () => this.#resume(service, before, latestAt));
+      return;
     }
-    this.#clock.after(ROUND_MS, () => {
-      if (this.#service !== service) return;
-      this.#work.push(async () => {
-        await service.resume();
-        this.#isResumed = true;
-        this.#tickSoon(0);
-      });
+    this.#work.push(async () => {
+      await service.resume();
+      this.#isResumed = true;
+      this.#tickSoon(0);
     });
   }
 
-  /** Commits the events of the instant, and shows them to the oracle. */
+  /** Commits the events of the instant as far as commits take no time, and shows them to the oracle. */
   async #settle(): Promise<void> {
     const work = this.#work;
-    const hasWork = work.length > 0;
     this.#work = [];
     for (const task of work) await task();
     const service = this.#service;
     if (service === null) return;
-    const isKilled = this.#restart !== null && service.told.length > 0;
-    // What was declared in this instant is committed.
-    if (isKilled && !hasWork && this.#restart?.isBeforeCommit) return this.#kill();
-    const told = await service.flush();
-    this.#show(service, told);
-    if (isKilled) this.#kill();
+    const hadNews = service.hasNews;
+    const isKilled = this.#restart !== null && hadNews;
+    if (isKilled && this.#restart?.isBeforeCommit && service.flight === null && !this.#isSlow)
+      return this.#kill();
+    do {
+      this.#readMore(service);
+      for (const commit of await service.flush()) this.#show(commit);
+    } while (service.flight === null && service.isReading && this.#read < this.#stream.length);
+    if (isKilled && !this.#isSlow) this.#kill();
+    else if (this.#restart !== null && this.#isSlow) this.#killIn(service);
   }
 
-  #show(service: Service, told: readonly Told[]): void {
-    const transitions = service.transitions.splice(0);
-    const announcements = service.announcements.splice(0);
+  /** Commits take time in this world. */
+  get #isSlow(): boolean {
+    return this.#world.commits !== null;
+  }
+
+  /** Plans the kill, in the first batch after the move. */
+  #killIn(service: Service): void {
+    const { flight } = service;
+    if (flight === null || this.#restart === null) return;
+    const { isBeforeCommit, isUnanswered } = this.#restart;
+    const { begunAt, durableAt, answeredAt } = flight;
+    const now = this.#clock.monotonic();
+    const [from, until] = isBeforeCommit
+      ? [begunAt, durableAt - 1]
+      : isUnanswered
+        ? [durableAt + 1, answeredAt - 1]
+        : [answeredAt + 1, answeredAt + 1];
+    if (from > until || until < now) return;
+    const restart = this.#restart;
+    this.#restart = null;
+    const at = Math.floor(Math.max(now, from) + (until - Math.max(now, from)) / 2);
+    this.#clock.after(at - now, () => {
+      if (this.#service === service) this.#kill(restart);
+    });
+  }
+
+  #show(commit: Commit): void {
+    const { told, transitions, announcements, status, now, moment, freeSince } = commit;
+    this.#evaluated = commit;
     // Changes that time alone should have made are judged with the next event, at the instant at which they
     // were due.
     if (told.length === 0 && transitions.length === 0 && announcements.length === 0) return;
     this.#events += told.length;
-    this.#outages.see(transitions, service.status, this.#clock.monotonic());
-    this.#tell(told, transitions, announcements);
-    this.#oracle.look(told, { status: service.status, transitions, announcements }, service.now);
+    this.#outages.see(transitions, status, this.#clock.monotonic());
+    this.#tell(commit);
+    this.#oracle.look(told, { status, transitions, announcements, freeSince }, now, moment);
     if (told.length > 0) this.#tickSoon(0);
   }
 
-  #kill(): void {
-    const restart = this.#restart;
+  #kill(restart = this.#restart): void {
     this.#restart = null;
-    this.#note(`the coordinator is killed${restart?.isBeforeCommit ? ' before the commit' : ''}`);
-    this.#endedAt = this.#service?.now ?? null;
-    if (this.#endedAt !== null) this.#oracle.ended(this.#endedAt);
-    this.#service?.kill();
+    const service = this.#service;
+    if (service === null) return;
+    this.#endedAt = service.now;
+    const unanswered = service.kill();
+    if (unanswered !== null) this.#show(unanswered);
+    this.#note(`the coordinator is killed${unanswered === null ? '' : ' before it knows of a commit'}`);
+    this.#oracle.ended(this.#evaluated);
     this.#service = null;
     this.#isResumed = false;
     this.#clock.after(restart?.downMs ?? 0, () => {
       this.#note('the coordinator starts');
-      this.#work.push(() => this.#startService(this.#monitor));
+      this.#work.push(() => this.#startService());
     });
   }
 
   #arrived(report: Report): void {
     this.#stream.push(report);
-    this.#service?.record(report, this.#stream.length);
+    if (this.#service !== null) this.#readMore(this.#service);
+  }
+
+  /** Reads the stream, as far as the recorder has room. */
+  #readMore(service: Service): void {
+    if (!service.isReading) return;
+    while (this.#read < this.#stream.length && service.waiting < MOST_WAITING) {
+      const report = this.#stream[this.#read] as Report;
+      if (service.knows(report.result.monitor)) this.#oracle.read(report.result, service.now);
+      this.#read += 1;
+      service.record(report, this.#read);
+    }
   }
 
   #tickSoon(delayMs: number): void {
@@ -271,56 +326,42 @@ class Simulation {
         this.#tickSoon(TICK_MS);
         return;
       case 'link':
-        this.#work.push(async () => {
-          await this.#service?.link(move.channel, move.kind);
-          this.#oracle.linked(move.channel, move.kind);
-        });
+        this.#change(() => this.#declared.link(move.channel, move.kind));
         return;
       case 'unlink':
-        this.#work.push(() => this.#unlink(move.channel));
+        this.#change(() => this.#declared.unlink(move.channel));
         return;
       case 'set-window':
-        this.#work.push(() => this.#setWindow(move.window, windowOf(move)));
+        this.#change(() => this.#declared.setWindow(move.window, windowOf(move)));
         return;
       case 'remove-window':
-        this.#work.push(() => this.#setWindow(move.window, null));
+        this.#change(() => this.#declared.setWindow(move.window, null));
         return;
       default:
-        this.#work.push(() => this.#declare(changed(this.#monitor, move, this.#clock.wall())));
+        this.#declare(move);
     }
   }
 
-  async #unlink(channel: number): Promise<void> {
-    const service = this.#service;
-    if (service === null) return;
-    const told = await service.flush();
-    this.#show(service, told);
-    await service.unlink(channel);
-    this.#oracle.unlinked(channel, service.announcements.splice(0), service.now);
+  /** Changes rows, and begins to apply the effects. */
+  #change(write: () => Promise<void>): void {
+    this.#work.push(async () => {
+      await write();
+      void this.#service?.applyChanges();
+    });
   }
 
-  async #setWindow(number: number, window: Window | null): Promise<void> {
-    const service = this.#service;
-    if (service === null) return;
-    // What happened before is held, or not, by the windows before.
-    this.#show(service, await service.flush());
-    await service.setWindow(number, window === null ? null : timesOf(window));
-    this.#oracle.windowSet(number, window);
+  #declare(move: Move): void {
+    this.#change(async () => {
+      const before = this.#declared.monitor;
+      const monitor = changed(before, move, this.#clock.wall());
+      if (monitor === before) return;
+      if (monitor !== null) this.#efforts.set(monitor.version, this.#world);
+      await this.#declared.declare(monitor);
+      for (const delayMs of [0, 2, 600]) this.#clock.after(delayMs, () => this.#tickSoon(0));
+    });
   }
 
-  async #declare(monitor: LiveMonitor | null): Promise<void> {
-    if (monitor === this.#monitor) return;
-    this.#monitor = monitor;
-    if (monitor !== null) this.#efforts.set(monitor.version, this.#world);
-    await this.#service?.declare(monitor);
-    for (const delayMs of [0, 2, 600]) this.#clock.after(delayMs, () => this.#tickSoon(0));
-  }
-
-  #tell(
-    told: readonly Told[],
-    transitions: readonly Transition[],
-    announcements: readonly Announcement[],
-  ): void {
+  #tell({ told, transitions, announcements }: Commit): void {
     if (this.#story === null) return;
     for (const each of told) this.#note(describeTold(each));
     for (const { from, to, reason } of transitions) this.#note(`==> ${from} → ${to} (${reason})`);
@@ -329,92 +370,5 @@ class Simulation {
 
   #note(text: string): void {
     this.#story?.push({ at: this.#clock.monotonic(), text });
-  }
-}
-
-const NEEDS_SERVICE: ReadonlySet<Move['do']> = new Set([
-  'change-probe',
-  'change-period',
-  'change-regions',
-  'switch-off',
-  'switch-on',
-  'remove',
-  'link',
-  'unlink',
-  'set-window',
-  'remove-window',
-]);
-
-function windowOf({ from, until, isDaily }: Move & { do: 'set-window' }): Window {
-  return { from: WORLD_BEGINS + from, until: WORLD_BEGINS + until, isDaily };
-}
-
-function timesOf({ from, until, isDaily }: Window): WindowTimes {
-  const daily = { frequency: 'daily', interval: 1, weekdays: [], week: null, until: null } as const;
-  return { startsAt: from, endsAt: until, timeZone: 'UTC', repeat: isDaily ? daily : null, endedAt: null };
-}
-
-/** The monitor of a world as it is declared first. */
-export function monitorOf({ id, periodMs, regions, timeoutMs, retry }: World): LiveMonitor {
-  return {
-    id,
-    workspaceId: 1,
-    type: 'http',
-    name: 'Monitor',
-    target: 'http://127.0.0.1/',
-    active: true,
-    periodMs,
-    regions,
-    version: 1,
-    degradedAtMs: 0,
-    longestCheckMs: longestCheckMs(timeoutMs, retry),
-    activatedAt: WORLD_BEGINS,
-    checkText: new Secret('{}'),
-    declaredExport: null,
-  };
-}
-
-/** The monitor as the move declares it. */
-function changed(monitor: LiveMonitor | null, move: Move, wall: number): LiveMonitor | null {
-  if (monitor === null) return null;
-  switch (move.do) {
-    case 'change-probe':
-      return { ...monitor, version: monitor.version + 1 };
-    case 'change-period':
-      return { ...monitor, periodMs: move.periodMs };
-    case 'change-regions':
-      return { ...monitor, regions: move.regions };
-    case 'switch-off':
-      return monitor.active ? { ...monitor, active: false } : monitor;
-    case 'switch-on':
-      return monitor.active ? monitor : { ...monitor, active: true, activatedAt: wall };
-    case 'remove':
-      return null;
-    default:
-      return monitor;
-  }
-}
-
-function describe(move: Move): string {
-  const { at: _, do: what, ...rest } = move;
-  return `-- ${what} ${Object.values(rest).flat().join(' ')}`;
-}
-
-function describeTold(told: Told): string {
-  switch (told.is) {
-    case 'opened':
-      return `slot ${told.slot} is given to ${told.regions.join(', ')}`;
-    case 'excused':
-      return `${told.region} is excused from slot ${told.slot}`;
-    case 'reported': {
-      const again = told.isOfferedAgain ? ', offered again' : '';
-      return `${told.region} reports ${told.result.outcome} about slot ${told.result.slot}${again}`;
-    }
-    case 'resumed':
-      return `slot ${told.slot} still waits for ${told.waitedFor.join(', ') || 'nobody'}`;
-    case 'all-resumed':
-      return 'dispatch has resumed';
-    case 'declared':
-      return 'the declaration is applied';
   }
 }

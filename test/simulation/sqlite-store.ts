@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { Link } from '@svc/coordinator/evaluation/state.ts';
 import type { LiveWindow, Windows } from '@svc/coordinator/evaluation/windows.ts';
 import { appendChanges, changesAfter } from '@svc/coordinator/store/changes.ts';
 import { loadWindows } from '@svc/coordinator/store/maintenance-windows.ts';
@@ -11,7 +12,7 @@ import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { folderInMemory } from '../support/folder-in-memory.ts';
 import { openStoreInProcess } from '../support/store-in-process.ts';
-import type { WorldStore } from './store.ts';
+import type { Remains, WorldStore } from './store.ts';
 
 /** One world after the other in the real database. */
 export class SqliteWorldStore implements WorldStore {
@@ -59,8 +60,14 @@ export class SqliteWorldStore implements WorldStore {
     );
   }
 
-  remove(monitorId: number): Promise<void> {
-    return this.#write('DELETE FROM monitors WHERE id = ?', monitorId);
+  async remove(monitorId: number): Promise<Remains> {
+    const links = await this.#links(monitorId);
+    const [state] = await this.#query<{ incident: string | null }>(
+      'SELECT incident FROM monitor_states WHERE monitor_id = ?',
+      monitorId,
+    );
+    await this.#write('DELETE FROM monitors WHERE id = ?', monitorId);
+    return { incident: state?.incident ?? null, links };
   }
 
   async link(monitorId: number, channel: number, kind: ChannelKind): Promise<void> {
@@ -77,8 +84,10 @@ export class SqliteWorldStore implements WorldStore {
     );
   }
 
-  unlink(monitorId: number, channel: number): Promise<void> {
-    return this.#write('DELETE FROM links WHERE monitor_id = ? AND notification_id = ?', monitorId, channel);
+  async unlink(monitorId: number, channel: number): Promise<Link | null> {
+    const links = await this.#links(monitorId);
+    await this.#write('DELETE FROM links WHERE monitor_id = ? AND notification_id = ?', monitorId, channel);
+    return links.find(({ notificationId }) => notificationId === channel) ?? null;
   }
 
   removeChannel(channel: number): Promise<void> {
@@ -131,6 +140,18 @@ export class SqliteWorldStore implements WorldStore {
       const newest = Math.max(0, ...rows.map(({ slot }) => slot ?? 0));
       return newest === 0 ? null : newest;
     });
+  }
+
+  #links(monitorId: number): Promise<readonly Link[]> {
+    return this.#query<Link>(
+      `SELECT l.notification_id AS "notificationId", n.provider_type AS "providerType", l.announced, l.incident
+        FROM links l JOIN notifications n ON n.id = l.notification_id WHERE l.monitor_id = ?`,
+      monitorId,
+    );
+  }
+
+  #query<Row extends object>(sql: string, ...parameters: SqlValue[]): Promise<readonly Row[]> {
+    return this.#store.transaction((tx) => tx.query<Row>(sql, parameters));
   }
 
   async #write(sql: string, ...parameters: SqlValue[]): Promise<void> {

@@ -1,15 +1,22 @@
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { RemovedMonitor } from '@svc/coordinator/evaluation/declared-effects.ts';
+import type { Link } from '@svc/coordinator/evaluation/state.ts';
 import type { LiveWindow, Windows } from '@svc/coordinator/evaluation/windows.ts';
 import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+
+/** What is left of a removed monitor. */
+export type Remains = Pick<RemovedMonitor, 'incident' | 'links'>;
 
 /** The store of a world, with the rows that the configuration writes before it informs the recorder. */
 export interface WorldStore {
   readonly recording: RecordingStore;
   declare(monitor: LiveMonitor): Promise<void>;
-  remove(monitorId: number): Promise<void>;
+  /** Answers what an incident of it needs to be closed. */
+  remove(monitorId: number): Promise<Remains>;
   link(monitorId: number, channel: number, kind: ChannelKind): Promise<void>;
-  unlink(monitorId: number, channel: number): Promise<void>;
+  /** Answers the removed link; null: there was none. */
+  unlink(monitorId: number, channel: number): Promise<Link | null>;
   /** Removes the channel with its links and its queued alerts. */
   removeChannel(channel: number): Promise<void>;
   /** Keeps the maintenance window in place of the one with its id. Null: none. */

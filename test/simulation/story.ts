@@ -7,11 +7,19 @@ const LINES = 60;
 /** Describes a failing world for people: its settings, its events and its violations. */
 export function tell(world: World, { story, violations }: Outcome): string {
   const { seed, periodMs, timeoutMs, retry, regions, agents, laggards, mishaps } = world;
+  const { commits } = world;
   const happening = Object.entries(mishaps).filter(([, chance]) => chance > 0);
   const lines = [
     `World ${seed}: a period of ${periodMs / 1_000} s, ${retry + 1} attempts of ${timeoutMs / 1_000} s.`,
     `  regions: ${regions?.join(', ') ?? 'all'}; agents in: ${agents.join(', ')}`,
     `  mishaps: ${happening.map(([name, chance]) => `${name} ${chance}`).join(', ')}`,
+    ...(commits === null
+      ? []
+      : [
+          `  commits: ${Object.entries(commits)
+            .map(([name, value]) => `${name} ${value}`)
+            .join(', ')}`,
+        ]),
     ...(laggards.length === 0 ? [] : [`  always late: ${laggards.join(', ')}`]),
     ...world.troubles.map(
       ({ from, until, regions: seenBy, sees, flapMs }) =>

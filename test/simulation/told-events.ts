@@ -18,3 +18,29 @@ export function toldEvents(events: SlotEvents, note: (told: Told) => void): Slot
     },
   };
 }
+
+/** For stories. */
+export function describeTold(told: Told): string {
+  switch (told.is) {
+    case 'opened':
+      return `slot ${told.slot} is given to ${told.regions.join(', ')}`;
+    case 'excused':
+      return `${told.region} is excused from slot ${told.slot}`;
+    case 'reported': {
+      const again = told.isOfferedAgain ? ', offered again' : '';
+      return `${told.region} reports ${told.result.outcome} about slot ${told.result.slot}${again}`;
+    }
+    case 'resumed':
+      return `slot ${told.slot} still waits for ${told.waitedFor.join(', ') || 'nobody'}`;
+    case 'all-resumed':
+      return 'dispatch has resumed';
+    case 'declared':
+      return 'the declaration is applied';
+    case 'linked':
+      return `channel ${told.channel} is linked`;
+    case 'unlinked':
+      return `channel ${told.channel} is unlinked`;
+    case 'window':
+      return `window ${told.number} is ${told.window === null ? 'removed' : 'applied'}`;
+  }
+}

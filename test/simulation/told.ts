@@ -1,7 +1,9 @@
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import type { Window } from './oracle/maintenance.ts';
 
 /** An input that the evaluation got and has committed. The oracle gets the same inputs in the same order. */
 export type Told =
@@ -24,7 +26,11 @@ export type Told =
   | { readonly is: 'resumed'; readonly slot: number; readonly waitedFor: readonly Region[] }
   /** After a restart, slots that were not resumed wait for no region. */
   | { readonly is: 'all-resumed' }
-  | { readonly is: 'declared'; readonly before: LiveMonitor | null; readonly after: LiveMonitor | null };
+  | { readonly is: 'declared'; readonly before: LiveMonitor | null; readonly after: LiveMonitor | null }
+  | { readonly is: 'linked'; readonly channel: number; readonly kind: ChannelKind }
+  | { readonly is: 'unlinked'; readonly channel: number }
+  /** Null: the window is removed. */
+  | { readonly is: 'window'; readonly number: number; readonly window: Window | null };
 
 /** A change of status, as the history has it. */
 export type Transition = {

@@ -4,7 +4,8 @@ import { type Comparison, compare, type WhatIf } from '@svc/coordinator/what-if/
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateWorld } from './generate.ts';
-import { monitorOf, simulate } from './simulation.ts';
+import { monitorOf } from './moves.ts';
+import { simulate } from './simulation.ts';
 import { SqliteWorldStore } from './sqlite-store.ts';
 import { CALM, QUIET, type World } from './world.ts';
 

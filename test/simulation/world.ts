@@ -25,6 +25,8 @@ export type Move = { readonly at: number } & (
       readonly downMs: number;
       /** Whether the restart comes between the events of an instant and their commit. */
       readonly isBeforeCommit: boolean;
+      /** Whether it comes between a commit and its acknowledgement, where commits take time. */
+      readonly isUnanswered?: boolean;
     }
   /** The region's agent dies with its jobs; another one starts after `forMs`. */
   | { readonly do: 'stop-agent'; readonly region: Region; readonly forMs: number }
@@ -72,6 +74,16 @@ export type Mishaps = {
   readonly lagMs: number;
 };
 
+/** The longest times of commits, ms. What happens meanwhile waits for the next one. */
+export type Commits = {
+  readonly writeMs: number;
+  /** From the end of a commit until the coordinator knows of it. */
+  readonly answerMs: number;
+  /** How often the disk stalls, as a probability per commit, and for how long. */
+  readonly stalls: number;
+  readonly stallMs: number;
+};
+
 /** Everything that happens in a world, as data: it can be printed, run again, and shortened. */
 export type World = {
   readonly seed: number;
@@ -93,6 +105,8 @@ export type World = {
   readonly mishaps: Mishaps;
   readonly troubles: readonly Trouble[];
   readonly moves: readonly Move[];
+  /** Null: commits take no time. */
+  readonly commits: Commits | null;
 };
 
 /** Nothing goes wrong. */
@@ -122,4 +136,5 @@ export const QUIET: World = {
   mishaps: CALM,
   troubles: [],
   moves: [],
+  commits: null,
 };

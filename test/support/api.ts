@@ -15,6 +15,7 @@ import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createPageDomains } from '@svc/coordinator/pages/domains/domains.ts';
 import { createSites } from '@svc/coordinator/sites.ts';
+import type { StoreWorkers } from '@svc/coordinator/store/store-workers.ts';
 import { Tokens } from '@svc/coordinator/store/tokens.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
@@ -69,12 +70,14 @@ const TAKEN = { encoding: 'json', isTaken: true, rejected: 0, error: null } as c
  * The API on a free port over a new database, with all parts behind it except dispatch.
  *
  * @param sending how alerts and mails are sent
+ * @param workers of the store; left out: the thread of the test
  */
 export async function startApi(
   more: Partial<ApiParts> = {},
   sending: Partial<SenderParts> = {},
+  workers?: StoreWorkers,
 ): Promise<RunningApi> {
-  const configured = await configuredStore();
+  const configured = await configuredStore(workers);
   const { store, secrets, clock, workspaceId } = configured;
   const tokens = await Tokens.load(store);
   const operator = 'operator-token-of-the-tests';

@@ -1,5 +1,6 @@
-import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { findProgram } from './real-dns-server.ts';
 
 const PROGRAM = process.env.CHROMIUM ?? findProgram('chromium');
@@ -8,7 +9,10 @@ const PROGRAM = process.env.CHROMIUM ?? findProgram('chromium');
 export const skipsBrowser = PROGRAM === null && process.env.CI !== 'true';
 if (PROGRAM === null) console.warn('skipped: chromium is not installed');
 
-/** How a page is looked at. */
+/** Widths of a phone, a tablet and a desk, CSS pixels. */
+export const WIDTHS: readonly number[] = [320, 768, 1440];
+
+/** How a visitor opens pages. */
 export type View = {
   readonly width: number;
   readonly theme: 'light' | 'dark';
@@ -16,27 +20,80 @@ export type View = {
   readonly hasScript: boolean;
 };
 
-/** Every view that pages are tested in: widths of a phone, a tablet and a desk; both themes; with and without script. */
-export const VIEWS: readonly View[] = [320, 768, 1440].flatMap((width) =>
-  (['light', 'dark'] as const).flatMap((theme) =>
-    [true, false].map((hasScript) => ({ width, theme, hasScript })),
-  ),
-);
+/** With and without script. `pageProblems` looks at each width and in both themes, and leaves the next width behind. */
+export const VIEWS: readonly View[] = [
+  { width: 320, theme: 'light', hasScript: true },
+  { width: 1440, theme: 'dark', hasScript: false },
+];
 
 /** A view on a desk, with scripts. */
 export const DESK: View = { width: 1440, theme: 'light', hasScript: true };
 
-/** Name of a view for tests and files: `320-dark-no-script`. */
-export function nameOf({ width, theme, hasScript }: View): string {
-  return `${width}-${theme}${hasScript ? '' : '-no-script'}`;
+/** Name of a view for tests. */
+export function nameOf({ hasScript }: View): string {
+  return hasScript ? 'with script' : 'without script';
 }
 
-/** Visitors in whose pages no script runs, not even a check of ours. */
-const SCRIPTLESS = new WeakSet<BrowserContext>();
+/** Of every window. */
+export const HEIGHT = 900;
+const NOTE_SHIFTS = readFileSync(fileURLToPath(new URL('browser/note-shifts.js', import.meta.url)), 'utf8');
 
-/** A Chromium without a window. Launch one for a test file, and close it in `afterAll`. */
+/** A window of the browser with its cookies. It is used by one visitor after the other. */
+type Window = {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly session: CDPSession;
+  readonly hasScript: boolean;
+};
+
+/** The views of the visitors whose windows are open. */
+const VIEW_OF = new WeakMap<BrowserContext, View>();
+
+/** How the visitor looks at a page. */
+export function viewOf(page: Page): View {
+  const view = VIEW_OF.get(page.context());
+  if (view === undefined) throw new Error('this is the page of no visitor');
+  return view;
+}
+
+/** Somebody with cookies of their own. */
+export class BrowserVisitor {
+  readonly context: BrowserContext;
+  readonly #window: Window;
+  readonly #pages: Page[] = [];
+  readonly #leave: () => void;
+
+  constructor(window: Window, leave: () => void) {
+    this.context = window.context;
+    this.#window = window;
+    this.#leave = leave;
+  }
+
+  /** An empty page. */
+  async newPage(): Promise<Page> {
+    const page = this.#pages.length === 0 ? this.#window.page : await this.context.newPage();
+    this.#pages.push(page);
+    return page;
+  }
+
+  /** Leaves the window as if it were new. */
+  async close(): Promise<void> {
+    await this.context.clearCookies();
+    await this.#window.session.send('Network.clearBrowserCache');
+    for (const page of this.#pages.slice(1)) await page.close();
+    this.#window.page.removeAllListeners();
+    await this.#window.page.unrouteAll();
+    await this.#window.page.goto('about:blank');
+    this.#leave();
+  }
+}
+
+/** A Chromium without windows on the screen. Launch one for a test file, and close it in `afterAll`. */
 export class TestBrowser {
   readonly #browser: Browser;
+  /** A new window takes longer than most pages. */
+  readonly #idle: Window[] = [];
+  readonly #foreign = new Set<string>();
 
   private constructor(browser: Browser) {
     this.#browser = browser;
@@ -53,55 +110,35 @@ export class TestBrowser {
     return new TestBrowser(browser);
   }
 
-  /** Cookies and settings of one visitor. */
-  async visitor({ width, theme, hasScript }: View = DESK): Promise<BrowserContext> {
+  async visitor(view: View = DESK): Promise<BrowserVisitor> {
+    const at = this.#idle.findIndex(({ hasScript }) => hasScript === view.hasScript);
+    const window = this.#idle.splice(at, at === -1 ? 0 : 1)[0] ?? (await this.#open(view.hasScript));
+    await window.page.setViewportSize({ width: view.width, height: HEIGHT });
+    await window.page.emulateMedia({ colorScheme: view.theme, media: null });
+    VIEW_OF.set(window.context, view);
+    return new BrowserVisitor(window, () => this.#idle.push(window));
+  }
+
+  async #open(hasScript: boolean): Promise<Window> {
     const context = await this.#browser.newContext({
-      viewport: { width, height: 900 },
-      colorScheme: theme,
       javaScriptEnabled: hasScript,
       locale: 'en-GB',
       timezoneId: 'Europe/Berlin',
       reducedMotion: 'reduce',
     });
     context.setDefaultTimeout(0);
-    if (!hasScript) SCRIPTLESS.add(context);
-    return context;
+    context.on('request', (request) => {
+      const { protocol, hostname } = new URL(request.url());
+      if (protocol !== 'data:' && hostname !== '127.0.0.1') this.#foreign.add(request.url());
+    });
+    if (hasScript) await context.addInitScript(NOTE_SHIFTS);
+    const page = await context.newPage();
+    return { context, page, session: await context.newCDPSession(page), hasScript };
   }
 
+  /** @throws Error when a page has asked another host */
   async close(): Promise<void> {
     await this.#browser.close();
+    if (this.#foreign.size > 0) throw new Error(`pages asked other hosts: ${[...this.#foreign].join(', ')}`);
   }
-}
-
-/**
- * What is wrong with the page that is shown, in a line each: rules of axe-core (WCAG 2.2 A and AA and its best
- * practices; only where scripts run), and content wider than the window. A good page has none.
- */
-export async function pageProblems(page: Page): Promise<string[]> {
-  const found = SCRIPTLESS.has(page.context()) ? [] : await violations(page);
-  const overflow = await page
-    .locator('html')
-    .evaluate((root) => Number(Reflect.get(root, 'scrollWidth')) - Number(Reflect.get(root, 'clientWidth')));
-  return overflow > 0 ? [...found, `the page is ${overflow} px wider than the window`] : found;
-}
-
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  return page.evaluate(async () => {
-    const { axe: rules } = globalThis as unknown as { axe: typeof axe };
-    const { violations } = await rules.run({ resultTypes: ['violations'] });
-    return violations.flatMap(({ id, help, nodes }) =>
-      nodes.map(({ html, failureSummary = '' }) => `${id}: ${help}: ${html} ${failureSummary}`),
-    );
-  });
-}
-
-/** Notes every request of a visitor that goes to another host than that of `origin`. */
-export function foreignRequests(context: BrowserContext, origin: string): string[] {
-  const foreign: string[] = [];
-  context.on('request', (request) => {
-    const url = request.url();
-    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) foreign.push(url);
-  });
-  return foreign;
 }

@@ -1,16 +1,29 @@
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import type { RunningApi } from './api.ts';
+import type { BrowserVisitor } from './browser.ts';
+import { Visitor } from './visited-pages.ts';
 
-/** Logs a visitor in with the operator's token, by the login form, and opens a page of the dashboard. */
-export async function openDashboard(
-  api: Pick<RunningApi, 'url' | 'operator'>,
-  visitor: BrowserContext,
-  path = '/',
-): Promise<Page> {
+type Served = Pick<RunningApi, 'url' | 'operator'>;
+
+/** The cookies of one session for each token, by the address of the service: the login itself has its own tests. */
+const SESSIONS = new Map<string, ReadonlyMap<string, string>>();
+
+/** Opens a page of the dashboard in a session of the operator's token. */
+export async function openDashboard(api: Served, visitor: BrowserVisitor, path = '/'): Promise<Page> {
+  const cookies = [...(await sessionOf(api))];
+  await visitor.context.addCookies(cookies.map(([name, value]) => ({ name, value, url: api.url })));
   const page = await visitor.newPage();
-  await page.goto(`${api.url}/login?next=${encodeURIComponent(path)}`);
-  await page.getByLabel('API token').fill(api.operator);
-  await page.getByRole('button', { name: 'Log in' }).click();
-  await page.waitForURL(`${api.url}${path}`);
+  await page.goto(`${api.url}${path}`);
   return page;
+}
+
+async function sessionOf({ url, operator }: Served): Promise<ReadonlyMap<string, string>> {
+  const key = `${url} ${operator}`;
+  const known = SESSIONS.get(key);
+  if (known !== undefined) return known;
+  const client = new Visitor(url, {});
+  const { status, text } = await client.submit('/login', { token: operator });
+  if (status !== 303) throw new Error(`the login was answered ${status}: ${text}`);
+  SESSIONS.set(key, client.cookies);
+  return client.cookies;
 }

@@ -1,4 +1,4 @@
-import type { Check, HttpCheck, TcpCheck } from '@svc/shared/messages/check.ts';
+import type { Check, DnsCheck, HttpCheck, TcpCheck } from '@svc/shared/messages/check.ts';
 import type { Probe, ProbeContext, ProbeOutcome } from '../../packages/agent/src/probes/probe.ts';
 import type { ProbeSet, Probes } from '../../packages/agent/src/probes/registry.ts';
 
@@ -60,6 +60,20 @@ export const timedOut = (latency: number): ProbeOutcome =>
 
 export function tcpCheck(more: Partial<TcpCheck> = {}): TcpCheck {
   return { type: 'tcp', uri: 'db.example.com:5432', timeout: 1_000, retry: 0, degraded_at: 0, ...more };
+}
+
+/** It asks for A records, and any that are not this address will do. */
+export function dnsCheck(more: Partial<DnsCheck> = {}): DnsCheck {
+  const record_assertions = [{ record: 'A', comparator: 'neq', target: '192.0.2.1' } as const];
+  return {
+    type: 'dns',
+    uri: 'example.com',
+    record_assertions,
+    timeout: 1_000,
+    retry: 0,
+    degraded_at: 0,
+    ...more,
+  };
 }
 
 export function httpCheck(url: string, more: Partial<HttpCheck> = {}): HttpCheck {

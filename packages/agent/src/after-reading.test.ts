@@ -1,70 +1,57 @@
-import { createEgressGuard } from '@svc/shared/egress.ts';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { startBlackhole } from '../../../test/support/blackhole.ts';
-import { httpCheck } from '../../../test/support/http-check.ts';
-import { block, type LateTarget, startLateTarget } from '../../../test/support/late-reading.ts';
-import { tcpCheck } from '../../../test/support/scripted-probe.ts';
-import { createDnsProbe } from './probes/dns/probe.ts';
-import { createHttpProbe } from './probes/http/probe.ts';
-import { createTcpProbe } from './probes/tcp/probe.ts';
-import { createSystemResolver } from './resolve/system-resolver.ts';
+import { block, startLateTarget } from '../../../test/support/late-reading.ts';
+import { EVERY_KIND } from '../../../test/support/probes/kinds.ts';
+import { createProbeSet, runProbe } from './probes/registry.ts';
 
 /** Long enough for a request to be sent on a machine that is busy. */
 const timeoutMs = 1_500;
 const context = { timeoutMs, signal: new AbortController().signal };
-const parts = {
-  resolver: createSystemResolver({ hosts: '/nonexistent', resolvConf: '/nonexistent' }),
-  egress: createEgressGuard({ base: 'agent', deny: [], allow: [] }),
-};
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-async function target(): Promise<LateTarget> {
-  const started = await startLateTarget();
-  closing.push(started.close);
-  return started;
+function probesAsking(nameServer: string) {
+  const set = createProbeSet({
+    userAgent: 'svc/test',
+    dnsServers: [nameServer],
+    probeCa: undefined,
+    proxyFor: undefined,
+    egressDeny: [],
+    egressAllow: [],
+  });
+  closing.push(set.close);
+  return set.probes;
 }
 
-test('HTTP: an answer that came in time is taken, though the time was over when it was read', async () => {
-  const late = await target();
-  const asked = late.asked();
-  const found = createHttpProbe(parts).run(httpCheck({ url: `http://127.0.0.1:${late.tcpPort}/` }), context);
-  await asked;
-  late.answerBehindOurBack(timeoutMs);
-  expect(await found).toMatchObject({ outcome: 'passed', statusCode: 200 });
-});
+describe.each(EVERY_KIND)('%s', (_kind, { check, speaks, asks }) => {
+  test('an answer that came in time is taken, though the time was over when it was read', async () => {
+    const late = await startLateTarget();
+    closing.push(late.close);
+    const asked = late.asked();
+    const probes = probesAsking(`127.0.0.1:${late.udpPort}`);
+    const host = asks === 'target' ? '127.0.0.1' : 'example.com';
+    const found = runProbe(probes, check({ host, port: late.tcpPort }), context);
+    if (speaks) {
+      await asked;
+      late.answerBehindOurBack(timeoutMs);
+    } else {
+      // The kernel makes the connection by itself.
+      block(timeoutMs + 1);
+    }
+    expect(await found).toMatchObject({ outcome: 'passed' });
+  });
 
-test('DNS: so is one that came as a datagram', async () => {
-  const late = await target();
-  const probe = createDnsProbe({ servers: [`127.0.0.1:${late.udpPort}`] });
-  closing.push(probe.close);
-  const asked = late.asked();
-  const record = { record: 'A', comparator: 'neq', target: '192.0.2.1' } as const;
-  const found = probe.run(
-    { ...tcpCheck(), type: 'dns', uri: 'example.com', record_assertions: [record] },
-    context,
-  );
-  await asked;
-  late.answerBehindOurBack(timeoutMs);
-  // There is no such address: `neq` holds for none.
-  expect(await found).toMatchObject({ outcome: 'passed' });
-});
-
-test('TCP: so is a connection', async () => {
-  const late = await target();
-  const found = createTcpProbe(parts).run(tcpCheck({ uri: `127.0.0.1:${late.tcpPort}` }), context);
-  // The kernel makes the connection by itself.
-  block(timeoutMs + 1);
-  expect(await found).toMatchObject({ outcome: 'passed' });
-});
-
-test('silence stays a time-out', async () => {
-  const { host, port, close } = await startBlackhole();
-  closing.push(close);
-  const found = createTcpProbe(parts).run(tcpCheck({ uri: `${host}:${port}` }), context);
-  block(timeoutMs + 1);
-  expect(await found).toMatchObject({ outcome: 'failed', timedOut: true });
+  test('silence stays a time-out', async () => {
+    const hole = await startBlackhole();
+    const late = await startLateTarget();
+    closing.push(hole.close, late.close);
+    const host = asks === 'target' ? hole.host : 'example.com';
+    const probes = probesAsking(`127.0.0.1:${late.udpPort}`);
+    const found = runProbe(probes, check({ host, port: hole.port }), context);
+    block(timeoutMs + 1);
+    expect(await found).toMatchObject({ outcome: 'failed', timedOut: true });
+  });
 });

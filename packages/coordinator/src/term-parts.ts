@@ -237,10 +237,14 @@ function createRecorder(
     maintenance: parts.maintenanceHold,
     presence,
     rollups,
-    tokens: { isValid: (...given) => slots().isValidToken(...given) },
+    // Without rest parameters, whose arrays would be made for every result.
+    tokens: {
+      isValid: (token, monitor, region, slot) => slots().isValidToken(token, monitor, region, slot),
+    },
     slots: {
-      isOfferedAgain: (...job) => slots().isOfferedAgain(...job),
-      arrived: (...job) => slots().arrived(...job),
+      isOfferedAgain: (monitor, slot, region, reason) =>
+        slots().isOfferedAgain(monitor, slot, region, reason),
+      arrived: (monitor, slot, region, tookMs) => slots().arrived(monitor, slot, region, tookMs),
       settled: (outcome) => slots().settled(outcome),
     },
     clock,

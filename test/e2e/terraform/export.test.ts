@@ -4,6 +4,7 @@ import { runCommandLine } from '@svc/cli/command-line.ts';
 import { hclFile } from '@svc/cli/export/hcl.ts';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { anyText } from '../../support/any-text.ts';
 import { type RunningApi, startApi } from '../../support/api.ts';
 import { declare, storedByName } from '../../support/declare.ts';
 import { byDevOverrides, byMirror, TerraformWorkspace } from '../../support/terraform/terraform-workspace.ts';
@@ -118,7 +119,7 @@ describeTerraform('the writer of HCL', ({ binary, provider }) => {
   test('Terraform reads every text as it was, and would not write it otherwise', async () => {
     const text = fc
       .oneof(
-        fc.string({ unit: 'binary' }),
+        anyText(),
         fc.string({ unit: fc.constantFrom('$', '%', '{', '}', '~', '"', '\\', '\n', '\r', 'a') }),
       )
       // Terraform brings texts into this form.

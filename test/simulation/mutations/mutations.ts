@@ -101,6 +101,29 @@ const JUMPED_WINDOW: Partial<World> = {
   moves: [...(DOWN_IN_WINDOW.moves ?? []), { at: 5 * HOUR - 100_000, do: 'set-wall-clock', byMs: 300_000 }],
 };
 
+/** A window is set to end 0.2 s after its change, which takes longer to be written. */
+const ENDED_WHILE_WRITTEN: Partial<World> = {
+  ...DOWN_IN_WINDOW,
+  seed: 2,
+  commits: { writeMs: 3_000, answerMs: 0, stalls: 0, stallMs: 0 },
+  moves: [
+    ...(DOWN_IN_WINDOW.moves ?? []),
+    { at: 3 * HOUR, do: 'set-window', window: 1, from: HOUR, until: 3 * HOUR + 200, isDaily: false },
+  ],
+};
+
+/** A slot at 3,876.7 s fails. Its report comes with a start, and the window ends while the report is written. */
+const ENDED_IN_START: Partial<World> = {
+  ...DOWN_IN_WINDOW,
+  timeoutMs: 45_000,
+  commits: { writeMs: 8_000, answerMs: 0, stalls: 0, stallMs: 0 },
+  troubles: [{ from: 3_875_700, until: 9 * HOUR, regions: null, sees: 'hung', flapMs: 0 }],
+  moves: [
+    { at: 3_816_700, do: 'set-window', window: 1, from: 3_816_700, until: 3_922_000, isDaily: false },
+    { at: 3_876_690, do: 'restart', downMs: 42_500, isBeforeCommit: true },
+  ],
+};
+
 /*
  * The oracle is useful only if it can fail. Each entry is a defect that a programmer could make. A defect
  * that random worlds show too seldom has a story.
@@ -234,5 +257,19 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'for (const { id } of this.#windows.values()) this.#arm(id);',
     to: 'for (const { id } of this.#windows.values()) this.#ends.delete(id);',
     story: JUMPED_WINDOW,
+  },
+  {
+    name: 'a maintenance window that ends while its change is written holds its alerts for ever',
+    file: 'recording/maintenance-hold.ts',
+    from: 'this.#arm(window.id, since);',
+    to: 'this.#arm(window.id);',
+    story: ENDED_WHILE_WRITTEN,
+  },
+  {
+    name: 'a maintenance window that ends while a batch of the start is written holds its alerts for ever',
+    file: 'recording/recorder.ts',
+    from: 'if (this.#resumption.steps === steps) return;',
+    to: 'return;',
+    story: ENDED_IN_START,
   },
 ];

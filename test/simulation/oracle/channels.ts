@@ -2,6 +2,8 @@ import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { Announcement } from '../told.ts';
 
+const NONE: ReadonlySet<number> = new Set();
+
 type Told = 'active' | 'degraded' | 'error';
 
 /**
@@ -16,36 +18,62 @@ export class Channels {
     if (!this.#told.has(channel)) this.#told.set(channel, { kind, told: 'active' });
   }
 
-  /** "Deleting, deactivating or unlinking during an incident resolves it on incident kinds and sends others nothing." */
-  unlinked(channel: number, news: readonly Announcement[]): string | null {
-    const known = this.#told.get(channel);
-    this.#told.delete(channel);
-    return known === undefined ? null : closureFault(channel, known, news);
+  all(): Iterable<number> {
+    return this.#told.keys();
   }
 
-  /** The monitor was deactivated or deleted. */
-  ended(news: readonly Announcement[]): string | null {
-    let fault: string | null = null;
-    for (const [channel, known] of this.#told) {
-      fault ??= closureFault(channel, known, news);
+  /**
+   * Records announcements. Answers the first fault in them, given these statuses; null: none.
+   *
+   * "Deleting, deactivating or unlinking during an incident resolves it on incident kinds and sends others nothing."
+   *
+   * @param ended the channels whose incident people have ended, beside what else was evaluated together
+   */
+  announced(
+    news: readonly Announcement[],
+    statuses: ReadonlySet<MonitorStatus>,
+    ended: ReadonlySet<number> = NONE,
+  ): string | null {
+    for (const each of news) {
+      this.announcements += 1;
+      const fault = this.#faultOf(each, statuses, ended);
+      if (fault !== null) return fault;
+    }
+    for (const channel of ended) {
+      const known = this.#told.get(channel);
+      if (known === undefined) continue;
+      if (known.kind === 'incident_a' && known.told !== 'active')
+        return `channel ${channel} (${known.kind}) was not told of the end of its incident`;
       known.told = 'active';
     }
-    return fault;
+    return null;
   }
 
-  /** Records announcements. Answers the first fault in them, given these statuses; null: none. */
-  announced(news: readonly Announcement[], statuses: ReadonlySet<MonitorStatus>): string | null {
-    for (const { channel, status, isClosure } of news) {
-      this.announcements += 1;
-      if (isClosure) continue;
-      const told: Told = status === 'recovered' ? 'active' : status;
-      const known = this.#told.get(channel);
-      if (known === undefined) return `channel ${channel} is not linked and was told ${status}`;
-      if (known.told === told) return `channel ${channel} was told ${status} twice`;
-      if (!statuses.has(told))
-        return `channel ${channel} was told ${status} in status ${[...statuses].join(', ')}`;
-      known.told = told;
+  /** The channel is of this kind from now on. Null: it is not linked any more. */
+  become(channel: number, kind: ChannelKind | null): void {
+    const known = this.#told.get(channel);
+    if (kind === null) this.#told.delete(channel);
+    else if (known !== undefined) this.#told.set(channel, { ...known, kind });
+  }
+
+  #faultOf(
+    { channel, status, isClosure }: Announcement,
+    statuses: ReadonlySet<MonitorStatus>,
+    ended: ReadonlySet<number>,
+  ): string | null {
+    const known = this.#told.get(channel);
+    if (known === undefined) return `channel ${channel} is not linked and was told ${status}`;
+    if (isClosure) {
+      const isDue = ended.has(channel) && known.kind === 'incident_a' && known.told !== 'active';
+      known.told = 'active';
+      return isDue ? null : `channel ${channel} (${known.kind}) was told of an end that nobody made`;
     }
+    const told: Told = status === 'recovered' ? 'active' : status;
+    // Other kinds are not told that people ended the incident, and may be told the same again.
+    if (known.told === told && !ended.has(channel)) return `channel ${channel} was told ${status} twice`;
+    if (!statuses.has(told))
+      return `channel ${channel} was told ${status} in status ${[...statuses].join(', ')}`;
+    known.told = told;
     return null;
   }
 
@@ -57,16 +85,4 @@ export class Channels {
     }
     return null;
   }
-}
-
-function closureFault(
-  channel: number,
-  { kind, told }: { kind: ChannelKind; told: Told },
-  news: readonly Announcement[],
-): string | null {
-  const closures = news.filter((each) => each.channel === channel && each.isClosure).length;
-  const due = kind === 'incident_a' && told !== 'active' ? 1 : 0;
-  return closures === due
-    ? null
-    : `channel ${channel} (${kind}) was told of ${closures} ends of its incident, not ${due}`;
 }

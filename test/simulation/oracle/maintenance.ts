@@ -14,25 +14,42 @@ export type Window = { readonly from: number; readonly until: number; readonly i
 export class Maintenance {
   readonly #windows = new Map<number, Window>();
   #seen: Now | null = null;
-  /** Whether the slots' clock has jumped since the last look. */
-  #hasJumped = false;
+  /** When the slots' clock was seen to have jumped, or a change was committed, monotonic ms. */
+  #noticedAt = Number.NEGATIVE_INFINITY;
+  /** A change was evaluated, and its commit has not ended. */
+  #isChanging = false;
 
   /** Null: the window is removed. */
   set(number: number, window: Window | null): void {
+    this.#isChanging = true;
     if (window === null) this.#windows.delete(number);
     else this.#windows.set(number, window);
   }
 
-  /** Follows the clocks. It is called once at the beginning of each look. */
-  look(now: Now): void {
+  /** The service has started, and has read them. */
+  setAll(windows: ReadonlyMap<number, Window>): void {
+    this.#windows.clear();
+    for (const [number, window] of windows) this.#windows.set(number, window);
+  }
+
+  /**
+   * Follows the clocks. It is called once at the beginning of each look.
+   *
+   * @param freeSince when the commit before it had ended, monotonic ms
+   */
+  look(now: Now, freeSince: number): void {
     const seen = this.#seen;
-    this.#hasJumped = seen !== null && now.age - seen.age > now.monotonic - seen.monotonic + 1;
+    if (seen !== null && now.age - seen.age > now.monotonic - seen.monotonic + 1)
+      this.#noticedAt = now.monotonic;
+    if (this.#isChanging) this.#noticedAt = Math.max(this.#noticedAt, freeSince);
+    this.#isChanging = false;
     this.#seen = now;
   }
 
   /** The service ended, and its clocks begin anew. */
   forget(): void {
     this.#seen = null;
+    this.#noticedAt = Number.NEGATIVE_INFINITY;
   }
 
   isHeld({ slot }: Now): boolean {
@@ -40,11 +57,11 @@ export class Maintenance {
   }
 
   /**
-   * Whether no window has held alerts for more than `timerMs`, by which the end of one may be noticed late. It is
-   * not told of an instant to which the clock has just jumped.
+   * Whether no window has held alerts for more than `timerMs`, by which the end of one may be noticed late. After a
+   * jump of the clock, and after the commit of a change, its end is noticed as late.
    */
-  isOver({ slot }: Now, timerMs: number): boolean {
-    return !this.#hasJumped && !this.#isCovered(slot - timerMs * (1 + SLEW), slot);
+  isOver({ slot, monotonic }: Now, timerMs: number): boolean {
+    return monotonic > this.#noticedAt + timerMs && !this.#isCovered(slot - timerMs * (1 + SLEW), slot);
   }
 
   #isCovered(first: number, last: number): boolean {

@@ -45,6 +45,7 @@ function monitor(): LiveMonitor {
 
 /** The service is told of it, and shows the status it has. */
 function look(told: Told | null, announcements: Announcement[] = []): void {
+  if (told?.is === 'reported') oracle.read(told.result, now());
   oracle.look(told === null ? [] : [told], { status, transitions: [], announcements }, now());
 }
 
@@ -52,6 +53,7 @@ function look(told: Told | null, announcements: Announcement[] = []): void {
 function change(told: Told, to: MonitorStatus, announcements: Announcement[] = []): void {
   const transition = { from: status, to, reason: 'test', at: BEGIN + clock };
   status = to;
+  if (told.is === 'reported') oracle.read(told.result, now());
   oracle.look([told], { status, transitions: [transition], announcements }, now());
 }
 
@@ -162,7 +164,7 @@ describe('the oracle finds', () => {
     look(opened(0, [FRA]));
     change(reported(0, FRA, 'passed'), 'active');
     clock = PERIOD;
-    oracle.ended(now());
+    oracle.ended({ now: now(), moment: oracle.moment(now()) });
     clock += 20_000;
     oracle.started(now(), false);
     look(reported(PERIOD, FRA, 'passed'));
@@ -204,7 +206,7 @@ describe('the oracle finds', () => {
   });
 
   test('a channel that is told twice', () => {
-    oracle.linked(1, 'webhook');
+    look({ is: 'linked', channel: 1, kind: 'webhook' });
     goodSlot(0);
     clock = PERIOD;
     look(opened(PERIOD));
@@ -215,7 +217,7 @@ describe('the oracle finds', () => {
   });
 
   test('a channel that is not told', () => {
-    oracle.linked(1, 'webhook');
+    look({ is: 'linked', channel: 1, kind: 'webhook' });
     goodSlot(0);
     clock = PERIOD;
     look(opened(PERIOD));

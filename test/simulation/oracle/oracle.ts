@@ -1,5 +1,7 @@
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Announcement, Now, Told, Transition } from '../told.ts';
 import { Channels } from './channels.ts';
 import { ConfirmedOutages, IN_TIME_MS } from './confirmed.ts';
@@ -7,6 +9,7 @@ import type { RegionsWithAgents } from './electorate.ts';
 import { History } from './history.ts';
 import { Holds } from './holds.ts';
 import { Maintenance, type Window } from './maintenance.ts';
+import type { Moment } from './moment.ts';
 import { Picture } from './picture.ts';
 
 export const VIOLATIONS = [
@@ -31,6 +34,8 @@ export type Seen = {
   readonly status: MonitorStatus;
   readonly transitions: readonly Transition[];
   readonly announcements: readonly Announcement[];
+  /** When the commit before it had ended, monotonic ms: nothing that came since waited for it. */
+  readonly freeSince?: number;
 };
 
 /**
@@ -39,6 +44,18 @@ export type Seen = {
  */
 const AGES_DIFFER_MS = 60_000;
 const AGES_DIFFER_PART = 0.1;
+
+/** What was evaluated together. */
+type Step = {
+  /** The statuses that were expected one after the other. */
+  readonly steps: ReadonlySet<MonitorStatus>;
+  /** The channels whose incident people have ended. */
+  readonly ended: ReadonlySet<number>;
+  /** Whether announcements were held throughout. */
+  readonly isHeld: boolean;
+};
+
+const NO_WINDOWS: ReadonlyMap<number, Window> = new Map();
 
 /**
  * Watches a world. It gets the inputs of the evaluation and checks the outputs. The sentences of the design
@@ -73,26 +90,60 @@ export class Oracle {
    */
   #judgeFrom = 0;
   #resumed = new Set<number>();
+  readonly #presence: RegionsWithAgents;
+  /** Regions that had an agent within 24 h when the evaluation ended that is looked at. */
+  #electable: ReadonlySet<Region> = new Set();
+  /** When the commit before the last had ended, monotonic ms. */
+  #freeSince = Number.NEGATIVE_INFINITY;
 
   /**
    * @param isTargetFine whether only failures of our own can occur in the world
    */
   constructor(presence: RegionsWithAgents, { isTargetFine }: { readonly isTargetFine: boolean }) {
-    this.#picture = new Picture(presence);
+    this.#presence = presence;
+    this.#picture = new Picture({ hadAgentWithin24h: (region) => this.#electable.has(region) });
     this.#isTargetFine = isTargetFine;
   }
 
-  /** The service ended. Until it has resumed, nothing is expected of it. */
-  ended(now: Now): void {
-    this.#picture.ended(now);
+  /** What is true now. It is asked for when an evaluation ends. */
+  moment(now: Now): Moment {
+    const holds = this.#holds;
+    return {
+      electable: new Set(REGIONS.filter((region) => this.#presence.hadAgentWithin24h(region))),
+      isHeld: holds.isHeld(now),
+      isOver: holds.isOver(now, IN_TIME_MS),
+      wasOver: holds.isOver(now, 2 * IN_TIME_MS),
+    };
+  }
+
+  /** The service has read a result, and will evaluate it. */
+  read(result: CheckResult, now: Now): void {
+    this.#holds.read(result, now);
+  }
+
+  /**
+   * The service ended. Until it has resumed, nothing is expected of it.
+   *
+   * @param evaluated when what is durable was evaluated last; null: nothing is
+   */
+  ended(evaluated: { readonly now: Now; readonly moment: Moment } | null): void {
+    if (evaluated !== null) {
+      this.#electable = evaluated.moment.electable;
+      this.#picture.ended(evaluated.now);
+    }
     this.#judgeFrom = Number.POSITIVE_INFINITY;
     this.#wrongSince = null;
     this.#heldBack = null;
     this.#maintenance.forget();
   }
 
-  /** @param isBehind whether recorded slots lie more than 60 s ahead of its clock */
-  started(now: Now, isBehind: boolean): void {
+  /**
+   * @param isBehind whether recorded slots lie more than 60 s ahead of its clock
+   * @param windows the maintenance windows, as they are declared
+   */
+  started(now: Now, isBehind: boolean, windows: ReadonlyMap<number, Window> = NO_WINDOWS): void {
+    this.#maintenance.setAll(windows);
+    this.#freeSince = Number.NEGATIVE_INFINITY;
     this.#picture.restarted(now, isBehind);
     this.#history.restarted(now.slot);
     this.#holds.forget();
@@ -102,60 +153,83 @@ export class Oracle {
     this.#startedAt = now.monotonic;
   }
 
-  /** A maintenance window was set. Null: it was removed. */
-  windowSet(number: number, window: Window | null): void {
-    this.#maintenance.set(number, window);
-    this.#heldBack = null;
-  }
-
   /** The system's clock was set. */
   clockWasSet(): void {
     this.#wasClockSet = true;
   }
 
-  linked(channel: number, kind: ChannelKind): void {
-    this.channels.linked(channel, kind);
-  }
-
-  unlinked(channel: number, announcements: readonly Announcement[], now: Now): void {
-    this.#violated('announcement', this.channels.unlinked(channel, announcements), now);
-  }
-
   /**
-   * Takes everything that happened at an instant: `told` is committed, and `seen` is what the service shows
-   * then.
+   * Takes what was evaluated at an instant: `told` is committed, and `seen` is what the service shows after the commit.
+   * The evaluation knew nothing that came later, so all of it is judged by the instant of the evaluation.
    */
-  look(told: readonly Told[], seen: Seen, now: Now): void {
+  look(told: readonly Told[], seen: Seen, now: Now, moment = this.moment(now)): void {
+    this.#electable = moment.electable;
+    this.#freeSince = seen.freeSince ?? this.#freeSince;
     const isJudging = now.monotonic >= this.#judgeFrom;
-    this.#maintenance.look(now);
-    if (isJudging) this.#judgeHeldBack(now);
+    this.#maintenance.look(now, this.#freeSince);
+    if (isJudging) this.#judgeHeldBack(now, moment);
     const steps = new Set([this.#picture.expected]);
     if (isJudging) steps.add(this.#judgeTime(now));
     steps.add(this.#picture.expected);
-    // All results of one instant are read before any of them is evaluated.
-    for (const each of told) if (each.is === 'reported') this.#holds.read(each.result, now);
+    let isHeld = this.#maintenance.isHeld(now);
+    const ended = new Set<number>();
+    const linked = new Map<number, ChannelKind | null>();
     for (const each of told) {
       this.#tell(each, now);
       steps.add(this.#picture.expected);
+      this.#declared(each, ended, linked);
+      isHeld = this.#maintenance.isHeld(now) && isHeld;
     }
-    const isEnded = told.some(
-      (each) => each.is === 'declared' && each.after?.active !== true && each.before?.active,
-    );
-    if (isEnded) this.#violated('announcement', this.channels.ended(seen.announcements), now);
     for (const transition of seen.transitions) {
       this.#transition(transition, steps, now);
       steps.add(transition.to);
     }
-    this.#announcements(seen, steps, now);
+    this.#announcements(seen, { steps, ended, isHeld: isHeld || moment.isHeld }, now);
+    for (const [channel, kind] of linked) this.channels.become(channel, kind);
     this.#status = seen.status;
+    const missing = this.channels.missing(seen.status);
+    if (this.#isToldDue(now, moment)) this.#violated('announcement', missing, now);
+    this.#heldBack = missing;
     if (now.monotonic >= this.#judgeFrom) this.#judge(now, now.monotonic);
   }
 
   /** The world is over. */
-  finish(from: number, now: Now): void {
-    if (now.monotonic >= this.#judgeFrom) this.#judgeTime(now);
-    if (this.#isToldDue(now)) this.#violated('announcement', this.channels.missing(this.#status), now);
+  finish(from: number, now: Now, freeSince = this.#freeSince): void {
+    const moment = this.moment(now);
+    this.#electable = moment.electable;
+    this.#freeSince = freeSince;
+    if (freeSince < Number.POSITIVE_INFINITY) {
+      if (now.monotonic >= this.#judgeFrom) this.#judgeTime(now);
+      if (this.#isToldDue(now, moment))
+        this.#violated('announcement', this.channels.missing(this.#status), now);
+    }
     this.#violated('history', this.#history.daysFault(from, now.slot), now);
+  }
+
+  /**
+   * Takes what people have declared.
+   *
+   * @param ended gets the channels whose incident people have ended
+   * @param linked gets the channels that are unlinked (null), and perhaps linked again
+   */
+  #declared(told: Told, ended: Set<number>, linked: Map<number, ChannelKind | null>): void {
+    switch (told.is) {
+      case 'linked':
+        this.channels.linked(told.channel, told.kind);
+        // A channel that was linked already stays what it is.
+        if (linked.has(told.channel)) linked.set(told.channel, told.kind);
+        return;
+      case 'unlinked':
+        ended.add(told.channel);
+        linked.set(told.channel, null);
+        return;
+      case 'window':
+        this.#maintenance.set(told.number, told.window);
+        return;
+      case 'declared':
+        if (told.after?.active !== true && told.before?.active)
+          for (const channel of this.channels.all()) ended.add(channel);
+    }
   }
 
   #tell(told: Told, now: Now): void {
@@ -194,7 +268,7 @@ export class Oracle {
       this.#picture.expected = this.#status;
       return;
     }
-    this.#wrongSince ??= Math.max(since, this.#judgeFrom);
+    this.#wrongSince = Math.max(this.#wrongSince ?? since, this.#judgeFrom, this.#freeSince);
     // A timer may be late, and a commit.
     const slackMs = this.#hasStartedSince ? this.#agesDifferMs : IN_TIME_MS + this.#waitedMs;
     if (now.monotonic - this.#wrongSince <= slackMs) return;
@@ -204,37 +278,25 @@ export class Oracle {
     this.#wrongSince = null;
   }
 
-  /** @param steps the statuses that were expected one after the other in this instant */
-  #announcements({ announcements, status }: Seen, steps: ReadonlySet<MonitorStatus>, now: Now): void {
-    this.#violated('announcement', this.channels.announced(announcements, steps), now);
-    const isHeld = this.#holds.isHeld(now);
+  #announcements({ announcements }: Seen, { steps, ended, isHeld }: Step, now: Now): void {
+    this.#violated('announcement', this.channels.announced(announcements, steps, ended), now);
     const isTold = announcements.some(({ isClosure }) => !isClosure);
-    if (isHeld && isTold) {
-      this.#violated('announcement', 'a channel was told while a backlog is read', now);
-    }
-    if (isTold && this.#maintenance.isHeld(now)) {
-      this.#violated('announcement', 'a channel was told in a maintenance window', now);
-    }
-    const missing = this.channels.missing(status);
-    if (this.#isToldDue(now)) this.#violated('announcement', missing, now);
-    this.#heldBack = missing;
+    if (isHeld && isTold)
+      this.#violated('announcement', 'a channel was told in a maintenance window, or of a backlog', now);
   }
 
   /** "An outage that lasts past the window is announced at once when it ends", and not with the next check. */
-  #judgeHeldBack(now: Now): void {
-    const isDue = this.#holds.isOver(now, 2 * IN_TIME_MS) && this.#maintenance.isOver(now, 2 * IN_TIME_MS);
+  #judgeHeldBack(now: Now, { wasOver }: Moment): void {
+    const wasFree = now.monotonic - this.#freeSince > 2 * IN_TIME_MS;
+    const isDue = wasFree && wasOver && this.#maintenance.isOver(now, 2 * IN_TIME_MS);
     if (isDue && this.#heldBack !== null)
       this.#violated('announcement', `${this.#heldBack}, and nothing holds it any more`, now);
     this.#heldBack = null;
   }
 
   /** Whether every channel must know the status now. */
-  #isToldDue(now: Now): boolean {
-    return (
-      now.monotonic >= this.#judgeFrom &&
-      this.#holds.isOver(now, IN_TIME_MS) &&
-      this.#maintenance.isOver(now, IN_TIME_MS)
-    );
+  #isToldDue(now: Now, { isOver }: Moment): boolean {
+    return now.monotonic >= this.#judgeFrom && isOver && this.#maintenance.isOver(now, IN_TIME_MS);
   }
 
   /** @param steps the statuses that were expected one after the other in this instant */

@@ -69,6 +69,9 @@ export class Picture {
         }
         break;
       case 'all-resumed':
+      case 'linked':
+      case 'unlinked':
+      case 'window':
         break;
       case 'declared':
         this.#declared(told.before, told.after, now);
@@ -84,9 +87,9 @@ export class Picture {
     this.decide(now);
   }
 
-  /** The service ended. What time alone has decided before this instant was committed. */
-  ended(now: Now): void {
-    this.decide(ago(now, 1));
+  /** The service ended. What time alone has decided until this evaluation was committed. */
+  ended(evaluated: Now): void {
+    this.decide(evaluated);
   }
 
   /** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */

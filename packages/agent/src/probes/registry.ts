@@ -1,6 +1,7 @@
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Check, CheckKind, CheckOf } from '@svc/shared/messages/check.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
+import type { SystemFilePaths } from '../resolve/system-files.ts';
 import { createSystemResolver } from '../resolve/system-resolver.ts';
 import { createDnsProbe } from './dns/probe.ts';
 import { createHttpProbe } from './http/probe.ts';
@@ -27,12 +28,14 @@ export type ProbeSetOptions = {
   proxyFor: ProxyFor | undefined;
   egressDeny: readonly string[];
   egressAllow: readonly string[];
+  /** The hosts file and resolv.conf; default: the system's. */
+  systemFiles?: SystemFilePaths;
 };
 
 export function createProbeSet(options: ProbeSetOptions): ProbeSet {
-  const { userAgent, dnsServers, probeCa, proxyFor, egressDeny, egressAllow } = options;
+  const { userAgent, dnsServers, probeCa, proxyFor, egressDeny, egressAllow, systemFiles } = options;
   const egress = createEgressGuard({ base: 'agent', deny: egressDeny, allow: egressAllow });
-  const resolver = createSystemResolver();
+  const resolver = createSystemResolver(systemFiles);
   const probes = {
     http: createHttpProbe({ resolver, egress, userAgent, proxyFor, tlsOptions: { ca: probeCa ?? [] } }),
     tcp: createTcpProbe({ resolver, egress }),

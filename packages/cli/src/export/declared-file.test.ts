@@ -1,11 +1,12 @@
 import { parseDeclaration } from '@svc/coordinator/declare/parse.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { anyText } from '../../../../test/support/any-text.ts';
 import { declaredJson, declaredYaml } from './declared-file.ts';
 import { exportDocument } from './document.ts';
 
 const text = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  anyText(),
   fc.string({ unit: 'grapheme' }),
   fc.string({
     unit: fc.constantFrom('$', '{', '}', '\n', ' ', '\t', '#', ':', '-', '"', "'", '\\', '|', '>', 'a'),

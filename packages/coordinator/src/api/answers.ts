@@ -17,7 +17,7 @@ import { TOKEN_SCOPES } from '../store/tokens.ts';
 
 export const id = z
   .string()
-  .regex(/^[1-9][0-9]{0,14}$/)
+  .regex(/^[1-9][0-9]{0,14}$/, 'must be an id: a decimal number as a string')
   .meta({ description: 'A decimal number as a string.' });
 /** An instant as declared resources have it. */
 export const instant = z.iso.datetime().meta({ description: 'Instant in UTC (RFC 3339).' });

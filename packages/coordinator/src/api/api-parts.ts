@@ -165,9 +165,10 @@ export interface WhatIfRunner {
   /**
    * Replays a monitor with other settings and compares with what happened; null: nothing is kept yet.
    *
+   * @param signal ends the replay: nobody waits for it any more
    * @throws SvcError `what-if-failed`
    */
-  compare(asked: WhatIf): Promise<Comparison | null>;
+  compare(asked: WhatIf, signal: AbortSignal): Promise<Comparison | null>;
 }
 
 /** Runs checks by hand. `Dispatch` implements this. */

@@ -57,6 +57,13 @@ describe('a line tells who did what, from where', () => {
     });
   });
 
+  test('of a link that logs in, which does not tell its secret', async () => {
+    const { url } = (await created('/v1/login-links', {})) as unknown as { url: string };
+    const [line] = await lines('object=login-links');
+    expect(line).toMatchObject({ action: 'create', outcome: 'done', token: { name: 'SVC_API_TOKEN' } });
+    expect(JSON.stringify(line)).not.toContain(new URL(url).searchParams.get('link'));
+  });
+
   test('of what belongs to a page, of its appearance, of tokens and workspaces', async () => {
     const page = await created('/v1/status-pages', { title: 'a', slug: 'audited' });
     const group = await created(`/v1/status-pages/${page.id}/component-groups`, { name: 'a' });

@@ -32,6 +32,8 @@ export type ApiRequest<Q = unknown, B = unknown> = {
   readonly digest: string | null;
   /** Changes write their line of the audit trail with it, in their transaction. */
   readonly audit: ChangeAudit;
+  /** Aborted when the caller is gone, for work that is done for nobody else. */
+  readonly signal: AbortSignal;
 };
 
 export type EndpointAnswer = {

@@ -14,6 +14,7 @@ import { maintenanceEndpoints } from './routes/maintenance.ts';
 import { monitorStateEndpoints } from './routes/monitor-states.ts';
 import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
+import { namedComponentEndpoints } from './routes/named-components.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
 import { pageDomainEndpoints } from './routes/page-domains.ts';
 import { pagePreviewEndpoints } from './routes/page-preview.ts';
@@ -46,6 +47,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...statusPageEndpoints(parts),
     ...pagePreviewEndpoints(parts),
     ...componentEndpoints(parts),
+    ...namedComponentEndpoints(parts),
     ...incidentEndpoints(parts),
     ...maintenanceEndpoints(parts),
     ...declarationEndpoints(parts),

@@ -1,3 +1,4 @@
+import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
 
 /** @param what names of the attributes that are searched: `title or slug` */
@@ -19,3 +20,16 @@ export function typeFilter(types: readonly string[]) {
     .optional()
     .meta({ description: 'Only items of this type.' });
 }
+
+const IDS = new RegExp(`^[1-9]\\d{0,14}(?:,[1-9]\\d{0,14}){0,${LIMITS.listMaximum - 1}}$`);
+
+/** Ids in a query, as numbers. */
+export const idsFilter = z
+  .string()
+  .regex(IDS, `must be ids, at most ${LIMITS.listMaximum}, separated by commas`)
+  .transform((text) => text.split(',').map(Number))
+  .optional()
+  .meta({
+    description: `Only items with these ids, at most ${LIMITS.listMaximum}, separated by commas. Those that do not exist are left out.`,
+    examples: ['12,13'],
+  });

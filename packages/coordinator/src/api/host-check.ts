@@ -19,6 +19,6 @@ function isLoopbackIpv4(name: string): boolean {
  */
 export function isExpectedHost(host: string | undefined, publicUrl: string): boolean {
   if (host === undefined) return true;
-  const { hostname } = URL.parse(`http://${host}/`) ?? { hostname: '' };
+  const hostname = (URL.parse(`http://${host}/`)?.hostname ?? '').replace(/\.$/, '');
   return isLoopbackHost(hostname) || hostname === new URL(publicUrl).hostname;
 }

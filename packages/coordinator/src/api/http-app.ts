@@ -180,7 +180,8 @@ function handlerOf(endpoint: Endpoint, answering: Answering): Handler<{ Variable
       Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
     );
     const header = (name: string) => context.req.header(name);
-    const request = { token, ids, query, body, header, attributes, digest, audit };
+    const { signal } = context.req.raw;
+    const request = { token, ids, query, body, header, attributes, digest, audit, signal };
     return respond(context, await endpoint.handle(request as never));
   };
 }
@@ -208,17 +209,26 @@ function admit(
 
 /** The description of the API, for programs and for people. */
 function serveDocuments(app: App, endpoints: readonly Endpoint[], { publicUrl }: ApiParts): void {
-  const document = openApi(endpoints, publicUrl);
-  const documentText = JSON.stringify(document);
-  const readable = docsPage(document);
+  const document = once(() => openApi(endpoints, publicUrl));
+  const documentText = once(() => JSON.stringify(document()));
+  const readable = once(() => docsPage(document()));
   app.get('/v1/openapi.json', (context) => {
     context.header('content-type', 'application/json');
-    return context.body(documentText);
+    return context.body(documentText());
   });
   app.get('/docs', async (context) => {
     context.header('content-security-policy', DOCS_POLICY);
-    return context.html(await readable);
+    return context.html(await readable());
   });
+}
+
+/** Makes a value when it is first asked for: few starts of a coordinator are ever asked for its documents. */
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 function unknownPath(endpoints: readonly Endpoint[], path: string): Problem {

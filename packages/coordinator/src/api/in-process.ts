@@ -23,6 +23,8 @@ export type ApiCall = {
   /** Sent as JSON; left out: there is no body. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal;
 };
 
 export type ApiResponse = {
@@ -63,12 +65,13 @@ type Fetch = (request: Request, environment: CallEnvironment) => Response | Prom
 export async function callApi(
   fetch: Fetch,
   caller: Caller,
-  { method, path, body, headers = {} }: ApiCall,
+  { method, path, body, headers = {}, signal }: ApiCall,
 ): Promise<ApiResponse> {
   const request = new Request(`http://localhost${path}`, {
     method,
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
   });
   const response = await fetch(request, { svcCaller: caller });
   const text = await response.text();

@@ -49,6 +49,16 @@ function listening(level: 'warn' | 'error') {
   return { log, said };
 }
 
+test.each([
+  ['/healthz', 200],
+  ['/v1/openapi.json', 200],
+  ['/login', 404],
+])('a request of HTTP/1.0 without a host for %s gets %d', async (path, status) => {
+  const socket = socketTo(await started());
+  socket.write(`GET ${path} HTTP/1.0\r\n\r\n`);
+  expect(await textOf(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+});
+
 describe('time-outs hold', () => {
   const timeouts = { ...DEFAULT_TIMEOUTS, headers: 200, request: 400, idle: 300, checkEvery: 50 };
 

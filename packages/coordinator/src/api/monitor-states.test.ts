@@ -24,7 +24,12 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-type Answer = { data: { id: string; name: string }[]; total: number; counts: Record<string, number> };
+type Answer = {
+  data: { id: string; name: string; maintenance: boolean }[];
+  total: number;
+  counts: Record<string, number>;
+  under_maintenance: number;
+};
 const list = async (query = '') => (await api.call('GET', `/v1/monitor-states${query}`)).body as Answer;
 const names = async (query: string) => (await list(query)).data.map(({ name }) => name);
 
@@ -40,6 +45,7 @@ test('the most urgent come first, and among equals the newest change', async () 
     active: true,
     status: 'active',
     since: 1_000,
+    maintenance: false,
     target: 'https://example.com/health',
     periodicity: '1m',
   });
@@ -69,6 +75,35 @@ test('counts are those of the other filters, and the total that of all', async (
 
 test.each(['?sort=id', '?state=down', '?limit=0', '?unknown=1'])('%s is refused', async (query) => {
   expect((await api.call('GET', `/v1/monitor-states${query}`)).status).toBe(400);
+});
+
+test('monitors with an occurrence that is under way are under maintenance', async () => {
+  const schedule = async (window: object) =>
+    expect((await api.call('POST', '/v1/maintenance-windows', { title: 'x', ...window })).status).toBe(201);
+  // The clock of the tests stands at the beginning of 2026, a Thursday.
+  await schedule({
+    starts_at: '2025-12-31T23:00:00Z',
+    ends_at: '2026-01-01T01:00:00Z',
+    monitor_ids: ['1', '2'],
+  });
+  await schedule({
+    ...{ starts_at: '2025-12-04T00:00:00Z', ends_at: '2025-12-04T00:30:00Z', monitor_ids: ['2', '6'] },
+    repeat: { frequency: 'weekly' },
+  });
+  await schedule({ starts_at: '2026-01-01T00:30:00Z', ends_at: '2026-01-01T01:00:00Z', monitor_ids: ['3'] });
+  await schedule({ starts_at: '2025-12-31T22:00:00Z', ends_at: '2026-01-01T00:00:00Z', monitor_ids: ['4'] });
+  expect(await names('?maintenance=true')).toEqual(['Alpha', 'beta', 'paused one']);
+  expect(await names('?maintenance=false&sort=name')).toEqual(['delta', 'echo', 'gamma']);
+  const { total, counts, under_maintenance } = await list('?maintenance=true&state=error');
+  expect([total, under_maintenance]).toEqual([1, 3]);
+  expect(counts).toEqual({ error: 1, degraded: 0, unknown: 0, active: 1, paused: 1 });
+  const { data } = await list('?sort=name');
+  expect(data.map(({ maintenance }) => maintenance)).toEqual([true, true, false, false, false, true]);
+});
+
+test('lists only those with the ids that are asked for', async () => {
+  expect(await names('?ids=5,1,99&sort=name')).toEqual(['beta', 'echo']);
+  expect((await api.call('GET', '/v1/monitor-states?ids=1,x')).status).toBe(400);
 });
 
 test('a token sees only its workspace', async () => {

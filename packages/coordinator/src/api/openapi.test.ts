@@ -26,6 +26,7 @@ describe('the OpenAPI document', () => {
       '/metrics get',
       '/readyz get',
       '/v1/audit get',
+      '/v1/components get',
       '/v1/declaration get',
       '/v1/deliveries/{id} get',
       '/v1/deliveries/{id}/retry post',

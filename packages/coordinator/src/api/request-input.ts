@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defaultMessage } from './default-messages.ts';
 import type { Endpoint } from './endpoint.ts';
 import { invalid, Problem } from './problem.ts';
 
@@ -8,16 +9,14 @@ import { invalid, Problem } from './problem.ts';
  * @throws Problem naming every parameter that is unknown, given twice or not valid
  */
 export function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unknown {
-  const schema = z.strictObject(endpoint.query?.shape ?? {}, {
-    error: (issue) => (issue.code === 'unrecognized_keys' ? 'is unknown' : undefined),
-  });
+  const schema = z.strictObject(endpoint.query?.shape ?? {});
   const given = new Map<string, string>();
   const errors: { pointer: string; parameter: string; message: string }[] = [];
   for (const [parameter, value] of parameters) {
     if (given.has(parameter)) errors.push({ pointer: '', parameter, message: 'is given twice' });
     given.set(parameter, value);
   }
-  const parsed = schema.safeParse(Object.fromEntries(given));
+  const parsed = schema.safeParse(Object.fromEntries(given), { error: defaultMessage });
   for (const issue of parsed.error?.issues ?? []) {
     const names = issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path[0] ?? '')];
     errors.push(...names.map((parameter) => ({ pointer: '', parameter, message: issue.message })));
@@ -54,7 +53,7 @@ export function parseBody(endpoint: Endpoint, body: unknown): unknown {
   if (typeof body === 'object' && body !== null && Object.keys(body).length > MOST_MEMBERS) {
     throw invalid([{ path: [], message: `has more than ${MOST_MEMBERS} members` }]);
   }
-  const parsed = schema.safeParse(withoutRepeated(endpoint, body));
+  const parsed = schema.safeParse(withoutRepeated(endpoint, body), { error: defaultMessage });
   if (parsed.success) return parsed.data;
   throw invalid(
     parsed.error.issues.flatMap(({ code, path, message, ...issue }) =>

@@ -34,7 +34,9 @@ export function createApi(parts: ApiParts): Api {
   const { app, sites } = createApp(parts, { bodies, trail });
   // For a request that cannot even be parsed, for example because its host name is not valid.
   const errorHandler = () => malformed().response(randomUUID());
-  const handle = readyFirst(getRequestListener(app.fetch, { errorHandler }), sites, parts);
+  // Only URLs are made with this name, of requests of HTTP/1.0 without a host: no part of svc takes it for one.
+  const listener = getRequestListener(app.fetch, { errorHandler, hostname: 'svc.invalid' });
+  const handle = readyFirst(listener, sites, parts);
   const server = createListener(handle, parts);
   const watch =
     tls === null

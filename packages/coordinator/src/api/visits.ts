@@ -40,7 +40,10 @@ export function isOwnHost(host: string, publicUrl: string): boolean {
   );
 }
 
-/** Name of a `Host` header in lower case, without its port; '' without the header. */
+/**
+ * Name of a `Host` header in lower case, without its port; '' without the header. A final dot says that a name is
+ * complete (RFC 1034, section 3.1), and makes no other name of it.
+ */
 export function hostOf(header: string | null): string {
-  return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '');
+  return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '').replace(/\.$/, '');
 }

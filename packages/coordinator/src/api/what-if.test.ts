@@ -23,15 +23,19 @@ const COMPARED: Comparison = {
   replayed: { times: { ...NO_TIMES, active: 100_000 }, changes: [], alerts: [] },
 };
 
+const NEVER = new AbortController().signal;
+
 let api: RunningApi;
 let asked: WhatIf[];
+let signals: AbortSignal[];
 let answer: () => Promise<Comparison | null>;
 
 beforeAll(async () => {
   api = await startApi({
     whatIfs: {
-      compare(whatIf) {
+      compare(whatIf, signal) {
         asked.push(whatIf);
+        signals.push(signal);
         return answer();
       },
     },
@@ -40,6 +44,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   asked = [];
+  signals = [];
   answer = async () => COMPARED;
 });
 
@@ -128,6 +133,35 @@ describe('a what-if', () => {
   });
 });
 
+test('a replay of a visitor who leaves ends, and the workspace may ask for another', async () => {
+  const { body: made } = await api.call('POST', '/v1/monitors', MONITOR);
+  const path = `/v1/monitors/${(made as { id: string }).id}/what-if`;
+  const leaving = new AbortController();
+  const ended = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  answer = async () => {
+    const signal = signals.at(-1);
+    if (signal === undefined) throw new Error('no signal was given');
+    begun.resolve();
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    ended.resolve();
+    throw new SvcError('what-if-failed', 'nobody waits for the replay any more');
+  };
+  const request = fetch(`${api.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${api.operator}`, 'content-type': 'application/json' },
+    body: '{}',
+    signal: leaving.signal,
+  }).catch((error: unknown) => error);
+  await begun.promise;
+  expect(await api.call('POST', path, {})).toMatchObject({ status: 429 });
+  leaving.abort();
+  await request;
+  await ended.promise;
+  answer = async () => COMPARED;
+  expect(await api.call('POST', path, {})).toMatchObject({ status: 200 });
+});
+
 describe('the thread of a replay', () => {
   const monitor = () => {
     const found = [...asked].at(-1);
@@ -138,19 +172,31 @@ describe('the thread of a replay', () => {
   test('reads the database and answers', async () => {
     await whatIf({});
     const whatIfs = new WhatIfs(api.file);
-    await expect(whatIfs.compare(monitor())).resolves.toBeNull();
+    await expect(whatIfs.compare(monitor(), NEVER)).resolves.toBeNull();
   });
 
   test('that fails is an error with a code', async () => {
     await whatIf({});
     const whatIfs = new WhatIfs(join(api.file, 'nothing-here'));
-    await expect(whatIfs.compare(monitor())).rejects.toMatchObject({ code: 'what-if-failed' });
+    await expect(whatIfs.compare(monitor(), NEVER)).rejects.toMatchObject({ code: 'what-if-failed' });
+  });
+
+  test('ends when nobody waits for it, and makes room for the next', async () => {
+    await whatIf({});
+    const whatIfs = new WhatIfs(api.file);
+    const visitors = Array.from({ length: 5 }, () => new AbortController());
+    for (const visitor of visitors) {
+      const compared = whatIfs.compare(monitor(), visitor.signal);
+      visitor.abort();
+      await expect(compared).rejects.toMatchObject({ message: 'nobody waits for the replay any more' });
+    }
+    await expect(whatIfs.compare(monitor(), NEVER)).resolves.toBeNull();
   });
 
   test('ends with the service', async () => {
     await whatIf({});
     const whatIfs = new WhatIfs(api.file);
-    const compared = whatIfs.compare(monitor()).catch((error: unknown) => error);
+    const compared = whatIfs.compare(monitor(), NEVER).catch((error: unknown) => error);
     await whatIfs.stop();
     // It has answered, or it was ended.
     expect([null, 'what-if-failed']).toContain(((await compared) as { code?: string } | null)?.code ?? null);

@@ -2,6 +2,7 @@ import { type Asset, asset } from '../web/assets.ts';
 import { CHARTS_SCRIPT, CHARTS_STYLE } from '../web/charts/assets.ts';
 import { textFile } from '../web/text-file.ts';
 import { MONITOR_STYLE } from './monitor/assets.ts';
+import { REGIONS_STYLE } from './regions/style.ts';
 import { FORM_STYLE } from './resources/style.ts';
 
 export const DASHBOARD_STYLE: Asset = asset(
@@ -27,4 +28,5 @@ export const DASHBOARD_ASSETS: readonly Asset[] = [
   CHARTS_SCRIPT,
   MONITOR_STYLE,
   FORM_STYLE,
+  REGIONS_STYLE,
 ];

@@ -123,7 +123,7 @@ export class Dashboard implements Site {
       query: visit.url.searchParams,
       path: `${visit.url.pathname}${visit.url.search}`,
       form,
-      api: createPageApi(this.#parts.calls, { token, peer: visit.peer }),
+      api: createPageApi(this.#parts.calls, { token, peer: visit.peer }, visit.request.signal),
       formToken: formTokenField(secret),
       token,
       isSessionOpen: () => this.#viewers.isOpen(viewer),

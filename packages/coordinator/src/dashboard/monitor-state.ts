@@ -1,6 +1,6 @@
 import type { MonitorStatus } from '../domain/monitor.ts';
 import { type State, stateLabel } from '../web/design/states.ts';
-import type { Html } from '../web/html.ts';
+import { type Html, html } from '../web/html.ts';
 
 /** What the dashboard shows of a monitor: its status, or that it is not checked. */
 export type MonitorState = MonitorStatus | 'paused';
@@ -30,4 +30,9 @@ export function stateOfStatus(status: MonitorStatus): State {
 export function monitorState(status: MonitorStatus, isActive = true): Html {
   const { state, word } = MONITOR_STATES[isActive ? status : 'paused'];
   return stateLabel(state, word);
+}
+
+/** Says beside the state that alerts are held. */
+export function maintenanceLabel(): Html {
+  return html`<span class="small">${stateLabel('maintenance', 'Maintenance')}</span>`;
 }

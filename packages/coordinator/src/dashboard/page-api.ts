@@ -2,10 +2,10 @@ import type { ApiCalls, ApiResponse, Caller } from '../api/in-process.ts';
 import { Problem, type ProblemCode, type ProblemDocument } from '../api/problem.ts';
 import type { PageApi } from './page.ts';
 
-/** The API as one visitor may use it. */
-export function createPageApi(calls: ApiCalls, caller: Caller): PageApi {
+/** The API as one visitor may use it. @param signal aborted when the visitor is gone */
+export function createPageApi(calls: ApiCalls, caller: Caller, signal: AbortSignal): PageApi {
   const call: PageApi['call'] = (method, path, body, headers = {}) =>
-    calls.call(caller, { method, path, body, headers: sendable(headers) });
+    calls.call(caller, { method, path, body, headers: sendable(headers), signal });
   return {
     call,
     async read<T>(path: string): Promise<T> {

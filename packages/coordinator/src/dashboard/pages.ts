@@ -33,7 +33,7 @@ export function dashboardPages({ changes }: PageParts): readonly DashboardPage[]
     ...statusPagePages,
     servicePage,
     declarationPage,
-    ...tokenPages,
+    ...tokenPages(),
     auditPage,
     changesPage(changes),
     palettePage(() => pages),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { anyText } from '../../../../test/support/any-text.ts';
 import { interpolate } from './interpolate.ts';
 import { parseDeclaration } from './parse.ts';
 
@@ -56,7 +57,7 @@ test('whatever is cut out of the sample, or put into it, there is an answer', ()
 });
 
 test('any text has an answer', () => {
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), isAnswer), { numRuns: 300 });
+  fc.assert(fc.property(anyText(), isAnswer), { numRuns: 300 });
 });
 
 test('a text without a dollar sign is inserted into nothing, and escaping it brings it back', () => {

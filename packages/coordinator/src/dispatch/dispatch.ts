@@ -110,7 +110,7 @@ export class Dispatch implements SlotOutcomes {
       backlog: parts.backlog,
       isDeaf: (region) => this.#deaf.has(region),
     });
-    this.#inFlight = new InFlight({ events, counters, readerCaughtUp, overload: this.#overload });
+    this.#inFlight = new InFlight({ events, counters, readerCaughtUp, tokens, overload: this.#overload });
     this.#scheduler = new Scheduler({
       monitors,
       slotClock,
@@ -127,7 +127,6 @@ export class Dispatch implements SlotOutcomes {
       log,
       agents: this.agents,
       inFlight: this.#inFlight,
-      tokens,
       slowChecks: this.#slowChecks,
       counters,
       onNoResponders: (region) => this.#deaf.add(region),

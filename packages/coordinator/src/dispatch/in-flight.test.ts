@@ -63,6 +63,7 @@ class Model {
       counters,
       readerCaughtUp: () => true,
       overload: UNINTERESTED,
+      tokens: { tokenOf: () => 'token' },
     });
     this.agents = new Agents({
       clock,
@@ -91,7 +92,7 @@ class Model {
         this.inFlight.open(monitor, this.slot, region, now);
         break;
       case 'publish':
-        for (const each of this.inFlight.queued(region)) this.inFlight.markOffered(each, now);
+        for (const each of this.inFlight.queued(region).all()) this.inFlight.markOffered(each, now);
         break;
       case 'accept':
         this.inFlight.acceptance(agent, { ...answer, accepted: keys, refused: [] }, now);
@@ -135,7 +136,7 @@ class Model {
     const held = REGIONS.flatMap((region) =>
       [...this.agents.agentsOf(region)].flatMap(({ jobs }) => jobs.all()),
     );
-    const queued = REGIONS.flatMap((region) => [...this.inFlight.queued(region)]);
+    const queued = REGIONS.flatMap((region) => this.inFlight.queued(region).all());
     for (const job of this.inFlight.values()) {
       expect(queued.includes(job)).toBe(job.state === 'queued');
       expect(job.queueIndex >= 0).toBe(job.state === 'offered');

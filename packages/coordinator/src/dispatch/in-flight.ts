@@ -7,6 +7,7 @@ import type { DispatchCounters } from './counters.ts';
 import { DueQueue } from './due-queue.ts';
 import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
 import { JobTable } from './job-table.ts';
+import type { JobTokens } from './job-tokens.ts';
 import { Lineup } from './lineup.ts';
 
 /** Wait after the first offer without an answer, ms; it doubles with every further one. */
@@ -35,6 +36,7 @@ export type InFlightParts = {
    * It may answer no at first and find out in the meantime.
    */
   readerCaughtUp: (region: Region) => boolean;
+  tokens: Pick<JobTokens, 'tokenOf'>;
 };
 
 /**
@@ -83,8 +85,8 @@ export class InFlight {
     return this.#jobs.values();
   }
 
-  /** The region's jobs that wait to be published, oldest first. They may change during the iteration. */
-  queued(region: Region): Pick<Lineup<Job>, 'size' | typeof Symbol.iterator> {
+  /** The region's jobs that wait to be published, oldest first. */
+  queued(region: Region): Pick<Lineup<Job>, 'size' | 'all'> {
     return this.#queued[regionIndex(region)] as Lineup<Job>;
   }
 
@@ -102,6 +104,7 @@ export class InFlight {
     offerMs = offerBoundMs(monitor.periodMs),
   ): void {
     const job = new Job(monitor, slot, region, jobKey(monitor.id, region), startAt, startAt + offerMs);
+    job.token = this.#parts.tokens.tokenOf(monitor.id, region, slot);
     this.#jobs.add(job);
     this.#queue(job);
   }
@@ -140,8 +143,10 @@ export class InFlight {
 
   /** Takes an agent's answer to an offered batch. It ignores jobs that are not in the table. */
   acceptance(agent: KnownAgent, { accepted, refused }: Acceptance, now: number): void {
-    for (const [monitorId, slot] of accepted) {
-      const job = this.#jobs.find(monitorId, slot, agent.region);
+    // By index: a pair that is taken apart by its iterator costs more than finding its job.
+    for (let index = 0; index < accepted.length; index += 1) {
+      const key = accepted[index] as JobKey;
+      const job = this.#jobs.find(key[0], key[1], agent.region);
       if (job === null) continue;
       this.#parts.counters.answers.accepted += 1;
       this.#accept(job, agent, now);
@@ -186,10 +191,11 @@ export class InFlight {
     now: number,
     onUnknown?: (monitorId: number, slot: number) => void,
   ): void {
-    for (const [monitorId, slot] of held) {
-      const job = this.#jobs.find(monitorId, slot, agent.region);
+    for (let index = 0; index < held.length; index += 1) {
+      const key = held[index] as JobKey;
+      const job = this.#jobs.find(key[0], key[1], agent.region);
       if (job === null) {
-        onUnknown?.(monitorId, slot);
+        onUnknown?.(key[0], key[1]);
         continue;
       }
       // Also when the acceptance got lost.
@@ -294,7 +300,7 @@ export class InFlight {
   /** Gives up jobs that were not published within their bounds. */
   expireQueued(now: number): void {
     for (const jobs of this.#queued) {
-      for (const job of jobs) {
+      for (const job of jobs.all()) {
         if (now >= job.boundAt) this.#giveUp(job);
       }
     }

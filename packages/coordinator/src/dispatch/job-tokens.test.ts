@@ -1,4 +1,5 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { REGIONS } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -6,22 +7,32 @@ import { JobTokens } from './job-tokens.ts';
 
 const key = randomBytes(32);
 const tokens = new JobTokens(new Secret(key));
+const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
+const instant = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+const region = fc.constantFrom(...REGIONS);
 
-test('a token is the HMAC-SHA256 of monitor, region and slot', () => {
+test('the tokens of eight regions are one SHAKE256 of monitor and slot, whoever asked before', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1 }), fc.nat({ max: Number.MAX_SAFE_INTEGER }), (monitor, slot) => {
-      const expected = createHmac('sha256', key).update(`${monitor} hosta-fra ${slot}`).digest('base64url');
-      expect(tokens.tokenOf(monitor, 'hosta-fra', slot)).toBe(expected.slice(0, 22));
+    fc.property(id, instant, region, (monitor, slot, asked) => {
+      const index = REGIONS.indexOf(asked);
+      const output = createHash('shake256', { outputLength: 136 })
+        .update(Buffer.concat([key, Buffer.from(`svc-job ${monitor} ${slot} ${Math.floor(index / 8)}`)]))
+        .digest('base64url');
+      const from = 22 * (index % 8);
+      expect(tokens.tokenOf(monitor, asked, slot)).toBe(output.slice(from, from + 22));
     }),
   );
 });
 
 test('the longest message fits', () => {
   const { MAX_SAFE_INTEGER: most } = Number;
-  const expected = createHmac('sha256', key)
-    .update(`${most} hostc-asia-southeast1 ${most}`)
-    .digest('base64url');
-  expect(tokens.tokenOf(most, 'hostc-asia-southeast1', most)).toBe(expected.slice(0, 22));
+  const token = tokens.tokenOf(most, 'hostc-asia-southeast1', most);
+  expect(token).toHaveLength(22);
+  expect(tokens.tokenOf(most, 'hostc-asia-southeast1', most - 1)).not.toBe(token);
+});
+
+test('all regions of a slot have different tokens', () => {
+  expect(new Set(REGIONS.map((each) => tokens.tokenOf(7, each, 1_000))).size).toBe(REGIONS.length);
 });
 
 test('it is valid for its own job only', () => {
@@ -29,8 +40,21 @@ test('it is valid for its own job only', () => {
   expect(tokens.isValid(token, 7, 'hosta-fra', 1_000)).toBe(true);
   expect(tokens.isValid(token, 8, 'hosta-fra', 1_000)).toBe(false);
   expect(tokens.isValid(token, 7, 'hostb-fra', 1_000)).toBe(false);
+  expect(tokens.isValid(token, 7, 'hosta-gru', 1_000)).toBe(false);
   expect(tokens.isValid(token, 7, 'hosta-fra', 1_001)).toBe(false);
   expect(new JobTokens(new Secret(randomBytes(32))).isValid(token, 7, 'hosta-fra', 1_000)).toBe(false);
+});
+
+test('a token of an earlier version is valid for its own job only', () => {
+  fc.assert(
+    fc.property(id, instant, region, region, (monitor, slot, asked, other) => {
+      const hmac = createHmac('sha256', key).update(`${monitor} ${asked} ${slot}`).digest('base64url');
+      const token = hmac.slice(0, 22);
+      expect(tokens.isValid(token, monitor, asked, slot)).toBe(true);
+      expect(tokens.isValid(token, monitor, other, slot)).toBe(other === asked);
+      expect(tokens.isValid(token, monitor, asked, slot + 1)).toBe(false);
+    }),
+  );
 });
 
 test.each(['', 'short', 'x'.repeat(22), 'x'.repeat(64), 'ü'.repeat(22), '\u{1f600}'.repeat(11)])(

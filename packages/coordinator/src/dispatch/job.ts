@@ -48,7 +48,7 @@ export class Job implements Due, Placed {
   /** When it was accepted, monotonic ms. */
   acceptedAt = 0;
   offers = 0;
-  /** Proof that the region was given it; made with the first offer. */
+  /** Proof that the region was given it; null: an earlier life of the coordinator has made it. */
   token: string | null = null;
   /** The last offer was declined, so its end does not count as silence. */
   isAnswered = false;

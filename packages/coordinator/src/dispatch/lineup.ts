@@ -6,7 +6,7 @@ import type { Placed } from '@svc/shared/bag.ts';
  * An array and not a `Set`, for the reason of {@link Bag}: of thousands of jobs a second that pass through a
  * set, many end in the old generation.
  */
-export class Lineup<Item extends Placed> implements Iterable<Item> {
+export class Lineup<Item extends Placed> {
   #items: (Item | undefined)[] = [];
   #size = 0;
 
@@ -31,9 +31,14 @@ export class Lineup<Item extends Placed> implements Iterable<Item> {
     if (this.#size === 0) this.#items = [];
   }
 
-  /** The items that are there now, without those that are deleted during the iteration. */
-  *[Symbol.iterator](): Generator<Item> {
-    for (const item of this.#items.slice()) if (item !== undefined && item.place !== -1) yield item;
+  /** The items that are there now. */
+  all(): readonly Item[] {
+    const items: Item[] = [];
+    for (let index = 0; index < this.#items.length; index += 1) {
+      const item = this.#items[index];
+      if (item !== undefined) items.push(item);
+    }
+    return items;
   }
 
   /** Moves the items together, where deleted ones have left gaps. */

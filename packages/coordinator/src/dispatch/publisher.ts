@@ -9,7 +9,6 @@ import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { InFlight } from './in-flight.ts';
 import { type Job, regionIndex } from './job.ts';
-import type { JobTokens } from './job-tokens.ts';
 import type { SlowChecks } from './slow-checks.ts';
 
 /** End of a message of jobs. */
@@ -20,7 +19,6 @@ export type PublisherParts = {
   log: Logger;
   agents: Pick<Agents, 'understand'>;
   inFlight: InFlight;
-  tokens: JobTokens;
   slowChecks: SlowChecks;
   counters: DispatchCounters;
   /** Called when the server said that nobody takes jobs in the region. */
@@ -92,8 +90,10 @@ export class Publisher {
       : LIMITS.smallJobsPerMessage;
     const aheadMs = agents.understand(region, 'jobs-ahead') ? LIMITS.jobAheadMs : 0;
     let jobs: Job[] = [];
-    for (const job of inFlight.queued(region)) {
-      if (job.boundAt <= now || job.startAt > now + aheadMs) continue;
+    const queued = inFlight.queued(region).all();
+    for (let index = 0; index < queued.length; index += 1) {
+      const job = queued[index] as Job;
+      if (job.state !== 'queued' || job.boundAt <= now || job.startAt > now + aheadMs) continue;
       if (jobs.length === mostJobs) {
         if (!this.#send(region, jobs, now)) return;
         jobs = [];
@@ -137,9 +137,8 @@ export class Publisher {
 
   #write(job: Job, now: number): void {
     const message = this.#message;
-    const { monitor, region, slot, key, startAt, boundAt } = job;
-    const { tokens, slowChecks } = this.#parts;
-    job.token ??= tokens.tokenOf(monitor.id, region, slot);
+    const { monitor, slot, key, startAt, boundAt } = job;
+    const { slowChecks } = this.#parts;
     // Rounded up: a check never starts before its slot.
     const waitMs = Math.max(0, Math.ceil(startAt - now));
     message.ascii('{"monitor":');
@@ -149,7 +148,8 @@ export class Publisher {
     message.ascii(',"slot":');
     message.count(slot);
     message.ascii(',"token":"');
-    message.ascii(job.token);
+    // Only adopted jobs have none, and those are never offered.
+    message.ascii(job.token ?? '');
     if (waitMs > 0) {
       message.ascii('","wait_ms":');
       message.count(waitMs);
@@ -177,7 +177,7 @@ export class Publisher {
       return true;
     }
     counters.messages += 1;
-    for (const job of jobs) inFlight.markOffered(job, now);
+    for (let index = 0; index < jobs.length; index += 1) inFlight.markOffered(jobs[index] as Job, now);
     return true;
   }
 }

@@ -231,10 +231,11 @@ export class Scheduler {
     for (const { region, reason } of skips) events.skipped(monitor, slot, region, reason);
     let jobs = 0;
     const startAt = monotonic + Math.max(0, slot - now);
-    for (const region of live) {
+    for (let index = 0; index < live.length; index += 1) {
+      const region = live[index] as Region;
       // The job may also belong to this slot: an agent held it over a restart.
       if (inFlight.get(monitor.id, region) !== undefined || hasReported(monitor.id, slot, region)) continue;
-      if (skips.some((skip) => skip.region === region)) continue;
+      if (skips.length > 0 && skips.some((skip) => skip.region === region)) continue;
       inFlight.open(monitor, slot, region, startAt);
       jobs += 1;
     }
@@ -246,14 +247,17 @@ export class Scheduler {
   #liveOf({ regions: declared }: LiveMonitor): readonly Region[] {
     const { regions } = this.#parts;
     if (declared === null) return regions.live();
-    const isLive = (region: Region) => regions.isLive(region);
-    return declared.every(isLive) ? declared : declared.filter(isLive);
+    for (let index = 0; index < declared.length; index += 1) {
+      if (!regions.isLive(declared[index] as Region)) return declared.filter((each) => regions.isLive(each));
+    }
+    return declared;
   }
 
   #skips(monitor: LiveMonitor, slot: number, live: readonly Region[], lateMs: number): readonly Skip[] {
     const { inFlight, overload, counters } = this.#parts;
     const skips: Skip[] = [];
-    for (const region of live) {
+    for (let index = 0; index < live.length; index += 1) {
+      const region = live[index] as Region;
       const job = inFlight.get(monitor.id, region);
       if (job !== undefined) {
         if (job.slot === slot) continue;

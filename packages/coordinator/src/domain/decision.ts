@@ -1,3 +1,4 @@
+import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
 import { NO_REGIONS, type RegionSet, sizeOf } from './region-set.ts';
 import { failedIn, failuresCoincide, statusOf, tally, type Vote } from './status.ts';
@@ -49,9 +50,11 @@ export type CastingTime = {
 export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: CastingTime): readonly Vote[] {
   /** A copy as soon as something changes: this is done twice for nearly every slot. */
   let cast: Vote[] | null = null;
-  for (const vote of news) {
+  // By index: this runs for every report, where iterators and closures would be half of what is allocated.
+  for (let each = 0; each < news.length; each += 1) {
+    const vote = news[each] as Vote;
     const current: readonly Vote[] = cast ?? votes;
-    const index = current.findIndex((old) => old.region === vote.region);
+    const index = placeOf(current, vote.region);
     const old = current[index];
     if (old === undefined) {
       // `push` would make room for sixteen more, and these arrays are kept for every monitor.
@@ -64,6 +67,13 @@ export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: C
     cast[index] = next;
   }
   return cast ?? votes;
+}
+
+/** Index of the region's vote; the length when there is none. */
+function placeOf(votes: readonly Vote[], region: Region): number {
+  let index = 0;
+  while (index < votes.length && votes[index]?.region !== region) index += 1;
+  return index;
 }
 
 /**
@@ -135,7 +145,7 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
   // This many missing votes can always make an error or prevent one.
   if (absent * 2 > size) return false;
   // Reports count from the moment when they become votes, however long the slot has been open.
-  const reports = open.reports.every(({ expiresAt }) => expiresAt > now)
+  const reports = areFresh(open.reports, now)
     ? open.reports
     : open.reports.map((report) => ({ ...report, expiresAt: Number.POSITIVE_INFINITY }));
   const cast = castVotes(standing.votes, reports, standing);
@@ -147,4 +157,11 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
     status === statusOf(failed, degraded, total + absent, size);
   if (!isSame || status !== 'error' || standing.status === 'error') return isSame;
   return failuresCoincide(failedIn(cast, present, now), total + absent);
+}
+
+function areFresh(votes: readonly Vote[], now: number): boolean {
+  for (let index = 0; index < votes.length; index += 1) {
+    if ((votes[index] as Vote).expiresAt <= now) return false;
+  }
+  return true;
 }

@@ -281,4 +281,19 @@ describe('for every window', () => {
       { numRuns: 50 },
     );
   });
+
+  test('whether it is during the window does not depend on what was asked before', () => {
+    const asked = fc.array(fc.integer({ min: at('2024-12-01'), max: at('2026-12-01') }), { maxLength: 8 });
+    const near = fc.array(fc.integer({ min: -2 * DAY_MS, max: 40 * DAY_MS }), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(someWindow, asked, near, (window, instants, steps) => {
+        for (const instant of instants) {
+          for (const each of steps.map((step) => instant + step)) {
+            expect(isDuring(window, each)).toBe(occurrencesIn(window, each, each + 1).length > 0);
+          }
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
 });

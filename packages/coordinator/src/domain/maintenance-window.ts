@@ -60,9 +60,27 @@ export function occurrencesIn(times: WindowTimes, from: number, until: number): 
   return [...occurrencesFrom(times, from, until)];
 }
 
-/** Whether an occurrence covers the instant. */
+/** How far {@link isDuring} looks ahead: questions about a window are mostly about the same weeks. */
+const LOOKED_AHEAD_MS = 32 * DAY_MS;
+
+/** What was found at the last question about a window: the first occurrence that ends after `from`. */
+type Looked = { readonly from: number; readonly next: Occurrence | null };
+
+/** A monitor may have a thousand windows, which are asked with every announcement of it. */
+const looked = new WeakMap<WindowTimes, Looked>();
+
+/** Whether an occurrence covers the instant. Of one window, later instants near the last one cost next to nothing. */
 export function isDuring(times: WindowTimes, instant: number): boolean {
-  return occurrencesFrom(times, instant, instant + 1).next().done !== true;
+  const last = looked.get(times);
+  if (last !== undefined && isStillNext(last, instant))
+    return last.next !== null && last.next.from <= instant;
+  const next = occurrencesFrom(times, instant, instant + LOOKED_AHEAD_MS).next().value ?? null;
+  looked.set(times, { from: instant, next });
+  return next !== null && next.from <= instant;
+}
+
+function isStillNext({ from, next }: Looked, instant: number): boolean {
+  return instant >= from && instant < (next?.until ?? from + LOOKED_AHEAD_MS);
 }
 
 /** The occurrence that covers the instant, or the next one after it; null: the window is over. */

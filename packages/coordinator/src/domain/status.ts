@@ -103,7 +103,8 @@ export function isCounted(vote: Vote, electorate: RegionSet, now: number): boole
 
 export function tally(votes: readonly Vote[], electorate: RegionSet, now: number): VoteCounts {
   const sum = { failed: 0, degraded: 0, total: 0 };
-  for (const vote of votes) {
+  for (let index = 0; index < votes.length; index += 1) {
+    const vote = votes[index] as Vote;
     if (!isCounted(vote, electorate, now)) continue;
     sum.total += 1;
     if (vote.outcome === 'failed') sum.failed += 1;

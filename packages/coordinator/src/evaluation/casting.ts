@@ -88,13 +88,17 @@ export function isAhead(frame: Frame, slot: number): boolean {
 
 /** The reports that are young enough, as votes that are cast now. */
 function votable(frame: Frame, monitor: LiveMonitor, reports: readonly Vote[]): readonly Vote[] {
-  const { slotNow } = frame.instants;
+  const { slotNow: at } = frame.instants;
   const oldest = oldestVotable(frame, monitor);
   const expiresAt = frame.now + freshForMs(monitor.periodMs, monitor.longestCheckMs);
-  const isOfNow = (vote: Vote) => vote.at === slotNow && vote.expiresAt === expiresAt;
-  // A report that nothing waited for is a vote already.
-  if (reports.every((vote) => vote.slot >= oldest && isOfNow(vote))) return reports;
-  return reports
-    .filter(({ slot }) => slot >= oldest)
-    .map((vote) => (isOfNow(vote) ? vote : { ...vote, at: slotNow, expiresAt }));
+  const votes: Vote[] = [];
+  let isSame = true;
+  for (let index = 0; index < reports.length; index += 1) {
+    const vote = reports[index] as Vote;
+    // A report that nothing waited for is a vote already.
+    const isOfNow = vote.at === at && vote.expiresAt === expiresAt;
+    isSame &&= isOfNow && vote.slot >= oldest;
+    if (vote.slot >= oldest) votes.push(isOfNow ? vote : { ...vote, at, expiresAt });
+  }
+  return isSame ? reports : votes;
 }

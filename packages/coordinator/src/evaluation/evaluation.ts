@@ -1,5 +1,6 @@
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import type { WindowTimes } from '../domain/maintenance-window.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { RegionSet } from '../domain/region-set.ts';
 import type { VoteOutcome } from '../domain/status.ts';
@@ -118,9 +119,11 @@ export class Evaluation {
     const isLinked = ({ links }: Readonly<MonitorState>) =>
       links.some((link) => link.notificationId === notificationId);
     for (const state of this.#input.states.values()) if (isLinked(state)) this.drafts.find(state.id);
-    return [...this.drafts.entries()].flatMap(([, state]) =>
-      state !== null && isLinked(state) ? [state] : [],
-    );
+    const linked: MonitorState[] = [];
+    this.drafts.forEach((state) => {
+      if (state !== null && isLinked(state)) linked.push(state);
+    });
+    return linked;
   }
 
   /** The slot was given to the regions `given`. */
@@ -220,8 +223,12 @@ export class Evaluation {
   windowChanged(id: number, window: LiveWindow | null): void {
     const before = this.#windows.get(id);
     this.#windows = this.#windows.with(id, window);
-    for (const monitorId of new Set([...(before?.monitorIds ?? []), ...(window?.monitorIds ?? [])])) {
-      this.#noteWindow(monitorId, id, before, window);
+    const [held, holds] = [new Set(before?.monitorIds), new Set(window?.monitorIds)];
+    for (const monitorId of new Set([...held, ...holds])) {
+      this.#noteWindow(monitorId, id, {
+        times: holds.has(monitorId) ? (window?.times ?? null) : null,
+        before: held.has(monitorId) ? (before?.times ?? null) : null,
+      });
       if (this.frame.isTimeUp(monitorId)) this.announced(monitorId);
     }
   }
@@ -229,14 +236,10 @@ export class Evaluation {
   #noteWindow(
     monitorId: number,
     windowId: number,
-    before: LiveWindow | undefined,
-    after: LiveWindow | null,
+    change: { readonly times: WindowTimes | null; readonly before: WindowTimes | null },
   ): void {
     const state = this.drafts.find(monitorId);
-    const timesIn = (window: LiveWindow | null | undefined) =>
-      window?.monitorIds.includes(monitorId) === true ? window.times : null;
-    if (state === null) return;
-    note(this.frame, state, { is: 'maintenance', windowId, times: timesIn(after), before: timesIn(before) });
+    if (state !== null) note(this.frame, state, { is: 'maintenance', windowId, ...change });
   }
 
   /** Tells a monitor's channels what they have not been told yet, after a start or at the end of a hold. */
@@ -259,7 +262,7 @@ export class Evaluation {
 
   /** Completes the writes. It is the last call. */
   finish(): void {
-    addStateWrites(this.frame, this.drafts);
+    addStateWrites(this.frame, this.drafts, (id) => this.monitor(id));
   }
 
   /** A declared monitor with its state; null when one of them is missing. */

@@ -54,6 +54,6 @@ export type Frame = {
   effects: number;
   /** States that are written at the end in any case. */
   readonly unwritten: Set<MonitorState>;
-  /** Slots that were decided with reports, by state. */
-  readonly decided: Map<MonitorState, number[]>;
+  /** The first slot of each state that was decided with reports. */
+  readonly decided: Map<MonitorState, number>;
 };

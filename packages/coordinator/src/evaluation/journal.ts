@@ -2,7 +2,7 @@ import type { LiveMonitor } from '../domain/monitor.ts';
 import { NO_REGIONS, type RegionSet, regionSet } from '../domain/region-set.ts';
 import type { Frame } from './frame.ts';
 import type { JournalEvent, JournalledLink, JournalledMonitor } from './journal-entry.ts';
-import type { Link, MonitorState } from './state.ts';
+import { type Link, type MonitorState, openSlotOf } from './state.ts';
 import type { ReportedResult } from './writes.ts';
 
 /* Writes the journal while the evaluation goes on; `journal-entry.ts` says what is in it. */
@@ -29,7 +29,7 @@ export function noteRow(
  * Null: nobody has named them yet, or the slot is not open.
  */
 export function mentioned(state: MonitorState, slot: number): RegionSet | null {
-  const open = state.open.find((each) => each.slot === slot);
+  const open = openSlotOf(state, slot);
   if (open === undefined) return null;
   open.isMentioned = true;
   return open.isGivenKnown ? open.given : null;

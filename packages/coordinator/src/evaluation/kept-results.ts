@@ -6,7 +6,7 @@ import { isOnGrid } from '../domain/schedule.ts';
 import { isAhead, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
 import { KeptOutcomes } from './kept-outcomes.ts';
-import type { MonitorState } from './state.ts';
+import { type MonitorState, openSlotOf } from './state.ts';
 
 /** A result from the stream. */
 export type Report = {
@@ -94,7 +94,7 @@ export function isOutcomeUnknown(
   region: Region,
 ): boolean {
   if (slot <= state.floorSlot || slot < oldestVotable(frame, monitor) || isAhead(frame, slot)) return true;
-  const open = state.open.find((each) => each.slot === slot);
+  const open = openSlotOf(state, slot);
   if (open !== undefined) return hasRegion(open.answered, region);
   if (slot === state.decidedSlot) return hasRegion(state.decidedAnswered, region);
   return slot < state.decidedSlot;

@@ -1,3 +1,5 @@
+import type { OpenSlot } from '../domain/decision.ts';
+import type { Vote } from '../domain/status.ts';
 import type { MonitorState } from './state.ts';
 
 /**
@@ -8,12 +10,16 @@ import type { MonitorState } from './state.ts';
  * @param jumpedMs how far the votes' clock is ahead of the monotonic one
  */
 export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs: number): number | null {
+  const { open, votes } = state;
   let next = Number.POSITIVE_INFINITY;
-  for (const open of state.open) next = Math.min(next, open.deadline);
-  if (state.status !== 'unknown') {
-    for (const vote of state.votes) {
-      if (vote.expiresAt > now) next = Math.min(next, vote.expiresAt - jumpedMs);
-    }
+  // By index: this runs for every state of every commit.
+  for (let index = 0; index < open.length; index += 1) {
+    const { deadline } = open[index] as OpenSlot;
+    if (deadline < next) next = deadline;
+  }
+  for (let index = 0; state.status !== 'unknown' && index < votes.length; index += 1) {
+    const { expiresAt } = votes[index] as Vote;
+    if (expiresAt > now && expiresAt - jumpedMs < next) next = expiresAt - jumpedMs;
   }
   return next === Number.POSITIVE_INFINITY ? null : next;
 }

@@ -74,10 +74,9 @@ export function restarted(
     .map((vote) => withExpiry(evaluation, vote, monitor, agedUntil));
   if (!monitor.active || (state.version !== null && state.version !== monitor.version)) return;
   const believed = results.filter(
-    ({ slot, region, decidedAt }) =>
+    ({ slot, decidedAt }) =>
       slot <= newestBelieved &&
       slot > state.floorSlot &&
-      (monitor.regions === null || monitor.regions.includes(region)) &&
       // It was recorded under a clock that was behind, and its slot was ahead then.
       (decidedAt === null || decidedAt >= slot - BELIEVED_AHEAD_MS),
   );
@@ -100,12 +99,14 @@ function takeUp(
   for (const ofSlot of Map.groupBy(results, ({ slot }) => slot).values()) {
     const decidedAt = Math.min(...ofSlot.map((result) => result.decidedAt ?? Number.POSITIVE_INFINITY));
     for (const result of ofSlot) {
-      const { slot } = result;
+      const { slot, region } = result;
+      // A region that is not the monitor's any more has no vote. Its report may be the one that decided the slot.
+      const isOfMonitor = monitor.regions === null || monitor.regions.includes(region);
       if (decidedAt < Number.POSITIVE_INFINITY) {
         // A report from before the decision waited for it.
-        casts.push({ at: result.decidedAt ?? decidedAt, result });
+        if (isOfMonitor) casts.push({ at: result.decidedAt ?? decidedAt, result });
         state.decidedSlot = Math.max(state.decidedSlot, slot);
-      } else if (slot > writtenSlot || openSlots.includes(slot)) {
+      } else if (isOfMonitor && (slot > writtenSlot || openSlots.includes(slot))) {
         const { slotNow } = evaluation.frame.instants;
         reopen(evaluation.frame, state, monitor, castAt(evaluation, result, monitor, slotNow));
       }

@@ -6,7 +6,7 @@ import type { Vote } from '../domain/status.ts';
 import { cast, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
 import { mentioned, note } from './journal.ts';
-import { DECISIONS_PER_WRITE, type MonitorState } from './state.ts';
+import { DECISIONS_PER_WRITE, type MonitorState, openSlotOf } from './state.ts';
 import { age, ageByJump, electorateFor, judge } from './verdicts.ts';
 
 /* The life of a slot from its opening to its decision, and late reports. `evaluation.ts` has the diagram. */
@@ -39,7 +39,7 @@ export function giveNobody(frame: Frame, state: MonitorState, monitor: LiveMonit
 /** Handles a region's outcome of a slot: a report while the slot is open, otherwise a vote at once. */
 export function report(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   // Aged votes may have made a slot certain. It is then decided without this report.
-  if (state.votes.some(({ expiresAt }) => expiresAt <= frame.now)) settle(frame, state, monitor);
+  if (hasAgedVote(state, frame.now)) settle(frame, state, monitor);
   if (isOver(state, vote.slot)) {
     reportLate(frame, state, monitor, vote);
     return;
@@ -104,7 +104,7 @@ export function settle(frame: Frame, state: MonitorState, monitor: LiveMonitor):
 /** Whether the slot is decided or never will be, so that nobody waits for it. */
 export function isOver(state: Readonly<MonitorState>, slot: number): boolean {
   if (slot <= state.floorSlot) return true;
-  return slot <= state.decidedSlot && !state.open.some((open) => open.slot === slot);
+  return slot <= state.decidedSlot && openSlotOf(state, slot) === undefined;
 }
 
 function decisionOf(
@@ -161,10 +161,10 @@ function enter(frame: Frame, state: MonitorState, given: RegionSet): void {
   state.entered = entered;
 }
 
-function noteDecided({ decided }: Frame, state: MonitorState, slot: number): void {
-  const slots = decided.get(state);
-  if (slots === undefined) decided.set(state, [slot]);
-  else slots.push(slot);
+function noteDecided({ decided, unwritten }: Frame, state: MonitorState, slot: number): void {
+  // Two slots of one monitor in one batch are rare: the state is then written, whether or not rows date them.
+  if (decided.has(state)) unwritten.add(state);
+  else decided.set(state, slot);
 }
 
 /**
@@ -192,6 +192,13 @@ export function judgeAnew(
   if (settle(frame, state, monitor)) return;
   judge(frame, state, monitor, slot);
   settle(frame, state, monitor);
+}
+
+function hasAgedVote({ votes }: MonitorState, now: number): boolean {
+  for (let index = 0; index < votes.length; index += 1) {
+    if ((votes[index] as Vote).expiresAt <= now) return true;
+  }
+  return false;
 }
 
 /** The region was given the slot, and has answered. */
@@ -222,8 +229,11 @@ function openSlot(frame: Frame, state: MonitorState, { periodMs }: LiveMonitor, 
 
 /** Replaces the region's earlier report. */
 function withReport(reports: readonly Vote[], vote: Vote): readonly Vote[] {
-  const others = reports.some(({ region }) => region === vote.region)
-    ? reports.filter(({ region }) => region !== vote.region)
-    : reports;
-  return others.concat(vote);
+  const others: Vote[] = [];
+  for (let index = 0; index < reports.length; index += 1) {
+    const report = reports[index] as Vote;
+    if (report.region !== vote.region) others.push(report);
+  }
+  others.push(vote);
+  return others;
 }

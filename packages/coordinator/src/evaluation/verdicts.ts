@@ -75,8 +75,9 @@ export function age(
  * comes before anybody has looked at their ages.
  */
 export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
-  for (const vote of state.votes) {
-    if (vote.expiresAt > frame.jumpedAt) continue;
+  const { votes } = state;
+  for (let index = 0; index < votes.length; index += 1) {
+    if ((votes[index] as Vote).expiresAt > frame.jumpedAt) continue;
     age(frame, state, monitor);
     return;
   }

@@ -1,6 +1,7 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { anyText } from '../../../../test/support/any-text.ts';
 import { FULL_ALERT } from '../../../../test/support/channel-sending.ts';
 import { contentOf, type Fact, linesWithin, plainLine, plainText } from './content.ts';
 import { testAlert } from './manual-deliveries.ts';
@@ -182,9 +183,9 @@ test('keys in the query and the user information of a target are not shown', () 
 });
 
 test('every text is one line, whatever the target answered and the user wrote', () => {
-  const anyText = fc.string({ unit: 'binary', maxLength: 60 });
+  const short = anyText({ maxLength: 60 });
   fc.assert(
-    fc.property(anyText, anyText, anyText, (name, url, errorMessage) => {
+    fc.property(short, short, short, (name, url, errorMessage) => {
       const { title, facts } = contentOf(
         { ...ALERT, errorMessage, monitor: { ...ALERT.monitor, name, url } },
         PUBLIC_URL,

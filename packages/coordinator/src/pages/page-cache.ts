@@ -3,6 +3,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { PageName } from '../store/shown-pages.ts';
 import { pageView } from './page-view.ts';
+import { type Patience, patienceWith } from './patience.ts';
 import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
 import { Documents, type KeptPage } from './rendered.ts';
 
@@ -26,10 +27,6 @@ const FRESH_MS = 1_000;
 const FRESH_DURING_CHECK_MS = 2_000;
 /** Time after which a page is read again though no data changed, ms: today's figures grow. */
 const REREAD_MS = 60_000;
-/** Time that requests wait for the database before they get the last good page, ms. */
-const PATIENCE_MS = 250;
-/** Time that requests wait where there is no last good page, ms. */
-const COLD_PATIENCE_MS = 3_000;
 /** Age from which a page that cannot be checked is marked, ms. */
 const STALE_AFTER_MS = 15_000;
 /** Most components of all kept pages together: a component with its days takes some 15 KB. */
@@ -46,18 +43,11 @@ export type FoundPage = {
 /** Why a page is not shown: nobody published one of this name; or its data cannot be read, and nothing of it is kept. */
 export type MissingPage = 'unknown' | 'unavailable';
 
-type Check = {
-  /** Resolves when the check has ended. It does not reject. */
-  readonly done: Promise<void>;
-  /** Resolve when the check has taken long, or has ended. */
-  readonly late: Promise<void>;
-  readonly tooLate: Promise<void>;
-};
-
 type Entry = {
   readonly name: PageName;
   kept: KeptPage | null;
-  check: Check | null;
+  /** The check that runs. */
+  check: Patience | null;
   /** When the last check that has ended began, monotonic, ms. */
   triedAt: number;
   /** When the last successful check began: monotonic, ms, and epoch ms. */
@@ -85,7 +75,7 @@ export class PageCache {
     const entry = this.#entry(key, name);
     if (entry.kept !== null && this.#isFresh(entry)) return { kept: entry.kept, staleSince: null };
     if (entry.check === null && clock.monotonic() - entry.triedAt >= FRESH_MS) {
-      entry.check = this.#begin(key, entry);
+      entry.check = patienceWith(this.#check(key, entry), clock);
     }
     if (entry.check !== null) await (entry.kept === null ? entry.check.tooLate : entry.check.late);
     if (entry.kept !== null) return { kept: entry.kept, staleSince: this.#staleSince(entry) };
@@ -124,21 +114,6 @@ export class PageCache {
 
   #staleSince({ goodAt, goodWall }: Entry): number | null {
     return this.#parts.clock.monotonic() - goodAt > STALE_AFTER_MS ? goodWall : null;
-  }
-
-  #begin(key: string, entry: Entry): Check {
-    const { clock } = this.#parts;
-    const done = this.#check(key, entry);
-    const after = (ms: number) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const cancel = clock.after(ms, resolve);
-      void done.then(() => {
-        cancel();
-        resolve();
-      });
-      return promise;
-    };
-    return { done, late: after(PATIENCE_MS), tooLate: after(COLD_PATIENCE_MS) };
   }
 
   async #check(key: string, entry: Entry): Promise<void> {

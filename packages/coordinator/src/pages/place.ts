@@ -15,3 +15,14 @@ export type Place = {
 export function addressOf({ origin, path }: Place): string {
   return `${origin}${path === '' ? '/' : path}`;
 }
+
+/**
+ * Scheme and host of a page on a domain of its own, without a slash at the end. Scheme and port are those of the service.
+ *
+ * @param publicUrl SVC_PUBLIC_URL
+ */
+export function originOfDomain(domain: string, publicUrl: string): string {
+  const own = new URL(new URL(publicUrl).origin);
+  own.hostname = domain;
+  return own.origin;
+}

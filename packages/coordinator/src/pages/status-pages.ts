@@ -6,7 +6,7 @@ import type { ReadyAnswer, ReadyRequest, Site, Visit } from '../web/site.ts';
 import { documentAt, type PageDocument } from './documents.ts';
 import type { MayRead } from './may-read.ts';
 import { PageCache, type PageCacheParts } from './page-cache.ts';
-import { addressOf, type Place } from './place.ts';
+import { addressOf, originOfDomain, type Place } from './place.ts';
 import { notFound, unavailable } from './plain-answers.ts';
 import type { RenderedDocument } from './rendered.ts';
 import { languageOf } from './text/languages.ts';
@@ -63,7 +63,7 @@ async function targetOf(visit: Visit, { publicUrl, servedDomain }: StatusPagesPa
   if (visit.isOwnHost) return ownTarget(pathname, publicUrl);
   const customDomain = await servedDomain(visit.host);
   if (customDomain === null) return null;
-  const origin = `${visit.isSecure ? 'https' : 'http'}://${visit.host}`;
+  const origin = originOfDomain(visit.host, publicUrl);
   return { name: { customDomain }, origin, base: '', path: pathname === '/' ? '' : pathname };
 }
 

@@ -82,14 +82,14 @@ export class AfterCommit {
 
   #applyStates(evaluation: Evaluation): void {
     const { states } = this.#parts;
-    for (const [id, state] of evaluation.drafts.entries()) {
+    evaluation.drafts.forEach((state, id) => {
       if (state === null) {
         states.delete(id);
-        continue;
+        return;
       }
       states.set(state);
       this.#deadlines.arm(state, evaluation.frame.now);
-    }
+    });
   }
 
   #applyWindows({ windows, frame }: Evaluation): void {
@@ -108,7 +108,9 @@ export class AfterCommit {
 
   #countResults(reported: readonly RecordedResult[]): void {
     this.counts.results += reported.length;
-    for (const { isNew } of reported) if (!isNew) this.counts.duplicates += 1;
+    for (let index = 0; index < reported.length; index += 1) {
+      if (reported[index]?.isNew === false) this.counts.duplicates += 1;
+    }
   }
 
   #moved(position: StreamPosition): void {
@@ -118,7 +120,9 @@ export class AfterCommit {
 
   #settle(reported: readonly RecordedResult[], givenBack: ReadonlySet<CheckResult>): void {
     const { slots } = this.#parts;
-    for (const { result, region } of reported) {
+    // By index, as the other loops over results: an iterator makes an object for each.
+    for (let index = 0; index < reported.length; index += 1) {
+      const { result, region } = reported[index] as RecordedResult;
       const { monitor: monitorId, slot } = result;
       const is = givenBack.has(result) ? 'given-back' : 'reported';
       const { reason, timed_out } = result;

@@ -94,8 +94,9 @@ export class BatchEvaluation {
     const asked: { result: CheckResult; key: ResultKey }[] = [];
     for (const event of batch) {
       if (event.kind !== 'message' || event.region === null) continue;
-      const { region } = event;
-      for (const result of event.results) {
+      const { region, results } = event;
+      for (let index = 0; index < results.length; index += 1) {
+        const result = results[index] as CheckResult;
         if (!evaluation.needsPrior(result, region)) continue;
         asked.push({ result, key: { monitorId: result.monitor, slot: result.slot, region } });
       }
@@ -113,7 +114,8 @@ export class BatchEvaluation {
     givenBack: Set<CheckResult>,
   ): void {
     if (region === null) return;
-    for (const result of results) {
+    for (let index = 0; index < results.length; index += 1) {
+      const result = results[index] as CheckResult;
       const monitor = evaluation.monitor(result.monitor);
       // Removed since it was queued.
       if (monitor === undefined) continue;

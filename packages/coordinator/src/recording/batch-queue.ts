@@ -155,12 +155,9 @@ export class BatchQueue<E> {
 
   #batchLength(): number {
     if (this.#oneByOne > 0) return 1;
-    let weight = 0;
     let length = 0;
-    for (const event of this.#events) {
-      if (weight >= BATCH_WEIGHT) break;
-      weight += this.#parts.weightOf(event);
-      length += 1;
+    for (let weight = 0; length < this.#events.length && weight < BATCH_WEIGHT; length += 1) {
+      weight += this.#parts.weightOf(this.#events[length] as E);
     }
     return length;
   }
@@ -206,13 +203,18 @@ export class BatchQueue<E> {
   /** Replaces the first events of the queue by others. */
   #leave(first: readonly E[], instead: readonly E[]): void {
     const queuedAt = this.#queuedAt[0] ?? 0;
-    this.#events = [...instead, ...this.#events.slice(first.length)];
-    this.#queuedAt = [...instead.map(() => queuedAt), ...this.#queuedAt.slice(first.length)];
+    this.#events = instead.concat(this.#events.slice(first.length));
+    this.#queuedAt = instead.map(() => queuedAt).concat(this.#queuedAt.slice(first.length));
     this.#done += first.length - instead.length;
-    for (const event of first) this.#weight -= this.#parts.weightOf(event);
-    for (const event of instead) this.#weight += this.#parts.weightOf(event);
+    this.#weight += this.#weightOf(instead) - this.#weightOf(first);
     if (this.#events.length === 0) this.#weight = 0;
     if (this.#weight < WAITING_WEIGHT) this.#makeRoom();
+  }
+
+  #weightOf(events: readonly E[]): number {
+    let weight = 0;
+    for (let index = 0; index < events.length; index += 1) weight += this.#parts.weightOf(events[index] as E);
+    return weight;
   }
 
   #makeRoom(): void {

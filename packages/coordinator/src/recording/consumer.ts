@@ -297,9 +297,15 @@ export class ResultConsumer {
   }
 
   #recorded(results: readonly RecordedResult[]): void {
-    const fresh = new Map<Region, number>();
-    for (const { region, isNew } of results) if (isNew) fresh.set(region, (fresh.get(region) ?? 0) + 1);
-    for (const [region, count] of fresh) this.#readers.get(resultsStream(region))?.recordedNew(count);
+    // Results of one message follow each other.
+    let count = 0;
+    for (let index = 0; index < results.length; index += 1) {
+      const { region, isNew } = results[index] as RecordedResult;
+      if (isNew) count += 1;
+      if (count === 0 || results[index + 1]?.region === region) continue;
+      this.#readers.get(resultsStream(region))?.recordedNew(count);
+      count = 0;
+    }
   }
 
   async #listed(): Promise<ReadonlyMap<string, StreamInfo> | null> {

@@ -60,17 +60,29 @@ export type SlotEvent =
 
 export type RecorderEvent = MessageEvent | DeclaredEvent | SlotEvent;
 
+/** What it costs to look at a monitor and to tell its channels. */
+const ANNOUNCED_WEIGHT = 4;
+
+/** A window is an entry of the journal and an announcement for each of its monitors. */
+function weightOfChange(change: DeclaredChange): number {
+  if (change.kind !== 'maintenance') return 1;
+  return 1 + ANNOUNCED_WEIGHT * (change.window?.monitorIds.length ?? 0);
+}
+
 /** Costs of events, measured in recorded results. */
 export function weightOf(event: RecorderEvent): number {
   switch (event.kind) {
     case 'message':
       return Math.max(1, event.results.length);
     case 'declared':
-      return Math.max(1, event.changes.length);
+      return Math.max(
+        1,
+        event.changes.reduce((sum, change) => sum + weightOfChange(change), 0),
+      );
     case 'due':
     case 'resumed-all':
     case 'announced':
-      return 4;
+      return ANNOUNCED_WEIGHT;
     case 'abstained':
       return 1;
     case 'opened':

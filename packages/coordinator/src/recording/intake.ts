@@ -23,16 +23,23 @@ export class Intake {
 
   /** Checks the tokens of the message, and reports its results before it is queued. */
   take({ region, agent, results, position }: ResultMessage): TakenMessage {
-    const valid = region === null ? [] : results.filter((result) => this.#isValid(result, region));
-    for (const result of valid) this.#parts.onRead(result);
-    const isUrgent = region !== null && valid.some((result) => this.#isNews(result, region));
+    const valid: CheckResult[] = [];
+    let isUrgent = false;
+    for (let index = 0; region !== null && index < results.length; index += 1) {
+      const result = results[index] as CheckResult;
+      if (!this.#isValid(result, region)) continue;
+      valid.push(result);
+      this.#parts.onRead(result);
+      isUrgent ||= this.#isNews(result, region);
+    }
     return { event: { kind: 'message', region, agent, results: valid, position }, isUrgent };
   }
 
   /** The message is queued. A `not_run` may be offered again, which its evaluation finds out. */
   taken({ region, results }: MessageEvent): void {
     if (region === null) return;
-    for (const result of results) {
+    for (let index = 0; index < results.length; index += 1) {
+      const result = results[index] as CheckResult;
       const { outcome, monitor, slot } = result;
       if (outcome === 'not_run') continue;
       const tookMs = outcome === 'failed' ? null : lastedMs(result);
@@ -54,7 +61,10 @@ export class Intake {
   /** Whether the result differs from the region's last vote, so that it must not wait. */
   #isNews({ monitor, outcome }: CheckResult, region: Region): boolean {
     if (outcome === 'not_run') return false;
-    const votes = this.#parts.states.get(monitor)?.votes;
-    return votes?.find((vote) => vote.region === region)?.outcome !== outcome;
+    const votes = this.#parts.states.get(monitor)?.votes ?? [];
+    for (let index = 0; index < votes.length; index += 1) {
+      if (votes[index]?.region === region) return votes[index]?.outcome !== outcome;
+    }
+    return true;
   }
 }

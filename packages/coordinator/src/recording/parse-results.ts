@@ -1,7 +1,7 @@
 import type { StreamMessage } from '@svc/shared/bus.ts';
 import { isWithinOutline, type Outline } from '@svc/shared/json-outline.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
-import { type CheckResult, readCheckResult, resultBatch } from '@svc/shared/messages/check-result.ts';
+import { type CheckResult, readCheckResult, readResultBatch } from '@svc/shared/messages/check-result.ts';
 import { regionOfSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
@@ -45,11 +45,12 @@ export async function parseResults(
   if (typeof batch === 'string') return batch;
   const results: CheckResult[] = [];
   let malformed = 0;
-  for (const [index, entry] of batch.results.entries()) {
+  const { results: entries } = batch;
+  for (let index = 0; index < entries.length; index += 1) {
     if (index % ENTRIES_AT_ONCE === 0) {
       for (let wait = pause(); wait !== undefined; wait = pause()) await wait;
     }
-    const result = readCheckResult(entry);
+    const result = readCheckResult(entries[index]);
     if (result === null) malformed += 1;
     else results.push(result);
   }
@@ -67,6 +68,5 @@ function batchIn(data: Uint8Array): { agent: string; results: unknown[] } | stri
   } catch {
     return 'it is not JSON';
   }
-  const batch = resultBatch.safeParse(json);
-  return batch.success ? batch.data : 'it is not a batch of results';
+  return readResultBatch(json) ?? 'it is not a batch of results';
 }

@@ -90,7 +90,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
       if (writes.states.length > 0) {
         await store.record({ writes, positions: [], changesUntil: null, exportNote: null });
       }
-      for (const [, state] of evaluation.drafts.entries()) if (state !== null) states.set(state);
+      evaluation.drafts.forEach((state) => {
+        if (state !== null) states.set(state);
+      });
     }
     for (const position of await store.positions()) this.#after.loaded(position);
     this.#deadlines.armAll();
@@ -263,8 +265,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
     this.#after.committed(batch, evaluated, ids);
     if (this.#resumption.steps === steps) return;
     // Monitors have resumed meanwhile: their resumption saw states from before this batch.
-    for (const [id, state] of evaluation.drafts.entries())
+    evaluation.drafts.forEach((state, id) => {
       if (state !== null && this.#resumption.has(id)) this.#resume(state);
+    });
   }
 
   #resume(state: Readonly<MonitorState>): void {

@@ -95,3 +95,30 @@ test('decisions since the state was written are found, each region at its newest
     [C]: ['passed', slots[1]],
   });
 });
+
+test('a kill between the row of a longer period and its effects lets no vote age early', async () => {
+  await it.declare(liveMonitor(1, { periodMs: MINUTE / 2 }));
+  it.recorder.resumed();
+  await nextSlot(MINUTE / 2, 0);
+  await it.slot(1, { [A]: 'passed', [B]: 'passed', [C]: 'passed' });
+  it.monitors.set(liveMonitor(1, { periodMs: 60 * MINUTE }));
+  await it.restart();
+  await it.declare(liveMonitor(1, { periodMs: 60 * MINUTE }));
+  it.recorder.resumed();
+  await it.pass(60 * MINUTE);
+  expect(it.status(1)).toBe('active');
+});
+
+test('a kill between the row of other regions and its effects opens no decided slot again', async () => {
+  await it.declare(liveMonitor(1));
+  it.recorder.resumed();
+  let slot = 0;
+  for (let round = 0; round < 2; round += 1) {
+    slot = await nextSlot(MINUTE / 2, 0);
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    for (const region of [C, A, B]) await it.report(1, slot, region, 'passed');
+  }
+  it.monitors.set(liveMonitor(1, { regions: [C, 'hosta-lhr'] }));
+  await it.restart();
+  expect(it.states.get(1)).toMatchObject({ decidedSlot: slot, open: [] });
+});

@@ -1,3 +1,5 @@
+import { type RawBuilder, sql } from 'kysely';
+import { containsText, jsonMember, numbersAs } from './dialect.ts';
 import { idChunks } from './id-chunks.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { OwnedRow } from './resources.ts';
@@ -80,4 +82,46 @@ export function partsOfPage({ db }: Transaction, part: PagePart, pageId: number)
 
 export async function removePartsOfPage({ db }: Transaction, part: PagePart, pageId: number): Promise<void> {
   await db.deleteFrom(part).where('page_id', '=', pageId).execute();
+}
+
+/** A component of any page of a workspace, as lists to choose from show it. */
+export type NamedComponent = {
+  readonly id: number;
+  readonly page_id: number;
+  readonly page_title: string;
+  readonly monitor_id: number | null;
+  /** Its own name, or that of its monitor; null: it has neither. */
+  readonly name: string | null;
+};
+
+export type ComponentSearch = {
+  readonly workspaceId: number;
+  readonly ids?: readonly number[] | undefined;
+  readonly pageId?: number | undefined;
+  readonly nameContains?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+/** A page of the components of all status pages, by page and id, and the number of all that are found. */
+export async function findComponents(
+  source: Readable,
+  { workspaceId, ids, pageId, nameContains, limit, offset }: ComponentSearch,
+): Promise<{ rows: NamedComponent[]; total: number }> {
+  const name = sql<string | null>`coalesce(${jsonMember(sql`c.attributes`, 'name')}, m.name)`;
+  const conditions: RawBuilder<unknown>[] = [
+    sql`c.workspace_id = ${workspaceId}`,
+    ...(ids === undefined ? [] : [sql`c.id IN (SELECT value FROM ${numbersAs(ids, 'wanted')})`]),
+    ...(pageId === undefined ? [] : [sql`c.page_id = ${pageId}`]),
+    ...(nameContains === undefined ? [] : [containsText(name, nameContains)]),
+  ];
+  const found = sql`FROM components c LEFT JOIN monitors m ON m.id = c.monitor_id
+    WHERE ${sql.join(conditions, sql` AND `)}`;
+  const reading = readingOf(source);
+  const { rows } = await sql<NamedComponent>`
+    SELECT c.id, c.page_id, c.monitor_id, ${name} AS name,
+      (SELECT ${jsonMember(sql`p.attributes`, 'title')} FROM status_pages p WHERE p.id = c.page_id) AS page_title
+    ${found} ORDER BY c.page_id, c.id LIMIT ${limit} OFFSET ${offset}`.execute(reading);
+  const counted = await sql<{ total: number }>`SELECT count(*) AS total ${found}`.execute(reading);
+  return { rows, total: counted.rows[0]?.total ?? 0 };
 }

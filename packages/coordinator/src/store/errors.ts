@@ -37,6 +37,8 @@ const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
   [11, 'store-corrupt'],
   [13, 'store-full'],
   [14, 'store-io'],
+  // Locks on the index of the journal that last: SQLite gives up after 10 s.
+  [15, 'store-busy'],
   [19, 'store-constraint'],
   [26, 'store-corrupt'],
 ]);
@@ -47,6 +49,11 @@ export function closedError(): StoreError {
 
 export function isSqliteFailure(error: unknown): error is Error & SqliteFailure {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
+}
+
+/** Whether a statement has waited in vain for a lock of another program. */
+export function isBusy({ errcode }: SqliteFailure): boolean {
+  return CODE_OF.get(errcode & 0xff) === 'store-busy';
 }
 
 /** SQLite's messages name tables and columns, never values. */

@@ -51,7 +51,7 @@ export type StoredWindow = WindowContent & {
   readonly updatedAt: number;
 };
 
-type WindowRow = Selectable<Database['maintenance_windows']>;
+export type WindowRow = Selectable<Database['maintenance_windows']>;
 type Target = 'monitors' | 'pages' | 'components';
 
 const COLUMN = { monitors: 'monitor_id', pages: 'page_id', components: 'component_id' } as const;
@@ -310,7 +310,7 @@ function columnsOf({ title, text, startsAt, endsAt, timeZone, repeat }: WindowCo
   };
 }
 
-function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: WindowRow): WindowTimes {
+export function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: WindowRow): WindowTimes {
   return {
     startsAt: starts_at,
     endsAt: ends_at,

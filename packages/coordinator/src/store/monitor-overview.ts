@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { MonitorStatus } from '../domain/monitor.ts';
-import { containsText } from './dialect.ts';
+import { containsText, numbersAs } from './dialect.ts';
 import type { Store } from './store.ts';
 
 /** What a list of monitors shows: the status, or that a monitor is not checked. The most urgent is first. */
@@ -13,9 +13,14 @@ export type OverviewOrder = (typeof OVERVIEW_ORDERS)[number];
 
 export type OverviewSearch = {
   readonly workspaceId: number;
+  readonly ids?: readonly number[] | undefined;
   readonly nameContains?: string | undefined;
   readonly type?: string | undefined;
   readonly state?: ShownState | undefined;
+  /** Ids of the maintenance windows that are under way. */
+  readonly windowsUnderWay: readonly number[];
+  /** Whether only monitors under maintenance are listed, or only others. */
+  readonly isUnderMaintenance?: boolean | undefined;
   readonly order: OverviewOrder;
   readonly limit: number;
   readonly offset: number;
@@ -29,6 +34,8 @@ export type OverviewRow = {
   readonly status: MonitorStatus;
   /** When the status began, epoch ms; null: there was no verdict yet. */
   readonly since: number | null;
+  /** 1 while a maintenance window of the monitor is under way. */
+  readonly maintenance: number;
 };
 
 const STATUS = sql<MonitorStatus>`coalesce(s.status, 'unknown')`;
@@ -51,9 +58,13 @@ const ORDERS: Readonly<Record<OverviewOrder, RawBuilder<unknown>>> = {
 export async function monitorOverview(
   store: Store,
   search: OverviewSearch,
-): Promise<{ rows: OverviewRow[]; counts: Record<ShownState, number> }> {
-  const [rows, counts] = await Promise.all([pageOf(store, search), countsOf(store, search)]);
-  return { rows, counts };
+): Promise<{ rows: OverviewRow[]; counts: Record<ShownState, number>; underMaintenance: number }> {
+  const [rows, counts, underMaintenance] = await Promise.all([
+    pageOf(store, search),
+    countsOf(store, search),
+    countUnderMaintenance(store, search),
+  ]);
+  return { rows, counts, underMaintenance };
 }
 
 /** It asks only for columns of the index `monitors_overview`: the rows themselves are many times larger. */
@@ -61,7 +72,7 @@ async function pageOf({ read }: Store, search: OverviewSearch): Promise<Overview
   const { state, order, limit, offset } = search;
   const conditions = [...searched(search), ...(state === undefined ? [] : [sql`${STATE} = ${state}`])];
   const { rows } = await sql<OverviewRow>`
-    SELECT m.id, m.type, m.name, m.active, ${STATUS} AS status, s.since
+    SELECT m.id, m.type, m.name, m.active, ${STATUS} AS status, s.since, ${underMaintenance(search)} AS maintenance
     FROM monitors m LEFT JOIN monitor_states s ON s.monitor_id = m.id
     WHERE ${sql.join(conditions, sql` AND `)}
     ORDER BY ${ORDERS[order]} LIMIT ${limit} OFFSET ${offset}`.execute(read);
@@ -86,9 +97,32 @@ async function countsOf({ read }: Store, search: OverviewSearch): Promise<Record
   };
 }
 
-function searched({ workspaceId, nameContains, type }: OverviewSearch): RawBuilder<unknown>[] {
+async function countUnderMaintenance({ read }: Store, search: OverviewSearch): Promise<number> {
+  if (search.windowsUnderWay.length === 0) return 0;
+  const conditions = [...filtered(search), underMaintenance(search)];
+  const { rows } = await sql<{ count: number }>`
+    SELECT count(*) AS count FROM monitors m WHERE ${sql.join(conditions, sql` AND `)}`.execute(read);
+  return rows[0]?.count ?? 0;
+}
+
+function underMaintenance({ windowsUnderWay }: OverviewSearch): RawBuilder<unknown> {
+  if (windowsUnderWay.length === 0) return sql`0`;
+  return sql`m.id IN (SELECT monitor_id FROM maintenance_monitors
+    WHERE window_id IN (SELECT value FROM ${numbersAs(windowsUnderWay, 'ids')}))`;
+}
+
+/** Conditions of everything but the state. */
+function searched(search: OverviewSearch): RawBuilder<unknown>[] {
+  const { isUnderMaintenance: wanted } = search;
+  if (wanted === undefined) return filtered(search);
+  const isIn = underMaintenance(search);
+  return [...filtered(search), wanted ? isIn : sql`NOT (${isIn})`];
+}
+
+function filtered({ workspaceId, ids, nameContains, type }: OverviewSearch): RawBuilder<unknown>[] {
   return [
     sql`m.workspace_id = ${workspaceId}`,
+    ...(ids === undefined ? [] : [sql`m.id IN (SELECT value FROM ${numbersAs(ids, 'wanted')})`]),
     ...(nameContains === undefined ? [] : [containsText(sql`m.name`, nameContains)]),
     ...(type === undefined ? [] : [sql`m.type = ${type}`]),
   ];

@@ -1,7 +1,13 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import type { ReaderData } from './read-protocol.ts';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import type { ReaderData, ReaderRequest } from './read-protocol.ts';
 import { serveReads } from './read-serving.ts';
+import type { Numbered } from './thread-protocol.ts';
 
 /** The reading thread. */
-if (parentPort === null) throw new TypeError('this is the entry of a worker thread');
-serveReads(parentPort, workerData as ReaderData);
+const port = parentPort;
+if (port === null) throw new TypeError('this is the entry of a worker thread');
+serveReads(
+  port,
+  workerData as ReaderData,
+  () => receiveMessageOnPort(port)?.message as Numbered<ReaderRequest> | undefined,
+);

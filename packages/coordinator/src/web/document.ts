@@ -1,6 +1,7 @@
 import type { Asset } from './assets.ts';
 import { BASE_STYLE, ICON } from './design/design.ts';
 import { type Html, html, NO_HTML } from './html.ts';
+import { TIMES_SCRIPT } from './scripts/scripts.ts';
 
 /** `system`: as the visitor's system prefers. */
 export type Theme = 'system' | 'light' | 'dark';
@@ -14,7 +15,10 @@ export type PageDocument = {
   readonly body: Html;
   /** Styles after the common one. */
   readonly styles?: readonly Asset[];
-  /** Scripts, in their order. They are modules, which run after the page is read. */
+  /**
+   * Scripts, in their order. They are modules, which run after the page is read. The page is shown when
+   * {@link TIMES_SCRIPT} has run, in browsers that can wait for it: the times of the visitor's zone have other widths.
+   */
   readonly scripts?: readonly Asset[];
   /** Further elements of the head: feeds, a description. */
   readonly head?: Html;
@@ -47,7 +51,9 @@ ${[BASE_STYLE, ...styles].map(
   ({ path }) => html`<link rel="stylesheet" href="${path}">
 `,
 )}${scripts.map(
-  ({ path }) => html`<script type="module" src="${path}"></script>
+  (
+    script,
+  ) => html`<script type="module" src="${script.path}"${script === TIMES_SCRIPT ? html` blocking="render"` : NO_HTML}></script>
 `,
 )}${head}</head>
 <body class="${kind}">

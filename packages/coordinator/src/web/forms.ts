@@ -1,7 +1,7 @@
 /** Most bytes of a form unless its reader says otherwise: the largest body of a monitor, percent-encoded. */
 const MOST_BYTES = 1_048_576;
-/** Most fields of a form. */
-const MOST_FIELDS = 2_000;
+/** Most fields of a form. One that links 2,000 monitors has two for each. */
+const MOST_FIELDS = 8_000;
 
 /** The fields of a form. */
 export class Form {

@@ -1,10 +1,16 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { hasLink, insertLink, takeLink } from '../store/one-time-links.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import { hashOfSecret, randomSecret } from './sessions.ts';
 
 /** What a link allows, as a text of the caller: `login:<token id>`, say. */
 type Purpose = string;
+
+type LinkOptions = {
+  readonly detail?: string;
+  readonly lifeMs: number;
+  also?(tx: Transaction): Promise<void>;
+};
 
 /**
  * Links that open something once, within some minutes. The page of a link only shows a button, and the button takes the
@@ -23,17 +29,18 @@ export class OneTimeLinks {
    * Makes a link.
    *
    * @param detail what the taker needs, for example an address
+   * @param also is written in the same transaction
    * @returns the secret for the link's address
    * @throws StoreError
    */
-  async create(
-    purpose: Purpose,
-    { detail = '', lifeMs }: { detail?: string; lifeMs: number },
-  ): Promise<string> {
+  async create(purpose: Purpose, { detail = '', lifeMs, also }: LinkOptions): Promise<string> {
     const now = Math.floor(this.#clock.wall());
     const secret = randomSecret();
     const link = { purpose, detail, expiresAt: now + lifeMs };
-    await this.#store.transaction((tx) => insertLink(tx, hashOfSecret(secret), link, now));
+    await this.#store.transaction(async (tx) => {
+      await insertLink(tx, hashOfSecret(secret), link, now);
+      await also?.(tx);
+    });
     return secret;
   }
 

@@ -4,7 +4,7 @@ export type Visit = {
   readonly url: URL;
   /** `GET` for HEAD too: whoever answers, the body of a HEAD is left out. */
   readonly method: string;
-  /** Name of the `Host` header in lower case, without its port; '' without the header. */
+  /** Name of the `Host` header in lower case, without its port and a final dot; '' without the header. */
   readonly host: string;
   /** Whether the host is this service's own: loopback, an IP address, or the host of SVC_PUBLIC_URL. */
   readonly isOwnHost: boolean;

@@ -336,10 +336,10 @@ export class Replay {
     evaluation.finish();
     this.#windows = evaluation.windows;
     this.#stored.write(evaluation.writes);
-    for (const [id, state] of evaluation.drafts.entries()) {
+    evaluation.drafts.forEach((state, id) => {
       if (state === null) this.#states.delete(id);
       else this.#states.set(state);
-    }
+    });
     this.#collect(evaluation);
   }
 

@@ -32,9 +32,10 @@ export class WhatIfs {
   /**
    * Replays a monitor with other settings and compares with what happened; null: nothing is journalled yet.
    *
+   * @param signal ends the replay: nobody waits for it any more
    * @throws SvcError `what-if-failed`
    */
-  async compare({ present, ...asked }: WhatIf): Promise<Comparison | null> {
+  async compare({ present, ...asked }: WhatIf, signal: AbortSignal): Promise<Comparison | null> {
     if (this.#running.size >= AT_ONCE) {
       throw new WhatIfFailure(`${AT_ONCE} replays are running, the most at once`);
     }
@@ -48,7 +49,7 @@ export class WhatIfs {
     });
     this.#running.add(worker);
     try {
-      return await answerOf(worker);
+      return await answerOf(worker, signal);
     } finally {
       this.#running.delete(worker);
       await worker.terminate();
@@ -61,20 +62,19 @@ export class WhatIfs {
   }
 }
 
-function answerOf(worker: Worker): Promise<WhatIfAnswer> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new WhatIfFailure(`the replay took longer than ${LONGEST_MS / 1_000} s`)),
-      LONGEST_MS,
-    );
-    const settled = (settle: () => void) => () => {
-      clearTimeout(timer);
-      settle();
-    };
-    worker.once('message', (answer: WhatIfAnswer) => settled(() => resolve(answer))());
-    worker.once('error', (cause) =>
-      settled(() => reject(new WhatIfFailure('the replay failed', { cause })))(),
-    );
-    worker.once('exit', () => settled(() => reject(new WhatIfFailure('the replay was ended')))());
+function answerOf(worker: Worker, signal: AbortSignal): Promise<WhatIfAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<WhatIfAnswer>();
+  const failed = (message: string, options?: ErrorOptions) => reject(new WhatIfFailure(message, options));
+  const tooLong = `the replay took longer than ${LONGEST_MS / 1_000} s`;
+  const timer = setTimeout(() => failed(tooLong), LONGEST_MS);
+  const abandoned = () => failed('nobody waits for the replay any more');
+  signal.addEventListener('abort', abandoned);
+  if (signal.aborted) abandoned();
+  worker.once('message', resolve);
+  worker.once('error', (cause) => failed('the replay failed', { cause }));
+  worker.once('exit', () => failed('the replay was ended'));
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abandoned);
   });
 }

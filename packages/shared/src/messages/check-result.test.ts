@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../limits.ts';
-import { checkResult, NOT_RUN_REASONS, readCheckResult, resultBatch, runResult } from './check-result.ts';
+import {
+  checkResult,
+  NOT_RUN_REASONS,
+  readCheckResult,
+  readResultBatch,
+  resultBatch,
+  runResult,
+} from './check-result.ts';
 
 const ATTEMPT = { outcome: 'failed', started_ms: 0, latency: 3.4, status_code: 500, error_message: 'why' };
 const RESULT = {
@@ -90,6 +97,28 @@ test.each([
   ['no result', { results: [] }, false],
 ])('a batch with %s', (_, change, isRead) => {
   expect(resultBatch.safeParse({ v: 1, agent: 'a', results: [1], ...change }).success).toBe(isRead);
+});
+
+test('a batch is read as the schema reads it', () => {
+  const odd = fc.constantFrom<unknown>(undefined, null, '', '1', [], {}, 0, -1, 1.5, 2 ** 53, true);
+  const or = <T>(usual: fc.Arbitrary<T>) =>
+    fc.oneof({ weight: 9, arbitrary: usual as fc.Arbitrary<unknown> }, { weight: 1, arbitrary: odd });
+  const results = fc.oneof(
+    fc.array(fc.jsonValue(), { maxLength: 3 }),
+    fc.integer({ min: 511, max: 513 }).map((length) => new Array<null>(length).fill(null)),
+  );
+  const agent = fc.oneof(
+    fc.string(),
+    fc.integer({ min: 126, max: 130 }).map((length) => 'a'.repeat(length)),
+  );
+  const batch = fc.record({ v: or(fc.nat(3)), agent: or(agent), results: or(results), more: odd });
+  fc.assert(
+    fc.property(or(batch), (value) => {
+      const { success, data } = resultBatch.safeParse(value);
+      const expected = success ? { agent: data.agent, results: data.results } : null;
+      expect(readResultBatch(value)).toEqual(expected);
+    }),
+  );
 });
 
 describe('a result is read as the schema reads it', () => {

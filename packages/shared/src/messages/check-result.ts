@@ -298,6 +298,8 @@ function isErrorMessage(text: string | undefined): boolean {
   return text === undefined || text.length <= LIMITS.errorMessage;
 }
 
+const LONGEST_AGENT_ID = 128;
+
 /**
  * `svc.results.<region>`, or the subject that the jobs' batch named: up to 512 results and 256 KiB, sent with
  * a `Nats-Msg-Id`.
@@ -307,7 +309,23 @@ function isErrorMessage(text: string | undefined): boolean {
  */
 export const resultBatch = z.object({
   v: messageVersion,
-  agent: z.string().min(1).max(128),
+  agent: z.string().min(1).max(LONGEST_AGENT_ID),
   results: z.array(z.unknown()).min(1).max(LIMITS.resultsPerMessage),
 });
 export type ResultBatch = z.infer<typeof resultBatch>;
+
+/** Reads a batch as {@link resultBatch} does; null when the value is none. The schema copies every result's place. */
+export function readResultBatch(value: unknown): Pick<ResultBatch, 'agent' | 'results'> | null {
+  if (!isRecord(value)) return null;
+  const { v, agent, results } = value;
+  const isBatch =
+    isCountValue(v) &&
+    v >= 1 &&
+    typeof agent === 'string' &&
+    agent.length >= 1 &&
+    agent.length <= LONGEST_AGENT_ID &&
+    Array.isArray(results) &&
+    results.length >= 1 &&
+    results.length <= LIMITS.resultsPerMessage;
+  return isBatch ? { agent, results } : null;
+}

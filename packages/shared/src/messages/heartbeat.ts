@@ -34,8 +34,13 @@ const jobKeys = (most: number) =>
 
 function isJobKey(value: unknown): value is JobKey {
   if (!Array.isArray(value) || value.length !== 2) return false;
-  const [monitor, slot] = value;
-  return Number.isSafeInteger(monitor) && monitor > 0 && Number.isSafeInteger(slot) && slot >= 0;
+  const monitor: unknown = value[0];
+  const slot: unknown = value[1];
+  return isCount(monitor) && monitor > 0 && isCount(slot);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /**

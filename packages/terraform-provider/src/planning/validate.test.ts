@@ -2,6 +2,7 @@ import type { Attributes, Value } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { anyText } from '../../../../test/support/any-text.ts';
 import {
   configurations,
   partlyUnknown,
@@ -147,7 +148,7 @@ describe.each(RESOURCE_KINDS)('of %s', (kind) => {
 
   test('no secret is repeated, however wrong it is', () => {
     fc.assert(
-      fc.property(configurations(kind), fc.string({ unit: 'binary' }), (config, garbage) => {
+      fc.property(configurations(kind), anyText(), (config, garbage) => {
         const secret = `${garbage}hunter2${garbage}`;
         const blocks = Object.entries(definition.blocks).map(([name, block]) => [
           name,
@@ -210,7 +211,7 @@ function anyConfiguration(kind: ResourceKind): fc.Arbitrary<TerraformObject> {
 }
 
 function anyValue(value: Value): fc.Arbitrary<TerraformValue> {
-  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constant(null), fc.constant(UNKNOWN));
+  const text = fc.oneof(anyText(), fc.constant(null), fc.constant(UNKNOWN));
   const exact = fc.bigInt().map((integer) => new ExactNumber(String(integer)));
   const types: Record<Value['type'], fc.Arbitrary<TerraformValue>> = {
     string: text,

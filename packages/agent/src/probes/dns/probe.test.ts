@@ -10,6 +10,7 @@ import {
   mx,
   txt,
 } from '../../../../../test/support/dns-server.ts';
+import { dnsCheck } from '../../../../../test/support/scripted-probe.ts';
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
 import { createDnsProbe } from './probe.ts';
 
@@ -34,14 +35,7 @@ function run(
 ): Promise<ProbeOutcome> {
   const probe = createDnsProbe({ servers: servers.map(({ address }) => address) });
   cleanUps.push(() => probe.close());
-  const check: DnsCheck = {
-    type: 'dns',
-    uri,
-    record_assertions: assertions,
-    timeout: 10_000,
-    retry: 0,
-    degraded_at: 0,
-  };
+  const check = dnsCheck({ uri, record_assertions: assertions });
   return probe.run(check, { timeoutMs: 10_000, signal: new AbortController().signal, ...context });
 }
 
@@ -266,14 +260,7 @@ test('a dead server in the first place makes one check slow, not every one', asy
   const good = await serve(zone);
   const probe = createDnsProbe({ servers: [dead.address, good.address] });
   cleanUps.push(() => probe.close());
-  const check: DnsCheck = {
-    type: 'dns',
-    uri: 'example.com',
-    record_assertions: [],
-    timeout: 10_000,
-    retry: 0,
-    degraded_at: 0,
-  };
+  const check = dnsCheck({ record_assertions: [] });
   const once = () => probe.run(check, { timeoutMs: 400, signal: new AbortController().signal });
   await once();
   const asked = dead.requests.length;
@@ -389,14 +376,6 @@ test.each(['', 'a..b', 'a'.repeat(64), '\u{0}é'])('"%s" fails as no domain name
     outcome: 'failed',
     errorMessage: expect.stringContaining('not a domain name'),
   });
-});
-
-test('an agent that stops settles at once', async () => {
-  const server = await serve(() => null);
-  const controller = new AbortController();
-  const outcome = run([server], [], { signal: controller.signal });
-  controller.abort();
-  expect(await outcome).toMatchObject({ outcome: 'not_run', reason: 'shutting-down' });
 });
 
 test('a list that names no server is refused', () => {

@@ -47,9 +47,13 @@ export function loginLinkEndpoints({
       description:
         'The session can do what the token of this request can, and ends with it. The link works once, within 15 minutes.',
       answers: { 201: { description: 'Created. Only this answer has the link.', schema: loginLinkView } },
-      async handle({ token }) {
+      async handle({ token, audit }) {
         if (token === null) throw new TypeError('the endpoint has a token');
-        const secret = await links.create(loginPurpose(token.id), { lifeMs: LINK_LIFE_MS });
+        // Who has a link is let in as the token: the trail has it, beside the login.
+        const secret = await links.create(loginPurpose(token.id), {
+          lifeMs: LINK_LIFE_MS,
+          also: (tx) => audit.write(tx),
+        });
         const body: z.infer<typeof loginLinkView> = {
           url: `${publicUrl.replace(/\/$/, '')}/login?link=${secret}`,
           expires_at: new Date(clock.wall() + LINK_LIFE_MS).toISOString(),

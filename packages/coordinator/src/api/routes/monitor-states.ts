@@ -2,6 +2,7 @@ import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
 import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../../domain/monitor.ts';
+import { MaintenanceNow } from '../../store/maintenance-now.ts';
 import {
   monitorOverview,
   OVERVIEW_ORDERS,
@@ -11,7 +12,7 @@ import {
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
-import { nameFilter, typeFilter } from '../filters.ts';
+import { idsFilter, nameFilter, typeFilter } from '../filters.ts';
 import { listOf, offsetPage } from '../paging.ts';
 
 const monitorStateView = z
@@ -25,6 +26,9 @@ const monitorStateView = z
       .number()
       .nullable()
       .meta({ description: 'When the status began, epoch ms. Null where there was no verdict yet.' }),
+    maintenance: z.boolean().meta({
+      description: 'Whether a maintenance window of the monitor is under way: its alerts are held.',
+    }),
     target: z
       .string()
       .nullable()
@@ -40,6 +44,7 @@ const monitorStateView = z
         active: true,
         status: 'active',
         since: 1_767_225_600_412,
+        maintenance: false,
         target: 'https://api.example.com/health',
         periodicity: '30s',
       },
@@ -64,17 +69,29 @@ const statesView = z
       .meta({
         description: 'Monitors by state, of those that pass the other filters. `paused` are not active.',
       }),
+    under_maintenance: z.number().int().meta({
+      description: 'Monitors under maintenance, of those that pass the filters `ids`, `name` and `type`.',
+    }),
   })
-  .meta({ examples: [{ ...(page.meta()?.examples as object[] | undefined)?.[0], counts: COUNTS }] });
+  .meta({
+    examples: [
+      { ...(page.meta()?.examples as object[] | undefined)?.[0], counts: COUNTS, under_maintenance: 0 },
+    ],
+  });
 export type MonitorStatesView = z.infer<typeof statesView>;
 
 const query = offsetPage.extend({
+  ids: idsFilter,
   name: nameFilter('name'),
   type: typeFilter(MONITOR_TYPES),
   state: z
     .enum(SHOWN_STATES, `must be one of ${SHOWN_STATES.join(', ')}`)
     .optional()
     .meta({ description: 'Only monitors of this state. `paused` are those that are not active.' }),
+  maintenance: z
+    .enum(['true', 'false'], 'must be true or false')
+    .optional()
+    .meta({ description: 'Only monitors that are under maintenance now, or only others.' }),
   sort: z
     .enum(OVERVIEW_ORDERS, `must be one of ${OVERVIEW_ORDERS.join(', ')}`)
     .default('state')
@@ -83,11 +100,15 @@ const query = offsetPage.extend({
     }),
 });
 
-export function monitorStateEndpoints({ store, monitors }: Pick<ApiParts, 'store' | 'monitors'>): Endpoint[] {
-  const viewOf = ({ id, active, ...row }: OverviewRow): MonitorStateView => ({
+type Parts = Pick<ApiParts, 'store' | 'monitors' | 'slotNow'>;
+
+export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Endpoint[] {
+  const maintenanceNow = new MaintenanceNow(store);
+  const viewOf = ({ id, active, maintenance, ...row }: OverviewRow): MonitorStateView => ({
     ...row,
     id: String(id),
     active: active === 1,
+    maintenance: maintenance === 1,
     target: monitors.get(id)?.target ?? null,
     periodicity: PERIODICITIES.find((each) => periodMs(each) === monitors.get(id)?.periodMs) ?? null,
   });
@@ -103,19 +124,24 @@ export function monitorStateEndpoints({ store, monitors }: Pick<ApiParts, 'store
       query,
       answers: { 200: { description: 'A page of the list.', schema: statesView } },
       async handle(request) {
-        const { limit, offset, name, type, state, sort } = request.query;
-        const { rows, counts } = await monitorOverview(store, {
-          workspaceId: workspaceOf(request),
+        const { limit, offset, ids, name, type, state, maintenance, sort } = request.query;
+        const workspaceId = workspaceOf(request);
+        const { rows, counts, underMaintenance } = await monitorOverview(store, {
+          workspaceId,
+          ids,
           nameContains: name,
           type,
           state,
+          windowsUnderWay: await maintenanceNow.underWay(workspaceId, slotNow()),
+          isUnderMaintenance: maintenance === undefined ? undefined : maintenance === 'true',
           order: sort,
           limit,
           offset,
         });
         const total =
           state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
-        return ok({ data: rows.map(viewOf), total, limit, offset, counts } satisfies MonitorStatesView);
+        const page = { data: rows.map(viewOf), total, limit, offset };
+        return ok({ ...page, counts, under_maintenance: underMaintenance } satisfies MonitorStatesView);
       },
     }),
   ];

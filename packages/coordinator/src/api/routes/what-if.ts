@@ -49,7 +49,7 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): E
         };
         const bounds = [{ key: String(workspaceId), most: REPLAYS_PER_WORKSPACE }];
         const compared = await atOnce.run('replays of the workspace', bounds, () =>
-          whatIfs.compare(asked).catch(refuse),
+          whatIfs.compare(asked, request.signal).catch(refuse),
         );
         if (compared !== null) return ok(whatIfAnswer(compared));
         const detail =

@@ -18,6 +18,8 @@ export type Control =
     }
   | { readonly type: 'number'; readonly minimum?: number; readonly maximum?: number; readonly unit?: string }
   | { readonly type: 'switch' }
+  /** A local date and time, as in `2027-01-01T02:00`. */
+  | { readonly type: 'local' }
   /** One of these. */
   | { readonly type: 'choice'; readonly options: readonly Option[] }
   /** Any of these. */
@@ -57,15 +59,20 @@ export type Field = {
   readonly control: Control;
 };
 
-/** The form of a kind of resource, made from its definition. */
+/** The form of a kind of resource. */
 export type ResourceForm = {
-  readonly definition: ResourceDefinition;
+  /** Name of the kind in declarations; null: it is not declared, and has no secrets. */
+  readonly kind: string | null;
+  /** Constant members of every body. */
+  readonly constants: Readonly<Record<string, string>>;
   readonly fields: readonly Field[];
   /**
    * The field whose value names the one group that is given: `provider_type` of a channel. Null where no group is
-   * chosen so.
+   * chosen so: then all groups are shown.
    */
   readonly chooser: string | null;
+  /** Whether its fields stand in sections with headings. */
+  readonly hasSections: boolean;
 };
 
 /** Makes the form of a resource from its definition. Attributes that the service sets have no field. */
@@ -79,9 +86,11 @@ export function formOf(definition: ResourceDefinition): ResourceForm {
     field.name === chooser?.[0] ? { ...field, control: groupChoice(definition.blocks) } : field,
   );
   return {
-    definition,
+    kind: definition.kind,
+    constants: definition.constants,
     fields: [...attributes, ...blocks.map(([name, block]) => blockField(name, block))],
     chooser: chooser?.[0] ?? null,
+    hasSections: true,
   };
 }
 

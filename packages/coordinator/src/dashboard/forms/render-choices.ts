@@ -47,7 +47,7 @@ export function search(
   if (total <= options.length && find === '') return NO_HTML;
   const said =
     find === '' ? `Of ${total}, only those that are chosen are listed.` : `${found} of ${total} match.`;
-  return html`<div class="search"><label for="${elementId(name)}">Search ${label.toLowerCase()}</label>
+  return html`<div class="find"><label for="${elementId(name)}">Search ${label.toLowerCase()}</label>
 <div class="row"><input type="text" id="${elementId(name)}" name="${name}" value="${textAt(view.entries, name)}"${view.focus === name ? html` autofocus` : NO_HTML}>
 <button name="intent" value="find ${path}">Search</button></div>
 <p class="hint">${said}</p></div>`;

@@ -25,7 +25,7 @@ export function fieldHtml(view: FormView, field: Field, path: string): Html {
   }
 }
 
-type Labelled = Extract<Control, { type: 'text' | 'number' | 'choice' | 'reference' | 'texts' }>;
+type Labelled = Extract<Control, { type: 'text' | 'number' | 'choice' | 'local' | 'reference' | 'texts' }>;
 
 function labelledField(view: FormView, field: Field, control: Labelled, path: string): Html {
   const id = elementId(path);
@@ -78,6 +78,8 @@ function input(view: FormView, field: Field, control: Labelled, path: string): H
     case 'number':
       // Browsers drop what is no number from an input of that type, and the message would be about nothing.
       return html`<input type="text" inputmode="decimal" autocomplete="off" class="figure"${attributes} value="${value}">`;
+    case 'local':
+      return html`<input type="datetime-local" step="any" class="local"${attributes} value="${value}">`;
     case 'texts':
       return textArea(attributes, value, 4);
     case 'choice':
@@ -145,7 +147,7 @@ ${errors(view, path)}
 function group(view: FormView, { label, help }: Field, fields: readonly Field[], path: string): Html {
   return html`<fieldset class="group" id="${elementId(path)}">
 <legend>${label}</legend>
-${help === `${label}.` ? NO_HTML : html`<p class="hint">${help}</p>`}
+${help === '' || help === `${label}.` ? NO_HTML : html`<p class="hint">${help}</p>`}
 ${errors(view, path)}
 ${fields.map((field) => fieldHtml(view, field, `${path}.${field.name}`))}
 </fieldset>`;

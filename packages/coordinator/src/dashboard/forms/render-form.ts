@@ -5,7 +5,7 @@ import type { ResourceForm } from './fields.ts';
 import { elementId, type FormView } from './form-view.ts';
 import type { Messages } from './messages.ts';
 import { fieldHtml } from './render-field.ts';
-import { sectionsOf } from './sections.ts';
+import { type Section, sectionsOf } from './sections.ts';
 
 /** What a form needs of its page. */
 export type FormFrame = {
@@ -27,7 +27,7 @@ export type FormFrame = {
 
 /** A form with its sections, messages and buttons. */
 export function formHtml(form: ResourceForm, view: FormView, frame: FormFrame): Html {
-  const sections = sectionsOf({ fields: shownFields(form, view.entries, frame.leftOut) });
+  const fields = shownFields(form, view.entries, frame.leftOut);
   return html`${summary(view.messages)}
 <form class="form resource-form" method="post" action="${frame.action}" novalidate>
 ${frame.formToken}
@@ -35,23 +35,26 @@ ${frame.formToken}
 ${Object.entries(frame.carried).map(
   ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
 )}
-${sections.map(
-  ({ title, fields }, index) => html`<section class="form-section" aria-labelledby="section-${index}">
-<h2 id="section-${index}">${title}</h2>
-${fields.map((field) => fieldHtml(view, field, field.name))}
-</section>`,
-)}
+${form.hasSections ? sectionsOf({ fields }).map((section, index) => sectionHtml(view, section, index)) : fields.map((field) => fieldHtml(view, field, field.name))}
 ${secretsLine(view)}
 <div class="row form-actions"><button class="button-main" name="intent" value="save">${frame.save}</button>
 ${frame.buttons}<a class="button button-quiet" href="${frame.cancel}">Cancel</a></div>
 </form>`;
 }
 
-/** The fields of the page, without the groups that were not chosen. */
+function sectionHtml(view: FormView, { title, fields }: Section, index: number): Html {
+  return html`<section class="form-section" aria-labelledby="section-${index}">
+<h2 id="section-${index}">${title}</h2>
+${fields.map((field) => fieldHtml(view, field, field.name))}
+</section>`;
+}
+
+/** The fields of the page, without the groups that were not chosen where one is to be chosen. */
 function shownFields({ fields, chooser }: ResourceForm, entries: Entries, leftOut: readonly string[]) {
   const chosen = chooser === null ? null : entries.get(chooser)?.[0];
   return fields.filter(
-    ({ name, control }) => !leftOut.includes(name) && (control.type !== 'group' || name === chosen),
+    ({ name, control }) =>
+      !leftOut.includes(name) && (control.type !== 'group' || chosen === null || name === chosen),
   );
 }
 

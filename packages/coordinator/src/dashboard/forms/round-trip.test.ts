@@ -21,9 +21,10 @@ const anyText = fc.oneof(
 const plainText = fc.string({ unit: fc.constantFrom(...'abcXYZ019-_ä€😀'), minLength: 1, maxLength: 12 });
 
 describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
-  const form = formOf(DEFINITIONS[kind]);
-  const { constants } = form.definition;
-  const stored = arbitraryResource(form.definition, anyText, form.chooser);
+  const definition = DEFINITIONS[kind];
+  const form = formOf(definition);
+  const { constants } = form;
+  const stored = arbitraryResource(definition, anyText, form.chooser);
 
   test.each(['kept', 'shown'] as const)(
     'changes nothing of a resource when nothing was changed: secrets %s',
@@ -39,7 +40,7 @@ describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
 
   test('makes the resource that was filled in', () => {
     fc.assert(
-      fc.property(arbitraryResource(form.definition, plainText, form.chooser), (resource) => {
+      fc.property(arbitraryResource(definition, plainText, form.chooser), (resource) => {
         const body = resourceFrom(form, entriesOf(form, resource, 'shown'), null);
         expect(withoutEmpty(body)).toEqual(withoutEmpty({ ...constants, ...resource }));
       }),
@@ -49,7 +50,7 @@ describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
   test('holds no stored secret', () => {
     const secretText = plainText.map((text) => `s3cret${text}`);
     fc.assert(
-      fc.property(arbitraryResource(form.definition, secretText, form.chooser), (resource) => {
+      fc.property(arbitraryResource(definition, secretText, form.chooser), (resource) => {
         const filled = entriesOf(form, resource, 'kept');
         for (const { path, value } of secretsOf(form, resource)) {
           const shown = filled.get(path)?.[0] ?? '';
@@ -61,7 +62,7 @@ describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
 
   test('shows the stored secrets of a draft on demand, and changes nothing else', () => {
     fc.assert(
-      fc.property(arbitraryResource(form.definition, plainText, form.chooser), (resource) => {
+      fc.property(arbitraryResource(definition, plainText, form.chooser), (resource) => {
         const shown = withSecrets(form, entriesOf(form, resource, 'kept'), resource);
         expect(shown).toEqual(entriesOf(form, resource, 'shown'));
       }),
@@ -70,7 +71,7 @@ describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
 
   test('has a place for the message about each value', () => {
     fc.assert(
-      fc.property(arbitraryResource(form.definition, plainText, form.chooser), (resource) => {
+      fc.property(arbitraryResource(definition, plainText, form.chooser), (resource) => {
         const entries = entriesOf(form, resource, 'shown');
         const body = resourceFrom(form, entries, null);
         for (const steps of pathsIn(body)) {
@@ -88,7 +89,7 @@ describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
 
   test('leaves out empty rows, and only those', () => {
     fc.assert(
-      fc.property(arbitraryResource(form.definition, plainText, form.chooser), (resource) => {
+      fc.property(arbitraryResource(definition, plainText, form.chooser), (resource) => {
         const full = entriesOf(form, resource, 'kept');
         const lists = form.fields.filter(({ control }) => control.type === 'rows');
         const added = lists.reduce<Entries>((entries, { name }) => withRow(form, entries, name), full);

@@ -21,7 +21,9 @@ const SECTIONS: readonly { readonly title: string; readonly names: readonly stri
   { title: 'Export of metrics', names: ['otlp_endpoint', 'otlp_headers'] },
   { title: 'Who may see it', names: ['public', 'access_type', 'password', 'auth_email_domains'] },
   { title: 'Links', names: ['homepage_url', 'contact_url', 'icon', 'custom_domain'] },
+  { title: 'When', names: ['starts_at', 'ends_at', 'time_zone', 'repeat'] },
   { title: 'Alerts', names: ['monitor_ids', 'group_alerts'] },
+  { title: 'Where visitors see it', names: ['page_ids', 'component_ids'] },
 ];
 
 /** Title of the section for everything that has no other: names, descriptions, the settings of a channel. */

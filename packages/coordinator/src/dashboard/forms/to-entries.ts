@@ -54,6 +54,7 @@ function writeField(writing: Writing, field: Field, path: string, value: unknown
       break;
     case 'number':
     case 'choice':
+    case 'local':
     case 'reference':
       entries.set(path, [value === null ? '' : String(value)]);
       break;

@@ -21,8 +21,10 @@ export function resourceFrom(
   stored: Json | null,
 ): Record<string, unknown> {
   const chosen = form.chooser === null ? null : textAt(entries, form.chooser);
-  const given = form.fields.filter(({ name, control }) => control.type !== 'group' || name === chosen);
-  return { ...form.definition.constants, ...read(entries, given, '', stored) };
+  const given = form.fields.filter(
+    ({ name, control }) => control.type !== 'group' || chosen === null || name === chosen,
+  );
+  return { ...form.constants, ...read(entries, given, '', stored) };
 }
 
 function read(entries: Entries, fields: readonly Field[], above: string, stored: Json | null): Json {
@@ -42,6 +44,7 @@ function givenValue(entries: Entries, field: Field, path: string, stored: unknow
     case 'number':
       return numberOf(textAt(entries, path).trim());
     case 'choice':
+    case 'local':
     case 'reference':
       return textAt(entries, path) === '' ? null : textAt(entries, path);
     case 'switch':

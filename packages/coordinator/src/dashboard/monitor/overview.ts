@@ -13,6 +13,7 @@ import { deliveriesList } from './deliveries-list.ts';
 import { monitorHead } from './head.ts';
 import type { HistoryPage } from './history.ts';
 import { latencyChart } from './latency-section.ts';
+import { maintenanceAround, maintenanceNotice } from './maintenance-notice.ts';
 import { phasesChart } from './phases-section.ts';
 import { chartControls, choiceQuery, chosenCharts } from './ranges.ts';
 import { regionsOf, regionsSection } from './regions-section.ts';
@@ -29,13 +30,14 @@ export async function overviewOfMonitor(request: DashboardRequest): Promise<Dash
   const path = `/v1/monitors/${ids.id}`;
   const choice = chosenCharts(query);
   const monitor = await api.read<ShownMonitor>(path);
-  const [uptime, series, phases, changes, deliveries, results] = await Promise.all([
+  const [uptime, series, phases, changes, deliveries, results, maintenance] = await Promise.all([
     api.read<UptimeView>(`${path}/uptime`),
     api.read<SeriesView>(`${path}/series${choiceQuery(choice)}`),
     api.read<PhasesView>(`${path}/phases${choiceQuery(choice)}`),
     api.read<HistoryPage<TransitionView>>(`${path}/transitions?limit=${NEWEST}`),
     api.read<HistoryPage<DeliveryView>>(`${path}/deliveries?limit=${NEWEST}`),
     api.read<HistoryPage<ResultView>>(`${path}/results?limit=${NEWEST}`),
+    maintenanceAround(api, ids.id ?? 0),
   ]);
   const channels = await channelNames(
     api,
@@ -47,6 +49,7 @@ export async function overviewOfMonitor(request: DashboardRequest): Promise<Dash
     scripts: [CHARTS_SCRIPT],
     isLive: true,
     body: html`${monitorHead(monitor, 'Overview', request)}
+${maintenanceNotice(maintenance)}
 <div class="stack-large">
 ${uptimeSection(uptime)}
 <section aria-labelledby="latency" class="stack">

@@ -12,7 +12,7 @@ import { overviewOfMonitor } from './overview.ts';
 import { apiQuery, filterForm, filterIn } from './results-filter.ts';
 import { resultsList } from './results-list.ts';
 import type { ShownMonitor } from './shown.ts';
-import { whatIfOfMonitor } from './what-if.ts';
+import { whatIfForm, whatIfReplay } from './what-if.ts';
 
 /** Entries on a page of a history. */
 const ENTRIES = 50;
@@ -29,7 +29,13 @@ export const MONITOR_PAGES: readonly DashboardPage[] = [
     method: 'GET',
     path: '/monitors/{id}/what-if',
     scope: 'read',
-    handle: whatIfOfMonitor,
+    handle: whatIfForm,
+  },
+  {
+    method: 'POST',
+    path: '/monitors/{id}/what-if',
+    scope: 'read',
+    handle: whatIfReplay,
   },
   historyPageOf('Results', async ({ api, ids, query }) => {
     const path = `/monitors/${ids.id}/results`;

@@ -1,7 +1,9 @@
 import type { Region } from '@svc/shared/regions.ts';
+import type { ApiResponse } from '../../api/in-process.ts';
 import type { ProblemDocument } from '../../api/problem.ts';
 import type { WhatIfView } from '../../api/what-if-answer.ts';
 import { percentage } from '../../web/figures.ts';
+import { Form } from '../../web/forms.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';
 import { monitorState } from '../monitor-state.ts';
@@ -23,19 +25,49 @@ type Asked = {
   readonly regions: readonly string[];
 };
 
-/** The page that replays a monitor with other settings. A query without `days` only shows its form. */
-export async function whatIfOfMonitor(request: DashboardRequest): Promise<DashboardAnswer> {
-  const { api, ids, query } = request;
-  const path = `/monitors/${ids.id}`;
-  const monitor = await api.read<ShownMonitor>(`/v1${path}`);
-  const regions = monitor.regions ?? monitor.regions_status.map(({ region }) => region);
-  const asked = askedIn(query, monitor, regions);
-  const answer = query.has('days')
-    ? await api.call('POST', `/v1${path}/what-if`, bodyOf(asked, regions, monitor))
-    : null;
+/** The form with the settings of the query, where it has some. Only the form's button replays. */
+export async function whatIfForm(request: DashboardRequest): Promise<DashboardAnswer> {
+  const subject = await subjectOf(request);
+  return page(request, subject, askedIn(parametersOf(request), subject), null);
+}
+
+/** Replays with the settings of the form. */
+export async function whatIfReplay(request: DashboardRequest): Promise<DashboardAnswer> {
+  const subject = await subjectOf(request);
+  const asked = askedIn(parametersOf(request), subject);
+  const path = `/v1/monitors/${request.ids.id}/what-if`;
+  return page(request, subject, asked, await request.api.call('POST', path, bodyOf(asked, subject)));
+}
+
+/** The monitor, and the regions that it may be asked from. */
+type Subject = { readonly monitor: ShownMonitor; readonly regions: readonly Region[] };
+
+async function subjectOf({ api, ids }: DashboardRequest): Promise<Subject> {
+  const monitor = await api.read<ShownMonitor>(`/v1/monitors/${ids.id}`);
+  return { monitor, regions: monitor.regions ?? monitor.regions_status.map(({ region }) => region) };
+}
+
+/** Settings as they were sent with the form, or as a link names them. */
+type Parameters = {
+  has(name: string): boolean;
+  text(name: string): string;
+  all(name: string): readonly string[];
+};
+
+function parametersOf({ form, query }: DashboardRequest): Parameters {
+  return form.has('days') ? form : new Form(query);
+}
+
+async function page(
+  request: DashboardRequest,
+  subject: Subject,
+  asked: Asked,
+  answer: ApiResponse | null,
+): Promise<DashboardAnswer> {
+  const { monitor } = subject;
   const problem = answer === null ? null : problemIn(answer);
   const view = answer === null || problem !== null ? null : (answer.body as WhatIfView);
-  const names = view === null ? new Map() : await channelNames(api, channelsIn(view));
+  const names = view === null ? new Map() : await channelNames(request.api, channelsIn(view));
   return {
     title: `What if, for ${monitor.name}`,
     status: problem?.status ?? 200,
@@ -43,30 +75,25 @@ export async function whatIfOfMonitor(request: DashboardRequest): Promise<Dashbo
     body: html`${monitorHead(monitor, 'What if', request)}
 <div class="stack-large">
 <section aria-labelledby="settings" class="stack"><h2 id="settings">Replay with other settings</h2>
-<p class="soft">The stored results go through the same evaluation again. Nothing is changed, and nobody is alerted.</p>
+<p class="soft">The stored results go through the same evaluation again. Nothing is changed, and nobody is alerted. It takes some seconds, a minute at most.</p>
 ${problem === null ? NO_HTML : refusal(problem)}
-${form(`${path}/what-if`, asked, regions, monitor)}</section>
+${form(request, asked, subject)}</section>
 ${view === null ? NO_HTML : comparison(view, names)}</div>`,
   };
 }
 
-function askedIn(query: URLSearchParams, monitor: ShownMonitor, regions: readonly Region[]): Asked {
-  const days = Number(query.get('days'));
-  const chosen = query.getAll('region');
+function askedIn(given: Parameters, { monitor, regions }: Subject): Asked {
+  const days = Number(given.text('days'));
   return {
     days: DAYS.find((known) => known === days) ?? 14,
-    retry: query.get('retry') ?? String(monitor.retry),
-    degradedAt: query.get('degraded_at') ?? String(monitor.degraded_at),
-    regions: query.has('days') ? chosen : regions,
+    retry: given.has('retry') ? given.text('retry') : String(monitor.retry),
+    degradedAt: given.has('degraded_at') ? given.text('degraded_at') : String(monitor.degraded_at),
+    regions: given.has('days') ? given.all('region') : regions,
   };
 }
 
 /** Settings that are as they were are left out: earlier declarations of the window stay as they were, too. */
-function bodyOf(
-  { days, retry, degradedAt, regions }: Asked,
-  all: readonly Region[],
-  monitor: Pick<ShownMonitor, 'retry' | 'degraded_at'>,
-): object {
+function bodyOf({ days, retry, degradedAt, regions }: Asked, { monitor, regions: all }: Subject): object {
   const isAll = all.every((region) => regions.includes(region));
   return {
     days,
@@ -85,8 +112,8 @@ function numberIn(text: string): number | string {
   return /^-?\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 }
 
-function form(action: string, asked: Asked, regions: readonly Region[], monitor: ShownMonitor): Html {
-  return html`<form method="get" action="${action}" class="stack">
+function form({ formToken }: DashboardRequest, asked: Asked, { monitor, regions }: Subject): Html {
+  return html`<form method="post" action="/monitors/${monitor.id}/what-if" class="stack">${formToken}
 <div class="filters">
 <div class="field"><label for="days">The last</label><select id="days" name="days">${DAYS.map(
     (days) =>

@@ -1,139 +1,99 @@
 import type { WindowView } from '../../api/note-answers.ts';
-import { type State, stateLabel } from '../../web/design/states.ts';
-import { Form } from '../../web/forms.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
 import { type DashboardAnswer, type DashboardPage, type DashboardRequest, problemIn } from '../page.ts';
 import { pageHead } from '../page-head.ts';
-import { numberIn, offsetPaging } from '../paging.ts';
-import type { Listed } from '../resources/lists.ts';
-import { offeredComponents, offeredMonitors, offeredPages } from './choices.ts';
-import { keyField, keyHeader, type NoteField, noteFields, type Sent } from './note-form.ts';
+import { componentNames, monitorNames } from '../resources/by-ids.ts';
+import { formPages } from '../resources/form-pages.ts';
+import { FORM_STYLE } from '../resources/style.ts';
+import { maintenanceList, windowState } from './maintenance-list.ts';
+import { repeatWords } from './repeat-words.ts';
+import { WINDOW_EDITOR } from './window-form.ts';
 
-const LIMIT = 50;
-const LAST_OFFSET = 100_000;
+/** Most objects of one kind that the page of a window names. */
+const MOST_NAMED = 100;
 
-const STATES: Readonly<Record<WindowView['state'], readonly [State, string]>> = {
-  planned: ['unknown', 'Planned'],
-  active: ['maintenance', 'Active'],
-  ended: ['operational', 'Ended'],
-};
-
-const listPage: DashboardPage = {
+const readPage: DashboardPage = {
   method: 'GET',
-  path: '/maintenance',
+  path: '/maintenance/{id}',
   scope: 'read',
-  navigation: { label: 'Maintenance', group: 'Watch' },
-  async handle(request) {
-    const { api, query, can } = request;
-    const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
-    const { data, total } = await api.read<Listed<WindowView>>(
-      `/v1/maintenance-windows?limit=${LIMIT}&offset=${offset}`,
-    );
-    const add = can('write')
-      ? html`<a class="button button-main" href="/maintenance/new">Schedule</a>`
-      : NO_HTML;
+  async handle(request): Promise<DashboardAnswer> {
+    const { api, ids } = request;
+    const window = await api.read<WindowView>(`/v1/maintenance-windows/${ids.id}`);
+    const { title, text, warnings } = window;
     return {
-      title: 'Maintenance',
-      body: html`${pageHead('Maintenance', {
-        actions: add,
-        lead: 'During a window the alerts of its monitors are held, and uptime leaves the time out. When it ends, channels are told what differs.',
+      title,
+      styles: [FORM_STYLE],
+      body: html`${pageHead(title, {
+        above: [{ href: '/maintenance', label: 'Maintenance' }],
+        actions: actionsOf(request, window),
+        lead: windowState(window),
       })}
-${total === 0 ? html`<div class="empty"><p>No maintenance is planned. Schedule a window before you work on something that a monitor watches: nobody is woken then.</p>${add}</div>` : table(request, data)}
-${offsetPaging({ path: '/maintenance', query, total, limit: LIMIT, offset })}`,
+${warnings.map((warning) => html`<p class="notice notice-warning">${sentence(warning)}</p>`)}
+${text === '' ? NO_HTML : html`<section class="stack" aria-labelledby="told"><h2 id="told">What visitors are told</h2><p class="lines">${text}</p></section>`}
+<section class="stack" aria-labelledby="when"><h2 id="when">When</h2>${timesOf(window)}</section>
+<section class="stack" aria-labelledby="monitors"><h2 id="monitors">Monitors whose alerts are held</h2>${await monitorsOf(request, window)}</section>
+<section class="stack" aria-labelledby="shown"><h2 id="shown">Where visitors see it</h2>${await shownOn(request, window)}</section>`,
     };
   },
 };
 
-function table(request: DashboardRequest, windows: readonly WindowView[]): Html {
-  return html`<div class="table-frame" role="region" tabindex="0" aria-label="Maintenance windows"><table>
-<thead><tr><th scope="col">Title</th><th scope="col">State</th><th scope="col">From</th><th scope="col">Until</th><th scope="col">Repeats</th><th scope="col" class="number">Monitors</th><th scope="col">Actions</th></tr></thead>
-<tbody>${windows.map((window) => row(request, window))}</tbody></table></div>`;
+function sentence(warning: string): string {
+  return `${warning.slice(0, 1).toUpperCase()}${warning.slice(1)}.`;
 }
 
-function row({ can, formToken }: DashboardRequest, window: WindowView): Html {
-  const { id, title, state, occurrence, repeat, monitor_ids: monitors, time_zone: zone } = window;
-  const [mark, word] = STATES[state];
-  const time = (text: string | undefined) =>
-    text === undefined ? html`<span class="soft">none</span>` : instant(Date.parse(text));
-  const act = (action: 'end' | 'remove', label: string) =>
-    html`<form method="post" action="/maintenance/${id}/${action}">${formToken}<button class="button-quiet" aria-label="${label}: ${title}">${label}</button></form>`;
-  return html`<tr><th scope="row" class="text-cell">${title}</th><td>${stateLabel(mark, word)}</td>
-<td>${time(occurrence?.starts_at)}</td><td>${time(occurrence?.ends_at)}</td>
-<td class="soft">${repeat === null ? 'once' : `${repeat.frequency}, ${zone}`}</td><td class="number">${monitors.length}</td>
-<td><div class="row">${!can('write') ? NO_HTML : html`${state === 'ended' ? NO_HTML : act('end', 'End now')}${act('remove', 'Remove')}`}</div></td></tr>`;
+function actionsOf({ can, formToken }: DashboardRequest, { id, title, state }: WindowView): Html {
+  if (!can('write')) return NO_HTML;
+  const act = (action: 'end' | 'remove', label: string, look: string) =>
+    html`<form method="post" action="/maintenance/${id}/${action}">${formToken}<button class="${look}" aria-label="${label}: ${title}">${label}</button></form>`;
+  return html`<a class="button" href="/maintenance/${id}/edit">Edit</a>${
+    state === 'ended' ? NO_HTML : act('end', 'End now', 'button')
+  }${act('remove', 'Remove', 'button-danger')}`;
 }
 
-const REPEATS = [
-  { value: '', label: 'Once' },
-  { value: 'daily', label: 'Every day' },
-  { value: 'weekly', label: 'Every week, on this day' },
-  { value: 'monthly', label: 'Every month, on this date' },
-];
-
-async function fields({ api }: DashboardRequest): Promise<NoteField[]> {
-  const [monitors, pages, components] = await Promise.all([
-    offeredMonitors(api),
-    offeredPages(api),
-    offeredComponents(api, null),
-  ]);
-  return [
-    { type: 'text', name: 'title', label: 'Title', hint: 'What is done, in one line.' },
-    { type: 'lines', name: 'text', label: 'What visitors are told', hint: 'May be empty.' },
-    { type: 'local', name: 'starts_at', label: 'Begins' },
-    { type: 'local', name: 'ends_at', label: 'Ends' },
-    { type: 'text', name: 'time_zone', label: 'Time zone', hint: 'A name as Europe/Berlin, or UTC.' },
-    { type: 'choice', name: 'repeat', label: 'Repeats', options: REPEATS },
-    { type: 'ticks', name: 'monitor_ids', label: 'Monitors whose alerts are held', options: monitors },
-    { type: 'ticks', name: 'page_ids', label: 'Status pages that show it', options: pages },
-    { type: 'ticks', name: 'component_ids', label: 'Components that it affects', options: components },
-  ];
+function timesOf(window: WindowView): Html {
+  const { starts_at, ends_at, time_zone: zone, repeat, occurrence, ended_at: ended, state } = window;
+  const span = (from: string, until: string) =>
+    html`${instant(Date.parse(from))} to ${instant(Date.parse(until))}`;
+  const next = state === 'active' ? 'Now' : 'Next';
+  return html`<dl class="facts">
+${occurrence === null || repeat === null ? NO_HTML : html`<dt>${next}</dt><dd>${span(occurrence.starts_at, occurrence.ends_at)}</dd>`}
+<dt>${repeat === null ? 'Once' : 'First'}</dt><dd>${span(starts_at, ends_at)}</dd>
+${repeat === null ? NO_HTML : html`<dt>Repeats</dt><dd>${repeatWords(window)}, by the clocks of ${zone}</dd>`}
+${repeat === null ? NO_HTML : html`<dt>Last time</dt><dd>${repeat.until === null ? 'It goes on for ever.' : html`None begins after ${instant(Date.parse(repeat.until))}.`}</dd>`}
+${ended === null ? NO_HTML : html`<dt>Ended</dt><dd>${instant(Date.parse(ended))}, by an operator</dd>`}
+</dl>`;
 }
 
-async function formPage(request: DashboardRequest, sent: Sent): Promise<DashboardAnswer> {
-  const title = 'Schedule maintenance';
-  return {
-    title,
-    status: sent.problem?.status ?? 200,
-    body: html`${pageHead(title, { above: [{ href: '/maintenance', label: 'Maintenance' }] })}
-<form class="form" method="post" action="/maintenance/new">${request.formToken}${keyField(sent)}${noteFields(await fields(request), sent)}
-<p class="row"><button class="button-main">Schedule</button><a class="button" href="/maintenance">Cancel</a></p></form>`,
-  };
+async function monitorsOf({ api }: DashboardRequest, { monitor_ids: ids }: WindowView): Promise<Html> {
+  if (ids.length === 0) return html`<p class="soft">None: every alert goes out, and every uptime counts.</p>`;
+  const shown = ids.slice(0, MOST_NAMED);
+  const names = await monitorNames(api, shown);
+  return html`<ul class="plain-list columns">${shown.map(
+    (id) => html`<li><a href="/monitors/${id}">${names.get(id) ?? `Monitor ${id}`}</a></li>`,
+  )}</ul>${more(ids.length - shown.length)}`;
 }
 
-const newPage: DashboardPage = {
-  method: 'GET',
-  path: '/maintenance/new',
-  scope: 'write',
-  handle: (request) =>
-    formPage(request, { form: new Form(new URLSearchParams({ time_zone: 'UTC' })), problem: null }),
-};
+async function shownOn({ api }: DashboardRequest, window: WindowView): Promise<Html> {
+  const { page_ids: pages, component_ids: components, monitor_ids: monitors } = window;
+  const shown = components.slice(0, MOST_NAMED);
+  const names = await componentNames(api, shown);
+  const titles = await Promise.all(pages.slice(0, MOST_NAMED).map((id) => pageTitle(api, id)));
+  return html`${monitors.length === 0 ? NO_HTML : html`<p class="soft">Pages that show one of the monitors show the window too.</p>`}
+${titles.length === 0 ? NO_HTML : html`<ul class="plain-list columns">${titles}</ul>${more(pages.length - titles.length)}`}
+${shown.length === 0 ? NO_HTML : html`<p>Affected components: ${shown.map((id) => names.get(id) ?? `component ${id}`).join(', ')}</p>${more(components.length - shown.length)}`}
+${titles.length + shown.length + monitors.length === 0 ? html`<p class="soft">Nowhere.</p>` : NO_HTML}`;
+}
 
-const createPage: DashboardPage = {
-  method: 'POST',
-  path: '/maintenance/new',
-  scope: 'write',
-  async handle(request) {
-    const { api, form } = request;
-    const frequency = form.text('repeat');
-    const planned = {
-      title: form.text('title'),
-      text: form.text('text'),
-      starts_at: form.text('starts_at'),
-      ends_at: form.text('ends_at'),
-      time_zone: form.text('time_zone'),
-      repeat: frequency === '' ? null : { frequency },
-      monitor_ids: form.all('monitor_ids'),
-      page_ids: form.all('page_ids'),
-      component_ids: form.all('component_ids'),
-    };
-    const answer = await api.call('POST', '/v1/maintenance-windows', planned, keyHeader(form));
-    const problem = problemIn(answer);
-    if (problem !== null) return formPage(request, { form, problem });
-    const { title, warnings } = answer.body as WindowView;
-    return { redirect: '/maintenance', notice: [`“${title}” is scheduled.`, ...warnings].join(' ') };
-  },
-};
+async function pageTitle(api: DashboardRequest['api'], id: string): Promise<Html> {
+  const { status, body } = await api.call('GET', `/v1/status-pages/${id}`);
+  const title = status === 200 ? (body as { title: string }).title : `Page ${id}`;
+  return html`<li><a href="/pages/${id}">${title}</a></li>`;
+}
+
+function more(count: number): Html {
+  return count === 0 ? NO_HTML : html`<p class="soft">and ${count.toLocaleString('en')} more</p>`;
+}
 
 /** Ends or removes a window, and says so. */
 function action(name: 'end' | 'remove', done: string): DashboardPage {
@@ -146,18 +106,18 @@ function action(name: 'end' | 'remove', done: string): DashboardPage {
       const answer = name === 'end' ? await api.call('POST', `${path}/end`) : await api.call('DELETE', path);
       const problem = problemIn(answer);
       return {
-        redirect: '/maintenance',
+        redirect: name === 'end' ? `/maintenance/${ids.id}` : '/maintenance',
         notice: problem === null ? done : `Nothing was changed: ${problem.detail}`,
       };
     },
   };
 }
 
-/** List, schedule, end and remove maintenance windows. */
+/** List, schedule, change, end and remove maintenance windows. */
 export const maintenancePages: readonly DashboardPage[] = [
-  listPage,
-  newPage,
-  createPage,
+  maintenanceList,
+  readPage,
+  ...formPages('/maintenance/new', '/maintenance/{id}/edit', 'id', () => WINDOW_EDITOR),
   action('end', 'The window has ended. What it held was sent.'),
   action('remove', 'The window is removed, as if it had never been.'),
 ];

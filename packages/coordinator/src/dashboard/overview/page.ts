@@ -33,7 +33,7 @@ export const overviewPage: DashboardPage = {
 ${
   isNew
     ? firstSteps(request)
-    : html`<div id="monitor-states" data-live>${stateTabs(query, found.counts)}</div>
+    : html`<div id="monitor-states" data-live>${stateTabs(query, found)}</div>
 ${searchForm(query)}
 <div id="monitors" class="stack" data-live>
 ${found.data.length === 0 ? nothingFound(query) : monitorTable(request, found.data)}
@@ -54,7 +54,12 @@ function searchOf(query: URLSearchParams, offset: number): URLSearchParams {
   const search = new URLSearchParams({ limit: String(LIMIT), offset: String(offset) });
   const name = query.get('name')?.trim().slice(0, 256) ?? '';
   if (name !== '') search.set('name', name);
-  const allowed = { type: MONITOR_TYPES, state: SHOWN_STATES, sort: OVERVIEW_ORDERS };
+  const allowed = {
+    type: MONITOR_TYPES,
+    state: SHOWN_STATES,
+    maintenance: ['true', 'false'],
+    sort: OVERVIEW_ORDERS,
+  };
   for (const [key, values] of Object.entries(allowed)) {
     const value = values.find((one) => one === query.get(key));
     if (value !== undefined) search.set(key, value);
@@ -63,7 +68,7 @@ function searchOf(query: URLSearchParams, offset: number): URLSearchParams {
 }
 
 function searchForm(query: URLSearchParams): Html {
-  const kept = ['state', 'sort'].filter((name) => query.has(name));
+  const kept = ['state', 'maintenance', 'sort'].filter((name) => query.has(name));
   return html`<form class="search" method="get" action="/" role="search" aria-label="Monitors">
 ${kept.map((name) => html`<input type="hidden" name="${name}" value="${query.get(name)}">`)}
 <div class="field"><label for="name">Name</label>
@@ -81,7 +86,7 @@ function nothingFound(query: URLSearchParams): Html {
   const name = query.get('name') ?? '';
   return html`<div class="empty"><h2>No monitor matches</h2>
 <p class="soft">${name === '' ? 'No monitor is in this state.' : html`No monitor of this selection has “${name}” in its name.`}</p>
-<p><a href="${pathWith('/', query, { name: null, type: null, state: null, offset: null })}">Show all monitors</a></p></div>`;
+<p><a href="${pathWith('/', query, { name: null, type: null, state: null, maintenance: null, offset: null })}">Show all monitors</a></p></div>`;
 }
 
 function firstSteps({ leadsTo }: DashboardRequest): Html {

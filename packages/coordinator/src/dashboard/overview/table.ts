@@ -2,7 +2,7 @@ import type { MonitorStateView } from '../../api/routes/monitor-states.ts';
 import type { OverviewOrder } from '../../store/monitor-overview.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
-import { monitorState } from '../monitor-state.ts';
+import { maintenanceLabel, monitorState } from '../monitor-state.ts';
 import type { DashboardRequest } from '../page.ts';
 import { pathWith } from '../paging.ts';
 
@@ -16,8 +16,8 @@ export function monitorTable(
 <thead><tr>${heading('State', 'state', order, query)}${heading('Name', 'name', order, query)}
 <th scope="col">Type</th><th scope="col">Every</th>${heading('Since', '-since', order, query)}</tr></thead>
 <tbody>${monitors.map(
-    ({ id, type, name, active, status, since, target, periodicity }) => html`<tr>
-<td>${monitorState(status, active)}</td>
+    ({ id, type, name, active, status, since, maintenance, target, periodicity }) => html`<tr>
+<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}</td>
 <th scope="row">${leadsTo(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}${
       target === null ? NO_HTML : html`<span class="target soft small">${target}</span>`
     }</th>

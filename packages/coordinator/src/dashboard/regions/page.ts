@@ -4,7 +4,9 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
 import type { DashboardPage } from '../page.ts';
 import { pageHead } from '../page-head.ts';
+import { type MappedRegion, regionMap } from './map.ts';
 import { PLACES } from './places.ts';
+import { REGIONS_STYLE } from './style.ts';
 
 /** What agents may find wrong with themselves, in words. */
 const SICKNESS_WORDS = {
@@ -24,9 +26,11 @@ export const regionsPage: DashboardPage = {
     const others = data.filter((region) => !used.includes(region));
     return {
       title: 'Regions',
+      styles: [REGIONS_STYLE],
       isLive: true,
       body: html`${pageHead('Regions', { lead: 'Checks run from the regions that have an agent. A fault of an agent never counts against a monitor.' })}
 <div id="regions" class="stack-large" data-live>
+${regionMap(data.map((region) => mapped(region, used.includes(region))))}
 ${used.length === 0 ? noAgents() : regionTable(used, now)}
 ${
   others.length === 0
@@ -39,6 +43,11 @@ ${
     };
   },
 };
+
+function mapped(view: RegionView, isUsed: boolean): MappedRegion {
+  const [state, word] = stateOf(view);
+  return { region: view.region, state: isUsed ? state : null, word };
+}
 
 function noAgents(): Html {
   return html`<div class="empty"><h2>No agent has been seen</h2>

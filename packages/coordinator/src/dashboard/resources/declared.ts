@@ -11,6 +11,7 @@ type Shown = {
   nameOf(resource: Readonly<Record<string, unknown>>): string;
   readonly leftOut?: readonly string[];
   after(id: string | null): string;
+  readonly heading?: string;
 };
 
 /** The page of a resource that a file declares: it is changed there, so that there is nothing to fill in. */
@@ -23,20 +24,20 @@ export function declaredPage(
   return {
     title: `Settings of ${shown.nameOf(resource)}`,
     body: html`${headOf(shown, resource)}
-${declaredNotice(noun, form.definition.kind, declared)}
+${declaredNotice(noun, form.kind ?? noun, declared)}
 ${facts(form, resource, leftOut)}`,
   };
 }
 
 /** The head over the settings of a resource, below its own page where it has one. */
 export function headOf(
-  { list, nameOf, after }: Pick<Shown, 'list' | 'nameOf' | 'after'>,
+  { list, nameOf, after, heading }: Pick<Shown, 'list' | 'nameOf' | 'after' | 'heading'>,
   resource: Readonly<Record<string, unknown>>,
 ): Html {
   const name = nameOf(resource);
   const href = after(String(resource.id));
-  if (href === list.href) return pageHead(`Settings of ${name}`, { above: [list] });
-  return pageHead('Settings', { above: [list, { href, label: name }] });
+  if (href === list.href) return pageHead(heading ?? `Settings of ${name}`, { above: [list] });
+  return pageHead(heading ?? 'Settings', { above: [list, { href, label: name }] });
 }
 
 /** Says which file declares a resource, and under which name. */

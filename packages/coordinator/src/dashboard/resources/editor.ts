@@ -36,10 +36,12 @@ export type Editor = {
   readonly noun: string;
   /** Heading over the form of a new one. */
   readonly newTitle: string;
+  /** Heading over the form of one that exists; left out: its settings. */
+  readonly heading?: string;
   /** The page that the resources are listed on. */
   readonly list: { readonly href: string; readonly label: string };
   /** Name of a resource for people. */
-  nameOf(resource: Readonly<Record<string, unknown>>): string;
+  nameOf(resource: Json): string;
   /** What stands between the heading and the form; left out: nothing. */
   readonly introduction?: Html;
   /** Attributes that the path determines. They have no field. */
@@ -52,9 +54,17 @@ export type Editor = {
   editPath(id: string): string;
   /** Where a visitor goes after saving, and without. `id` is null for a new resource that was not saved. */
   after(id: string | null): string;
+  /** Text of the button that saves a new one; left out: `Create monitor`. */
+  readonly create?: string;
+  /** An object of the API as its form shows it; left out: as it is. */
+  shown?(object: Json): Json;
+  /** The body of a request for what the form holds; left out: just that. @param stored null: it is a new one */
+  sent?(filled: Json, stored: Pick<Stored, 'body' | 'answered'> | null): Json;
   /** A further button, and what it does with a draft; left out: there is none. */
   readonly trial?: Trial;
 };
+
+type Json = Readonly<Record<string, unknown>>;
 
 /** Tries a draft without saving it. */
 export type Trial = {
@@ -65,10 +75,12 @@ export type Trial = {
   run(request: DashboardRequest, body: object): Promise<{ readonly shown: Html } | ProblemDocument>;
 };
 
-/** A resource as the API answers it. */
 type Stored = {
   readonly id: string;
-  readonly body: Readonly<Record<string, unknown>>;
+  /** As the form shows it. */
+  readonly body: Json;
+  /** As the API answered it. */
+  readonly answered: Json;
   readonly version: string;
 };
 
@@ -102,7 +114,7 @@ export async function openExisting(
   const { headers, body } = await readWhole(request.api, `${editor.collection}/${id}`);
   const declaredAs = headers.get('svc-declared-as');
   if (declaredAs !== null) return declaredPage(editor, body, { declaredAs, headers });
-  const stored = storedIn(headers, body);
+  const stored = storedIn(editor, headers, body);
   const entries = entriesOf(editor.form, stored.body, 'kept');
   return show(request, editor, { stored, entries, secrets: 'kept', key: '' });
 }
@@ -155,12 +167,13 @@ async function save(
   const { entries, body, wrong } = judged(editor, draft, stored);
   const shown = { stored, entries, secrets: draft.secrets, key: draft.key, version: draft.version };
   if (wrong !== null) return show(request, editor, { ...shown, messages: wrong, status: 422 });
+  const sentBody = editor.sent?.(body, stored) ?? body;
   const answer =
     stored === null
-      ? await request.api.call('POST', editor.collection, body, {
+      ? await request.api.call('POST', editor.collection, sentBody, {
           'idempotency-key': draft.key || randomUUID(),
         })
-      : await request.api.call('PUT', `${editor.collection}/${stored.id}`, body, {
+      : await request.api.call('PUT', `${editor.collection}/${stored.id}`, sentBody, {
           'if-match': draft.version,
         });
   const problem = problemIn(answer);
@@ -212,7 +225,7 @@ async function changedMeanwhile(
   request: DashboardRequest,
   editor: Editor,
   draft: Draft & { readonly id: number },
-  body: Readonly<Record<string, unknown>>,
+  body: Json,
 ): Promise<DashboardAnswer> {
   const stored = await find(request, editor, draft.id);
   if (stored === null) return removedMeanwhile(request, editor, draft);
@@ -241,42 +254,55 @@ function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draf
 }
 
 /** Null: there is none any more. @throws Problem that the API answered */
-async function find({ api }: DashboardRequest, { collection }: Editor, id: number): Promise<Stored | null> {
-  const { status, headers, body } = await api.call('GET', `${collection}/${id}`);
+async function find({ api }: DashboardRequest, editor: Editor, id: number): Promise<Stored | null> {
+  const { status, headers, body } = await api.call('GET', `${editor.collection}/${id}`);
   if (status === 404) return null;
   if (status !== 200) throw problemOfAnswer(body as ProblemDocument);
-  return storedIn(headers, body);
+  return storedIn(editor, headers, body);
 }
 
-function storedIn(headers: Headers, body: unknown): Stored {
-  const view = body as Readonly<Record<string, unknown>> & { id: string };
-  return { id: view.id, body: view, version: headers.get('etag') ?? '' };
+function storedIn({ shown }: Editor, headers: Headers, body: unknown): Stored {
+  const answered = body as Json & { id: string };
+  const version = headers.get('etag') ?? '';
+  return { id: answered.id, body: shown?.(answered) ?? answered, answered, version };
 }
 
 async function show(request: DashboardRequest, editor: Editor, shown: Shown): Promise<DashboardAnswer> {
-  const { stored, entries, messages = NO_MESSAGES, secrets, focus = null, notice = NO_HTML, key } = shown;
-  const { form, introduction = NO_HTML, leftOut = [], noun } = editor;
+  const { stored, notice = NO_HTML } = shown;
+  const { introduction = NO_HTML } = editor;
   const head =
     stored === null ? pageHead(editor.newTitle, { above: [editor.list] }) : headOf(editor, stored.body);
-  const references = await referencesFor(request.api, editor, entries, stored?.body ?? null);
-  const view = { entries, messages, secrets, isStored: stored !== null, references, focus };
-  const action = stored === null ? editor.newPath : editor.editPath(stored.id);
-  const frame = {
-    action,
-    formToken: request.formToken,
-    carried: { [VERSION_FIELD]: shown.version ?? stored?.version ?? '', [KEY_FIELD]: key },
-    leftOut,
-    save: stored === null ? `Create ${noun}` : 'Save',
-    buttons: editor.trial?.button ?? NO_HTML,
-    cancel: editor.after(stored?.id ?? null),
-  };
   return {
-    title: stored === null ? editor.newTitle : `Settings of ${editor.nameOf(stored.body)}`,
+    title:
+      stored === null ? editor.newTitle : (editor.heading ?? `Settings of ${editor.nameOf(stored.body)}`),
     status: shown.status ?? 200,
     styles: [FORM_STYLE, ...(editor.trial?.styles ?? [])],
     body: html`${head}
 ${introduction}
 ${notice}
-${formHtml(form, view, frame)}`,
+${await filledForm(request, editor, shown)}`,
   };
+}
+
+/** The form of a new resource, for a page that has more than that. It needs {@link FORM_STYLE}. */
+export function newForm(request: DashboardRequest, editor: Editor): Promise<Html> {
+  const entries = newEntries(editor.form, editor.initial);
+  return filledForm(request, editor, { stored: null, entries, secrets: 'shown', key: randomUUID() });
+}
+
+async function filledForm(request: DashboardRequest, editor: Editor, shown: Shown): Promise<Html> {
+  const { stored, entries, messages = NO_MESSAGES, secrets, focus = null, key } = shown;
+  const { form, leftOut = [], noun } = editor;
+  const references = await referencesFor(request.api, editor, entries, stored?.body ?? null);
+  const view = { entries, messages, secrets, isStored: stored !== null, references, focus };
+  const action = stored === null ? editor.newPath : editor.editPath(stored.id);
+  return formHtml(form, view, {
+    action,
+    formToken: request.formToken,
+    carried: { [VERSION_FIELD]: shown.version ?? stored?.version ?? '', [KEY_FIELD]: key },
+    leftOut,
+    save: stored === null ? (editor.create ?? `Create ${noun}`) : 'Save',
+    buttons: editor.trial?.button ?? NO_HTML,
+    cancel: editor.after(stored?.id ?? null),
+  });
 }

@@ -6,8 +6,8 @@ import type { Field, ResourceForm } from '../forms/fields.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 /** A resource without its secrets, as its form calls its attributes. */
-export function withoutSecrets({ definition }: ResourceForm, resource: Json): Json {
-  const { kind } = definition;
+export function withoutSecrets({ kind }: ResourceForm, resource: Json): Json {
+  if (kind === null) return resource;
   if (!isResourceKind(kind)) throw new TypeError(`no resource is called ${kind}`);
   return masked(kind, resource);
 }

@@ -3,6 +3,7 @@ import type { Field, ResourceForm } from '../forms/fields.ts';
 import type { ReferenceOption, References } from '../forms/form-view.ts';
 import { labelOf } from '../forms/labels.ts';
 import type { PageApi } from '../page.ts';
+import { readByIds } from './by-ids.ts';
 import { findIn } from './draft.ts';
 
 /** Most resources that a field offers at once: what one page of the API's lists holds. */
@@ -13,6 +14,8 @@ type Listed = {
   readonly name?: string | null;
   readonly title?: string;
   readonly type?: string;
+  /** Of a component: the title of its page. */
+  readonly page_title?: string;
 };
 type Page = { readonly data: readonly Listed[]; readonly total: number };
 
@@ -23,9 +26,16 @@ type Wanted = {
   readonly leftOut?: readonly string[];
 };
 
+/** A list of the API that a field chooses from. */
+type Source = {
+  readonly path: string;
+  /** Whether the list has a filter `ids`; otherwise members are read one by one. */
+  readonly takesIds: boolean;
+};
+
 /**
  * What the fields of a form that refer to other resources offer: all of them where they fit into one list, otherwise
- * those that are chosen and those that are searched for.
+ * those that are chosen and those that are searched for, by name or id.
  *
  * @param stored the stored resource; null: it is a new one
  * @throws Problem that the API answered
@@ -36,41 +46,42 @@ export async function referencesFor(
   entries: Entries,
   stored: Readonly<Record<string, unknown>> | null,
 ): Promise<ReadonlyMap<string, References>> {
-  const found = new Map<string, References>();
-  for (const field of form.fields) {
+  const offers = form.fields.flatMap((field) => {
     const { name, control } = field;
-    if (leftOut.includes(name)) continue;
-    if (control.type !== 'reference' && control.type !== 'references') continue;
-    found.set(
-      name,
-      await offered(api, field, listOf(control.kinds, collection), { entries, stored: stored?.[name] }),
-    );
-  }
-  return found;
+    if (leftOut.includes(name)) return [];
+    if (control.type !== 'reference' && control.type !== 'references') return [];
+    const source = sourceOf(control.kinds, collection);
+    return [
+      async () => [name, await offered(api, field, source, { entries, stored: stored?.[name] })] as const,
+    ];
+  });
+  return new Map(await Promise.all(offers.map((offer) => offer())));
 }
 
-/** Path of the list of the API that holds these kinds. */
-function listOf(kinds: readonly string[], collection: string): string {
-  return kinds.includes('svc_status_page_component_group')
-    ? collection.replace(/\/components$/, '/component-groups')
-    : '/v1/monitors';
+/** The list of the API that holds these kinds. */
+function sourceOf(kinds: readonly string[], collection: string): Source {
+  if (kinds.includes('svc_status_page')) return { path: '/v1/status-pages', takesIds: false };
+  if (kinds.includes('svc_status_page_component')) return { path: '/v1/components', takesIds: true };
+  if (kinds.includes('svc_status_page_component_group'))
+    return { path: collection.replace(/\/components$/, '/component-groups'), takesIds: false };
+  return { path: '/v1/monitor-states', takesIds: true };
 }
 
 async function offered(
   api: PageApi,
   { name }: Field,
-  list: string,
+  source: Source,
   { entries, stored }: { readonly entries: Entries; readonly stored: unknown },
 ): Promise<References> {
   const find = findIn(entries, name);
-  const all = await api.read<Page>(`${list}?limit=${MOST_OFFERED}`);
+  const all = await listed(api, source, {});
   const members = Array.isArray(stored) ? stored.map(String) : [];
   if (all.total <= MOST_OFFERED && find === '') {
     return { options: all.data.map(optionOf), find, found: all.total, total: all.total, unshown: 0 };
   }
-  const matching = find === '' ? { data: [], total: 0 } : await search(api, list, find);
+  const matching = find === '' ? { data: [], total: 0 } : await search(api, source, find);
   const kept = [...(entries.get(name) ?? []), ...(entries.get(noted(name, 'shown')) ?? [])];
-  const chosen = await named(api, list, [...new Set(kept)], [...all.data, ...matching.data]);
+  const chosen = await named(api, source, [...new Set(kept)], [...all.data, ...matching.data]);
   const options = [
     ...new Map([...chosen, ...matching.data.map(optionOf)].map((option) => [option.id, option])).values(),
   ];
@@ -79,29 +90,51 @@ async function offered(
   return { options, find, found: matching.total, total: all.total, unshown };
 }
 
-function search(api: PageApi, list: string, find: string): Promise<Page> {
-  return api.read<Page>(`${list}?limit=${MOST_OFFERED}&name=${encodeURIComponent(find.slice(0, 256))}`);
+function listed(api: PageApi, { path }: Source, filter: Readonly<Record<string, string>>): Promise<Page> {
+  const sort = path === '/v1/monitor-states' ? { sort: 'name' } : {};
+  const query = new URLSearchParams({ limit: String(MOST_OFFERED), ...sort, ...filter });
+  return api.read<Page>(`${path}?${query}`);
+}
+
+/** Those whose name contains the text, and the one whose id it is. */
+async function search(api: PageApi, source: Source, find: string): Promise<Page> {
+  const { data, total } = await listed(api, source, { name: find.slice(0, 256) });
+  if (!isId(find) || data.some(({ id }) => id === find)) return { data, total };
+  const [own] = await read(api, source, [find]);
+  return own === undefined ? { data, total } : { data: [own, ...data], total: total + 1 };
 }
 
 /** Resources by their ids, of which some are known already. One that was removed is left out. */
 async function named(
   api: PageApi,
-  list: string,
+  source: Source,
   ids: readonly string[],
   known: readonly Listed[],
 ): Promise<ReferenceOption[]> {
-  const found: ReferenceOption[] = [];
-  for (const id of ids.slice(0, MOST_OFFERED)) {
-    const listed = known.find((each) => each.id === id);
-    if (listed !== undefined) found.push(optionOf(listed));
-    else if (/^[1-9]\d{0,14}$/.test(id)) {
-      const { status, body } = await api.call('GET', `${list}/${id}`);
-      if (status === 200) found.push(optionOf(body as Listed));
-    }
+  const found = new Map(known.map((each) => [each.id, each]));
+  const unknown = ids.filter((id) => isId(id) && !found.has(id));
+  for (const each of await read(api, source, unknown)) found.set(each.id, each);
+  return ids.flatMap((id) => {
+    const each = found.get(id);
+    return each === undefined ? [] : [optionOf(each)];
+  });
+}
+
+async function read(api: PageApi, source: Source, ids: readonly string[]): Promise<Listed[]> {
+  const { path, takesIds } = source;
+  if (takesIds) return readByIds(api, path, ids);
+  const found: Listed[] = [];
+  for (const id of ids) {
+    const { status, body } = await api.call('GET', `${path}/${id}`);
+    if (status === 200) found.push(body as Listed);
   }
   return found;
 }
 
-function optionOf({ id, name, title, type = '' }: Listed): ReferenceOption {
-  return { id, label: name ?? title ?? `${labelOf('id')} ${id}`, note: type };
+function isId(text: string): boolean {
+  return /^[1-9]\d{0,14}$/.test(text);
+}
+
+function optionOf({ id, name, title, type = '', page_title: page }: Listed): ReferenceOption {
+  return { id, label: name ?? title ?? `${labelOf('id')} ${id}`, note: page ?? type };
 }

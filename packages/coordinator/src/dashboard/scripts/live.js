@@ -4,12 +4,18 @@
  * connections to one host.
  */
 
+/** Time after which a stream that was refused is asked for again, ms. */
+const AGAIN_MS = 15_000;
+
 /** @type {EventSource | null} */
 let source = null;
+let again = 0;
 let isReading = false;
-let isStale = false;
+/** Whether something has changed that the page may not show. */
+let isOld = false;
 
 function listen() {
+  clearTimeout(again);
   if (document.visibilityState === 'hidden') {
     source?.close();
     source = null;
@@ -18,22 +24,41 @@ function listen() {
   if (source !== null) return;
   source = new EventSource('/events');
   source.addEventListener('change', () => void refresh());
-  // What happened while nobody listened.
-  if (isStale) void refresh();
-  isStale = true;
+  // Nobody has listened since the page was made, or while the stream was broken off.
+  source.addEventListener('open', () => void refresh());
+  source.addEventListener('error', goOn);
+}
+
+/**
+ * A browser opens a stream again that breaks off. It gives up where it gets another answer: a proxy says that the
+ * service is starting, or too many listen already.
+ */
+function goOn() {
+  if (source?.readyState !== EventSource.CLOSED) return;
+  source = null;
+  again = setTimeout(listen, AGAIN_MS);
+  void refresh();
 }
 
 async function refresh() {
+  isOld = true;
   if (isReading) return;
   isReading = true;
+  while (isOld) {
+    // What changes while the page is read may be missing in it.
+    isOld = false;
+    await read();
+  }
+  isReading = false;
+}
+
+async function read() {
   try {
     const response = await fetch(location.href, { headers: { accept: 'text/html' } });
     // The session has ended, or the object of the page is gone: the page as it is says more than nothing.
     if (response.ok && !response.redirected) replace(await response.text());
   } catch {
     // The service does not answer. The next event comes when it does.
-  } finally {
-    isReading = false;
   }
 }
 

@@ -3,7 +3,8 @@ import { componentGroup } from '@svc/shared/resources/component-group.ts';
 import { statusPage } from '@svc/shared/resources/status-page.ts';
 import { formOf } from '../forms/fields.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
-import { type Editor, openExisting, openNew, sent } from '../resources/editor.ts';
+import type { Editor } from '../resources/editor.ts';
+import { formPages } from '../resources/form-pages.ts';
 
 export const PAGE_FORM = formOf(statusPage);
 const COMPONENT_FORM = formOf(component);
@@ -20,38 +21,6 @@ export const statusPageForms: readonly DashboardPage[] = [
   ),
   ...formPages('/pages/{page}/groups/new', '/pages/{page}/groups/{group}', 'group', groupEditor),
 ];
-
-/** The four pages of a form: opened and sent, for a new object and for one that exists. */
-function formPages(
-  newPath: string,
-  editPath: string,
-  idName: string,
-  editorOf: (request: DashboardRequest) => Editor,
-): DashboardPage[] {
-  const scope = 'write';
-  const idIn = ({ ids }: DashboardRequest) => ids[idName] ?? 0;
-  return [
-    { method: 'GET', path: newPath, scope, handle: async (request) => openNew(request, editorOf(request)) },
-    {
-      method: 'POST',
-      path: newPath,
-      scope,
-      handle: async (request) => sent(request, editorOf(request), null),
-    },
-    {
-      method: 'GET',
-      path: editPath,
-      scope,
-      handle: async (request) => openExisting(request, editorOf(request), idIn(request)),
-    },
-    {
-      method: 'POST',
-      path: editPath,
-      scope,
-      handle: async (request) => sent(request, editorOf(request), idIn(request)),
-    },
-  ];
-}
 
 const pageEditor: Editor = {
   form: PAGE_FORM,

@@ -39,17 +39,3 @@ export async function everyMember<T>(api: PageApi, path: string): Promise<readon
   }
   return all;
 }
-
-/** Names of the monitors that components show, by id. */
-export async function namesOfMonitors(
-  api: PageApi,
-  components: readonly ComponentView[],
-): Promise<ReadonlyMap<string, string>> {
-  const names = new Map<string, string>();
-  for (const { monitor_id: id } of components) {
-    if (id === null || names.has(id)) continue;
-    const { status, body } = await api.call('GET', `/v1/monitors/${id}`);
-    if (status === 200) names.set(id, (body as { name: string }).name);
-  }
-  return names;
-}

@@ -1,6 +1,7 @@
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
+import { monitorNames } from '../resources/by-ids.ts';
 import { declaredNotice } from '../resources/declared.ts';
 import { VERSION_FIELD } from '../resources/draft.ts';
 import { facts } from '../resources/facts.ts';
@@ -9,13 +10,7 @@ import { FORM_STYLE } from '../resources/style.ts';
 import { arranged, type Item } from './arrangement.ts';
 import { PAGE_FORM } from './forms.ts';
 import { servedState } from './list-page.ts';
-import {
-  type ComponentView,
-  everyMember,
-  type GroupView,
-  namesOfMonitors,
-  type StatusPageView,
-} from './page-views.ts';
+import { type ComponentView, everyMember, type GroupView, type StatusPageView } from './page-views.ts';
 
 /** The editor of a status page: its appearance, its components and groups in their order, its settings. */
 export const statusPagePage: DashboardPage = {
@@ -28,7 +23,10 @@ export const statusPagePage: DashboardPage = {
     const page = whole.body as unknown as StatusPageView;
     const components = await everyMember<ComponentView>(request.api, `${path}/components`);
     const groups = await everyMember<GroupView>(request.api, `${path}/component-groups`);
-    const names = await namesOfMonitors(request.api, components);
+    const names = await monitorNames(
+      request.api,
+      components.map(({ monitor_id: id }) => id),
+    );
     const shown = { page, names, formToken: request.can('write') ? request.formToken : null };
     return {
       title: page.title,

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { ProblemDocument } from '../../api/problem.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../store/tokens.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
+import { KEY_FIELD } from '../resources/draft.ts';
 
 /** The scopes with what they allow. */
 const SCOPES: Readonly<Record<TokenScope, string>> = {
@@ -28,6 +30,7 @@ export function tokenForm({ form, formToken }: DashboardRequest, problem: Proble
   return html`${pageHead('New token', { above: [{ href: '/tokens', label: 'API tokens' }] })}
 ${general === null ? NO_HTML : html`<p class="notice notice-error" role="alert">${general}</p>`}
 <form class="form" method="post" action="/tokens/new">${formToken}
+<input type="hidden" name="${KEY_FIELD}" value="${randomUUID()}">
 <div class="field"><label for="name">Purpose</label>
 <input id="name" name="name" required maxlength="256" value="${form.text('name')}" aria-describedby="name-hint"${
     nameError === undefined ? NO_HTML : html` aria-invalid="true"`

@@ -5,6 +5,8 @@ import { age, instant } from '../../web/times.ts';
 import { type DashboardPage, type DashboardRequest, problemIn } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { numberIn, offsetPaging } from '../paging.ts';
+import { KEY_FIELD } from '../resources/draft.ts';
+import { Creations } from './creations.ts';
 import { tokenForm } from './form.ts';
 
 const LIMIT = 50;
@@ -55,27 +57,38 @@ const newPage: DashboardPage = {
   },
 };
 
-const createPage: DashboardPage = {
-  method: 'POST',
-  path: '/tokens/new',
-  scope: 'admin',
-  async handle(request) {
-    const { api, form } = request;
-    const days = form.text('days');
-    const answer = await api.call('POST', '/v1/tokens', {
-      name: form.text('name'),
-      scope: form.text('scope'),
-      expires_at: /^\d{1,4}$/.test(days)
-        ? new Date(request.now + Number(days) * 86_400_000).toISOString()
-        : null,
-    });
-    const problem = problemIn(answer);
-    if (problem !== null) {
-      return { title: 'New token', body: tokenForm(request, problem), status: problem.status };
-    }
-    return { title: 'Token created', body: createdBody(answer) };
-  },
-};
+function createPage(creations: Creations): DashboardPage {
+  return {
+    method: 'POST',
+    path: '/tokens/new',
+    scope: 'admin',
+    async handle(request) {
+      const { form, token, now } = request;
+      const key = JSON.stringify([token.id, ...FIELDS.map((name) => form.text(name))]);
+      const isKeyed = form.text(KEY_FIELD) !== '';
+      const answer = await (isKeyed ? creations.once(key, now, () => create(request)) : create(request));
+      const problem = problemIn(answer);
+      if (problem !== null) {
+        return { title: 'New token', body: tokenForm(request, problem), status: problem.status };
+      }
+      return { title: 'Token created', body: createdBody(answer) };
+    },
+  };
+}
+
+/** Everything that makes one creation differ from another. */
+const FIELDS = [KEY_FIELD, 'name', 'scope', 'days'] as const;
+
+function create({ api, form, now }: DashboardRequest): Promise<ApiResponse> {
+  const days = form.text('days');
+  const body = {
+    name: form.text('name'),
+    scope: form.text('scope'),
+    expires_at: /^\d{1,4}$/.test(days) ? new Date(now + Number(days) * 86_400_000).toISOString() : null,
+  };
+  const key = form.text(KEY_FIELD);
+  return api.call('POST', '/v1/tokens', body, key === '' ? {} : { 'idempotency-key': key });
+}
 
 /** The one page that shows the token. It is the answer to the form: no address leads to it again. */
 function createdBody({ body }: ApiResponse): Html {
@@ -121,4 +134,6 @@ const revokedPage: DashboardPage = {
 };
 
 /** List, create and revoke API tokens. */
-export const tokenPages: readonly DashboardPage[] = [listPage, newPage, createPage, revokePage, revokedPage];
+export function tokenPages(): readonly DashboardPage[] {
+  return [listPage, newPage, createPage(new Creations()), revokePage, revokedPage];
+}

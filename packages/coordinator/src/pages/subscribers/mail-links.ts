@@ -1,4 +1,5 @@
 import type { MailPage } from '../../store/page-recipients.ts';
+import { originOfDomain } from '../place.ts';
 
 /**
  * Address of a page, or of a path below it, as it stands in mails. It is made of what is declared and set, never of a
@@ -12,12 +13,8 @@ export function pageUrl(
   publicUrl: string,
   path = '',
 ): string {
-  const base = new URL(publicUrl.replace(/\/*$/, '/'));
-  if (domain === null) return new URL(`status/${slug}${path}`, base).href;
-  const own = new URL(base.origin);
-  own.hostname = domain;
-  own.pathname = path === '' ? '/' : path;
-  return own.href;
+  if (domain !== null) return new URL(path === '' ? '/' : path, originOfDomain(domain, publicUrl)).href;
+  return new URL(`status/${slug}${path}`, publicUrl.replace(/\/*$/, '/')).href;
 }
 
 /** As {@link pageUrl}, with a token in its query. */

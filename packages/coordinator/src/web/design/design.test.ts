@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { BASE_STYLE } from './design.ts';
 import { STATES, stateLabel } from './states.ts';
@@ -68,5 +70,17 @@ test('every state has a shape of its own, a word, and a colour', () => {
   for (const [index, state] of STATES.entries()) {
     expect(labels[index]).toContain('Word');
     expect(BASE_STYLE.text).toContain(`.state-${state} {`);
+  }
+});
+
+test('themes differ in colours alone: no style and no script asks for the theme, and no script for the width', () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const texts = globSync('**/*.{css,js}', { cwd: root }).map((file) =>
+    readFileSync(`${root}${file}`, 'utf8'),
+  );
+  expect(texts.length).toBeGreaterThan(8);
+  for (const text of texts) {
+    const rest = text.replaceAll(/:root\[data-theme="(light|dark)"\] \{\n {2}color-scheme: \1;\n\}/g, '');
+    expect(rest).not.toMatch(/prefers-color-scheme|data-theme|dataset\.theme|matchMedia|innerWidth/);
   }
 });

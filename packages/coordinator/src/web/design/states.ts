@@ -32,6 +32,11 @@ export function stateMark(state: State): Html {
   );
 }
 
+/** The path of a state's shape, 16 × 16 units that fill the even-odd rule, for drawings. */
+export function statePath(state: State): string {
+  return SHAPES[state];
+}
+
 /** The shape of a state and its word, in its colour. @param word in the language of the page */
 export function stateLabel(state: State, word: string): Html {
   return html`<span class="state state-${state}">${stateMark(state)}${word}</span>`;

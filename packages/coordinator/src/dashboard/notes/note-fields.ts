@@ -1,0 +1,31 @@
+import { LIMITS } from '@svc/shared/limits.ts';
+import type { Control, Field, Option, ResourceForm } from '../forms/fields.ts';
+
+/* Forms of what people write about incidents and maintenance. These objects have no definition: nobody declares them. */
+
+type Meaning = { readonly help?: string; readonly isRequired?: boolean };
+
+/** A field of a note. Its name is that of the member of the API's body. */
+export function noteField(
+  name: string,
+  label: string,
+  control: Control,
+  { help = '', isRequired = false }: Meaning = {},
+): Field {
+  return { name, label, help, isRequired, fallback: null, secret: null, isFixed: false, control };
+}
+
+/** @param hasSections left out: the form is short and has none */
+export function noteForm(fields: readonly Field[], { hasSections = false } = {}): ResourceForm {
+  return { kind: null, constants: {}, fields, chooser: null, hasSections };
+}
+
+export const LINE: Control = { type: 'text', isMultiline: false };
+export const LINES: Control = { type: 'text', isMultiline: true, maximumLength: LIMITS.noteText };
+
+export function choiceOf(options: readonly Option[]): Control {
+  return { type: 'choice', options };
+}
+
+export const PAGE_IDS: Control = { type: 'references', kinds: ['svc_status_page'] };
+export const COMPONENT_IDS: Control = { type: 'references', kinds: ['svc_status_page_component'] };

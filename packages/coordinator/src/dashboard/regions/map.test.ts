@@ -1,0 +1,38 @@
+import { REGIONS } from '@svc/shared/regions.ts';
+import { expect, test } from 'vitest';
+import { regionMap } from './map.ts';
+import { COORDINATES } from './places.ts';
+
+test('every region has its place inside of the map', () => {
+  for (const region of REGIONS) {
+    const [longitude, latitude] = COORDINATES[region];
+    expect([longitude > -130 && longitude < 160, latitude > -40 && latitude < 65], region).toEqual([
+      true,
+      true,
+    ]);
+  }
+});
+
+test('regions with agents have a shape, a word and their name; the others are dots', () => {
+  const map = String(
+    regionMap(
+      REGIONS.map((region) => {
+        if (region === 'hosta-fra') return { region, state: 'operational', word: 'Works' };
+        if (region === 'hosta-lhr') return { region, state: 'degraded', word: 'Sick' };
+        return { region, state: null, word: '' };
+      }),
+    ),
+  );
+  expect(map).toContain(
+    'aria-label="Map of the regions. Works: 1, Sick: 1. The table has the same in words."',
+  );
+  expect(map).toContain('<title>hosta-lhr, London, United Kingdom: Sick</title>');
+  expect(map.match(/class="shape"/g)).toHaveLength(2);
+  expect(map).toContain('Without agents 26');
+  expect(map.length).toBeLessThan(15_000);
+});
+
+test('without any agent the map says so', () => {
+  const map = String(regionMap(REGIONS.map((region) => ({ region, state: null, word: 'No agent' }))));
+  expect(map).toContain('None has an agent');
+});

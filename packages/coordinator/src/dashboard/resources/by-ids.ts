@@ -1,0 +1,36 @@
+import { LIMITS } from '@svc/shared/limits.ts';
+import type { PageApi } from '../page.ts';
+
+/** The members with these ids of a list of the API that has a filter `ids`. Those that do not exist are left out. */
+export async function readByIds<T>(api: PageApi, list: string, ids: Iterable<string>): Promise<T[]> {
+  const wanted = [...new Set(ids)];
+  const parts = Array.from({ length: Math.ceil(wanted.length / LIMITS.listMaximum) }, (_, part) =>
+    wanted.slice(part * LIMITS.listMaximum, (part + 1) * LIMITS.listMaximum),
+  );
+  const pages = await Promise.all(
+    parts.map((part) => api.read<{ data: T[] }>(`${list}?limit=${LIMITS.listMaximum}&ids=${part.join(',')}`)),
+  );
+  return pages.flatMap(({ data }) => data);
+}
+
+/** The names of these monitors by id. Those that are removed have none. */
+export async function monitorNames(
+  api: PageApi,
+  ids: Iterable<string | null>,
+): Promise<ReadonlyMap<string, string>> {
+  const given = [...ids].filter((id) => id !== null);
+  const found = await readByIds<{ id: string; name: string }>(api, '/v1/monitor-states', given);
+  return new Map(found.map(({ id, name }) => [id, name]));
+}
+
+/** The names of these components by id, with the titles of their pages. */
+export async function componentNames(
+  api: PageApi,
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, string>> {
+  type Component = { id: string; name: string | null; page_title: string };
+  const found = await readByIds<Component>(api, '/v1/components', ids);
+  return new Map(
+    found.map(({ id, name, page_title: page }) => [id, `${name ?? `Component ${id}`} (${page})`]),
+  );
+}

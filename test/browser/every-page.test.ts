@@ -1,0 +1,73 @@
+import { ChangeFeed } from '@svc/coordinator/dashboard/changes/change-feed.ts';
+import { dashboardPages } from '@svc/coordinator/dashboard/pages.ts';
+import { DAY_MS, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addSampleCompany } from '../screenshots/sample-company.ts';
+import { type RunningApi, startApi } from '../support/api.ts';
+import { holdScripts } from '../support/browser/held-scripts.ts';
+import { pageProblems } from '../support/browser/page-problems.ts';
+import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
+import { silentLog } from '../support/configured-store.ts';
+import { openDashboard } from '../support/dashboard.ts';
+
+/** Answers of programs, which are no pages. */
+const NO_PAGES = ['/events', '/palette'];
+/** Where the first object of a kind has no such page. The operator's own token cannot be revoked. */
+const OTHER_PATHS: Readonly<Record<string, string>> = {
+  '/tokens/{id}/revoke': '/tokens/2/revoke',
+};
+/** What pages show besides, by their query or for an address that leads nowhere. */
+const MORE = [
+  '/?name=zzz',
+  '/monitors/new?type=http',
+  '/monitors/new?type=dns',
+  '/monitors/1?range=90d',
+  '/channels/new?type=webhook',
+  '/status/example-shop?lang=de',
+  '/status/example-shop/days/1',
+  '/status/example-shop/subscribe',
+  '/status/private',
+];
+/** An address that leads nowhere. */
+const NOTHING = '/nothing';
+
+describe.skipIf(skipsBrowser)('every page', () => {
+  let api: RunningApi;
+  let browser: TestBrowser;
+  let paths: readonly string[];
+  beforeAll(async () => {
+    api = await startApi();
+    api.clock.advance(200 * DAY_MS + 13.75 * HOUR_MS);
+    const { statusPath } = await addSampleCompany(api);
+    const page = { title: 'Private', slug: 'private', access_type: 'password', password: 'correct horse' };
+    expect((await api.call('POST', '/v1/status-pages', page)).status).toBe(201);
+    const pages = dashboardPages({ changes: new ChangeFeed({ ...api, log: silentLog }) });
+    const ofDashboard = pages
+      .filter(({ method, path }) => method === 'GET' && !NO_PAGES.includes(path))
+      .map(({ path }) => OTHER_PATHS[path] ?? path.replaceAll(/\{\w+\}/g, '1'));
+    paths = [...ofDashboard, statusPath, ...MORE, NOTHING];
+    browser = await TestBrowser.launch();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await api?.dispose();
+  });
+
+  test.each(VIEWS.map((view) => [nameOf(view), view] as const))('is whole %s', async (_, view) => {
+    const visitor = await browser.visitor(view);
+    const page = await openDashboard(api, visitor);
+    // Scripts come after what they could move, as on a slow line.
+    if (view.hasScript) await holdScripts(page);
+    const found: Record<string, unknown> = {};
+    for (const path of paths) {
+      const response = await page.goto(`${api.url}${path}`);
+      const status = response?.status();
+      const headings = await page.locator('h1').count();
+      const problems = await pageProblems(page);
+      if (status === (path === NOTHING ? 404 : 200) && headings === 1 && problems.length === 0) continue;
+      found[path] = { status, headings, problems };
+    }
+    expect(found).toEqual({});
+    await visitor.close();
+  });
+});

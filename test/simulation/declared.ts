@@ -1,0 +1,153 @@
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change.ts';
+import type { RemovedMonitor } from '@svc/coordinator/evaluation/declared-effects.ts';
+import type { Link } from '@svc/coordinator/evaluation/state.ts';
+import type { LiveWindow } from '@svc/coordinator/evaluation/windows.ts';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import { timesOf } from './moves.ts';
+import type { Window } from './oracle/maintenance.ts';
+import type { WorldStore } from './store.ts';
+import type { Told } from './told.ts';
+
+/** An entry of the log of changes, as it was written together with the rows. */
+type Entry =
+  | { readonly kind: 'monitor'; readonly removed: RemovedMonitor | null }
+  | { readonly kind: 'linked'; readonly channel: number; readonly provider: ChannelKind }
+  | { readonly kind: 'unlinked'; readonly channel: number; readonly link: Link | null }
+  | { readonly kind: 'maintenance'; readonly window: number };
+
+/** Changes that are applied together. */
+export type DeclaredStep = {
+  readonly changes: readonly DeclaredChange[];
+  /** The last of them in the log. */
+  readonly until: number;
+  /** What the oracle is told. */
+  readonly told: readonly Told[];
+};
+
+/**
+ * The declaration: its rows, which change at once, and the log of the changes whose effects are not durable. Both
+ * outlive the coordinator.
+ */
+export class Declared {
+  /** The monitor's row. */
+  monitor: LiveMonitor | null = null;
+  /** The rows of the maintenance windows. */
+  readonly windows = new Map<number, Window>();
+  readonly #id: number;
+  readonly #store: WorldStore;
+  #log: { readonly id: number; readonly entry: Entry }[] = [];
+  #lastId = 0;
+  /** The monitor whose effects are durable, and the one of the step that is being applied. */
+  #applied: LiveMonitor | null = null;
+  #applying: LiveMonitor | null = null;
+
+  constructor(monitorId: number, store: WorldStore) {
+    this.#id = monitorId;
+    this.#store = store;
+  }
+
+  get hasEffects(): boolean {
+    return this.#log.length > 0;
+  }
+
+  async declare(monitor: LiveMonitor | null): Promise<void> {
+    const before = this.monitor;
+    this.monitor = monitor;
+    if (monitor !== null) {
+      await this.#store.declare(monitor);
+      this.#note({ kind: 'monitor', removed: null });
+    } else if (before !== null) {
+      const remains = await this.#store.remove(this.#id);
+      this.#note({ kind: 'monitor', removed: { ...before, ...remains } });
+    }
+  }
+
+  async link(channel: number, provider: ChannelKind): Promise<void> {
+    if (this.monitor === null) return;
+    await this.#store.link(this.#id, channel, provider);
+    this.#note({ kind: 'linked', channel, provider });
+  }
+
+  async unlink(channel: number): Promise<void> {
+    if (this.monitor === null) return;
+    const link = await this.#store.unlink(this.#id, channel);
+    if (link !== null) this.#note({ kind: 'unlinked', channel, link });
+  }
+
+  async setWindow(number: number, window: Window | null): Promise<void> {
+    if (this.monitor === null) return;
+    if (window === null) this.windows.delete(number);
+    else this.windows.set(number, window);
+    await this.#store.setWindow(number, this.#liveWindow(number));
+    this.#note({ kind: 'maintenance', window: number });
+  }
+
+  /** The next step, which applies the whole log. */
+  nextStep(): DeclaredStep {
+    const changes: DeclaredChange[] = [];
+    const told: Told[] = [];
+    this.#applying = this.#applied;
+    let isSeen = false;
+    for (const { entry } of this.#log) {
+      // "Of several changes of one monitor only the last is seen", at the place of the first.
+      if (entry.kind === 'monitor' && isSeen) continue;
+      isSeen ||= entry.kind === 'monitor';
+      this.#add(entry, changes, told);
+    }
+    return { changes, told, until: this.#log.at(-1)?.id ?? 0 };
+  }
+
+  /** The effects of the log up to `until` are durable. */
+  applied(until: number): void {
+    this.#log = this.#log.filter(({ id }) => id > until);
+    this.#applied = this.#applying;
+  }
+
+  #add(entry: Entry, changes: DeclaredChange[], told: Told[]): void {
+    const monitorId = this.#id;
+    switch (entry.kind) {
+      case 'monitor': {
+        const { monitor } = this;
+        changes.push({ kind: 'monitor', monitorId, monitor, removed: this.#removed() });
+        told.push({ is: 'declared', before: this.#applying, after: monitor });
+        this.#applying = monitor;
+        return;
+      }
+      case 'linked': {
+        const { channel, provider } = entry;
+        changes.push({ kind: 'linked', monitorId, notificationId: channel, providerType: provider });
+        told.push({ is: 'linked', channel, kind: provider });
+        return;
+      }
+      case 'unlinked': {
+        const { channel, link } = entry;
+        changes.push({ kind: 'unlinked', monitorId, notificationId: channel, link });
+        told.push({ is: 'unlinked', channel });
+        return;
+      }
+      case 'maintenance': {
+        const { window } = entry;
+        changes.push({ kind: 'maintenance', windowId: window, window: this.#liveWindow(window) });
+        told.push({ is: 'window', number: window, window: this.windows.get(window) ?? null });
+        return;
+      }
+    }
+  }
+
+  #removed(): RemovedMonitor | null {
+    for (const { entry } of this.#log)
+      if (entry.kind === 'monitor' && entry.removed !== null) return entry.removed;
+    return null;
+  }
+
+  #liveWindow(number: number): LiveWindow | null {
+    const window = this.windows.get(number);
+    return window === undefined ? null : { id: number, monitorIds: [this.#id], times: timesOf(window) };
+  }
+
+  #note(entry: Entry): void {
+    this.#lastId += 1;
+    this.#log.push({ id: this.#lastId, entry });
+  }
+}

@@ -1,0 +1,110 @@
+import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
+import type { MortalClock } from './mortal-clock.ts';
+
+/** How long a commit takes: to its end, and from there until the process knows of it, ms. */
+export type CommitTime = { readonly writeMs: number; readonly answerMs: number };
+
+/** A batch on its way. Instants are monotonic ms. */
+export type Flight = { readonly begunAt: number; readonly durableAt: number; readonly answeredAt: number };
+
+/** Told of the life of each batch. */
+export type BatchLife = {
+  /** The batch was evaluated, and is written from now on. */
+  readonly evaluated: () => void;
+  /** It is durable. `ids`: of its deliveries; null: the channel is gone. */
+  readonly durable: (batch: RecordedBatch, ids: readonly (number | null)[]) => void;
+  /** The process knows of it. */
+  readonly answered: () => void;
+};
+
+/**
+ * The store of a process that may die, and whose commits take time. What it had begun to write then never arrives; what
+ * was durable stays, although the process did not learn of it.
+ */
+export class SlowStore implements RecordingStore {
+  readonly #store: RecordingStore;
+  readonly #clock: MortalClock;
+  readonly #timeOf: (commit: number) => CommitTime;
+  readonly #life: BatchLife;
+  #commits = 0;
+  /** Whether a start loads the stored states. What it writes is no batch, and it waits for it. */
+  isLoading = true;
+  /** The batch that is being written; null: none that takes time. */
+  flight: Flight | null = null;
+  /** Whether the batch waits for time to pass. */
+  isWaiting = false;
+  #onWait: () => void = () => {};
+  #waits = this.#nextWait();
+
+  /** @param timeOf the time of the commit with this number */
+  constructor(
+    store: RecordingStore,
+    clock: MortalClock,
+    timeOf: (commit: number) => CommitTime,
+    life: BatchLife,
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#timeOf = timeOf;
+    this.#life = life;
+  }
+
+  /** Resolves when a batch begins to wait for time to pass. */
+  get waits(): Promise<void> {
+    return this.#waits;
+  }
+
+  recordedOutcomes(keys: Parameters<RecordingStore['recordedOutcomes']>[0]) {
+    return this.#store.recordedOutcomes(keys);
+  }
+
+  states(...of: Parameters<RecordingStore['states']>) {
+    return this.#store.states(...of);
+  }
+
+  positions() {
+    return this.#store.positions();
+  }
+
+  setAside(range: Parameters<RecordingStore['setAside']>[0]) {
+    return this.#store.setAside(range);
+  }
+
+  async record(batch: RecordedBatch): Promise<readonly (number | null)[]> {
+    if (this.isLoading) return this.#store.record(batch);
+    this.#life.evaluated();
+    const { writeMs, answerMs } = this.#timeOf(this.#commits++);
+    if (writeMs > 0) {
+      const begunAt = this.#clock.monotonic();
+      const durableAt = begunAt + writeMs;
+      this.flight = { begunAt, durableAt, answeredAt: durableAt + answerMs };
+      await this.#wait(writeMs);
+    }
+    if (!this.#clock.isAlive) return new Promise(() => {});
+    const ids = await this.#store.record(batch);
+    this.#life.durable(batch, ids);
+    if (answerMs > 0) await this.#wait(answerMs);
+    this.flight = null;
+    this.#life.answered();
+    return ids;
+  }
+
+  /** Its timer dies with the process. */
+  async #wait(ms: number): Promise<void> {
+    this.isWaiting = true;
+    this.#onWait();
+    this.#waits = this.#nextWait();
+    await new Promise<void>((resolve) =>
+      this.#clock.after(ms, () => {
+        this.isWaiting = false;
+        resolve();
+      }),
+    );
+  }
+
+  #nextWait(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onWait = resolve;
+    });
+  }
+}

@@ -1,0 +1,22 @@
+import type { Page } from 'playwright-core';
+
+/** Resolves when the browser has painted the page. */
+const PAINTED = `new Promise((resolve) => {
+  const look = () =>
+    performance.getEntriesByName('first-contentful-paint').length > 0 ? resolve() : requestAnimationFrame(look);
+  look();
+})`;
+
+/** The page is not painted before these, as its markup says. */
+const BLOCKING = /\/times\.[0-9a-f]+\.js$/;
+
+/** From now on, the scripts of the page arrive after it was painted, as on a slow line. */
+export async function holdScripts(page: Page): Promise<void> {
+  await page.route(
+    (url) => url.pathname.endsWith('.js') && !BLOCKING.test(url.pathname),
+    async (route) => {
+      await page.evaluate(PAINTED);
+      await route.continue();
+    },
+  );
+}

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { RunOptions } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { HEIGHT, viewOf, WIDTHS } from '../browser.ts';
+
+/** The compressed file is half as large, and is sent to the browser for each page. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const UNREACHABLE = readFileSync(new URL('unreachable.js', import.meta.url), 'utf8');
+
+/** Most bytes that the scripts of a page have as they are sent. */
+const MOST_SCRIPT_BYTES = 30_000;
+
+/**
+ * All rules for WCAG 2.2 A and AA and the best practices. The size of targets is of WCAG 2.2 too, but axe-core leaves it
+ * out unless it is asked for. Frames and media, which `preload` would load, are on no page.
+ */
+const ALL_RULES: RunOptions = { rules: { 'target-size': { enabled: true } } };
+
+/** What depends on the theme: the styles name it nowhere but in `light-dark()`, which chooses colours. */
+const RULES_OF_COLOURS: RunOptions = { runOnly: ['color-contrast', 'link-in-text-block'] };
+
+/**
+ * What is wrong with the page that is shown, in a line each. A good page has none. It is looked at in each width, beginning
+ * with that of the window, without another load: the server does not know the width, and no script asks for it. The
+ * window keeps the last width, so what follows is done in another one.
+ *
+ * - Content is wider than the window, or a control that is seen is not reached.
+ * - Where scripts run: rules of axe-core that it breaks, in both themes; what has moved since the page was opened or since
+ *   the last call, although nobody touched it; scripts that are too large.
+ */
+export async function pageProblems(page: Page): Promise<string[]> {
+  const { hasScript } = viewOf(page);
+  const found: string[] = [];
+  if (hasScript) {
+    await page.waitForLoadState();
+    found.push(...(await shiftsOf(page)), ...(await scriptsOf(page)));
+    if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(AXE);
+  }
+  const now = page.viewportSize()?.width ?? 0;
+  const first = WIDTHS.indexOf(now);
+  for (const width of [...WIDTHS.slice(first), ...WIDTHS.slice(0, first)]) {
+    if (width !== now) await page.setViewportSize({ width, height: HEIGHT });
+    const problems = [...(await misplaced(page)), ...(hasScript ? await violationsInThemes(page) : [])];
+    found.push(...problems.map((problem) => `${width} px: ${problem}`));
+  }
+  // What these looks have moved.
+  if (hasScript) await shiftsOf(page);
+  return found;
+}
+
+async function misplaced(page: Page): Promise<string[]> {
+  const unreachable = await page.evaluate<string[]>(UNREACHABLE);
+  const px = await page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  );
+  return [
+    ...(px > 0 ? [`the page is ${px} px wider than the window`] : []),
+    ...unreachable.map((control) => `not reached: ${control}`),
+  ];
+}
+
+async function violationsInThemes(page: Page): Promise<string[]> {
+  const { theme } = viewOf(page);
+  const other = theme === 'light' ? 'dark' : 'light';
+  const own = await violations(page, ALL_RULES);
+  await page.emulateMedia({ colorScheme: other });
+  const inOther = await violations(page, RULES_OF_COLOURS);
+  await page.emulateMedia({ colorScheme: theme });
+  return [...own, ...inOther.map((problem) => `${problem} (${other})`)];
+}
+
+/** What has moved, although nobody touched it, since the page was opened or since the last call. */
+export async function shiftsOf(page: Page): Promise<string[]> {
+  const shifts = await page.evaluate<string[]>('takeShifts()');
+  return shifts.map((shift) => `moved by itself: ${shift}`);
+}
+
+async function scriptsOf(page: Page): Promise<string[]> {
+  const bytes = await page.evaluate<number>(`performance.getEntriesByType('resource')
+    .filter(({ name }) => new URL(name).pathname.endsWith('.js'))
+    .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`);
+  return bytes > MOST_SCRIPT_BYTES ? [`its scripts have ${bytes} bytes`] : [];
+}
+
+async function violations(page: Page, options: RunOptions): Promise<string[]> {
+  return page.evaluate(async (given) => {
+    const { axe } = globalThis as unknown as { axe: typeof import('axe-core') };
+    const { violations } = await axe.run({ ...given, resultTypes: ['violations'], preload: false });
+    return violations.flatMap(({ id, help, nodes }) =>
+      nodes
+        // The buttons of a form stay in view, and cover what lies below until somebody scrolls.
+        .filter(({ failureSummary = '' }) => !failureSummary.includes('it is partially obscured'))
+        .map(({ html, failureSummary = '' }) => `${id}: ${help}: ${html} ${failureSummary}`),
+    );
+  }, options);
+}

@@ -1,0 +1,58 @@
+import type { Probes } from '@svc/agent/probes/registry.ts';
+import type { CheckKind, CheckOf } from '@svc/shared/messages/check.ts';
+import type { Phases } from '@svc/shared/messages/check-result.ts';
+import { httpCheck } from '../http-check.ts';
+import { dnsCheck, tcpCheck } from '../scripted-probe.ts';
+
+/** What the suites of all kinds of probes know of one kind. */
+type KindUnderTest<K extends CheckKind> = {
+  /** @param target host and port; kinds without a port take the host only */
+  readonly check: (target: { host: string; port: number }) => CheckOf<K>;
+  /**
+   * `target`: it connects to the target, through the guard of the operator's rules. `name-server`: it asks name servers
+   * about the target. The operator chose them, so the rules do not apply.
+   */
+  readonly asks: 'target' | 'name-server';
+  /** Whether the target hears something before it answers. A connection is the whole answer to a TCP check. */
+  readonly speaks: boolean;
+  /** Parts of the latency of a check that passes at a literal address. */
+  readonly phases: readonly (keyof Phases)[];
+  /** What a time-out says about a silent target. */
+  readonly silence: RegExp;
+  /** A target that this kind can never reach, as no declared one is, and what is said about it. */
+  readonly nonsense: { readonly host: string; readonly says: RegExp };
+};
+
+/** A new kind of check adds its line here, and obeys every rule of `every-kind.test.ts`. */
+const KINDS_UNDER_TEST: { readonly [K in keyof Probes]: KindUnderTest<K> } = {
+  http: {
+    check: ({ host, port }) => httpCheck({ url: `http://${host}:${port}/` }),
+    asks: 'target',
+    speaks: true,
+    phases: ['connect', 'first_byte', 'transfer'],
+    silence: /^timed out after \d+ ms while connecting$/,
+    nonsense: { host: '', says: /not a valid http or https URL/ },
+  },
+  tcp: {
+    check: ({ host, port }) => tcpCheck({ uri: `${host}:${port}` }),
+    asks: 'target',
+    speaks: false,
+    phases: ['connect'],
+    silence: /^no connection within \d+ ms \(ETIMEDOUT \S+\)$/,
+    nonsense: { host: '', says: /not a host:port target/ },
+  },
+  dns: {
+    check: ({ host }) => dnsCheck({ uri: host }),
+    asks: 'name-server',
+    speaks: true,
+    phases: ['dns'],
+    silence: /^asking for A of \S+: no answer from \S+ within \d+ ms$/,
+    nonsense: { host: 'a..b', says: /not a domain name/ },
+  },
+};
+
+/** Rows for `describe.each`. */
+export const EVERY_KIND = (Object.keys(KINDS_UNDER_TEST) as CheckKind[]).map((kind) => {
+  const underTest: { [K in CheckKind]: KindUnderTest<K> }[CheckKind] = KINDS_UNDER_TEST[kind];
+  return [kind, underTest] as const;
+});
