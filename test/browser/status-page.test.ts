@@ -154,8 +154,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
 
   test('loads its icon from this service alone', async () => {
     const url = 'https://icons.example/icon.svg';
-    const path = '/v1/status-pages';
-    const pageId = Number(await created(path, { title: 'Icon', slug: 'icon', icon: url }));
+    const pageId = Number(await created('/v1/status-pages', { title: 'Icon', slug: 'icon', icon: url }));
     const content = Buffer.from(
       '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><rect width="40" height="40"/></svg>',
     );
