@@ -25,22 +25,28 @@ export async function tlsFindings(subject: Subject, now: number, names: FoundNam
   return [...ofNats, ...(subject.role === 'coordinator' ? await ofApi(subject.config, now) : [])];
 }
 
+function unseen(address: string, why: string): Finding {
+  return skipped(
+    `the certificate of ${address} was not seen: ${why}`,
+    'look at what is said about names and NATS first',
+  );
+}
+
 /** Reads the certificate; whether it is trusted is what connecting finds out. */
 async function natsCertificate(address: string, now: number, names: FoundNames): Promise<Finding> {
   const { hostname, port } = new URL(`nats://${address}`);
   const host = hostname.replace(/^\[|\]$/g, '');
+  const problem = nameProblem(host, names);
+  if (problem !== null) return unseen(address, problem);
   const within = AbortSignal.timeout(ANSWER_MS);
   let socket: Socket | undefined;
   try {
-    const problem = nameProblem(host, names);
-    if (problem !== null) throw new Error(problem);
     socket = connectTcp(Number(port || 4_222), host);
     // The server speaks first, in clear text, and then changes to TLS.
     await onceWithin(socket, 'data', within);
   } catch (error) {
     socket?.destroy();
-    const why = `the certificate of ${address} was not seen: ${messageOf(error)}`;
-    return skipped(why, 'look at what is said about names and NATS first');
+    return unseen(address, messageOf(error));
   }
   try {
     const secured = connectTls({
