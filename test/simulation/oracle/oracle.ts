@@ -152,8 +152,9 @@ export class Oracle {
     this.#freeSince = Number.NEGATIVE_INFINITY;
     this.#picture.busyUntil = this.#freeSince;
     this.#picture.restarted(now, isBehind);
-    // A stored age follows from the period only as long as the slots' clock runs with the system's.
-    if (hasEffects && this.#wasClockSet) this.#picture.doubtAll();
+    // A stored age follows from the period only as long as the slots' clock runs with the system's. And a vote that
+    // aged while nothing ran may count by the period of the rows.
+    if (hasEffects && (this.#wasClockSet || this.#picture.hasAged(now))) this.#picture.doubtAll();
     this.#history.restarted(now.slot);
     this.#holds.forget();
     this.#hasStartedSince = this.#wasClockSet;

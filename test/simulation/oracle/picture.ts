@@ -124,9 +124,13 @@ export class Picture {
     return false;
   }
 
-  /** Nothing is judged until each region has voted anew, or its vote has aged. */
+  /** Nothing is judged until each region has voted anew. */
   doubtAll(): void {
-    for (const { region, freshUntil } of this.votes.values()) this.#doubted.set(region, freshUntil);
+    for (const region of this.votes.keys()) this.#doubted.set(region, Number.POSITIVE_INFINITY);
+  }
+
+  hasAged({ age }: Now): boolean {
+    return [...this.votes.values()].some(({ freshUntil }) => freshUntil <= age);
   }
 
   /**
