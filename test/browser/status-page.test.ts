@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { holdScripts } from '../support/browser/held-scripts.ts';
 import { pageProblems } from '../support/browser/page-problems.ts';
-import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
+import { DESK, nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { DeclaredPage } from '../support/declared-page.ts';
 import { addSampleHistory } from '../support/sample-history.ts';
 import { addRows } from '../support/store-rows.ts';
