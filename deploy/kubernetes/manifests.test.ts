@@ -41,6 +41,12 @@ async function modelOf({ apiVersion, kind }: KubernetesObject) {
   return model;
 }
 
+test('requests reach the coordinator while its database or NATS is away', () => {
+  const [, coordinator] = OBJECTS.find(([name]) => name === 'StatefulSet svc-coordinator') ?? [];
+  const [container] = (coordinator && podOf(coordinator)?.containers) ?? [];
+  expect(container).toMatchObject({ readinessProbe: { httpGet: { path: '/healthz' } } });
+});
+
 describe.each(OBJECTS)('%s', (_, object) => {
   test('is valid by the schema of its kind', async () => {
     const Model = await modelOf(object);

@@ -7,6 +7,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import { addLatency, emptyHistogram, encodeHistogram } from '@svc/coordinator/domain/latency-histogram.ts';
+import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import { DAY_MS, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
 import { STORE_THREADS } from '@svc/coordinator/store/store-workers.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
@@ -18,6 +19,7 @@ const MONITORS = 10_000;
 const PER_TRANSACTION = 500;
 /** Monitors of the largest maintenance window. */
 const HELD = 2_000;
+const PERIOD_MS = 60_000;
 const PAGES = 20;
 const COMPONENTS = 50;
 const REGIONS = ['hosta-fra', 'hosta-iad', 'hosta-sin'] as const;
@@ -77,9 +79,11 @@ async function addStates({ store, clock }: RunningApi): Promise<void> {
 /** Results of a day, and roll-ups of 90, of one monitor. */
 async function addHistory({ store, clock }: RunningApi, id: number): Promise<void> {
   const now = clock.wall();
-  const results = Array.from({ length: DAY_MS / 60_000 }, (_, index) => now - (index + 1) * 60_000)
-    .reverse()
-    .flatMap((slot) => REGIONS.map((region) => [slot, id, region, 40 + ((slot / 60_000) % 60)]));
+  const first = gridSlotFrom(now - DAY_MS, PERIOD_MS, phaseOf(id, PERIOD_MS));
+  const results = Array.from(
+    { length: DAY_MS / PERIOD_MS - 1 },
+    (_, index) => first + index * PERIOD_MS,
+  ).flatMap((slot) => REGIONS.map((region) => [slot, id, region, 40 + (Math.floor(slot / PERIOD_MS) % 60)]));
   const histogram = emptyHistogram();
   for (let turn = 0; turn < 60; turn += 1) addLatency(histogram, 40 + turn);
   const latency = encodeHistogram(histogram);

@@ -25,6 +25,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   },
   { title: 'A status page of 50 components', file: 'status-page.ts', args: [], isLong: false },
   { title: 'A status page beside 1,000 checks/s', file: 'status-page-beside.ts', args: [], isLong: true },
+  { title: 'The largest replay', file: 'what-if.ts', args: [], isLong: false },
   { title: 'Large bodies: the longest turn', file: 'large-bodies.ts', args: [], isLong: false },
   { title: '28 regions at idle', file: 'idle-regions.ts', args: [], isLong: true },
   { title: 'First result of npm start', file: 'quick-start.ts', args: [], isLong: false },

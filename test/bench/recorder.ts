@@ -75,6 +75,7 @@ function messagesOf(until: number): { subject: string; data: Uint8Array }[] {
   return messages;
 }
 
+/** With its members in the order in which agents write them. */
 function resultOf(monitor: number, region: Region, slot: number) {
   const latency = 10 + (monitor % 50) + 0.5;
   return {
@@ -84,10 +85,10 @@ function resultOf(monitor: number, region: Region, slot: number) {
     token: tokens.tokenOf(monitor, region, slot),
     outcome: 'passed',
     started_at: slot + 12,
+    attempts: [{ outcome: 'passed', started_ms: 0, latency, status_code: 200 }],
     latency,
     phases: { dns: 0.5, connect: 1, tls: 3, first_byte: 5, transfer: latency - 9.5 },
     status_code: 200,
-    attempts: [{ outcome: 'passed', started_ms: 0, latency, status_code: 200 }],
   };
 }
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { holdScripts } from '../support/browser/held-scripts.ts';
 import { pageProblems } from '../support/browser/page-problems.ts';
-import { DESK, nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
+import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { DeclaredPage } from '../support/declared-page.ts';
 import { addSampleHistory } from '../support/sample-history.ts';
 import { addRows } from '../support/store-rows.ts';
@@ -154,15 +154,14 @@ describe.skipIf(skipsBrowser)('a status page', () => {
 
   test('loads its icon from this service alone', async () => {
     const url = 'https://icons.example/icon.svg';
-    const path = '/v1/status-pages';
-    const pageId = Number(await created(path, { title: 'Icon', slug: 'icon', icon: url }));
+    const pageId = Number(await created('/v1/status-pages', { title: 'Icon', slug: 'icon', icon: url }));
     const content = Buffer.from(
       '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><rect width="40" height="40"/></svg>',
     );
     const fetched = { pageId, url, validator: null, problem: null, failures: 0, triedAt: 1 };
     const image = { contentType: 'image/svg+xml', content };
     await api.store.transaction((tx) => writeFetchedIcon(tx, fetched, image));
-    const visitor = await browser.visitor(DESK);
+    const visitor = await browser.visitor();
     const page = await visitor.newPage();
     await page.goto(`${api.url}/status/icon`);
     const shown = page.locator('.brand img');
@@ -194,7 +193,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
       const page = await visitor.newPage();
       await holdScripts(page);
       await page.goto(`${api.url}/status/large`);
-      expect(await page.locator('summary .bars').count()).toBe(50);
+      expect(await page.locator('summary svg').count()).toBe(50);
       expect(await pageProblems(page)).toEqual([]);
       const sent = await page.evaluate<Sent>("performance.getEntriesByType('navigation')[0].toJSON()");
       expect(sent.decodedBodySize).toBeLessThan(40_000);

@@ -51,6 +51,40 @@ export type CheckRun = {
   lastFound: ProbeOutcome | null;
 };
 
+type NewRun = Pick<
+  CheckRun,
+  'check' | 'slot' | 'startAt' | 'startBy' | 'attemptLimit' | 'judgesEach' | 'isSlow' | 'done'
+>;
+
+/** A check that waits for its first attempt. Every member at once: a copy that is then added to costs as much again. */
+export function newRun(run: NewRun): CheckRun {
+  const { check, slot, startAt, startBy, attemptLimit, judgesEach, isSlow, done } = run;
+  return {
+    check,
+    slot,
+    startAt,
+    startBy,
+    attemptLimit,
+    judgesEach,
+    isSlow,
+    done,
+    place: -1,
+    state: 'queued',
+    wakeAt: 0,
+    startedAtWall: 0,
+    startedAt: 0,
+    attemptStartedAt: 0,
+    hasEnded: false,
+    attempts: [],
+    lastFound: null,
+  };
+}
+
+/** Whether the first attempt did not begin in time. A check that has begun is always completed. */
+export function isTooLate(run: CheckRun, now: number): boolean {
+  return run.attempts.length === 0 && now > run.startBy;
+}
+
 /** Adds the attempt that just ended to the history. */
 export function addAttempt(run: CheckRun, found: ProbeOutcome, verdict: AttemptVerdict): void {
   run.lastFound = found;

@@ -10,7 +10,15 @@ import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-resul
 import type { Secret } from '@svc/shared/secret.ts';
 import { type AttemptVerdict, judgeAttempt } from './attempt-verdict.ts';
 import { attemptWaitMs } from './attempt-wait.ts';
-import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
+import {
+  addAttempt,
+  type CheckRun,
+  isTooLate,
+  newRun,
+  notAttempted,
+  type RunResult,
+  resultOf,
+} from './check-run.ts';
 import type { Metrics } from './metrics.ts';
 import type { NetworkWatch } from './network/watch.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
@@ -353,40 +361,6 @@ export function jobOf(
   job: Omit<CheckJob, 'check'>,
 ): Pick<CheckResult, 'monitor' | 'version' | 'slot' | 'token'> {
   return { monitor: job.monitor, version: job.version, slot: job.slot, token: job.token };
-}
-
-type NewRun = Pick<
-  CheckRun,
-  'check' | 'slot' | 'startAt' | 'startBy' | 'attemptLimit' | 'judgesEach' | 'isSlow' | 'done'
->;
-
-/** Every member at once: a copy that is then added to costs as much again. */
-function newRun(run: NewRun): CheckRun {
-  const { check, slot, startAt, startBy, attemptLimit, judgesEach, isSlow, done } = run;
-  return {
-    check,
-    slot,
-    startAt,
-    startBy,
-    attemptLimit,
-    judgesEach,
-    isSlow,
-    done,
-    place: -1,
-    state: 'queued',
-    wakeAt: 0,
-    startedAtWall: 0,
-    startedAt: 0,
-    attemptStartedAt: 0,
-    hasEnded: false,
-    attempts: [],
-    lastFound: null,
-  };
-}
-
-/** Whether the first attempt did not begin in time. A check that has begun is always completed. */
-function isTooLate(run: CheckRun, now: number): boolean {
-  return run.attempts.length === 0 && now > run.startBy;
 }
 
 function notRun(reason: NotRunReason): AttemptVerdict {

@@ -41,7 +41,7 @@ import { BelievedClock } from './retention/believed-clock.ts';
 import { Retention } from './retention/retention.ts';
 import { DATED_BACK_MS, Rollups } from './rollups/rollups.ts';
 import { incidentKeys } from './store/installation.ts';
-import { loadWindows } from './store/maintenance-windows.ts';
+import { loadWindows, windowsOfUnknownZones } from './store/maintenance-windows.ts';
 import { createRecordingStore } from './store/recording-store.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
@@ -149,6 +149,11 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   });
   const loadedAt = slotClock.now();
   maintenanceHold.changed(await loadWindows(store, loadedAt), loadedAt);
+  for (const { id, timeZone } of await windowsOfUnknownZones(store))
+    log.warn(
+      { window: id, timeZone },
+      'the time zone of a maintenance window is unknown: it is taken as UTC',
+    );
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });

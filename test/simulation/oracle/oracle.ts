@@ -40,9 +40,10 @@ export type Seen = {
 
 /**
  * Stored times are on the slots' clock, which runs a tenth faster or slower after the system's clock was set;
- * votes age on the monotonic clock. After a restart ages may therefore differ by a tenth, and by this time, ms.
+ * votes age on the monotonic clock. After a restart ages may therefore differ by a tenth, and what that makes of a
+ * status lasts until the next slot: of the shortest period, with the time of its reports, ms.
  */
-const AGES_DIFFER_MS = 60_000;
+const AGES_DIFFER_MS = 35_000;
 const AGES_DIFFER_PART = 0.1;
 
 /** What was evaluated together. */

@@ -50,15 +50,17 @@ export async function pageProblems(page: Page): Promise<string[]> {
   return found;
 }
 
-async function misplaced(page: Page): Promise<string[]> {
-  const unreachable = await page.evaluate<string[]>(UNREACHABLE);
+/** How much wider than the window the content of the page is, in a line; empty: it fits. */
+export async function overflowOf(page: Page): Promise<string[]> {
   const px = await page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
   );
-  return [
-    ...(px > 0 ? [`the page is ${px} px wider than the window`] : []),
-    ...unreachable.map((control) => `not reached: ${control}`),
-  ];
+  return px > 0 ? [`the page is ${px} px wider than the window`] : [];
+}
+
+async function misplaced(page: Page): Promise<string[]> {
+  const unreachable = await page.evaluate<string[]>(UNREACHABLE);
+  return [...(await overflowOf(page)), ...unreachable.map((control) => `not reached: ${control}`)];
 }
 
 async function violationsInThemes(page: Page): Promise<string[]> {

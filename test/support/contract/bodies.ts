@@ -124,6 +124,10 @@ const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]
   post_status_pages: pages,
   put_status_pages_id: pages,
   patch_status_pages_id_appearance: async () => [{ published: false, theme: 'dark', latency: '7d' }, {}],
+  patch_status_pages_id_arrangement: async (world, ids) => {
+    const id = await world.made(`/v1/status-pages/${ids.id}/components`, { type: 'static', name: 'a' });
+    return [{ components: [{ id, order: 2, group_order: null }] }, { components: [] }];
+  },
   post_status_pages_page_id_components: components,
   put_status_pages_page_id_components_id: (world, ids) =>
     replacement(components(world, ids), ({ type }) => type === 'monitor'),

@@ -111,6 +111,13 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
   put_notifications_id: { 409: declared('PUT', declaredNotification) },
   delete_notifications_id: { 409: declared('DELETE', declaredNotification) },
   put_status_pages_id: { 409: declared('PUT', declaredPage) },
+  patch_status_pages_id_arrangement: {
+    async 409(world) {
+      const [, page, , component] = (await declaredComponent(world)).split('/').slice(2);
+      const body = { components: [{ id: component, order: 99, group_order: null }] };
+      return world.send({ method: 'PATCH', path: `/v1/status-pages/${page}/arrangement`, body });
+    },
+  },
   delete_status_pages_id: { 409: declared('DELETE', declaredPage) },
   put_status_pages_page_id_components_id: { 409: declared('PUT', declaredComponent) },
   delete_status_pages_page_id_components_id: { 409: declared('DELETE', declaredComponent) },

@@ -36,6 +36,7 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
   '/v1/status-pages/{id}': async (world) => ({ id: await world.page() }),
   '/v1/status-pages/{id}/preview': async (world) => ({ id: await world.page() }),
   '/v1/status-pages/{id}/appearance': async (world) => ({ id: await world.page() }),
+  '/v1/status-pages/{id}/arrangement': async (world) => ({ id: await world.page() }),
   '/v1/status-pages/{page_id}/components': async (world) => ({
     page_id: (await world.component()).page_id ?? '',
   }),

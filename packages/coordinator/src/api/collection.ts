@@ -186,7 +186,6 @@ function createEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoin
           await request.audit.write(change.tx, made);
           return made;
         };
-        if (key === null) return { id: await make(), isNew: true };
         const { workspaceId } = scope;
         const { digest } = request;
         return makeOnce(

@@ -16,6 +16,7 @@ import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { namedComponentEndpoints } from './routes/named-components.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
+import { pageArrangementEndpoints } from './routes/page-arrangement.ts';
 import { pageDomainEndpoints } from './routes/page-domains.ts';
 import { pagePreviewEndpoints } from './routes/page-preview.ts';
 import { regionEndpoints } from './routes/regions.ts';
@@ -45,6 +46,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...notificationEndpoints(parts),
     ...deliveryEndpoints(parts),
     ...statusPageEndpoints(parts),
+    ...pageArrangementEndpoints(parts),
     ...pagePreviewEndpoints(parts),
     ...componentEndpoints(parts),
     ...namedComponentEndpoints(parts),

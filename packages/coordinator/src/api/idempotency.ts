@@ -13,10 +13,11 @@ const FORGOTTEN_AT_ONCE = 200;
 
 const PURPOSE = 'idempotency_keys.request';
 
-/** A request with a key. It may be repeated and creates nothing twice. */
-export type IdempotentRequest = {
+/** A creation. One with a key may be repeated and creates nothing twice. */
+type Creation = {
   readonly workspaceId: number;
-  readonly key: string;
+  /** See {@link idempotencyKey}; null: the request has none. */
+  readonly key: string | null;
   readonly path: string;
   readonly body: unknown;
 };
@@ -33,7 +34,7 @@ export function idempotencyKey(header: string | undefined): string | null {
 
 /**
  * Runs `make`, which returns the id of the object that it creates, unless an earlier request with this key
- * has created it. Both happen in the given transaction, so that the object and its key exist together or not
+ * has created it. A request without a key always does. Both happen in the given transaction, so that the object and its key exist together or not
  * at all.
  *
  * @param now epoch ms
@@ -42,10 +43,11 @@ export function idempotencyKey(header: string | undefined): string | null {
  */
 export async function makeOnce(
   { tx, secrets, now }: { tx: Transaction; secrets: Secrets; now: number },
-  request: IdempotentRequest,
+  request: Creation,
   make: () => Promise<number>,
 ): Promise<{ id: number; isNew: boolean }> {
   const { workspaceId, key, path, body } = request;
+  if (key === null) return { id: await make(), isNew: true };
   const text = `${path}\n${JSON.stringify(body)}`;
   const oldest = now - REMEMBERED_MS;
   await forgetRequests(tx, oldest, FORGOTTEN_AT_ONCE);

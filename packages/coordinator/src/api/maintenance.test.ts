@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { windowsOfUnknownZones } from '../store/maintenance-windows.ts';
 import type { WindowView } from './note-answers.ts';
 
 const PATH = '/v1/maintenance-windows';
@@ -104,6 +105,53 @@ describe('a maintenance window', () => {
       'end',
       'create',
     ]);
+  });
+
+  test('whose zone is not known any more says that it is taken as UTC, until somebody confirms it', async () => {
+    const { id } = await create();
+    await api.store.transaction((tx) =>
+      tx.runEach('UPDATE maintenance_windows SET time_zone = ? WHERE id = ?', [['Mars/Base', Number(id)]]),
+    );
+    const { body } = await api.call('GET', `${PATH}/${id}`);
+    expect(body).toMatchObject({
+      time_zone: 'UTC',
+      warnings: ['its time zone Mars/Base is unknown to this version of svc: its times are taken as UTC'],
+    });
+    expect(await windowsOfUnknownZones(api.store)).toEqual([{ id: Number(id), timeZone: 'Mars/Base' }]);
+    expect(await api.call('PUT', `${PATH}/${id}`, body)).toMatchObject({
+      status: 200,
+      body: { warnings: [] },
+    });
+  });
+
+  test('has messages of ours for every wrong body', async () => {
+    const wrong = [
+      ...[null, [], 'x', { title: 5 }, { ...WINDOW, monitor_ids: 'x' }, { ...WINDOW, monitor_ids: ['a', 5] }],
+      ...[
+        { ...WINDOW, repeat: 'x' },
+        { ...WINDOW, repeat: { frequency: 'daily', interval: 'x' } },
+      ],
+      { ...WINDOW, repeat: { frequency: 'weekly', weekdays: Array(8).fill('mon') } },
+      { ...WINDOW, page_ids: Array.from({ length: 2_001 }, (_, index) => String(index + 1)) },
+    ];
+    const incident = { title: 'x', page_ids: [5], state: 'x', text: 5, at: 'now' };
+    const answers = [
+      ...(await Promise.all(wrong.map((body) => api.call('POST', PATH, body)))),
+      ...(await Promise.all(
+        [null, incident, { ...incident, page_ids: 'x' }].map((body) =>
+          api.call('POST', '/v1/incidents', body),
+        ),
+      )),
+      ...(await Promise.all(
+        ['x', { days: 'x', regions: 'x' }].map((body) =>
+          api.call('POST', `/v1/monitors/${monitorId}/what-if`, body),
+        ),
+      )),
+    ];
+    for (const { status, body } of answers) {
+      expect([400, 422], JSON.stringify(body)).toContain(status);
+      expect(JSON.stringify(body)).not.toMatch(/Invalid|Too (big|small)|Unrecognized|expected/);
+    }
   });
 
   test('is made once for one Idempotency-Key', async () => {

@@ -62,6 +62,7 @@ describe('the OpenAPI document', () => {
       '/v1/status-pages get post',
       '/v1/status-pages/{id} get put delete',
       '/v1/status-pages/{id}/appearance patch',
+      '/v1/status-pages/{id}/arrangement patch',
       '/v1/status-pages/{id}/domain get',
       '/v1/status-pages/{id}/domain/check post',
       '/v1/status-pages/{id}/preview get',

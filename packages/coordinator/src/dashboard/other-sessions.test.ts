@@ -105,7 +105,10 @@ test('a session of a token that only reads changes nothing, and sees no secret',
   const reader = await session({ scope: 'read' });
   const before = await stored();
   expect(pathsOf('POST').length).toBeGreaterThan(20);
-  for (const path of pathsOf('POST')) expect((await reader.post(path)).status, path).toBe(403);
+  // A replay of results changes nothing, and there is nothing to replay yet.
+  const asking = new Map([['/monitors/1/what-if', 409]]);
+  for (const path of pathsOf('POST'))
+    expect((await reader.post(path)).status, path).toBe(asking.get(path) ?? 403);
   expect(await stored()).toBe(before);
   for (const path of pathsOf('GET')) {
     const text = await (await reader.get(path)).text();

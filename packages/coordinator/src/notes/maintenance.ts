@@ -90,7 +90,9 @@ class WindowChange {
   async replace(id: number, content: WindowContent, versions: Versions): Promise<void> {
     const before = await this.#find(id, versions);
     await this.#require(content);
-    if (isDeepStrictEqual(contentOf(before), contentOf(content))) return;
+    // Who confirms UTC in place of an unknown zone changes the window.
+    const isKnown = before.unknownTimeZone === null;
+    if (isKnown && isDeepStrictEqual(contentOf(before), contentOf(content))) return;
     const hasSameTimes = isDeepStrictEqual(timesOf(before), timesOf(content));
     await replaceWindow(this.tx, id, content, {
       endedAt: hasSameTimes ? before.endedAt : null,

@@ -44,9 +44,9 @@ export async function composeMail(
   const { from, to, deliveryId, sentAt } = envelope;
   const { MailComposer } = await loadNodemailer();
   const message = new MailComposer({
-    from,
+    from: { ...from, name: asWritten(from.name) },
     to: { name: '', address: to },
-    subject,
+    subject: asWritten(subject),
     messageId: `<${deliveryId}@${mailDomain(envelope)}>`,
     ...(thread === null ? {} : { inReplyTo: thread, references: [thread] }),
     date: new Date(sentAt),
@@ -60,4 +60,12 @@ export async function composeMail(
     disableUrlAccess: true,
   });
   return message.compile().build();
+}
+
+/**
+ * A text for a header that no program decodes into another one. A name may look like an encoded word (RFC 2047), and is
+ * sent as it is where it is ASCII. A word joiner, which is not seen, makes it another text, which is encoded as a whole.
+ */
+function asWritten(text: string): string {
+  return text.replaceAll('=?', '=\u2060?');
 }

@@ -266,6 +266,7 @@ function storedWindow(targets: Partial<StoredWindow>): StoredWindow {
     timeZone: 'UTC',
     repeat: null,
     endedAt: null,
+    unknownTimeZone: null,
     rowVersion: 1,
     createdAt: NOW - DAY_MS,
     updatedAt: NOW - DAY_MS,

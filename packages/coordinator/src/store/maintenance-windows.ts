@@ -46,6 +46,8 @@ export type StoredWindow = WindowContent & {
   readonly workspaceId: number;
   /** Epoch ms; null: it was not ended. */
   readonly endedAt: number | null;
+  /** The zone that is stored, where this process does not know it: its times are then taken as UTC. Otherwise null. */
+  readonly unknownTimeZone: string | null;
   readonly rowVersion: number;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -176,6 +178,20 @@ export async function loadWindows({ read }: Pick<Store, 'read'>, now: number): P
   return Windows.of(windows.map(liveOf));
 }
 
+/** Ids of the windows whose zone this process does not know, with that zone. */
+export async function windowsOfUnknownZones({
+  read,
+}: Pick<Store, 'read'>): Promise<{ id: number; timeZone: string }[]> {
+  const rows = await read
+    .selectFrom('maintenance_windows')
+    .select(['id', 'time_zone'])
+    .orderBy('id')
+    .execute();
+  return rows
+    .filter(({ time_zone: zone }) => !isTimeZone(zone))
+    .map(({ id, time_zone: timeZone }) => ({ id, timeZone }));
+}
+
 export async function countWindows({ db }: Transaction, workspaceId: number): Promise<number> {
   const { count } = await db
     .selectFrom('maintenance_windows')
@@ -265,6 +281,7 @@ async function completed(source: Readable, rows: readonly WindowRow[]): Promise<
     ...timesOf(row),
     id: row.id,
     workspaceId: row.workspace_id,
+    unknownTimeZone: isTimeZone(row.time_zone) ? null : row.time_zone,
     title: row.title,
     text: row.text,
     monitorIds: monitors?.get(row.id) ?? [],

@@ -199,7 +199,7 @@ class Reader {
       if (at - start > most) return null;
     }
     this.#at = at;
-    return bytes.latin1Slice(start, at);
+    return bytes.toString('latin1', start, at);
   }
 
   #passes(expected: Uint8Array): boolean {

@@ -105,7 +105,6 @@ function createEndpoint({ store, incidents, secrets, clock }: Parts): Endpoint {
           await request.audit.write(change.tx, made);
           return made;
         };
-        if (key === null) return { id: await make(), isNew: true };
         return makeOnce(
           { tx: change.tx, secrets, now: clock.wall() },
           { workspaceId, key, path, body },

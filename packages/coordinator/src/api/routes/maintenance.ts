@@ -109,7 +109,6 @@ function createEndpoint(parts: Parts): Endpoint {
           await request.audit.write(change.tx, made);
           return made;
         };
-        if (key === null) return { id: await make(), isNew: true };
         return makeOnce(
           { tx: change.tx, secrets, now: clock.wall() },
           { workspaceId, key, path: PATH, body },
@@ -250,7 +249,12 @@ function viewOf(
 ): WindowView {
   const { repeat, endedAt } = window;
   const occurrence = nextOccurrence(window, now);
-  const warnings = window.componentIds.flatMap((componentId) => {
+  const zone = window.unknownTimeZone;
+  const ofZone =
+    zone === null
+      ? []
+      : [`its time zone ${zone} is unknown to this version of svc: its times are taken as UTC`];
+  const ofComponents = window.componentIds.flatMap((componentId) => {
     const monitorId = monitorOf.get(componentId) ?? null;
     if (monitorId === null || window.monitorIds.includes(monitorId)) return [];
     return [
@@ -283,7 +287,7 @@ function viewOf(
         ? null
         : { starts_at: instantText(occurrence.from), ends_at: instantText(occurrence.until) },
     ended_at: endedAt === null ? null : instantText(endedAt),
-    warnings,
+    warnings: [...ofZone, ...ofComponents],
     created_at: instantText(window.createdAt),
     updated_at: instantText(window.updatedAt),
   };

@@ -63,11 +63,8 @@ export function workspaceEndpoints({
             await request.audit.write(tx, made);
             return made;
           };
-          const idempotent = { workspaceId: workspaceOf(request), path: '/v1/workspaces', body };
-          const { id, isNew } =
-            key === null
-              ? { id: await make(), isNew: true }
-              : await makeOnce({ tx, secrets, now }, { ...idempotent, key }, make);
+          const once = { workspaceId: workspaceOf(request), key, path: '/v1/workspaces', body };
+          const { id, isNew } = await makeOnce({ tx, secrets, now }, once, make);
           return { row: await findWorkspace(tx, id), isNew };
         });
         if (row === null)

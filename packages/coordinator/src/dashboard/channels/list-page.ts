@@ -1,9 +1,7 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage } from '../page.ts';
-import { pageHead } from '../page-head.ts';
-import { type Listed, listQuery, nameSearch, pager } from '../resources/lists.ts';
-import { FORM_STYLE } from '../resources/style.ts';
+import { searchedList } from '../resources/lists.ts';
 import { type ChannelView, channelName, channelState } from './channel-state.ts';
 import { nameOfKind } from './forms.ts';
 
@@ -13,31 +11,20 @@ export const channelList: DashboardPage = {
   path: '/channels',
   scope: 'read',
   navigation: { label: 'Channels', group: 'Tell' },
-  async handle({ api, query, can }) {
-    const wanted = listQuery(query);
-    const list = await api.read<Listed<ChannelView>>(`/v1/notifications?${wanted.search}`);
-    const add = can('write')
-      ? html`<a class="button button-main" href="/channels/new">New channel</a>`
-      : NO_HTML;
-    return {
+  handle: (request) =>
+    searchedList<ChannelView>(request, {
       title: 'Channels',
-      styles: [FORM_STYLE],
-      body: html`${pageHead('Channels', { actions: add, lead: 'Where alerts are sent.' })}
-${list.total === 0 && wanted.name === '' ? nothing(add) : html`${nameSearch('/channels', wanted, 'Search by name')}${table(list)}${pager('/channels', wanted, list)}`}`,
-    };
-  },
+      lead: 'Where alerts are sent.',
+      path: '/channels',
+      list: '/v1/notifications',
+      search: 'Search by name',
+      add: 'New channel',
+      none: 'Nobody is told when a monitor fails, because there is no channel yet. A channel is a mailbox, a chat, a phone or an address of your own.',
+      unmatched: 'No channel has this name.',
+      head: html`<th scope="col">Name</th><th scope="col">State</th><th scope="col">Kind</th><th scope="col" class="number">Monitors</th>`,
+      row,
+    }),
 };
-
-function nothing(add: Html): Html {
-  return html`<div class="empty"><p>Nobody is told when a monitor fails, because there is no channel yet. A channel is a mailbox, a chat, a phone or an address of your own.</p>${add}</div>`;
-}
-
-function table({ data }: Listed<ChannelView>): Html {
-  if (data.length === 0) return html`<p class="empty">No channel has this name.</p>`;
-  return html`<div class="table-frame" role="region" tabindex="0" aria-label="Channels"><table>
-<thead><tr><th scope="col">Name</th><th scope="col">State</th><th scope="col">Kind</th><th scope="col" class="number">Monitors</th></tr></thead>
-<tbody>${data.map(row)}</tbody></table></div>`;
-}
 
 function row(channel: ChannelView): Html {
   const { id, state_reason: reason, provider_type: type, monitor_ids: monitors } = channel;

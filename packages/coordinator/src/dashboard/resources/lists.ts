@@ -1,5 +1,8 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import type { DashboardAnswer, DashboardRequest } from '../page.ts';
+import { pageHead } from '../page-head.ts';
+import { FORM_STYLE } from './style.ts';
 
 /** A page of a list of the API. */
 export type Listed<T> = {
@@ -10,7 +13,7 @@ export type Listed<T> = {
 };
 
 /** What the address of a list's page asks for. */
-export type ListQuery = {
+type ListQuery = {
   readonly name: string;
   readonly offset: number;
   /** The query for the API. */
@@ -20,7 +23,7 @@ export type ListQuery = {
 /** Longest name that can be searched for. */
 const LONGEST_NAME = 256;
 
-export function listQuery(query: URLSearchParams): ListQuery {
+function listQuery(query: URLSearchParams): ListQuery {
   const name = (query.get('name') ?? '').slice(0, LONGEST_NAME);
   const offset = /^\d{1,9}$/.test(query.get('offset') ?? '') ? Number(query.get('offset')) : 0;
   const search = new URLSearchParams({ limit: String(LIMITS.listDefault), offset: String(offset) });
@@ -29,7 +32,7 @@ export function listQuery(query: URLSearchParams): ListQuery {
 }
 
 /** The field that searches a list by name. */
-export function nameSearch(path: string, { name }: ListQuery, label: string): Html {
+function nameSearch(path: string, { name }: ListQuery, label: string): Html {
   return html`<form class="list-search" method="get" action="${path}" role="search">
 <label class="unseen" for="search-name">${label}</label>
 <input type="search" id="search-name" name="name" value="${name}" placeholder="${label}">
@@ -37,11 +40,7 @@ export function nameSearch(path: string, { name }: ListQuery, label: string): Ht
 }
 
 /** The links to the page before and after. */
-export function pager(
-  path: string,
-  { name }: ListQuery,
-  { total, limit, offset, data }: Listed<unknown>,
-): Html {
+function pager(path: string, { name }: ListQuery, { total, limit, offset, data }: Listed<unknown>): Html {
   if (total <= limit && offset === 0) return NO_HTML;
   const link = (to: number, label: string, rel: string) => {
     const query = new URLSearchParams({ ...(name === '' ? {} : { name }), offset: String(to) });
@@ -50,4 +49,52 @@ export function pager(
   const before = offset > 0 ? link(Math.max(0, offset - limit), 'Previous', 'prev') : NO_HTML;
   const after = offset + data.length < total ? link(offset + limit, 'Next', 'next') : NO_HTML;
   return html`<nav class="row pager" aria-label="Pages of the list"><span class="soft">${offset + 1} – ${offset + data.length} of ${total}</span>${before}${after}</nav>`;
+}
+
+/** The page of a list that is searched by name. */
+export type SearchedList<T> = {
+  readonly title: string;
+  readonly lead: string;
+  readonly path: string;
+  /** Path of the list in the API. */
+  readonly list: string;
+  readonly search: string;
+  /** Text of the button that makes a new one, on the page below the list's path. */
+  readonly add: string;
+  /** What stands where there is none at all, and where no name matches. */
+  readonly none: string;
+  readonly unmatched: string;
+  /** The cells of the table's head, and the row of a member. */
+  readonly head: Html;
+  row(member: T): Html;
+};
+
+export async function searchedList<T>(
+  { api, query, can }: DashboardRequest,
+  shown: SearchedList<T>,
+): Promise<DashboardAnswer> {
+  const { title, lead, path, search } = shown;
+  const wanted = listQuery(query);
+  const list = await api.read<Listed<T>>(`${shown.list}?${wanted.search}`);
+  const add = can('write')
+    ? html`<a class="button button-main" href="${path}/new">${shown.add}</a>`
+    : NO_HTML;
+  const isEmpty = list.total === 0 && wanted.name === '';
+  return {
+    title,
+    styles: [FORM_STYLE],
+    body: html`${pageHead(title, { actions: add, lead })}
+${
+  isEmpty
+    ? html`<div class="empty"><p>${shown.none}</p>${add}</div>`
+    : html`${nameSearch(path, wanted, search)}${table(shown, list)}${pager(path, wanted, list)}`
+}`,
+  };
+}
+
+function table<T>({ title, head, unmatched, row }: SearchedList<T>, { data }: Listed<T>): Html {
+  if (data.length === 0) return html`<p class="empty">${unmatched}</p>`;
+  return html`<div class="table-frame" role="region" tabindex="0" aria-label="${title}"><table>
+<thead><tr>${head}</tr></thead>
+<tbody>${data.map(row)}</tbody></table></div>`;
 }

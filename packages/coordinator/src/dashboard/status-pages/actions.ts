@@ -2,9 +2,8 @@ import { type Html, html } from '../../web/html.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { problemIn } from '../page.ts';
 import { VERSION_FIELD } from '../resources/draft.ts';
-import { readWhole } from '../resources/read-whole.ts';
 import { askRemoval, type Removal, remove } from '../resources/removal.ts';
-import { arranged, type Move, moved, type NewPlace } from './arrangement.ts';
+import { arranged, type Move, moved } from './arrangement.ts';
 import { type ComponentView, everyMember, type GroupView } from './page-views.ts';
 
 /** What is done with a status page: its appearance, its order, removals. */
@@ -52,20 +51,9 @@ async function arrange({ api, ids, form }: DashboardRequest): Promise<DashboardA
   };
   const components = await everyMember<ComponentView>(api, `${path}/components`);
   const groups = await everyMember<GroupView>(api, `${path}/component-groups`);
-  for (const place of moved(arranged(components, groups), move)) {
-    const refusal = await put(api, `${path}/components/${place.id}`, place);
-    if (refusal !== null) return { redirect, notice: `Not everything was moved: ${refusal}` };
-  }
-  return { redirect };
-}
-
-/** Gives a component its place. @returns why it was not possible; null: it was */
-async function put(api: DashboardRequest['api'], path: string, place: NewPlace): Promise<string | null> {
-  const { headers, body } = await readWhole(api, path);
-  const { order, group_order } = place;
-  const version = { 'if-match': headers.get('etag') ?? '*' };
-  const answer = await api.call('PUT', path, { ...body, order, group_order }, version);
-  return problemIn(answer)?.detail ?? null;
+  const places = moved(arranged(components, groups), move);
+  const problem = problemIn(await api.call('PATCH', `${path}/arrangement`, { components: places }));
+  return problem === null ? { redirect } : { redirect, notice: `Nothing was moved: ${problem.detail}` };
 }
 
 function pageRemoval({ ids, api }: DashboardRequest): Removal {

@@ -3,17 +3,17 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { findRecipient } from '../../store/page-recipients.ts';
 import type { Store } from '../../store/store.ts';
 import type { Form } from '../../web/forms.ts';
-import { html } from '../../web/html.ts';
 import type { OneTimeLinks } from '../../web/one-time-links.ts';
 import { peerKey } from '../../web/peer-key.ts';
 import type { Visit } from '../../web/site.ts';
 import { type AskedMails, linkDetailIn, linkPurpose } from '../subscribers/asked-mails.ts';
 import { fill } from '../text/text.ts';
-import { addressForm, linkButton, mailAsked, notice, passwordForm, tooMany } from './access-html.ts';
+import { addressForm, mailAsked, notice, passwordForm, tooMany } from './access-html.ts';
 import { type FormPlace, formPage, seeOther } from './answers.ts';
 import { credentialVersion, type PageAccess } from './credential.ts';
 import type { GuardedPage, PageGate } from './gate.ts';
 import { landing } from './landing.ts';
+import { linkPage } from './link-page.ts';
 import { isOfDomains, parseMailAddress } from './mail-address.ts';
 import type { MailLimits } from './mail-limits.ts';
 import { formSeed, visitorForm } from './visitor-forms.ts';
@@ -138,17 +138,8 @@ export class AccessPages {
   }
 
   #showLink({ visit, place }: AccessVisit): Response {
-    const { access } = place.words.text;
-    const seed = formSeed(visit);
-    const token = visit.url.searchParams.get('token') ?? '';
-    const body = linkButton(place, {
-      title: access.linkTitle,
-      intro: access.linkIntro,
-      button: access.open,
-      action: '/access/link',
-      fields: html`${seed.field}<input type="hidden" name="token" value="${token}">`,
-    });
-    return formPage(place, { title: access.linkTitle, body, cookies: [seed.cookie] });
+    const { linkTitle: title, linkIntro: intro, open: button } = place.words.text.access;
+    return linkPage(visit, place, { title, intro, button, action: '/access/link' });
   }
 
   async #open(at: AccessVisit): Promise<Response> {
@@ -179,16 +170,8 @@ export class AccessPages {
   }
 
   #showLeave({ visit, place }: AccessVisit): Response {
-    const { access } = place.words.text;
-    const seed = formSeed(visit);
-    const body = linkButton(place, {
-      title: access.leaveTitle,
-      intro: access.leaveIntro,
-      button: access.leave,
-      action: '/access/leave',
-      fields: seed.field,
-    });
-    return formPage(place, { title: access.leaveTitle, body, cookies: [seed.cookie] });
+    const { leaveTitle: title, leaveIntro: intro, leave: button } = place.words.text.access;
+    return linkPage(visit, place, { title, intro, button, action: '/access/leave' });
   }
 
   async #leave({ visit, page, place }: AccessVisit): Promise<Response> {

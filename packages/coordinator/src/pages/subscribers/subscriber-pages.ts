@@ -9,6 +9,7 @@ import { linkButton, mailAsked, notice, tooMany } from '../access/access-html.ts
 import type { AccessVisit, VisitorRoute } from '../access/access-pages.ts';
 import { type FormPlace, formPage } from '../access/answers.ts';
 import type { PageGate } from '../access/gate.ts';
+import { linkPage } from '../access/link-page.ts';
 import { parseMailAddress } from '../access/mail-address.ts';
 import type { MailLimits } from '../access/mail-limits.ts';
 import { formSeed, visitorForm } from '../access/visitor-forms.ts';
@@ -107,17 +108,8 @@ export class SubscriberPages {
   }
 
   #showConfirm({ visit, place }: AccessVisit): Response {
-    const { subscription } = place.words.text;
-    const seed = formSeed(visit);
-    const token = visit.url.searchParams.get('token') ?? '';
-    const body = linkButton(place, {
-      title: subscription.confirmTitle,
-      intro: subscription.confirmIntro,
-      button: subscription.confirm,
-      action: '/subscribe/confirm',
-      fields: html`${seed.field}<input type="hidden" name="token" value="${token}">`,
-    });
-    return formPage(place, { title: subscription.confirmTitle, body, cookies: [seed.cookie] });
+    const { confirmTitle: title, confirmIntro: intro, confirm: button } = place.words.text.subscription;
+    return linkPage(visit, place, { title, intro, button, action: '/subscribe/confirm' });
   }
 
   async #confirm({ visit, page, place }: AccessVisit): Promise<Response> {
