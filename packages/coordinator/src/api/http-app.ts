@@ -80,6 +80,8 @@ export function createApp(
   return { app, sites };
 }
 
+const API_PATH = /^\/(v1|docs|healthz|readyz|metrics)(\/|$)/;
+
 /** The common steps of all requests: their id, counts, the log, and headers of the answer. */
 function accompany(
   parts: ApiParts,
@@ -95,7 +97,7 @@ function accompany(
     if (page !== null) {
       context.res = page;
     } else if (isHostChecked && !isExpectedHost(context.req.header('host'), parts.publicUrl)) {
-      context.res = misdirected().response(requestId);
+      context.res = misdirected(context.req.path).response(requestId);
     } else {
       await next();
     }
@@ -253,9 +255,10 @@ function failed(error: Error, context: ApiContext, { log }: ApiParts): Response 
   return new Problem('internal-error', detail).response(requestId);
 }
 
-function misdirected(): Problem {
+/** A host that is not ours may have wanted a page, for which the answer is that there is none. */
+function misdirected(path: string): Problem {
   return new Problem(
-    'misdirected',
+    API_PATH.test(path) ? 'misdirected' : 'not-found',
     'the API listens only on this machine, and the request names another host: use localhost, or set SVC_PUBLIC_URL to the address under which a proxy serves the API',
   );
 }

@@ -108,13 +108,16 @@ test('an upload that is broken off is no defect of ours', async () => {
 
 describe('the host of a request', () => {
   test.each([
-    ['localhost:8080', '200'],
-    ['svc.example.com', '200'],
-    ['attacker.example', '421'],
-  ])('%s on loopback is answered %s', async (host, status) => {
+    ['localhost:8080', '/healthz', '200'],
+    ['svc.example.com', '/healthz', '200'],
+    ['attacker.example', '/healthz', '421'],
+    ['attacker.example', '/v1/monitors', '421'],
+    ['attacker.example', '/', '404'],
+    ['attacker.example', '/status/example', '404'],
+  ])('%s%s on loopback is answered %s', async (host, path, status) => {
     const socket = socketTo(await started({ publicUrl: 'https://svc.example.com' }));
     const answered = textOf(socket);
-    socket.write(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     expect((await answered).slice(9, 12)).toBe(status);
   });
 });

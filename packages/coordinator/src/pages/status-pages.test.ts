@@ -165,7 +165,7 @@ describe('what is ready in memory', () => {
     const request = httpGet(`${api.url}/status/example`, { headers: { host: 'other.example' } });
     const [foreign] = await once(request, 'response');
     foreign.resume();
-    expect(foreign.statusCode).toBe(421);
+    expect(foreign.statusCode).toBe(404);
   });
 });
 
