@@ -45,13 +45,20 @@ class Connection {
     this.#socket.setNoDelay(true);
     this.#socket.on('data', (data) => this.#take(data));
     this.#socket.on('error', (error) => fail(error.message));
-    this.#socket.on('close', () => fail('a connection was closed'));
+    this.#socket.on('close', () => this.#end());
   }
 
   ask(dueAt: number): void {
     this.#dueAt = dueAt;
     this.#socket.write(REQUEST);
     sending.push(performance.now() - dueAt);
+  }
+
+  /** The server closes what is idle for long. */
+  #end(): void {
+    const at = free.indexOf(this);
+    if (at === -1) fail('a connection was closed before its answer');
+    free.splice(at, 1);
   }
 
   #take(data: Buffer): void {

@@ -102,8 +102,11 @@ async function killedAt(isLast: (message: Message) => boolean): Promise<void> {
     }
     if (!isKilled) publish(response);
   });
-  await system.coordinator.start();
-  await killed;
+  // Messages may come before the coordinator has said that it is ready.
+  const ready = system.coordinator.start().catch((error: unknown) => {
+    if (!isKilled) throw error;
+  });
+  await Promise.all([ready, killed]);
   receiver.answerWith((_request, response) => publish(response));
 }
 

@@ -26,7 +26,7 @@ import { StoredMonitor } from './stored-monitor.ts';
  * An event of production comes first where it came within this time after the instant at which time alone would
  * have changed something, ms. Production looks a little late, and its journal says when.
  */
-const LOOKED_WITHIN_MS = 1_000;
+export const LOOKED_WITHIN_MS = 1_000;
 
 export type ReplayedChange = {
   readonly from: MonitorStatus;
