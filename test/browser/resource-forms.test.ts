@@ -4,7 +4,7 @@ import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.t
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { pageProblems } from '../support/browser/page-problems.ts';
-import { nameOf, skipsBrowser, TestBrowser, VIEWS, type View } from '../support/browser.ts';
+import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { channelBodies } from '../support/channel-samples.ts';
 import { fillForm, messagesAtFields, save } from '../support/dashboard/fill-form.ts';
 import { openDashboard } from '../support/dashboard.ts';
@@ -173,11 +173,9 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Every kind with or without script, in turn: the forms have one renderer, and no script of theirs. */
-const CASES = KINDS.map((kind, index) => {
-  const view = VIEWS[index % VIEWS.length] as View;
-  return [`${kind.name} ${nameOf(view)}`, kind, view] as const;
-});
+const CASES = KINDS.flatMap((kind) =>
+  VIEWS.map((view) => [`${kind.name} ${nameOf(view)}`, kind, view] as const),
+);
 
 describe.skipIf(skipsBrowser)('forms of resources', () => {
   beforeAll(async () => {
