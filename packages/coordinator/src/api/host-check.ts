@@ -19,6 +19,14 @@ function isLoopbackIpv4(name: string): boolean {
  */
 export function isExpectedHost(host: string | undefined, publicUrl: string): boolean {
   if (host === undefined) return true;
-  const hostname = (URL.parse(`http://${host}/`)?.hostname ?? '').replace(/\.$/, '');
+  const hostname = hostOf(host);
   return isLoopbackHost(hostname) || hostname === new URL(publicUrl).hostname;
+}
+
+/**
+ * Name of a `Host` header in lower case, without its port; '' without the header. A final dot says that a name is
+ * complete (RFC 1034, section 3.1), and makes no other name of it.
+ */
+export function hostOf(header: string | null): string {
+  return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '').replace(/\.$/, '');
 }

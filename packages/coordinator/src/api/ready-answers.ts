@@ -3,8 +3,9 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { ReadyAnswer, Site } from '../web/site.ts';
 import { countAnswer, countRequest, NO_ENDPOINT } from './api-counters.ts';
 import type { ApiParts } from './api-parts.ts';
+import { hostOf } from './host-check.ts';
 import { requestIdOf } from './request-id.ts';
-import { hostOf, isOwnHost } from './visits.ts';
+import { isOwnHost } from './visits.ts';
 
 type Parts = Pick<ApiParts, 'publicUrl' | 'counters' | 'clock' | 'log'>;
 

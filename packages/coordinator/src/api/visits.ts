@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Visit } from '../web/site.ts';
-import { isLoopbackHost } from './host-check.ts';
+import { hostOf, isLoopbackHost } from './host-check.ts';
 
 type Circumstances = {
   readonly publicUrl: string;
@@ -38,12 +38,4 @@ export function isOwnHost(host: string, publicUrl: string): boolean {
     isLoopbackHost(host) ||
     isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
   );
-}
-
-/**
- * Name of a `Host` header in lower case, without its port; '' without the header. A final dot says that a name is
- * complete (RFC 1034, section 3.1), and makes no other name of it.
- */
-export function hostOf(header: string | null): string {
-  return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '').replace(/\.$/, '');
 }
