@@ -1,5 +1,4 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import {
   type CheckedDomain,
@@ -9,11 +8,10 @@ import {
   writeCheckedDomain,
 } from '../../store/page-domains.ts';
 import type { Store } from '../../store/store.ts';
+import { PageRounds } from '../page-rounds.ts';
 import { type AskDomain, askedDomain } from './lookup.ts';
 import { type Pointing, pointingOf, type ServicePlace } from './pointing.ts';
 
-/** Interval of the looks for domains that are due, ms. */
-const LOOK_EVERY_MS = 60_000;
 /** Time between two checks of a verified domain, ms. */
 const VERIFIED_EVERY_MS = 3_600_000;
 /** Checks in a row that find a verified domain elsewhere until it is not served any more. Servers err at times. */
@@ -44,29 +42,34 @@ export class DomainChecks {
   readonly #parts: Parts;
   /** By page: at the same time a domain is checked once. */
   readonly #running = new Map<number, Promise<CheckedDomain>>();
-  #cancel: () => void = () => {};
-  #looking: Promise<void> | null = null;
-  #isStopped = false;
+  readonly #rounds: PageRounds<DeclaredDomain>;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    const { store, clock, log } = parts;
+    this.#rounds = new PageRounds({
+      clock,
+      log,
+      work: 'checking custom domains',
+      after: (pageId) => declaredDomains(store, pageId, DOMAINS_PER_READ),
+      visit: async (domain) => {
+        if (isDue(domain, clock.wall())) await this.check(domain.pageId, domain.declared);
+      },
+    });
   }
 
   /** Checks what is due, now and every minute. */
   start(): void {
-    this.#cancel = this.#parts.clock.every(LOOK_EVERY_MS, () => this.#look());
-    this.#look();
+    this.#rounds.start();
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#cancel();
-    await this.settled();
+    await this.#rounds.stop();
   }
 
   /** Resolves when the checks that run now have ended. */
   async settled(): Promise<void> {
-    await this.#looking;
+    await this.#rounds.settled();
   }
 
   /**
@@ -81,33 +84,6 @@ export class DomainChecks {
     const started = this.#check(pageId, declared).finally(() => this.#running.delete(pageId));
     this.#running.set(pageId, started);
     return started;
-  }
-
-  #look(): void {
-    this.#looking ??= this.#checkDue().finally(() => {
-      this.#looking = null;
-    });
-  }
-
-  async #checkDue(): Promise<void> {
-    const { store, clock, log } = this.#parts;
-    try {
-      for (let after = 0; !this.#isStopped; ) {
-        const domains = await declaredDomains(store, after, DOMAINS_PER_READ);
-        const last = domains.at(-1);
-        if (last === undefined) return;
-        for (const domain of domains) {
-          if (this.#isStopped) return;
-          if (isDue(domain, clock.wall())) await this.check(domain.pageId, domain.declared);
-        }
-        after = last.pageId;
-      }
-    } catch (error) {
-      log.error(
-        { error: messageOf(error) },
-        'checking custom domains failed: svc tries again within a minute',
-      );
-    }
   }
 
   async #check(pageId: number, declared: string): Promise<CheckedDomain> {

@@ -1,5 +1,4 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { HttpPost, PostReply } from '../../outgoing/http-post.ts';
 import {
@@ -10,10 +9,9 @@ import {
   writeFetchedIcon,
 } from '../../store/page-icons.ts';
 import type { Store } from '../../store/store.ts';
+import { PageRounds } from '../page-rounds.ts';
 import { imageTypeOf } from './image-type.ts';
 
-/** Interval of the looks for icons that are due, ms. */
-const LOOK_EVERY_MS = 60_000;
 /** Time between two fetches of an icon, ms. */
 const FETCHED_EVERY_MS = 24 * 3_600_000;
 /** Time until a failed fetch is tried again, ms: twice as long after each one, up to a day. */
@@ -43,53 +41,34 @@ type Outcome =
  */
 export class IconFetches {
   readonly #parts: Parts;
-  readonly #abort = new AbortController();
-  #cancel: () => void = () => {};
-  #looking: Promise<void> | null = null;
+  readonly #rounds: PageRounds<DeclaredIcon>;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    const { store, clock, log } = parts;
+    this.#rounds = new PageRounds({
+      clock,
+      log,
+      work: 'fetching icons',
+      after: (pageId) => declaredIcons(store, pageId, ICONS_PER_READ),
+      visit: async (icon) => {
+        if (isDue(icon.fetched, clock.wall())) await this.#fetch(icon);
+      },
+    });
   }
 
   /** Fetches what is due, now and every minute. */
   start(): void {
-    this.#cancel = this.#parts.clock.every(LOOK_EVERY_MS, () => this.#look());
-    this.#look();
+    this.#rounds.start();
   }
 
   async stop(): Promise<void> {
-    this.#cancel();
-    this.#abort.abort();
-    await this.settled();
+    await this.#rounds.stop();
   }
 
   /** Resolves when the fetches that run now have ended. */
   async settled(): Promise<void> {
-    await this.#looking;
-  }
-
-  #look(): void {
-    this.#looking ??= this.#fetchDue().finally(() => {
-      this.#looking = null;
-    });
-  }
-
-  async #fetchDue(): Promise<void> {
-    const { store, clock, log } = this.#parts;
-    try {
-      for (let after = 0; !this.#abort.signal.aborted; ) {
-        const icons = await declaredIcons(store, after, ICONS_PER_READ);
-        const last = icons.at(-1);
-        if (last === undefined) return;
-        for (const icon of icons) {
-          if (this.#abort.signal.aborted) return;
-          if (isDue(icon.fetched, clock.wall())) await this.#fetch(icon);
-        }
-        after = last.pageId;
-      }
-    } catch (error) {
-      log.error({ error: messageOf(error) }, 'fetching icons failed: svc tries again within a minute');
-    }
+    await this.#rounds.settled();
   }
 
   async #fetch({ pageId, url, fetched }: DeclaredIcon): Promise<void> {
@@ -100,7 +79,7 @@ export class IconFetches {
       ['accept', 'image/*'],
       ...(validator === null ? [] : [['if-none-match', validator] as const]),
     ] as const;
-    const signal = this.#abort.signal;
+    const { signal } = this.#rounds;
     const method = 'GET' as const;
     const answer = await request({ method, url, headers, secrets: [], signal, replyBytes: ICON_BYTES });
     if (signal.aborted) return;

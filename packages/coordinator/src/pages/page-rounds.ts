@@ -1,0 +1,74 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+
+/** Interval of the rounds, ms. */
+const ROUND_EVERY_MS = 60_000;
+
+type Parts<T> = {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** What is done, for the log: `fetching icons`. */
+  readonly work: string;
+  /** What the next pages after this id have, by ascending id; empty: there are no further ones. */
+  readonly after: (pageId: number) => Promise<readonly T[]>;
+  /** Does what is due for one page. */
+  readonly visit: (one: T) => Promise<unknown>;
+};
+
+/** Visits the pages that have something, one after the other, now and every minute. Rounds do not overlap. */
+export class PageRounds<T extends { readonly pageId: number }> {
+  readonly #parts: Parts<T>;
+  readonly #abort = new AbortController();
+  #cancel: () => void = () => {};
+  #running: Promise<void> | null = null;
+
+  constructor(parts: Parts<T>) {
+    this.#parts = parts;
+  }
+
+  /** Aborted by {@link stop}. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  start(): void {
+    this.#cancel = this.#parts.clock.every(ROUND_EVERY_MS, () => this.#begin());
+    this.#begin();
+  }
+
+  async stop(): Promise<void> {
+    this.#cancel();
+    this.#abort.abort();
+    await this.settled();
+  }
+
+  /** Resolves when the round that runs now has ended. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  #begin(): void {
+    this.#running ??= this.#round().finally(() => {
+      this.#running = null;
+    });
+  }
+
+  async #round(): Promise<void> {
+    const { log, work, after, visit } = this.#parts;
+    try {
+      for (let pageId = 0; !this.signal.aborted; ) {
+        const found = await after(pageId);
+        const last = found.at(-1);
+        if (last === undefined) return;
+        for (const one of found) {
+          if (this.signal.aborted) return;
+          await visit(one);
+        }
+        pageId = last.pageId;
+      }
+    } catch (error) {
+      log.error({ error: messageOf(error) }, `${work} failed: svc tries again within a minute`);
+    }
+  }
+}
