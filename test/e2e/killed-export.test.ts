@@ -6,9 +6,8 @@ import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
 import { openedIn, targetIn } from '../support/opened.ts';
 import { drip, startRawTarget } from '../support/raw-target.ts';
-import { findProgram } from '../support/real-dns-server.ts';
 import { System } from '../support/system.ts';
-import { startVictoriaMetrics } from '../support/victoria-metrics.ts';
+import { skipsVictoriaMetrics, victoriaMetricsIn } from '../support/victoria-metrics.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par'];
 const MONITORS = 300;
@@ -19,20 +18,11 @@ const KILLS = 4;
 const BETWEEN = 100;
 const SECOND_MS = 1_000;
 
-/** Debian 12 has 1.79, which knows no OTLP yet: the test runs where a newer one is on the PATH. */
-const victoria = findProgram('victoria-metrics');
-if (victoria === null) console.warn('skipped: victoria-metrics is not installed');
-
-test.skipIf(victoria === null)(
+test.skipIf(skipsVictoriaMetrics)(
   'VictoriaMetrics has each check once after kill -9 of the coordinator, beside an endpoint that drips',
   async (context) => {
     const opened = openedIn(context);
-    const database = await startVictoriaMetrics(victoria ?? '');
-    opened.push({ close: () => database.stop() });
-    if (!(await database.takesOtlp())) {
-      console.warn('skipped: victoria-metrics is older than 1.92 and does not take OTLP');
-      context.skip();
-    }
+    const database = await victoriaMetricsIn(opened, context);
     const dripping = await startRawTarget(
       drip('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n', 'a', SECOND_MS),
     );

@@ -9,8 +9,7 @@ import { MONITORS_DASHBOARD } from '../../deploy/monitoring/generate/monitors-da
 import { SERVICE_DASHBOARD } from '../../deploy/monitoring/generate/service-dashboard.ts';
 import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 import { prometheusPrograms, startPrometheus } from '../support/prometheus.ts';
-import { findProgram } from '../support/real-dns-server.ts';
-import { startVictoriaMetrics } from '../support/victoria-metrics.ts';
+import { skipsVictoriaMetrics, victoriaMetricsIn } from '../support/victoria-metrics.ts';
 
 const PROGRAMS = prometheusPrograms('the queries of the dashboards are not asked');
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par'];
@@ -88,21 +87,11 @@ test.skipIf(PROGRAMS === null)(
   },
 );
 
-const victoria = findProgram('victoria-metrics');
-if (victoria === null) {
-  console.warn('SKIPPED: victoria-metrics is not installed; the dashboard of monitors is asked there');
-}
-
-test.skipIf(victoria === null)(
+test.skipIf(skipsVictoriaMetrics)(
   'every query of the dashboard of monitors answers where the metrics are exported to',
   async (context) => {
     const opened = openedIn(context);
-    const database = await startVictoriaMetrics(victoria ?? '');
-    opened.push({ close: () => database.stop() });
-    if (!(await database.takesOtlp())) {
-      console.warn('SKIPPED: victoria-metrics is older than 1.92 and does not take OTLP');
-      context.skip();
-    }
+    const database = await victoriaMetricsIn(opened, context);
     const service = await busyService(opened, { otlp_endpoint: database.endpoint });
     for (const [panel, query] of queriesOf(MONITORS_DASHBOARD)) {
       // The target has no certificate.

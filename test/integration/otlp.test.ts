@@ -9,8 +9,7 @@ import { expect, test } from 'vitest';
 import type { LocalService } from '../support/local-service.ts';
 import { type Opened, openedIn, serviceIn, targetIn } from '../support/opened.ts';
 import { OtlpReceiver, type OtlpSeries } from '../support/otlp-receiver.ts';
-import { findProgram } from '../support/real-dns-server.ts';
-import { startVictoriaMetrics } from '../support/victoria-metrics.ts';
+import { skipsVictoriaMetrics, victoriaMetricsIn } from '../support/victoria-metrics.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 
@@ -322,20 +321,11 @@ function documentedQueries(): Map<string, string> {
   return queries;
 }
 
-/** Debian 12 has 1.79, which knows no OTLP yet: the test runs where a newer one is on the PATH. */
-const victoria = findProgram('victoria-metrics');
-if (victoria === null) console.warn('skipped: victoria-metrics is not installed');
-
-test.skipIf(victoria === null)(
+test.skipIf(skipsVictoriaMetrics)(
   'VictoriaMetrics answers the documented queries with the stored numbers',
   async (context) => {
     const opened = openedIn(context);
-    const database = await startVictoriaMetrics(victoria ?? '');
-    opened.push({ close: () => database.stop() });
-    if (!(await database.takesOtlp())) {
-      console.warn('skipped: victoria-metrics is older than 1.92 and does not take OTLP');
-      context.skip();
-    }
+    const database = await victoriaMetricsIn(opened, context);
     const web = await targetIn(opened);
     web.answerWith(byPath);
     const service = await serviceIn(opened, {

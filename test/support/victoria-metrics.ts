@@ -3,8 +3,17 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TestContext } from 'vitest';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { freePort } from './free-port.ts';
+import type { Opened } from './opened.ts';
+import { findProgram } from './real-dns-server.ts';
+
+const PROGRAM = findProgram('victoria-metrics');
+
+/** For `test.skipIf`. Debian 12 has 1.79, which knows no OTLP yet: tests run where a newer one is on the PATH. */
+export const skipsVictoriaMetrics = PROGRAM === null;
+if (PROGRAM === null) console.warn('SKIPPED: victoria-metrics is not installed');
 
 export type VictoriaMetrics = {
   /** Where it takes OTLP. */
@@ -16,8 +25,19 @@ export type VictoriaMetrics = {
   stop(): Promise<void>;
 };
 
-/** A VictoriaMetrics of its own on a free loopback port. */
-export async function startVictoriaMetrics(program: string): Promise<VictoriaMetrics> {
+/** A VictoriaMetrics of its own for a test, which is skipped where the program does not take OTLP. */
+export async function victoriaMetricsIn(opened: Opened, context: TestContext): Promise<VictoriaMetrics> {
+  const database = await startVictoriaMetrics(PROGRAM ?? '');
+  opened.push({ close: () => database.stop() });
+  if (!(await database.takesOtlp())) {
+    console.warn('SKIPPED: victoria-metrics is older than 1.92 and does not take OTLP');
+    context.skip();
+  }
+  return database;
+}
+
+/** It listens on a free loopback port. */
+async function startVictoriaMetrics(program: string): Promise<VictoriaMetrics> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-victoria-'));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
