@@ -264,11 +264,14 @@ export class Dispatch implements SlotOutcomes {
     const { monitorId, slot, region, is, timedOut, reason } = outcome;
     this.#earlierLife.settled(outcome);
     switch (is) {
-      case 'reported':
+      case 'reported': {
+        const agent = this.#inFlight.get(monitorId, region)?.agent ?? null;
         this.#inFlight.recorded(monitorId, slot, region);
         this.#slowChecks.set(monitorId, region, timedOut);
-        this.#overload.reported(region, reason !== 'overloaded');
+        if (reason === 'overloaded') this.#overload.dropped(region, agent);
+        else this.#overload.reported(region);
         return;
+      }
       case 'given-back':
         this.#inFlight.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
         return;

@@ -279,33 +279,28 @@ test('a region that is overloaded alone skips its own checks only', async () => 
 
 describe('where agents run less than is asked of them', () => {
   test.each([
-    { name: 'all regions', slow: [FRA, PAR], mostMs: 800 },
-    { name: 'one of two regions', slow: [PAR], mostMs: 800 },
-  ])(
-    'in $name, what runs is not seconds late, and most of what they can do is done',
-    async ({ slow, mostMs }) => {
-      // 200 checks a second in each.
-      const world = await begin(
-        monitors(6_000, () => ({ regions: [FRA, PAR] })),
-        [FRA, PAR],
-      );
-      await world.run(45);
-      for (const region of slow) world.runs.set(region, 80);
-      await world.run(60);
-      world.latenessMs.clear();
-      await world.run(60);
-      for (const region of [FRA, PAR]) {
-        const late = (world.latenessMs.get(region) ?? []).toSorted((a, b) => a - b);
-        expect(late.length / 60).toBeGreaterThanOrEqual(slow.includes(region) ? 0.9 * 80 : 199);
-        expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(
-          slow.includes(region) ? mostMs : 100,
-        );
-        // What waits longer at the agents of a limited region does not begin.
-        const startWithinMs = world.agents.get(region)?.startWithinMs ?? 0;
-        expect(startWithinMs <= mostMs).toBe(slow.includes(region));
-      }
-    },
-  );
+    { name: 'all regions', slow: [FRA, PAR], mostMs: 550 },
+    { name: 'one of two regions', slow: [PAR], mostMs: 550 },
+  ])('in $name, what runs is in time, and most of what they can do is done', async ({ slow, mostMs }) => {
+    // 200 checks a second in each.
+    const world = await begin(
+      monitors(6_000, () => ({ regions: [FRA, PAR] })),
+      [FRA, PAR],
+    );
+    await world.run(45);
+    for (const region of slow) world.runs.set(region, 80);
+    await world.run(60);
+    world.latenessMs.clear();
+    await world.run(60);
+    for (const region of [FRA, PAR]) {
+      const late = (world.latenessMs.get(region) ?? []).toSorted((a, b) => a - b);
+      expect(late.length / 60).toBeGreaterThanOrEqual(slow.includes(region) ? 0.85 * 80 : 199);
+      expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(slow.includes(region) ? mostMs : 100);
+      // What waits longer at the agents of a limited region does not begin.
+      const startWithinMs = world.agents.get(region)?.startWithinMs ?? 0;
+      expect(startWithinMs <= mostMs).toBe(slow.includes(region));
+    }
+  });
 
   test('one that is slow for two seconds loses no slot', async () => {
     const world = await begin(monitors(6_000));

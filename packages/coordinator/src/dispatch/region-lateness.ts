@@ -1,4 +1,10 @@
-import { agentsPressure, type DelayPressure, type Delays } from '../domain/pressure.ts';
+import {
+  agentsPressure,
+  type DelayPressure,
+  type Delays,
+  isLate,
+  LATE_RESULT_MS,
+} from '../domain/pressure.ts';
 import { Arrivals } from './arrivals.ts';
 
 /** Steps of the usual judgement: one second. */
@@ -37,7 +43,15 @@ export class RegionLateness {
   arrived(agent: object | null, delayMs: number): void {
     // Not below 0: only an agent that reports a false duration of its check could cause that.
     this.#leastMs = Math.min(this.#leastMs, Math.max(0, delayMs));
-    const beyondMs = delayMs - Math.min(this.#leastMs, this.#leastBeforeMs);
+    this.#add(agent, delayMs - Math.min(this.#leastMs, this.#leastBeforeMs));
+  }
+
+  /** The agent has dropped a check that could not begin in time. */
+  dropped(agent: object | null): void {
+    this.#add(agent, LATE_RESULT_MS);
+  }
+
+  #add(agent: object | null, beyondMs: number): void {
     this.#all.add(beyondMs);
     let ofAgent = this.#byAgent.get(agent);
     if (ofAgent === undefined) {
@@ -50,7 +64,7 @@ export class RegionLateness {
   judge(isExcused: boolean): void {
     const agents = [...this.#byAgent.values()].map((each) => each.last(SHORT_STEPS));
     this.#pressure = isExcused ? null : agentsPressure(agents);
-    this.#lateSteps = this.#pressure === null || this.#pressure === 'free' ? 0 : this.#lateSteps + 1;
+    this.#lateSteps = isLate(this.#pressure) ? this.#lateSteps + 1 : 0;
   }
 
   /** The present step is over. */
