@@ -44,7 +44,7 @@ describe.skipIf(skipsBrowser)('what is wrong with a page', () => {
       const page = await visitor.newPage();
       await page.goto(`${api.url}/login`);
       expect(await pageProblems(page)).toEqual([]);
-      const wide = WIDTHS.map((width) => `<p class="wide-${width}">wide</p>`);
+      const wide = WIDTHS.map((width) => `<div class="wide-${width}">wide</div>`);
       const covered = WIDTHS.map(
         (width) => `<div class="cover-${width}"><a href="/x-${width}">covered</a><i></i></div>`,
       );
@@ -57,7 +57,7 @@ describe.skipIf(skipsBrowser)('what is wrong with a page', () => {
       for (const width of WIDTHS) {
         const here = found.filter((problem) => problem.startsWith(`${width} px: `));
         expect(here, width).toHaveLength(2);
-        expect(here[0]).toContain(`wider than the window`);
+        expect(here[0]).toContain('wider than the window');
         expect(here[1]).toContain(`href="/x-${width}"`);
       }
       await visitor.close();
