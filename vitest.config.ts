@@ -41,7 +41,7 @@ const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts']
  * they use the time in which tests of the whole system wait.
  */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
-const SIMULATION = { groupOrder: IS_QUICK ? 1 : 6, maxWorkers: 3 };
+const SIMULATION = { groupOrder: IS_QUICK ? 1 : 6, maxWorkers: IS_QUICK ? 3 : 4 };
 
 /** Groups of tests run one after the other. None has the number 0, which would run last. */
 const project = (
@@ -89,7 +89,7 @@ export default defineConfig({
         maxWorkers: SIMULATION.maxWorkers,
       }),
       project(5, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1 }),
-      project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 3 }),
+      project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 4 }),
       project(7, { name: 'alone', include: ALONE, maxWorkers: 1 }),
     ],
   },
