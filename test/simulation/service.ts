@@ -1,7 +1,7 @@
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
 import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
 import { recover } from '@svc/coordinator/dispatch/restart.ts';
-import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
+import { Scheduler, type Shedding } from '@svc/coordinator/dispatch/scheduler.ts';
 import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
@@ -43,6 +43,7 @@ export type Surroundings = {
   readonly isAhead: boolean;
   readonly heldBy: (region: Region) => Iterable<number>;
   readonly declared: Declared;
+  readonly shedding: Shedding;
   /** How long the commit with this number takes. */
   readonly commitTime: (commit: number) => CommitTime;
   /** What the oracle notes when an evaluation ends. */
@@ -152,7 +153,8 @@ export class Service {
       for (const agent of this.#agents) {
         if (monitor.regions !== null && !monitor.regions.includes(agent.region)) continue;
         for (const slot of this.#around.heldBy(agent.region)) {
-          if (slot <= this.#slotClock.now()) this.#inFlight.adopt(monitor, slot, agent, now);
+          if (slot > this.#slotClock.now()) continue;
+          this.#inFlight.adopt(monitor, slot, agent, now, slot > this.#floorSlot);
         }
       }
     }
@@ -165,8 +167,9 @@ export class Service {
       inFlight: this.#inFlight,
       events: this.#events,
       counters,
-      overload: NO_OVERLOAD,
+      overload: this.#around.shedding,
       newestSlot: () => newestSlot,
+      floorSlot: () => this.#floorSlot,
       hasReported: () => false,
     });
     this.#scheduler.start();
@@ -235,6 +238,12 @@ export class Service {
   /** Whether it has found slots far ahead of its clock. */
   get isBehind(): boolean {
     return this.#slotClock.aheadSlot !== null;
+  }
+
+  /** Slots up to this one are not about what is probed now. */
+  get #floorSlot(): number {
+    const id = this.#monitors.current?.id;
+    return (id === undefined ? undefined : this.#states.get(id)?.floorSlot) ?? 0;
   }
 
   get status(): MonitorStatus {
@@ -420,11 +429,8 @@ export class Service {
   }
 }
 
-/** One monitor is never too much. */
+/** The limits of a world follow from nothing that happens in it. */
 const NO_OVERLOAD = {
-  admitsSlot: () => true,
-  admits: () => true,
-  opened() {},
   offered() {},
   unanswered() {},
   refused() {},

@@ -50,6 +50,8 @@ export type DispatchParts = {
   presence: RegionPresence;
   /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
+  /** Slots up to this one are not about what is probed now; 0: none is known. Asked at the start. */
+  floorSlot: (monitorId: number) => number;
   /**
    * Whether all results that the region's stream held a moment ago (up to 2 s) are recorded and were reported
    * to {@link Dispatch.settled}. Asked in every tick while it matters.
@@ -90,8 +92,7 @@ export class Dispatch implements SlotOutcomes {
 
   constructor(parts: DispatchParts) {
     this.#parts = parts;
-    const { clock, log, events, presence, readerCaughtUp, bus, tokens, monitors, slotClock, newestSlot } =
-      parts;
+    const { clock, log, events, presence, readerCaughtUp, bus, tokens, monitors, slotClock } = parts;
     const { counters } = this;
     this.#absent = new AbsentRegions({ log, counters, presence });
     this.agents = new Agents({
@@ -119,7 +120,8 @@ export class Dispatch implements SlotOutcomes {
       events,
       counters,
       overload: this.#overload,
-      newestSlot,
+      newestSlot: parts.newestSlot,
+      floorSlot: parts.floorSlot,
       hasReported: (...job) => this.#earlierLife.hasReported(...job),
     });
     this.#publisher = new Publisher({

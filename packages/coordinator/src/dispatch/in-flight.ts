@@ -113,13 +113,15 @@ export class InFlight {
    * Adds a job of an earlier life of the coordinator that `agent` still holds. It is never offered again. If
    * an agent holds two jobs of a monitor, the older one is not awaited: only a job that is no longer awaited
    * allows another one of its monitor.
+   *
+   * @param isAwaited false: what is probed has changed since, or the monitor was switched off
    */
-  adopt(monitor: LiveMonitor, slot: number, agent: KnownAgent, now: number): void {
+  adopt(monitor: LiveMonitor, slot: number, agent: KnownAgent, now: number, isAwaited = true): void {
     const other = this.get(monitor.id, agent.region);
     const job = new Job(monitor, slot, agent.region, jobKey(monitor.id, agent.region), now, now);
     this.#accept(job, agent, now);
     job.seenIn = agent.serial;
-    if (other !== undefined && other.slot > slot) {
+    if (!isAwaited || (other !== undefined && other.slot > slot)) {
       this.#jobs.setApart(job);
       return;
     }
