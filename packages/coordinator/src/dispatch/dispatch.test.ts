@@ -1185,7 +1185,7 @@ test('run now asks every region and says which stayed silent', async () => {
   const result = { outcome: 'passed', started_at: 1, latency: 3, attempts: [] };
   const outcome = { v: 1, kind: 'run_outcome', agent: 'a', run: JSON.parse(request?.text ?? '').run, result };
   rig.bus.publish(`svc.agents.${PAR}`, JSON.stringify(outcome));
-  await rig.clock.advanceSettling(2_900);
+  await rig.clock.advanceSettling(5_900);
   await rig.clock.advanceSettling(200);
   expect(await running).toEqual([
     { region: FRA, agent: null, result: null },
