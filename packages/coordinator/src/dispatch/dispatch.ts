@@ -256,7 +256,7 @@ export class Dispatch implements SlotOutcomes {
     // Checks that timed out before wait for their half of the agents' places, while the others begin in time.
     if (tookMs !== null && job?.slot === slot && job.offers === 1 && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
-      this.#overload.arrived(region, job.agent, delayMs);
+      this.#overload.arrived(region, job.agent, delayMs, this.#inFlight.offerTimes.tripMs(job.regionIndex));
       this.counters.resultDelay.record(Math.max(0, delayMs) / 1_000);
     }
     this.#inFlight.recorded(monitorId, slot, region);

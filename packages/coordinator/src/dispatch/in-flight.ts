@@ -9,9 +9,8 @@ import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
 import { JobTable } from './job-table.ts';
 import type { JobTokens } from './job-tokens.ts';
 import { Lineup } from './lineup.ts';
+import { OfferTimes } from './offer-times.ts';
 
-/** Wait after the first offer without an answer, ms; it doubles with every further one. */
-const FIRST_REOFFER_MS = 500;
 /** Wait after an offer that an agent declined (full, draining), ms. */
 const DECLINED_REOFFER_MS = 250;
 /** Heartbeats in a row without the job after which it counts as lost. */
@@ -61,6 +60,7 @@ export class InFlight {
   readonly #queued: readonly Lineup<Job>[] = REGIONS.map(() => new Lineup<Job>());
   /** Offered jobs by the instant of their next offer or their end, per region in the fixed order. */
   readonly #offered: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
+  readonly offerTimes = new OfferTimes();
   /**
    * Accepted jobs that their agents no longer name. They are lost, unless their results wait in the stream.
    */
@@ -135,11 +135,12 @@ export class InFlight {
     job.state = 'offered';
     job.isAnswered = false;
     this.#parts.overload.offered(job.region);
+    if (job.offers === 0) job.offeredAt = now;
     job.offers += 1;
     const { offers } = this.#parts.counters;
     if (job.offers > 1) offers.repeated += 1;
     else offers.first += 1;
-    const dueAt = Math.min(job.boundAt, now + FIRST_REOFFER_MS * 2 ** (job.offers - 1));
+    const dueAt = Math.min(job.boundAt, now + this.offerTimes.waitMs(job));
     this.#offeredIn(job.regionIndex).set(job, dueAt);
   }
 
@@ -151,6 +152,8 @@ export class InFlight {
       const job = this.#jobs.find(key[0], key[1], agent.region);
       if (job === null) continue;
       this.#parts.counters.answers.accepted += 1;
+      // The jobs of a batch were offered together.
+      if (index === 0) this.offerTimes.answered(job, now);
       this.#accept(job, agent, now);
     }
     for (const [monitorId, slot, reason] of refused) {
@@ -158,6 +161,7 @@ export class InFlight {
       if (job === null) continue;
       this.#parts.counters.answers.refused += 1;
       if (job.state === 'accepted') continue;
+      this.offerTimes.answered(job, now);
       switch (reason) {
         case 'held':
         case 'finished':
@@ -293,7 +297,7 @@ export class InFlight {
   judge(region: Region, asOf: number): void {
     const offered = this.#offeredIn(regionIndex(region));
     for (let job = offered.peek(); job !== undefined && job.dueAt <= asOf; job = offered.peek()) {
-      if (!job.isAnswered) this.#parts.overload.unanswered(job.region);
+      if (!job.isAnswered && this.offerTimes.hadTime(job, asOf)) this.#parts.overload.unanswered(job.region);
       if (asOf >= job.boundAt) this.#giveUp(job);
       else this.#queue(job);
     }

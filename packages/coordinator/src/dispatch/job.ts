@@ -48,6 +48,8 @@ export class Job implements Due, Placed {
   /** When it was accepted, monotonic ms. */
   acceptedAt = 0;
   offers = 0;
+  /** When it was offered first, monotonic ms. */
+  offeredAt = 0;
   /** Proof that the region was given it; null: an earlier life of the coordinator has made it. */
   token: string | null = null;
   /** The last offer was declined, so its end does not count as silence. */
