@@ -137,6 +137,19 @@ describe('from the slot to the result', () => {
     await rig.clock.advanceSettling(30_000);
     expect(agent?.offers.map(({ slow }) => slow)).toEqual([undefined, true, undefined]);
   });
+
+  test('a timed-out check stays marked while it is not run', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(200);
+    for (const reason of [undefined, 'overloaded', 'network-down', undefined] as const) {
+      const slot = agent?.offers.at(-1)?.slot ?? 0;
+      if (agent) agent.held = [];
+      const timedOut = reason === undefined && agent?.offers.length === 1;
+      rig.dispatch.settled({ monitorId: 1, slot, region: FRA, is: 'reported', timedOut, reason });
+      await rig.clock.advanceSettling(45_000);
+    }
+    expect(agent?.offers.map(({ slow }) => slow)).toEqual([undefined, true, true, true, undefined]);
+  });
 });
 
 describe('regions without an agent', () => {

@@ -15,6 +15,7 @@ import { Agents, HEARTBEAT_ROUND_MS } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
 import { EarlierLife } from './earlier-life.ts';
 import { InFlight } from './in-flight.ts';
+import { jobKey } from './job.ts';
 import { isSameToken, type JobTokens } from './job-tokens.ts';
 import { ManualRuns, type RegionAnswer } from './manual-runs.ts';
 import { Overload } from './overload.ts';
@@ -268,8 +269,7 @@ export class Dispatch implements SlotOutcomes {
     switch (is) {
       case 'reported':
         this.#inFlight.recorded(monitorId, slot, region);
-        this.#slowChecks.set(monitorId, region, timedOut);
-        this.#overload.reported(region, reason !== 'overloaded');
+        this.#reported(jobKey(monitorId, region), region, timedOut, reason);
         return;
       case 'given-back':
         this.#inFlight.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
@@ -277,6 +277,14 @@ export class Dispatch implements SlotOutcomes {
       default:
         is satisfies never;
     }
+  }
+
+  #reported(key: number, region: Region, timedOut: boolean, reason: NotRunReason | undefined): void {
+    // Checks that timed out have half of the agents' places. That they wait there is no sign of overload.
+    const hasWaited = reason === 'overloaded' && this.#slowChecks.has(key);
+    this.#overload.reported(region, reason !== 'overloaded' || hasWaited);
+    // A check that was not run says nothing about its target.
+    if (reason === undefined) this.#slowChecks.set(key, timedOut);
   }
 
   /**

@@ -2,6 +2,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import {
   dueSlot,
+  FINEST_PERIOD_MS,
   FIRST_SLOT_SPACING_MS,
   gridSlotFrom,
   phaseOf,
@@ -203,10 +204,12 @@ export class Scheduler {
       this.#park(plan);
       return 0;
     }
-    plan.isFirst = false;
     plan.lastSlot = due.slot;
-    this.#due.set(plan, slotAfter(due.slot, periodMs, plan.phase));
     const jobs = this.#open(plan.monitor, due.slot, now, monotonic);
+    plan.isFirst &&= jobs === null;
+    const next = slotAfter(due.slot, periodMs, plan.phase);
+    // Nobody waits an hour for a first check because the first slot was skipped.
+    this.#due.set(plan, plan.isFirst ? Math.min(next, due.slot + FINEST_PERIOD_MS) : next);
     // Slots opened ahead are already spread by their grids.
     if (due.slot <= now) this.#allowance -= jobs === null ? SKIPPED_COST : 1;
     return jobs ?? 0;
