@@ -49,6 +49,8 @@ export class Job implements Due, Placed {
   /** When it was accepted, monotonic ms. */
   acceptedAt = 0;
   offers = 0;
+  /** When it was offered first, monotonic ms. */
+  offeredAt = 0;
   /** Proof that the region was given it, until its first offer is sent. */
   token: string | null = null;
   /** The last offer was declined, so its end does not count as silence. */
@@ -90,6 +92,7 @@ export class Job implements Due, Placed {
     this.agent = null;
     this.acceptedAt = 0;
     this.offers = 0;
+    this.offeredAt = 0;
     this.token = null;
     this.isAnswered = false;
     this.seenIn = -1;
