@@ -44,7 +44,7 @@ const BESIDE = { maxWorkers: 4, isolate: false };
  * they use the time in which tests of the whole system wait.
  */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
-const SIMULATION = IS_QUICK ? { groupOrder: 1, ...BESIDE } : { groupOrder: 6, maxWorkers: 3, isolate: true };
+const SIMULATION = IS_QUICK ? { groupOrder: 1, ...BESIDE } : { groupOrder: 6, maxWorkers: 4, isolate: true };
 
 /** Groups of tests run one after the other. None has the number 0, which would run last. */
 const project = (
@@ -89,7 +89,7 @@ export default defineConfig({
         isolate: false,
       }),
       // Each worker has a Chromium beside it.
-      project(2, { name: 'browser', include: ['test/browser/**/*.test.ts'], maxWorkers: 2 }),
+      project(2, { name: 'browser', include: ['test/browser/**/*.test.ts'], maxWorkers: 2, isolate: false }),
       project(SIMULATION.groupOrder, {
         name: 'simulation',
         include: ['test/simulation/*.test.ts'],
@@ -97,7 +97,7 @@ export default defineConfig({
         isolate: SIMULATION.isolate,
       }),
       project(5, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1 }),
-      project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 3 }),
+      project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 4 }),
       project(7, { name: 'alone', include: ALONE, maxWorkers: 1 }),
     ],
   },
