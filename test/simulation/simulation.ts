@@ -171,7 +171,7 @@ class Simulation {
       return;
     }
     this.#work.push(async () => {
-      await service.resume();
+      service.resume();
       this.#isResumed = true;
       this.#tickSoon(0);
     });
@@ -278,7 +278,8 @@ class Simulation {
     this.#clock.after(delayMs, () => {
       if (this.#tickAt !== at) return;
       this.#tickAt = Number.POSITIVE_INFINITY;
-      if (this.#isResumed && this.#service !== null) this.#tickSoon(Math.max(1, this.#service.tick()));
+      if (this.#isResumed && this.#service !== null)
+        this.#tickSoon(Math.max(1, this.#service.dispatching.tick()));
     });
   }
 
@@ -286,7 +287,7 @@ class Simulation {
     this.#agents.start(region);
     this.#presence.came(region);
     if (!this.#isResumed) return;
-    this.#service?.regionCame(region);
+    this.#service?.dispatching.regionCame(region);
     this.#tickSoon(0);
   }
 
@@ -295,14 +296,14 @@ class Simulation {
     this.#clock.after(MISSED_MS, () => {
       if (this.#agents.has(region)) return;
       this.#presence.went(region);
-      if (this.#isResumed) this.#service?.regionWent(region);
+      if (this.#isResumed) this.#service?.dispatching.regionWent(region);
       this.#tickSoon(0);
     });
   }
 
   #forgotten(region: Region): void {
     this.#clock.after(FORGOTTEN_MS, () => {
-      if (this.#isResumed) this.#service?.heartbeats(region);
+      if (this.#isResumed) this.#service?.dispatching.heartbeats(region);
       this.#tickSoon(0);
     });
   }

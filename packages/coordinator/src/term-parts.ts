@@ -14,7 +14,7 @@ import { JobTokens } from './dispatch/job-tokens.ts';
 import { loadNewestSlots, newestOf } from './dispatch/newest-slots.ts';
 import { RegionPresence } from './dispatch/region-presence.ts';
 import { SlotClock } from './dispatch/slot-clock.ts';
-import type { Backlog } from './domain/admission.ts';
+import type { Backlog } from './domain/pressure.ts';
 import { States } from './evaluation/state.ts';
 import type { ExportSettings } from './export/export-settings.ts';
 import { MetricsExport } from './export/metrics-export.ts';

@@ -4,7 +4,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
 import { Electorate, type RegionsWithAgents } from './electorate.ts';
 import { castInto, isTooOld } from './following-votes.ts';
-import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot } from './open-slot.ts';
+import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot, OpenSlots } from './open-slot.ts';
 import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, tookMs, type Vote } from './rule.ts';
 
 /** A timer may be late by so much, ms. */
@@ -21,13 +21,10 @@ export class Picture {
   expectedSince = 0;
   /** The last vote of each region, fresh or aged. */
   readonly votes = new Map<Region, Vote>();
-  readonly #open: OpenSlot[] = [];
+  readonly #open = new OpenSlots();
   readonly #electorate: Electorate;
   /** Slots and regions with a recorded outcome other than `not_run`. The first such outcome stays. */
   readonly #recorded = new Set<string>();
-  #decidedSlot = 0;
-  /** Reports about this slot or an older one never vote, because votes were ended since. */
-  endedSlot = 0;
   /** When the commit before the present evaluation had ended, monotonic ms. */
   busyUntil = Number.NEGATIVE_INFINITY;
   /** When dispatch last resumed, monotonic ms. */
@@ -53,6 +50,11 @@ export class Picture {
     return this.monitor?.active === true;
   }
 
+  /** Reports about this slot or an older one never vote, because votes were ended since. */
+  get endedSlot(): number {
+    return this.#open.endedSlot;
+  }
+
   /** The slot has an outcome of the region. */
   isRecorded(region: Region, slot: number): boolean {
     return this.#recorded.has(`${region} ${slot}`);
@@ -70,7 +72,7 @@ export class Picture {
         this.#reported(told.region, told.result, told.isOfferedAgain, now);
         break;
       case 'resumed':
-        if (this.isActive && !this.#isOver(told.slot)) {
+        if (this.isActive && !this.#open.isOver(told.slot)) {
           const open = this.#openSlot(told.slot, now);
           open.given = new Set([...open.heard, ...told.waitedFor]);
         }
@@ -151,15 +153,12 @@ export class Picture {
    * Sets slots after `newest` aside: a clock that was ahead gave them. Reports about them do not affect later slots.
    */
   #setAside(newest: number, now: Now): void {
-    const believed = this.#open.filter(({ slot }) => slot <= newest);
-    this.#open.splice(0, this.#open.length, ...believed);
+    this.#open.setAside(newest);
     for (const { region, slot } of this.votes.values()) {
       if (slot <= newest) continue;
       this.votes.delete(region);
       this.#doubted.set(region, now.age + this.freshMs);
     }
-    if (this.#decidedSlot > newest) this.#decidedSlot = 0;
-    if (this.endedSlot > newest) this.endedSlot = 0;
     this.#agesAt = Number.NEGATIVE_INFINITY;
   }
 
@@ -172,9 +171,8 @@ export class Picture {
   /** Returns whether a verdict was made. */
   #decideOpen(now: Now): boolean {
     let isJudged = false;
-    for (let index = this.#nextDecided(now); index >= 0; index = this.#nextDecided(now)) {
-      const [open] = this.#open.splice(index, 1) as [OpenSlot];
-      this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
+    const next = () => this.#open.takeDecided((each) => this.#isDecided(each, now));
+    for (let open = next(); open !== undefined; open = next()) {
       // A slot that is decided by its end is decided at that instant, whenever this is called, or after the commit that
       // was on its way then.
       const endedMs = Math.max(0, now.monotonic - Math.max(this.#endOf(open), this.busyUntil));
@@ -197,41 +195,19 @@ export class Picture {
   }
 
   #opened({ slot, version, regions }: Told & { is: 'opened' }, now: Now): void {
-    if (!this.isActive || this.monitor?.version !== version || this.#isOver(slot)) return;
+    if (!this.isActive || this.monitor?.version !== version || this.#open.isOver(slot)) return;
     const open = this.#openSlot(slot, now);
     open.given = new Set([...(open.given ?? open.heard), ...regions]);
     this.#electorate.gave(regions);
   }
 
-  /** Decided, or it never will be. */
-  #isOver(slot: number): boolean {
-    return (
-      slot <= this.endedSlot || (slot <= this.#decidedSlot && !this.#open.some((open) => open.slot === slot))
-    );
-  }
-
   #openSlot(slot: number, now: Now): OpenSlot {
-    const known = this.#open.find((open) => open.slot === slot);
-    if (known !== undefined) return known;
-    const periodMs = this.monitor?.periodMs ?? 0;
-    // "Or one period has passed": since the slot, which jobs may be "sent ahead of".
-    const endsAt = now.monotonic + Math.min(2 * periodMs, slot + periodMs - now.slot);
-    const open: OpenSlot = {
-      slot,
-      endsAt,
-      given: null,
-      answered: new Set(),
-      heard: new Set(),
-      reports: [],
-    };
-    this.#open.push(open);
-    this.#open.sort((a, b) => a.slot - b.slot);
-    return open;
+    return this.#open.of(slot, this.monitor?.periodMs ?? 0, now);
   }
 
   /** "`not_run`, also a second one, answers the slot but is no vote." */
   #answered(slot: number, region: Region, now: Now): void {
-    if (!this.#isOver(slot)) hear(this.#openSlot(slot, now), region);
+    if (!this.#open.isOver(slot)) hear(this.#openSlot(slot, now), region);
   }
 
   /**
@@ -239,7 +215,7 @@ export class Picture {
    * excuse gives a region no slot: after a restart, regions are excused that had no agent when the slot was given.
    */
   #excused(slot: number, region: Region, now: Now): void {
-    if (!this.#isOver(slot)) this.#openSlot(slot, now).answered.add(region);
+    if (!this.#open.isOver(slot)) this.#openSlot(slot, now).answered.add(region);
   }
 
   #reported(region: Region, result: CheckResult, isOfferedAgain: boolean, now: Now): void {
@@ -266,7 +242,7 @@ export class Picture {
       upSlot: outcome === 'failed' ? 0 : slot,
       endedAt: slot + tookMs(result),
     };
-    if (!this.#isOver(slot)) {
+    if (!this.#open.isOver(slot)) {
       this.#electorate.gave([region]);
       const open = this.#openSlot(slot, now);
       hear(open, region);
@@ -285,10 +261,6 @@ export class Picture {
   /** A service that was down waits until it has read the reports of that time. */
   #endOf({ endsAt }: OpenSlot): number {
     return Math.max(endsAt, this.#upSince);
-  }
-
-  #nextDecided(now: Now): number {
-    return this.#open.findIndex((open) => this.#isDecided(open, now));
   }
 
   /** "When every region given it has answered, or the missing ones cannot change the outcome, or one period has passed." */
@@ -371,9 +343,7 @@ export class Picture {
     // "A change of what is probed ends all votes. `active: false`: status unknown, votes end."
     if (after === null || !after.active || after.version !== before.version) {
       if (!before.active && after?.active !== false) return;
-      this.endedSlot = Math.max(this.#decidedSlot, this.#open.at(-1)?.slot ?? 0);
-      this.#decidedSlot = this.endedSlot;
-      this.#open.length = 0;
+      this.#open.end();
       this.votes.clear();
       this.#doubted.clear();
       this.#expect('unknown', now.monotonic);

@@ -7,8 +7,8 @@ import { JobTokens } from '../../../packages/coordinator/src/dispatch/job-tokens
 import { newestOf } from '../../../packages/coordinator/src/dispatch/newest-slots.ts';
 import { RegionPresence } from '../../../packages/coordinator/src/dispatch/region-presence.ts';
 import { SlotClock } from '../../../packages/coordinator/src/dispatch/slot-clock.ts';
-import type { Backlog } from '../../../packages/coordinator/src/domain/admission.ts';
 import type { LiveMonitor } from '../../../packages/coordinator/src/domain/monitor.ts';
+import type { Backlog } from '../../../packages/coordinator/src/domain/pressure.ts';
 import type { SlotRecovery, UndecidedSlot } from '../../../packages/coordinator/src/domain/slots.ts';
 import type { Store } from '../../../packages/coordinator/src/store/store.ts';
 import { FakeClock } from '../fake-clock.ts';

@@ -7,7 +7,7 @@ import {
   OUTAGE_RESULT_MS,
   type Pressure,
   sumOf,
-} from '../domain/admission.ts';
+} from '../domain/pressure.ts';
 import { regionIndex } from './job.ts';
 import { RegionLateness } from './region-lateness.ts';
 

@@ -2,14 +2,14 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { HEARTBEAT_INTERVAL_MS } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
 import {
   type Backlog,
   type Pressure,
   recordingPressure,
   regionPressure,
   tickPressure,
-} from '../domain/admission.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
+} from '../domain/pressure.ts';
 import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { Demand } from './demand.ts';

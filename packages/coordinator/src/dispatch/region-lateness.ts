@@ -1,4 +1,4 @@
-import { agentsPressure, type DelayPressure, type Delays } from '../domain/admission.ts';
+import { agentsPressure, type DelayPressure, type Delays } from '../domain/pressure.ts';
 import { Arrivals } from './arrivals.ts';
 
 /** Steps of the usual judgement: one second. */
