@@ -82,7 +82,7 @@ export default defineConfig({
       project(2, { name: 'long', include: LONG, maxWorkers: 2 }),
       project(3, { name: 'integration', include: ['test/integration/**/*.test.ts'], maxWorkers: 4 }),
       // Each worker has a Chromium beside it.
-      project(2, { name: 'browser', include: ['test/browser/**/*.test.ts'], maxWorkers: 2 }),
+      project(2, { name: 'browser', include: ['test/browser/**/*.test.ts'], maxWorkers: 2, isolate: false }),
       project(SIMULATION.groupOrder, {
         name: 'simulation',
         include: ['test/simulation/*.test.ts'],

@@ -5,7 +5,8 @@ import type { SlotEvents } from '../domain/slots.ts';
 import type { KnownAgent } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { DueQueue } from './due-queue.ts';
-import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
+import { type Job, offerBoundMs, regionIndex } from './job.ts';
+import { JobObjects } from './job-objects.ts';
 import { JobTable } from './job-table.ts';
 import type { JobTokens } from './job-tokens.ts';
 import { Lineup } from './lineup.ts';
@@ -56,6 +57,7 @@ export type InFlightParts = {
 export class InFlight {
   readonly #parts: InFlightParts;
   readonly #jobs = new JobTable();
+  readonly #objects = new JobObjects();
   /** Jobs that wait to be published, per region in the fixed order. */
   readonly #queued: readonly Lineup<Job>[] = REGIONS.map(() => new Lineup<Job>());
   /** Offered jobs by the instant of their next offer or their end, per region in the fixed order. */
@@ -103,7 +105,8 @@ export class InFlight {
     startAt: number,
     offerMs = offerBoundMs(monitor.periodMs),
   ): void {
-    const job = new Job(monitor, slot, region, jobKey(monitor.id, region), startAt, startAt + offerMs);
+    const job = this.#objects.make({ monitor, slot, region, startAt, boundAt: startAt + offerMs });
+    // All regions of a slot after each other, which is cheaper than when they are published.
     job.token = this.#parts.tokens.tokenOf(monitor.id, region, slot);
     this.#jobs.add(job);
     this.#queue(job);
@@ -118,7 +121,8 @@ export class InFlight {
    */
   adopt(monitor: LiveMonitor, slot: number, agent: KnownAgent, now: number, isAwaited = true): void {
     const other = this.get(monitor.id, agent.region);
-    const job = new Job(monitor, slot, agent.region, jobKey(monitor.id, agent.region), now, now);
+    const { region } = agent;
+    const job = this.#objects.make({ monitor, slot, region, startAt: now, boundAt: now });
     this.#accept(job, agent, now);
     job.seenIn = agent.serial;
     if (!isAwaited || (other !== undefined && other.slot > slot)) {
@@ -129,10 +133,16 @@ export class InFlight {
     this.#jobs.add(job);
   }
 
+  /** Proof that the job's region was given it, for an offer. */
+  tokenOf({ token, monitor, region, slot }: Job): string {
+    return token ?? this.#parts.tokens.tokenOf(monitor.id, region, slot);
+  }
+
   /** Notes that the publisher has sent the job. */
   markOffered(job: Job, now: number): void {
     this.#unqueue(job);
     job.state = 'offered';
+    job.token = null;
     job.isAnswered = false;
     this.#parts.overload.offered(job.region);
     if (job.offers === 0) job.offeredAt = now;
@@ -369,9 +379,11 @@ export class InFlight {
   }
 
   #end(job: Job): void {
+    if (job.state === 'ended') return;
     this.#leave(job);
     job.state = 'ended';
     this.#jobs.delete(job);
+    this.#objects.ended(job);
   }
 
   /** Removes the job from the collection of its state. */
