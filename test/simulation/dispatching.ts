@@ -1,7 +1,7 @@
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
 import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
 import { recover } from '@svc/coordinator/dispatch/restart.ts';
-import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
+import { Scheduler, type Shedding } from '@svc/coordinator/dispatch/scheduler.ts';
 import type { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
@@ -22,11 +22,8 @@ const TICK_AHEAD_MS = 150;
 /** With nothing to do it looks so often, ms. */
 const IDLE_TICK_MS = 3_600_000;
 
-/** One monitor is never too much. */
+/** The limits of a world follow from nothing that happens in it. */
 const NO_OVERLOAD = {
-  admitsSlot: () => true,
-  admits: () => true,
-  opened() {},
   offered() {},
   unanswered() {},
   refused() {},
@@ -40,6 +37,8 @@ export type AgentsAround = {
   /** Agents take jobs ahead of their slots. */
   readonly isAhead: boolean;
   readonly heldBy: (region: Region) => Iterable<number>;
+  /** Skips slots while more is asked for than can be done. */
+  readonly shedding: Shedding;
 };
 
 export type DispatchingParts = {
@@ -50,6 +49,8 @@ export type DispatchingParts = {
   readonly events: SlotEvents;
   /** The newest slot that the monitor was given before the start, as far as believed. */
   readonly newestSlot: number | null;
+  /** Slots up to this one are not about what is probed now. */
+  readonly floorSlot: () => number;
 };
 
 /** What one life of the coordinator does with jobs: the real scheduler and in-flight table. */
@@ -73,7 +74,7 @@ export class Dispatching {
 
   /** The agents were heard: dispatch begins. */
   start(recovery: SlotRecovery): void {
-    const { around, clock, slotClock, monitors, events, newestSlot } = this.#parts;
+    const { around, clock, slotClock, monitors, events, newestSlot, floorSlot } = this.#parts;
     const now = clock.monotonic();
     for (const region of around.presence.live()) this.regionCame(region);
     this.#adoptHeld(now);
@@ -84,8 +85,9 @@ export class Dispatching {
       inFlight: this.#inFlight,
       events,
       counters: newCounters(),
-      overload: NO_OVERLOAD,
+      overload: around.shedding,
       newestSlot: () => newestSlot,
+      floorSlot,
       hasReported: () => false,
     });
     this.#scheduler.start();
@@ -181,13 +183,14 @@ export class Dispatching {
 
   /** Jobs that agents held over the restart. */
   #adoptHeld(now: number): void {
-    const { around, slotClock, monitors } = this.#parts;
+    const { around, slotClock, monitors, floorSlot } = this.#parts;
     const monitor = monitors.current;
     if (monitor === null) return;
     for (const agent of this.#agents) {
       if (monitor.regions !== null && !monitor.regions.includes(agent.region)) continue;
       for (const slot of around.heldBy(agent.region)) {
-        if (slot <= slotClock.now()) this.#inFlight.adopt(monitor, slot, agent, now);
+        if (slot > slotClock.now()) continue;
+        this.#inFlight.adopt(monitor, slot, agent, now, slot > floorSlot());
       }
     }
   }

@@ -95,6 +95,7 @@ export class Service {
       monitors: this.#monitors,
       events: toldEvents(this.#recorder, (told) => this.#batches.note(told)),
       newestSlot: newest,
+      floorSlot: () => this.#floorSlot,
     });
   }
 
@@ -180,6 +181,12 @@ export class Service {
   /** Whether it has found slots far ahead of its clock. */
   get isBehind(): boolean {
     return this.#slotClock.aheadSlot !== null;
+  }
+
+  /** Slots up to this one are not about what is probed now. */
+  get #floorSlot(): number {
+    const id = this.#monitors.current?.id;
+    return (id === undefined ? undefined : this.#states.get(id)?.floorSlot) ?? 0;
   }
 
   get status(): MonitorStatus {

@@ -182,6 +182,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   const consumerProgress = new ReadingProgress(consumer, clock);
   const dispatch: Dispatch = createDispatch(parts, loaded, {
     tokens,
+    states,
     recorder,
     consumer,
     progress: consumerProgress,
@@ -276,12 +277,13 @@ function createDispatch(
   { monitors, newestSlots, slotClock, presence }: Loaded,
   parts: {
     readonly tokens: JobTokens;
+    readonly states: States;
     readonly recorder: Recorder;
     readonly consumer: ResultConsumer;
     readonly progress: ReadingProgress;
   },
 ): Dispatch {
-  const { tokens, recorder, consumer, progress } = parts;
+  const { tokens, states, recorder, consumer, progress } = parts;
   return new Dispatch({
     bus,
     clock,
@@ -292,6 +294,7 @@ function createDispatch(
     slotClock,
     presence,
     newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
+    floorSlot: (monitorId) => states.get(monitorId)?.floorSlot ?? 0,
     readerCaughtUp: (region) => progress.isCaughtUp(region),
     recovery: recorder,
     backlog: () => backlogOf(recorder, consumer),

@@ -34,9 +34,10 @@ export class Lateness {
   /**
    * @param agent the one that ran the check; null: it is not known
    * @param delayMs from the slot until its result came, less the time that the check took
+   * @param tripMs how long answers to offers take in the region at the least, ms
    */
-  arrived(region: Region, agent: object | null, delayMs: number): void {
-    if (delayMs <= OUTAGE_RESULT_MS) this.#of(region).arrived(agent, delayMs);
+  arrived(region: Region, agent: object | null, delayMs: number, tripMs = 0): void {
+    if (delayMs <= OUTAGE_RESULT_MS) this.#of(region).arrived(agent, delayMs, tripMs);
   }
 
   /** The agent has dropped a check that could not begin in time. */

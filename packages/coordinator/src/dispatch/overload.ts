@@ -182,9 +182,10 @@ export class Overload {
    *
    * @param agent the one that ran the check; null: it is not known
    * @param delayMs from the slot on, less the time that the check took
+   * @param tripMs how long answers to offers take in the region at the least, ms
    */
-  arrived(region: Region, agent: object | null, delayMs: number): void {
-    this.#lateness.arrived(region, agent, delayMs);
+  arrived(region: Region, agent: object | null, delayMs: number, tripMs: number): void {
+    this.#lateness.arrived(region, agent, delayMs, tripMs);
   }
 
   /** Ignores silence for this long. */
