@@ -23,6 +23,18 @@ test('a timer is never early, also when the process was held meanwhile', async (
   expect((await passed) - before).toBeGreaterThanOrEqual(2_000);
 });
 
+test('at another speed, timers that wait are as fast', async () => {
+  const clock = new ScaledClock(1e-6);
+  const before = clock.monotonic();
+  const passed = new Promise<number>((resolve) => clock.after(2_000, () => resolve(clock.monotonic())));
+  clock.runAt(SCALE);
+  const atEnd = await passed;
+  expect(atEnd - before).toBeGreaterThanOrEqual(2_000);
+  clock.runAt(1e-6);
+  hold(20);
+  expect(clock.monotonic() - atEnd).toBeLessThan(SCALE * 50);
+});
+
 test('a timer that repeats does so until it is cancelled', async () => {
   const clock = new ScaledClock(SCALE);
   let times = 0;

@@ -2,7 +2,18 @@
 // runs on Node 20 before anything is installed.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  constants,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -179,8 +190,19 @@ async function keep(/** @type {string} */ binary) {
 
 /** @returns {Promise<NatsServerBinary | null>} */
 async function usable(/** @type {string} */ path, /** @type {string} */ source) {
+  // A process is started only for what is there: the search looks into each folder of `PATH`.
+  if (!(await isProgram(path))) return null;
   const version = await versionOf(path);
   return version !== null && isNewEnough(version) ? { path, version, source } : null;
+}
+
+async function isProgram(/** @type {string} */ path) {
+  try {
+    await access(path, constants.X_OK);
+    return true;
+  } catch {
+    return false; // Not there, or not for this user.
+  }
 }
 
 /** @returns {Promise<string | null>} `2.9.10`, or null when it cannot be run */

@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { findNatsServer, isNewEnough } from './nats-server.mjs';
 
@@ -36,6 +37,19 @@ test('one that is too old on PATH is passed over', async () => {
   const old = await fakeBinary('2.1.0');
   const found = await findNatsServer({ PATH: join(old, '..') });
   expect(found.path).not.toBe(old);
+});
+
+test('no process is started for a folder without one', async () => {
+  const path = await fakeBinary('2.11.4');
+  const folders = ['/nowhere', '/nowhere/else', join(path, '..')];
+  let started = 0;
+  const count = () => {
+    started += 1;
+  };
+  subscribe('child_process', count);
+  onTestFinished(() => void unsubscribe('child_process', count));
+  expect(await findNatsServer({ PATH: folders.join(delimiter) })).toMatchObject({ path, source: 'PATH' });
+  expect(started).toBe(1);
 });
 
 test.each([

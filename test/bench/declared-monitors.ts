@@ -12,9 +12,16 @@ export function monitorsFor(rate: number): number {
   return Math.round((rate * PERIOD_S) / CHECKED_FROM.length);
 }
 
+/** Time from the declaration of so many monitors, of any period, until each of them has had its first check, ms. */
+export function untilAllHaveBegunMs(monitors: number): number {
+  return (monitors / FIRST_SLOTS_PER_SECOND) * 1_000 + 5_000;
+}
+
 /** Time from the declaration of so many monitors until each of them is checked on its grid, ms. */
 export function untilAllAreCheckedMs(monitors: number): number {
-  return (monitors / FIRST_SLOTS_PER_SECOND) * 1_000 + (PERIOD_S / 2) * 1_000 + 5_000;
+  // A monitor whose turn comes later than its slot of the grid begins with that one.
+  const mostMs = PERIOD_S * 1_000 + 5_000;
+  return Math.min(untilAllHaveBegunMs(monitors), mostMs) + (PERIOD_S / 2) * 1_000;
 }
 
 /**

@@ -19,7 +19,7 @@ import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../d
 import { startNatsServer } from '../support/nats-server.ts';
 import { Program, ROOT } from '../support/process.ts';
 import { Children } from './children.ts';
-import { CHECKED_FROM, declaredMonitors, untilAllAreCheckedMs } from './declared-monitors.ts';
+import { CHECKED_FROM, declaredMonitors, untilAllHaveBegunMs } from './declared-monitors.ts';
 import { machine } from './machine.ts';
 import { median, peakMiB, residentMiB } from './process-usage.ts';
 import { formatTable } from './table.ts';
@@ -116,7 +116,7 @@ try {
   if (!existsSync(join(folder, 'svc.db'))) {
     await declare(monitors, port);
     await startOnce();
-    await delay(untilAllAreCheckedMs(monitors));
+    await delay(untilAllHaveBegunMs(monitors));
     await coordinator.end('SIGTERM');
   }
   console.log(machine());

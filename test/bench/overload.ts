@@ -1,16 +1,19 @@
 /**
  * Offers more checks than the machine can do, and then few again: `node test/bench/overload.ts [offered]
- * [seconds] [sustained] [calm] [recovery]`, rates in checks per second. One run has four spans: few checks, the sustained
- * rate, the offered rate, and few checks again, until memory and start times are as before or `recovery`
- * seconds (180) have passed. For the last span the surplus monitors are declared inactive.
+ * [seconds] [sustained] [calm] [recovery] [checkout]`, rates in checks per second. One run has four spans: few checks,
+ * the sustained rate, the offered rate, and few checks again, until memory and start times are as before or `recovery`
+ * seconds (180) have passed. For the last span the surplus monitors are declared inactive. With `checkout`, the service
+ * of another checkout is measured, which needs a `node_modules` of its own.
  */
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LogLine } from '../support/process.ts';
 import { grown, notRunCounters } from './counters.ts';
 import { declaredMonitors, monitorsFor, untilAllAreCheckedMs } from './declared-monitors.ts';
 import { machine } from './machine.ts';
 import { percentile } from './process-usage.ts';
-import { RecordedChecks, spreadText } from './recorded-checks.ts';
-import { memoryOf, type Parts, type RunningService, withService } from './running-service.ts';
+import { RecordedChecks, spreadOf, spreadText } from './recorded-checks.ts';
+import { cpuOf, memoryOf, type Parts, type RunningService, withService } from './running-service.ts';
 import { formatTable } from './table.ts';
 
 /**
@@ -31,7 +34,10 @@ const HEAD = [
   'not_run / failed',
   'coordinator MiB',
   'largest agent MiB',
+  'CPU of coordinator / agents / NATS',
 ];
+/** Log lines of this level are alarms. */
+const ERROR = 50;
 
 type Stage = {
   perSecond: number;
@@ -39,6 +45,8 @@ type Stage = {
   memory: Parts<number>;
   /** Counters that grew. */
   notRun: string[];
+  /** Of each second: checks that began in it, and how late. */
+  seconds: string[];
 };
 
 /** Declares monitors for this rate, beside those that are switched off later. */
@@ -54,9 +62,12 @@ async function declareRate({ system, target }: RunningService, rate: number, kno
 
 async function measure({ system }: RunningService, rate: number, seconds: number): Promise<Stage> {
   const before = await notRunCounters(system);
+  const cpuBefore = cpuOf(system);
   const from = Date.now();
   await delay(seconds * 1_000);
   const until = Date.now();
+  const cpu = cpuOf(system);
+  const used = (part: keyof Parts<unknown>) => ((cpu[part] - cpuBefore[part]) / (until - from)).toFixed(2);
   const memory = memoryOf(system);
   const notRun = grown(before, await notRunCounters(system));
   await delay(LAST_RESULTS_MS);
@@ -70,8 +81,17 @@ async function measure({ system }: RunningService, rate: number, seconds: number
     `${checks.having('not_run')} / ${checks.having('failed')}`,
     memory.coordinator.toFixed(0),
     memory.agents.toFixed(0),
+    `${used('coordinator')} / ${used('agents')} / ${used('nats')}`,
   ];
-  return { perSecond: checks.perSecond, row, memory, notRun };
+  return { perSecond: checks.perSecond, row, memory, notRun, seconds: bySecond(checks, from) };
+}
+
+function bySecond(checks: RecordedChecks, from: number): string[] {
+  const seconds = Map.groupBy(checks.starts(), ({ at }) => Math.floor((at - from) / 1_000));
+  return [...seconds].map(([second, starts]) => {
+    const lateness = spreadText(spreadOf(starts.map(({ lateMs }) => lateMs)));
+    return `${second} s: ${starts.length} began, lateness ${lateness}`;
+  });
 }
 
 /**
@@ -124,12 +144,31 @@ async function recover(
   ];
 }
 
-async function run(rates: readonly number[], seconds: number, recoverySeconds: number): Promise<void> {
+/** What agents have said about the memory that they returned, the last of each. */
+function returnsOf({ system }: RunningService): string[] {
+  return [...system.agents].map(([region, { lines }]) => {
+    const last = lines.findLast(({ pausedMs }) => pausedMs !== undefined);
+    return last === undefined
+      ? `${region}: none`
+      : `${region}: ${last.beforeMiB} → ${last.afterMiB} MiB, ${last.pausedMs} ms, at ${last.time}`;
+  });
+}
+
+function textOf({ msg, region }: LogLine): string {
+  return region === undefined ? msg : `${msg} (${region})`;
+}
+
+async function run(
+  rates: readonly number[],
+  seconds: number,
+  recoverySeconds: number,
+  root: string | undefined,
+): Promise<void> {
   const [calmRate = 0] = rates;
   const declare = (port: number) => ({
     svc_http_monitor: declaredMonitors(monitorsFor(calmRate), port),
   });
-  await withService(declare, {}, async (service) => {
+  await withService(declare, root === undefined ? {} : { root }, async (service) => {
     const stages: Stage[] = [];
     let known = 0;
     for (const rate of rates) {
@@ -152,10 +191,17 @@ async function run(rates: readonly number[], seconds: number, recoverySeconds: n
       `\nrecorded under overload: ${(over.perSecond / most.perSecond).toFixed(2)} × the sustained rate`,
     );
     console.log(`not checked under overload: ${over.notRun.join(', ') || 'nothing was counted'}`);
+    console.log(`under overload:\n  ${over.seconds.join('\n  ')}`);
+    const alarms = new Set(
+      service.system.coordinator.lines.filter(({ level }) => level >= ERROR).map(textOf),
+    );
+    console.log(`alarms:\n  ${[...alarms].join('\n  ')}`);
     console.log(recovery.join('\n'));
+    console.log(`returns of memory:\n  ${returnsOf(service).join('\n  ')}`);
   });
 }
 
-const [offered = '12000', seconds = '60', sustained = '4000', calm = '1000', recovery = '180'] =
+const [offered = '12000', seconds = '60', sustained = '4000', calm = '1000', recovery = '180', checkout] =
   process.argv.slice(2);
-await run([calm, sustained, offered].map(Number), Number(seconds), Number(recovery));
+const root = checkout === undefined ? undefined : resolve(checkout);
+await run([calm, sustained, offered].map(Number), Number(seconds), Number(recovery), root);

@@ -6,7 +6,7 @@
  */
 import { REGIONS } from '@svc/shared/regions.ts';
 import { System } from '../support/system.ts';
-import { type BuiltProvider, buildProvider } from '../support/terraform/built-provider.ts';
+import { buildProvider } from '../support/terraform/built-provider.ts';
 import type { Configuration } from '../support/terraform/runner.ts';
 import { terraformBinary } from '../support/terraform/terraform-command.ts';
 import { Children } from './children.ts';
@@ -94,7 +94,7 @@ function seconds(ms: number): string {
 async function measure(terraform: string, pairs: number): Promise<void> {
   const children = new Children();
   const target = Number((await children.node('test/bench/target-process.ts')).line);
-  const providers: Record<Side, BuiltProvider> = {
+  const providers: Record<Side, Awaited<ReturnType<typeof buildProvider>>> = {
     svc: await buildProvider(),
     memory: await buildProvider(MEMORY_PROVIDER),
   };

@@ -57,6 +57,13 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
     proxy.treat(({ path }) => (path === '/events' ? treatment() : 'pass'));
   }
 
+  /** No stream is answered until the returned function is called. */
+  function holdEvents(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    treatEvents(() => ({ hold: promise }));
+    return resolve;
+  }
+
   async function openOverview(): Promise<Page> {
     const page = await openDashboard({ url: proxy.url, operator: api.operator }, visitor);
     await page.getByRole('link', { name: 'Up 1' }).waitFor();
@@ -71,20 +78,16 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
     );
     const page = await openOverview();
     await listening;
-    const again = page.waitForRequest((request) => request.url().endsWith('/events'));
-    // The stream comes to its end, and the browser opens the next one after three seconds.
+    // The stream comes to its end, and the browser opens the next one after three seconds. It is not there before the change.
+    const release = holdEvents();
     api.clock.advance(10 * MINUTE_MS);
     await setStatus('error');
-    await again;
+    release();
     await isShownAsDown(page);
   });
 
   test('shows what has changed before it listened', async () => {
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    treatEvents(() => ({ hold: held }));
+    const release = holdEvents();
     const page = await openOverview();
     await setStatus('error');
     release();

@@ -1,14 +1,13 @@
 /** The bundles of `npm run build`, run where there is no repository. */
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { stop } from 'esbuild';
 import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
-import { AGENT_EXECUTABLE, buildAgentExecutable } from '../../deploy/build/agent-executable.ts';
-import { buildService } from '../../deploy/build/services.ts';
+import { AGENT_EXECUTABLE } from '../../deploy/build/agent-executable.ts';
+import { type Dist, sharedDist } from '../support/deployed/dist.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
 import { LoggedProcess, Program } from '../support/process.ts';
@@ -17,14 +16,14 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TOKEN = 'token-of-the-bundles-test';
 
+let dist: Dist;
+/** Its links, where tests may add files. Users have folders with spaces too. */
 let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc bundles '));
-  await Promise.all(
-    (['coordinator', 'agent', 'svc'] as const).map((name) => buildService(name, ROOT, folder)),
-  );
-  await stop();
+  dist = await sharedDist();
+  for (const name of await readdir(dist.folder)) await link(join(dist.folder, name), join(folder, name));
   return () => rm(folder, { recursive: true });
 });
 
@@ -141,10 +140,8 @@ test('a coordinator and an agent check a declared monitor, alert, and stop', asy
 });
 
 test('the agent as one executable needs no Node, and takes no options that are meant for Node', async (context) => {
-  const reason = await buildAgentExecutable(ROOT, folder);
-  await stop();
-  if (reason !== null) {
-    process.stdout.write(`skipped: the agent as one executable: ${reason}\n`);
+  if (dist.withoutExecutable !== null) {
+    process.stdout.write(`skipped: the agent as one executable: ${dist.withoutExecutable}\n`);
     return;
   }
   const nats = await startNatsServer();

@@ -139,6 +139,23 @@ describe.concurrent('leading ends and begins again', () => {
     expect(passed[0]?.slot).toBeLessThanOrEqual(before);
   });
 
+  test('an hourly monitor whose target is changed meanwhile is checked at once, beside the old check', async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    byPath(web);
+    const service = await started(opened);
+    const hourly = monitorOf('Web', `${web.url}/held`, { periodicity: '1h' });
+    const id = await created(service, '/v1/monitors', hourly);
+    await service.until(() => web.hits === REGIONS.length);
+    await service.stopLeading();
+    await write(service, 'PUT', `/v1/monitors/${id}`, { ...hourly, url: `${web.url}/good` });
+    const before = service.clock.wall();
+    await service.lead();
+    await service.changed('Web', 'active');
+    expect(service.clock.wall() - before).toBeLessThan(120_000);
+    expect(web.hits).toBe(2 * REGIONS.length);
+  });
+
   test('reads are answered all the time; what a leader has to do is answered, or 503', async (context) => {
     const opened = openedIn(context);
     const [web, hook] = [await targetIn(opened), await receiverIn(opened)];

@@ -1,7 +1,7 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Random } from './random.ts';
-import type { Commits, Mishaps, Move, Trouble, World } from './world.ts';
+import type { Commits, Limit, Mishaps, Move, Trouble, World } from './world.ts';
 
 const MOST_REGIONS = REGIONS.length;
 /** Bounds of the number of events of a world: jobs, reports and moves. */
@@ -18,6 +18,13 @@ type Frame = Pick<World, 'lengthMs' | 'periodMs' | 'regions' | 'agents'>;
 /** The world of a seed: always the same. */
 export function generateWorld(seed: number): World {
   const random = new Random(seed);
+  const world = someWorld(seed, random);
+  // They are made last of all, for the same reason as windows and commits.
+  const limits = random.chance(0.15) ? someLimits(random, world) : [];
+  return { ...world, limits, isDeclaredMeanwhile: random.chance(0.3) };
+}
+
+function someWorld(seed: number, random: Random): World {
   const regions = someRegions(random);
   const period = periodMs(random.chance(0.4) ? '30s' : random.pick(PERIODICITIES));
   const events = random.logarithmic(FEWEST_EVENTS, random.chance(0.3) ? MOST_EVENTS : USUALLY_MOST_EVENTS);
@@ -43,8 +50,10 @@ export function generateWorld(seed: number): World {
     isAhead: random.chance(0.6),
     mishaps: someMishaps(random, isCalm),
     troubles: isCalm ? [] : someTroubles(random, frame),
+    limits: [],
     moves: someMoves(random, frame),
     commits: null,
+    isDeclaredMeanwhile: false,
   };
   // They are made last, so that all else of a seed's world is what it would be without them.
   const windows = random.chance(0.4) ? someWindows(random, world) : [];
@@ -57,6 +66,23 @@ export function generateWorld(seed: number): World {
     commits,
     moves: [...moves.map((move) => unansweredOrNot(random, move)), ...pointed].sort((a, b) => a.at - b.at),
   };
+}
+
+/** Limits that hold for some slots or for most of the world, about the coordinator or about regions. */
+function someLimits(random: Random, { lengthMs, periodMs, regions, agents }: World): Limit[] {
+  const all = regions ?? agents;
+  const limits: Limit[] = [];
+  for (let count = random.pick([1, 1, 2]); count > 0; count -= 1) {
+    const from = random.between(0, lengthMs - periodMs);
+    const isOfRegions = all.length > 0 && random.chance(0.6);
+    limits.push({
+      from,
+      until: from + random.logarithmic(periodMs, lengthMs),
+      part: random.pick([0.1, 0.25, 0.5, 0.5, 0.8, 0.95]),
+      regions: isOfRegions ? random.sample(all, random.between(1, all.length)) : null,
+    });
+  }
+  return limits;
 }
 
 /** A window in an outage that ends while its change is written, or with a start of the coordinator. */

@@ -11,6 +11,9 @@ const { values } = parseArgs({
     /** First seed. */
     seed: { type: 'string', default: '1' },
     worlds: { type: 'string', default: '1000' },
+    /** So many more steps of the system's clock, and restarts, in each world. */
+    'clock-steps': { type: 'string', default: '0' },
+    restarts: { type: 'string', default: '0' },
     /**
      * Instead of worlds: counts false alarms of one monitor in so many slots, with and without the rule about
      * moments.
@@ -26,7 +29,8 @@ if (alarmSlots !== undefined) {
 }
 
 const started = performance.now();
-const sum = await runInProcesses({ seed: Number(values.seed), worlds: Number(values.worlds) });
+const storm = { clockSteps: Number(values['clock-steps']), restarts: Number(values.restarts) };
+const sum = await runInProcesses({ seed: Number(values.seed), worlds: Number(values.worlds), storm });
 console.log(describeStatistics(sum, performance.now() - started));
-for (const seed of failingSeeds(sum).slice(0, MOST_STORIES)) console.log(`\n${await storyOf(seed)}`);
+for (const seed of failingSeeds(sum).slice(0, MOST_STORIES)) console.log(`\n${await storyOf(seed, storm)}`);
 if (failingSeeds(sum).length > 0) process.exitCode = 1;

@@ -55,7 +55,7 @@ export function changed(monitor: LiveMonitor | null, move: Move, wall: number): 
   if (monitor === null) return null;
   switch (move.do) {
     case 'change-probe':
-      return { ...monitor, version: monitor.version + 1 };
+      return { ...monitor, version: monitor.version + 1, activatedAt: wall };
     case 'change-period':
       return { ...monitor, periodMs: move.periodMs };
     case 'change-regions':

@@ -13,10 +13,16 @@ const DICE = {
   late: 6,
   lag: 7,
   pause: 8,
+  limit: 9,
 } as const;
 
 export function die(world: World, kind: keyof typeof DICE, region: Region, slot: number): number {
   return noise(world.seed, DICE[kind], REGIONS.indexOf(region), slot);
+}
+
+/** The same for a slot as a whole. */
+export function slotDie(world: World, kind: keyof typeof DICE, slot: number): number {
+  return noise(world.seed, DICE[kind], REGIONS.length, slot);
 }
 
 /** How long an attempt takes that is answered, ms. */

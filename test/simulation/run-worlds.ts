@@ -9,6 +9,7 @@ import { type Outcome, simulate } from './simulation.ts';
 import { SqliteWorldStore } from './sqlite-store.ts';
 import { addStatistics, addWorld, noStatistics, type Statistics } from './statistics.ts';
 import type { WorldStore } from './store.ts';
+import { NO_STORM, type Storm, withStorm } from './storms.ts';
 import { tell } from './story.ts';
 import type { World } from './world.ts';
 
@@ -23,10 +24,10 @@ const WORLDS_PER_PROCESS = 400;
 const YOUNG = ['--max-semi-space-size=32'];
 
 /** Seeds from the first on. */
-export type Range = { readonly seed: number; readonly worlds: number };
+export type Range = { readonly seed: number; readonly worlds: number; readonly storm?: Storm };
 
 /** Runs worlds in this process. */
-export async function runWorlds({ seed, worlds }: Range): Promise<Statistics> {
+export async function runWorlds({ seed, worlds, storm = NO_STORM }: Range): Promise<Statistics> {
   const sum = noStatistics();
   const sqlite = worlds >= SQLITE_EVERY ? await SqliteWorldStore.open() : null;
   try {
@@ -34,7 +35,7 @@ export async function runWorlds({ seed, worlds }: Range): Promise<Statistics> {
       const isInSqlite = sqlite !== null && next % SQLITE_EVERY === 0;
       if (isInSqlite) await sqlite.clear();
       const store: WorldStore = isInSqlite ? sqlite : new MemoryStore();
-      const world = generateWorld(next);
+      const world = withStorm(generateWorld(next), storm);
       const lengthMs = isInSqlite ? Math.floor(world.lengthMs / SQLITE_SHARE) : world.lengthMs;
       addWorld(sum, next, await simulate({ ...world, lengthMs }, store, { isTold: false }));
     }
@@ -45,23 +46,24 @@ export async function runWorlds({ seed, worlds }: Range): Promise<Statistics> {
 }
 
 /** Runs worlds in as many processes as there are processors. */
-export async function runInProcesses({ seed, worlds }: Range): Promise<Statistics> {
+export async function runInProcesses({ seed, worlds, storm = NO_STORM }: Range): Promise<Statistics> {
   const processes = Math.min(availableParallelism(), Math.floor(worlds / WORLDS_PER_PROCESS));
-  if (processes < 2) return runWorlds({ seed, worlds });
+  if (processes < 2) return runWorlds({ seed, worlds, storm });
   const share = Math.ceil(worlds / processes);
   const ranges = Array.from({ length: processes }, (_, index) => ({
     seed: seed + index * share,
     worlds: Math.min(share, worlds - index * share),
+    storm,
   }));
   const sum = noStatistics();
   for (const part of await Promise.all(ranges.map(runInProcess))) addStatistics(sum, part);
   return sum;
 }
 
-async function runInProcess({ seed, worlds }: Range): Promise<Statistics> {
-  const child = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), [`${seed}`, `${worlds}`], {
-    execArgv: YOUNG,
-  });
+async function runInProcess(range: Range): Promise<Statistics> {
+  const { seed, worlds } = range;
+  const worker = fileURLToPath(new URL('./worker.ts', import.meta.url));
+  const child = fork(worker, [JSON.stringify(range)], { execArgv: YOUNG });
   const answered = once(child, 'message');
   const [code] = await once(child, 'exit');
   if (code !== 0) throw new Error(`the worlds ${seed} to ${seed + worlds - 1} ended with code ${code}`);
@@ -70,9 +72,9 @@ async function runInProcess({ seed, worlds }: Range): Promise<Statistics> {
 }
 
 /** The story of a failing world, made as short as possible; null: it does not fail. */
-export async function storyOf(seed: number): Promise<string | null> {
+export async function storyOf(seed: number, storm = NO_STORM): Promise<string | null> {
   const run = (world: World): Promise<Outcome> => simulate(world, new MemoryStore(), { isTold: true });
-  const world = generateWorld(seed);
+  const world = withStorm(generateWorld(seed), storm);
   const kind = (await run(world)).violations[0]?.kind;
   if (kind === undefined) return null;
   const shortest = await shrink(world, async (smaller) => isSameKind(kind, (await run(smaller)).violations));

@@ -1,11 +1,5 @@
-import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
-import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
-import { recover } from '@svc/coordinator/dispatch/restart.ts';
-import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
 import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
-import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
-import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { BacklogHold } from '@svc/coordinator/recording/backlog-hold.ts';
@@ -13,17 +7,15 @@ import { MaintenanceHold } from '@svc/coordinator/recording/maintenance-hold.ts'
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
-import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
-import type { Answer, Offer, Report } from './agents.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { Report } from './agents.ts';
 import { Batches, type Commit } from './batches.ts';
 import type { Declared } from './declared.ts';
 import { DeclaredMonitor } from './declared-monitor.ts';
+import { type AgentsAround, Dispatching } from './dispatching.ts';
 import { type GivenSlots, givenSlots, NO_SLOTS } from './given-slots.ts';
-import { KnownAgents } from './known-agents.ts';
 import { MortalClock } from './mortal-clock.ts';
 import type { Moment } from './oracle/moment.ts';
-import type { Presence } from './presence.ts';
 import { type CommitTime, type Flight, SlowStore } from './slow-store.ts';
 import type { WorldStore } from './store.ts';
 import type { Now, Told } from './told.ts';
@@ -33,15 +25,9 @@ import type { VirtualClock } from './virtual-clock.ts';
 const log = createLogger('simulation', 'silent');
 
 /** What is around the coordinator and outlives it. */
-export type Surroundings = {
+export type Surroundings = AgentsAround & {
   readonly clock: VirtualClock;
-  readonly presence: Presence;
   readonly store: WorldStore;
-  /** Gives a job to the region's agents. Its first attempt begins after `waitMs`. */
-  readonly offer: (region: Region, job: Offer) => Answer;
-  /** Agents take jobs ahead of their slots. */
-  readonly isAhead: boolean;
-  readonly heldBy: (region: Region) => Iterable<number>;
   readonly declared: Declared;
   /** How long the commit with this number takes. */
   readonly commitTime: (commit: number) => CommitTime;
@@ -50,10 +36,11 @@ export type Surroundings = {
 };
 
 /**
- * One life of the coordinator: the real scheduler, in-flight table and recording under the virtual clock. The
- * rest of the simulator uses them only through this class.
+ * One life of the coordinator: the real recording under the virtual clock, beside the real dispatch. The rest of the
+ * simulator uses the recording only through this class.
  */
 export class Service {
+  readonly dispatching: Dispatching;
   readonly #batches: Batches;
   #isApplying = false;
   /** The log of changes from before the start is applied, so that results may be read. */
@@ -64,16 +51,11 @@ export class Service {
   readonly #monitors = new DeclaredMonitor();
   readonly #states = new States();
   readonly #slotClock: SlotClock;
-  readonly #inFlight: InFlight;
   readonly #recorder: Recorder;
   readonly #backlogHold: BacklogHold;
-  readonly #agents: KnownAgents;
   readonly #maintenanceHold: MaintenanceHold;
-  readonly #events: SlotEvents;
-  readonly #newestSlot: number | null;
   /** How much older votes are than this life's clocks say, ms. */
   readonly #agedMs: number;
-  #scheduler: Scheduler | null = null;
 
   private constructor(
     around: Surroundings,
@@ -82,10 +64,8 @@ export class Service {
     before: Now | null,
   ) {
     this.#around = around;
-    this.#agents = new KnownAgents(around.isAhead);
     this.#clock = new MortalClock(around.clock);
     this.#monitors.current = monitor;
-    this.#newestSlot = newest;
     this.#slotClock = new SlotClock(this.#clock, newest, log, ahead);
     // Stored instants are on the slots' clock, which may have been set while no coordinator ran.
     this.#agedMs =
@@ -108,13 +88,14 @@ export class Service {
     });
     this.#store = new SlowStore(around.store.recording, this.#clock, around.commitTime, this.#batches);
     this.#recorder = this.#newRecorder();
-    this.#events = toldEvents(this.#recorder, (told) => this.#batches.note(told));
-    this.#inFlight = new InFlight({
-      events: this.#events,
-      counters: newCounters(),
-      overload: NO_OVERLOAD,
-      readerCaughtUp: () => true,
-      tokens: { tokenOf: () => '' },
+    this.dispatching = new Dispatching({
+      around,
+      clock: this.#clock,
+      slotClock: this.#slotClock,
+      monitors: this.#monitors,
+      events: toldEvents(this.#recorder, (told) => this.#batches.note(told)),
+      newestSlot: newest,
+      floorSlot: () => this.#floorSlot,
     });
   }
 
@@ -144,53 +125,18 @@ export class Service {
   }
 
   /** The agents were heard: dispatch begins. */
-  async resume(): Promise<void> {
-    const monitor = this.#monitors.current;
-    const now = this.#clock.monotonic();
-    for (const region of this.#around.presence.live()) this.regionCame(region);
-    if (monitor !== null) {
-      for (const agent of this.#agents) {
-        if (monitor.regions !== null && !monitor.regions.includes(agent.region)) continue;
-        for (const slot of this.#around.heldBy(agent.region)) {
-          if (slot <= this.#slotClock.now()) this.#inFlight.adopt(monitor, slot, agent, now);
-        }
-      }
-    }
-    const regions = this.#agents;
-    const { counters, newestSlot } = { counters: newCounters(), newestSlot: this.#newestSlot };
-    this.#scheduler = new Scheduler({
-      monitors: this.#monitors,
-      slotClock: this.#slotClock,
-      regions,
-      inFlight: this.#inFlight,
-      events: this.#events,
-      counters,
-      overload: NO_OVERLOAD,
-      newestSlot: () => newestSlot,
-      hasReported: () => false,
-    });
-    this.#scheduler.start();
-    recover({
-      recovery: {
-        undecidedSlots: () => this.#recorder.undecidedSlots(),
-        resume: (of, slot, waitedFor) => {
-          this.#batches.note({ is: 'resumed', slot, waitedFor });
-          this.#recorder.resume(of, slot, waitedFor);
-        },
-        resumed: () => {},
+  resume(): void {
+    this.dispatching.start({
+      undecidedSlots: () => this.#recorder.undecidedSlots(),
+      resume: (of, slot, waitedFor) => {
+        this.#batches.note({ is: 'resumed', slot, waitedFor });
+        this.#recorder.resume(of, slot, waitedFor);
       },
-      unrecorded: [],
-      monitors: this.#monitors,
-      regions,
-      inFlight: this.#inFlight,
-      events: this.#events,
-      slotNow: this.#slotClock.now(),
-      monotonic: now,
-      isReady: () => true,
+      resumed: () => {},
     });
     this.#batches.note({ is: 'all-resumed' });
     this.#recorder.resumed();
-    this.tick();
+    this.dispatching.tick();
   }
 
   /**
@@ -237,6 +183,12 @@ export class Service {
     return this.#slotClock.aheadSlot !== null;
   }
 
+  /** Slots up to this one are not about what is probed now. */
+  get #floorSlot(): number {
+    const id = this.#monitors.current?.id;
+    return (id === undefined ? undefined : this.#states.get(id)?.floorSlot) ?? 0;
+  }
+
   get status(): MonitorStatus {
     const id = this.#monitors.current?.id;
     return (id === undefined ? undefined : this.#states.get(id)?.status) ?? 'unknown';
@@ -262,32 +214,6 @@ export class Service {
     return this.#batches.take();
   }
 
-  /** One turn of dispatch. Returns when the next is needed, as a delay in ms. */
-  tick(): number {
-    const now = this.#clock.monotonic();
-    this.#scheduler?.tick(now);
-    // A shortcut: many turns find nothing in flight, and there are many regions.
-    if (this.#inFlight.size === 0) return this.#untilNextSlot();
-    this.#inFlight.loseMissing(now);
-    this.#inFlight.expireQueued(now);
-    for (const region of REGIONS) {
-      for (const job of this.#inFlight.queued(region).all()) {
-        this.#inFlight.markOffered(job, now);
-        const offer = {
-          slot: job.slot,
-          version: job.monitor.version,
-          waitMs: Math.max(0, job.startAt - now),
-        };
-        this.#answer(region, job.slot, this.#around.offer(region, offer));
-      }
-    }
-    for (const region of REGIONS) this.#inFlight.judge(region, now);
-    const isOffering = [...this.#inFlight.values()].some(
-      ({ state }) => state === 'offered' || state === 'queued',
-    );
-    return isOffering ? OFFERING_TICK_MS : this.#untilNextSlot();
-  }
-
   /** Applies the log of changes, one step after the other, as the applier of changes does. */
   async applyChanges(): Promise<void> {
     if (this.#isApplying) return;
@@ -298,61 +224,9 @@ export class Service {
       const { changes, told, until } = declared.nextStep();
       for (const each of told) this.#batches.note(each);
       await this.#recorder.declare(changes, until);
-      this.#dispatchDeclared(before, this.#monitors.current);
+      this.dispatching.declared(before, this.#monitors.current);
     }
     this.#isApplying = false;
-  }
-
-  #dispatchDeclared(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    if (before === after) return;
-    this.#scheduler?.changed(before, after);
-    if (before === null) return;
-    for (const region of before.regions ?? REGIONS) {
-      const isStillChecked =
-        after?.active === true && (after.regions === null || after.regions.includes(region));
-      if (!isStillChecked || after?.version !== before.version) this.#inFlight.withdraw(before.id, region);
-    }
-  }
-
-  regionCame(region: Region): void {
-    this.#agents.came(region);
-  }
-
-  /** Three heartbeats were missed. */
-  regionWent(region: Region): void {
-    const agent = this.#agents.went(region);
-    if (agent !== undefined) this.#inFlight.agentGone(agent);
-  }
-
-  /** An agent of the region no longer names a job that it took. */
-  heartbeats(region: Region): void {
-    const agent = this.#agents.of(region);
-    if (agent === undefined) return;
-    for (let beats = 0; beats < 2; beats += 1) {
-      agent.serial += 1;
-      const held = [...this.#around.heldBy(region)].map((slot): [number, number] => [
-        this.#monitors.current?.id ?? 0,
-        slot,
-      ]);
-      this.#inFlight.heartbeat(agent, held, this.#clock.monotonic());
-    }
-  }
-
-  #answer(region: Region, slot: number, answer: Answer): void {
-    const agent = this.#agents.of(region);
-    const id = this.#monitors.current?.id;
-    if (agent === undefined || id === undefined || answer === null) return;
-    const refused: [number, number, Refusal][] = answer === 'accepted' ? [] : [[id, slot, answer]];
-    const accepted: [number, number][] = answer === 'accepted' ? [[id, slot]] : [];
-    const acceptance: Acceptance = {
-      v: 1,
-      kind: 'acceptance',
-      agent: agent.id,
-      batch: '',
-      accepted,
-      refused,
-    };
-    this.#inFlight.acceptance(agent, acceptance, this.#clock.monotonic());
   }
 
   #newRecorder(): Recorder {
@@ -374,8 +248,8 @@ export class Service {
       tokens: { isValid: (token) => token === 'good' },
       slots: {
         isOfferedAgain: (...job) => this.#isOfferedAgain(...job),
-        arrived: (monitorId, slot, region) => this.#inFlight.recorded(monitorId, slot, region),
-        settled: (outcome) => this.#settled(outcome),
+        arrived: (monitorId, slot, region) => this.dispatching.arrived(monitorId, slot, region),
+        settled: (outcome) => this.dispatching.settled(outcome),
       },
       clock: this.#clock,
       slotClock: this.#slotClock,
@@ -395,47 +269,14 @@ export class Service {
   }
 
   #isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
-    if (reason !== 'shutting-down') return false;
-    const isOfferedAgain = this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#clock.monotonic());
+    if (!this.dispatching.isOfferedAgain(monitorId, slot, region, reason)) return false;
     const told = this.#batches.evaluating.findLast(
       (each) => each.is === 'reported' && isAbout(each, slot, region),
     );
-    if (isOfferedAgain && told?.is === 'reported') told.isOfferedAgain = true;
-    return isOfferedAgain;
-  }
-
-  #settled({ monitorId, slot, region, is }: SlotOutcome): void {
-    if (is === 'reported') this.#inFlight.recorded(monitorId, slot, region);
-    else this.#inFlight.givenBack(monitorId, slot, region, this.#clock.monotonic());
-  }
-
-  #untilNextSlot(): number {
-    const monitor = this.#monitors.current;
-    if (monitor === null || !monitor.active) return IDLE_TICK_MS;
-    const now = this.#slotClock.now();
-    const aheadMs = this.#around.isAhead ? TICK_AHEAD_MS : 0;
-    const phase = (phaseOf(monitor.id, monitor.periodMs) + this.#slotClock.gridShiftMs) % monitor.periodMs;
-    const next = gridSlotFrom(now + aheadMs + 1, monitor.periodMs, phase);
-    return Math.min(IDLE_TICK_MS, next - now - aheadMs);
+    if (told?.is === 'reported') told.isOfferedAgain = true;
+    return true;
   }
 }
-
-/** One monitor is never too much. */
-const NO_OVERLOAD = {
-  admitsSlot: () => true,
-  admits: () => true,
-  opened() {},
-  offered() {},
-  unanswered() {},
-  refused() {},
-};
-
-/** Interval of dispatch's turns while jobs are offered, ms. */
-const OFFERING_TICK_MS = 250;
-/** Lead of a turn before a slot when agents take jobs ahead, ms. */
-const TICK_AHEAD_MS = 150;
-/** With nothing to do it looks so often, ms. */
-const IDLE_TICK_MS = 3_600_000;
 
 function isAbout({ result, region }: Told & { is: 'reported' }, slot: number, of: Region): boolean {
   return result.slot === slot && region === of && result.outcome === 'not_run';

@@ -36,7 +36,7 @@ export function isSameKind(kind: ViolationKind, violations: readonly { kind: Vio
 
 /** Worlds with one thing less, the largest things first. */
 function* smallerWorlds(world: World): Generator<World> {
-  const { moves, troubles, mishaps, regions, agents, laggards, channels } = world;
+  const { moves, troubles, limits, mishaps, regions, agents, laggards, channels } = world;
   const half = moves.length / 2;
   if (moves.length > 2) {
     yield { ...world, moves: moves.slice(0, half) };
@@ -45,6 +45,7 @@ function* smallerWorlds(world: World): Generator<World> {
   for (const region of regions ?? agents) yield withoutRegion(world, region);
   for (const index of moves.keys()) yield { ...world, moves: moves.toSpliced(index, 1) };
   for (const index of troubles.keys()) yield { ...world, troubles: troubles.toSpliced(index, 1) };
+  for (const index of limits.keys()) yield { ...world, limits: limits.toSpliced(index, 1) };
   for (const name of Object.keys(mishaps) as (keyof Mishaps)[]) {
     if (mishaps[name] !== 0 && name !== 'lagMs') yield { ...world, mishaps: { ...mishaps, [name]: 0 } };
   }
@@ -54,6 +55,7 @@ function* smallerWorlds(world: World): Generator<World> {
     if (trouble.flapMs > 0) yield { ...world, troubles: troubles.with(index, { ...trouble, flapMs: 0 }) };
   }
   if (world.commits !== null) yield* withFasterCommits(world, world.commits);
+  if (world.isDeclaredMeanwhile) yield { ...world, isDeclaredMeanwhile: false };
   if (world.retry > 0) yield { ...world, retry: 0 };
 }
 
@@ -74,6 +76,7 @@ function withoutRegion(world: World, region: World['agents'][number]): World {
       ...trouble,
       regions: trouble.regions?.filter(isOther) ?? null,
     })),
+    limits: world.limits.map((limit) => ({ ...limit, regions: limit.regions?.filter(isOther) ?? null })),
     moves: world.moves.filter((move) => !('region' in move) || move.region !== region),
   };
 }

@@ -1,3 +1,4 @@
+import type { Shedding } from '@svc/coordinator/dispatch/scheduler.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { type Offer, type Report, SimulatedAgents } from './agents.ts';
 import type { Commit } from './batches.ts';
@@ -8,6 +9,7 @@ import { Oracle, type Violation } from './oracle/oracle.ts';
 import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
 import { Service } from './service.ts';
+import { sheddingOf } from './shedding.ts';
 import type { WorldStore } from './store.ts';
 import type { Now } from './told.ts';
 import { describeTold } from './told-events.ts';
@@ -65,6 +67,7 @@ class Simulation {
   #service: Service | null = null;
   readonly #declared: Declared;
   readonly #commitTime: ReturnType<typeof commitTimes>;
+  readonly #shedding: Shedding;
   /** Number of reports that the present life has read. */
   #read = 0;
   /** What was evaluated last of what is durable. */
@@ -85,6 +88,7 @@ class Simulation {
     this.#story = isTold ? [] : null;
     this.#declared = new Declared(world.id, store);
     this.#commitTime = commitTimes(world);
+    this.#shedding = sheddingOf(world);
     this.#efforts.set(1, world);
     const isTargetFine = world.troubles.length === 0 && world.mishaps.blip === 0;
     this.#oracle = new Oracle(this.#presence, { isTargetFine });
@@ -146,6 +150,7 @@ class Simulation {
       heldBy: (region: Region) => this.#agents.heldBy(region),
       declared: this.#declared,
       commitTime: this.#commitTime,
+      shedding: this.#shedding,
       momentOf: (now: Now) => this.#oracle.moment(now),
     };
     for (const region of this.#presence.live()) if (!this.#agents.has(region)) this.#presence.went(region);
@@ -166,7 +171,7 @@ class Simulation {
       return;
     }
     this.#work.push(async () => {
-      await service.resume();
+      service.resume();
       this.#isResumed = true;
       this.#tickSoon(0);
     });
@@ -273,7 +278,8 @@ class Simulation {
     this.#clock.after(delayMs, () => {
       if (this.#tickAt !== at) return;
       this.#tickAt = Number.POSITIVE_INFINITY;
-      if (this.#isResumed && this.#service !== null) this.#tickSoon(Math.max(1, this.#service.tick()));
+      if (this.#isResumed && this.#service !== null)
+        this.#tickSoon(Math.max(1, this.#service.dispatching.tick()));
     });
   }
 
@@ -281,7 +287,7 @@ class Simulation {
     this.#agents.start(region);
     this.#presence.came(region);
     if (!this.#isResumed) return;
-    this.#service?.regionCame(region);
+    this.#service?.dispatching.regionCame(region);
     this.#tickSoon(0);
   }
 
@@ -290,21 +296,21 @@ class Simulation {
     this.#clock.after(MISSED_MS, () => {
       if (this.#agents.has(region)) return;
       this.#presence.went(region);
-      if (this.#isResumed) this.#service?.regionWent(region);
+      if (this.#isResumed) this.#service?.dispatching.regionWent(region);
       this.#tickSoon(0);
     });
   }
 
   #forgotten(region: Region): void {
     this.#clock.after(FORGOTTEN_MS, () => {
-      if (this.#isResumed) this.#service?.heartbeats(region);
+      if (this.#isResumed) this.#service?.dispatching.heartbeats(region);
       this.#tickSoon(0);
     });
   }
 
   /** Carries out a move. A move that needs the service waits until it has resumed. */
   #move(move: Move): void {
-    if (!this.#isResumed && NEEDS_SERVICE.has(move.do)) {
+    if (!this.#isResumed && NEEDS_SERVICE.has(move.do) && !this.#world.isDeclaredMeanwhile) {
       this.#clock.after(ROUND_MS, () => this.#move(move));
       return;
     }

@@ -25,6 +25,10 @@ export function tell(world: World, { story, violations }: Outcome): string {
       ({ from, until, regions: seenBy, sees, flapMs }) =>
         `  ${seconds(from)} to ${seconds(until)}: ${seenBy?.join(', ') ?? 'every region'} sees it ${sees}${flapMs > 0 ? `, every other ${seconds(flapMs)}` : ''}`,
     ),
+    ...world.limits.map(
+      ({ from, until, part, regions: limited }) =>
+        `  ${seconds(from)} to ${seconds(until)}: ${part} of the slots are given${limited === null ? '' : ` in ${limited.join(', ')}`}`,
+    ),
     ...(story.length > LINES ? ['  …'] : []),
     ...story.slice(-LINES).map(({ at, text }) => `  ${seconds(at).padStart(12)}  ${text}`),
     ...violations.map(({ kind, at, text }) => `  ${seconds(at).padStart(12)}  VIOLATION ${kind}: ${text}`),

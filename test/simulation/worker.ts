@@ -1,6 +1,5 @@
 import { runWorlds } from './run-worlds.ts';
 
-/** A process of its own for a range of worlds: `worker.ts SEED WORLDS`. Its statistics go to the parent. */
-const [seed, worlds] = process.argv.slice(2).map(Number);
-process.send?.(await runWorlds({ seed: seed ?? 1, worlds: worlds ?? 1 }));
+/** A process of its own for a range of worlds, which is its argument in JSON. Its statistics go to the parent. */
+process.send?.(await runWorlds(JSON.parse(process.argv[2] as string)));
 process.disconnect?.();

@@ -18,6 +18,19 @@ export type Trouble = {
   readonly flapMs: number;
 };
 
+/**
+ * A time in which more is asked for than can be done, so that only this part of the slots is given. Instants are ms
+ * after the beginning.
+ */
+export type Limit = {
+  readonly from: number;
+  readonly until: number;
+  /** Of the slots, as a probability for each. */
+  readonly part: number;
+  /** The regions that cannot do more, each for itself. Null: the coordinator cannot, which skips slots as a whole. */
+  readonly regions: readonly Region[] | null;
+};
+
 /** An event that the world brings about in the service, at an instant in ms after its beginning. */
 export type Move = { readonly at: number } & (
   | {
@@ -104,9 +117,12 @@ export type World = {
   readonly isAhead: boolean;
   readonly mishaps: Mishaps;
   readonly troubles: readonly Trouble[];
+  readonly limits: readonly Limit[];
   readonly moves: readonly Move[];
   /** Null: commits take no time. */
   readonly commits: Commits | null;
+  /** People change rows also while no coordinator runs, or before it has resumed. Otherwise they wait for it. */
+  readonly isDeclaredMeanwhile: boolean;
 };
 
 /** Nothing goes wrong. */
@@ -135,6 +151,8 @@ export const QUIET: World = {
   isAhead: false,
   mishaps: CALM,
   troubles: [],
+  limits: [],
   moves: [],
   commits: null,
+  isDeclaredMeanwhile: false,
 };

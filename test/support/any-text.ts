@@ -21,3 +21,20 @@ const character = fc.nat(LAST).map(
 export function anyText(lengths: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> {
   return fc.string({ ...lengths, unit: character });
 }
+
+/**
+ * URLs of any short path. `fc.webUrl()` lists the percent forms of all characters first, which takes a second and a half of
+ * CPU in each process.
+ */
+export function anyUrl(): fc.Arbitrary<string> {
+  return fc
+    .tuple(
+      fc.constantFrom('http', 'https'),
+      fc.webAuthority(),
+      fc.array(anyText({ maxLength: 3 }), { maxLength: 3 }),
+    )
+    .map(([scheme, authority, path]) => {
+      const segments = path.map((segment) => `/${encodeURIComponent(segment)}`);
+      return `${scheme}://${authority}${segments.join('')}`;
+    });
+}

@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { findProgram } from './real-dns-server.ts';
 
-const PROGRAM = process.env.CHROMIUM ?? findProgram('chromium');
+/** The same browser without windows on a screen needs less CPU time. */
+const PROGRAM = process.env.CHROMIUM ?? findProgram('chromium-headless-shell') ?? findProgram('chromium');
 
 /** For `describe.skipIf`: this machine has no Chromium. In CI such a test fails instead of being skipped. */
 export const skipsBrowser = PROGRAM === null && process.env.CI !== 'true';
@@ -56,15 +57,20 @@ export function viewOf(page: Page): View {
   return view;
 }
 
+type Sessions = Map<string, ReadonlyMap<string, string>>;
+
 /** Somebody with cookies of their own. */
 export class BrowserVisitor {
   readonly context: BrowserContext;
+  /** Cookies of sessions that any visitor of this browser may use, by what they are a session of. */
+  readonly sessions: Sessions;
   readonly #window: Window;
   readonly #pages: Page[] = [];
   readonly #leave: () => void;
 
-  constructor(window: Window, leave: () => void) {
+  constructor(window: Window, sessions: Sessions, leave: () => void) {
     this.context = window.context;
+    this.sessions = sessions;
     this.#window = window;
     this.#leave = leave;
   }
@@ -94,6 +100,7 @@ export class TestBrowser {
   /** A new window takes longer than most pages. */
   readonly #idle: Window[] = [];
   readonly #foreign = new Set<string>();
+  readonly #sessions: Sessions = new Map();
 
   private constructor(browser: Browser) {
     this.#browser = browser;
@@ -116,7 +123,7 @@ export class TestBrowser {
     await window.page.setViewportSize({ width: view.width, height: HEIGHT });
     await window.page.emulateMedia({ colorScheme: view.theme, media: null });
     VIEW_OF.set(window.context, view);
-    return new BrowserVisitor(window, () => this.#idle.push(window));
+    return new BrowserVisitor(window, this.#sessions, () => this.#idle.push(window));
   }
 
   async #open(hasScript: boolean): Promise<Window> {

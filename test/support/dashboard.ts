@@ -5,25 +5,25 @@ import { Visitor } from './visited-pages.ts';
 
 type Served = Pick<RunningApi, 'url' | 'operator'>;
 
-/** The cookies of one session for each token, by the address of the service: the login itself has its own tests. */
-const SESSIONS = new Map<string, ReadonlyMap<string, string>>();
-
-/** Opens a page of the dashboard in a session of the operator's token. */
+/** Opens a page of the dashboard in a session of the operator's token. The login itself has its own tests. */
 export async function openDashboard(api: Served, visitor: BrowserVisitor, path = '/'): Promise<Page> {
-  const cookies = [...(await sessionOf(api))];
+  const cookies = [...(await sessionOf(api, visitor))];
   await visitor.context.addCookies(cookies.map(([name, value]) => ({ name, value, url: api.url })));
   const page = await visitor.newPage();
   await page.goto(`${api.url}${path}`);
   return page;
 }
 
-async function sessionOf({ url, operator }: Served): Promise<ReadonlyMap<string, string>> {
+async function sessionOf(
+  { url, operator }: Served,
+  { sessions }: BrowserVisitor,
+): Promise<ReadonlyMap<string, string>> {
   const key = `${url} ${operator}`;
-  const known = SESSIONS.get(key);
+  const known = sessions.get(key);
   if (known !== undefined) return known;
   const client = new Visitor(url, {});
   const { status, text } = await client.submit('/login', { token: operator });
   if (status !== 303) throw new Error(`the login was answered ${status}: ${text}`);
-  SESSIONS.set(key, client.cookies);
+  sessions.set(key, client.cookies);
   return client.cookies;
 }

@@ -242,14 +242,19 @@ export class LocalService {
 
   /** Resolves when `count` more slots of the monitor than now are decided. */
   async decided(monitorId: number, count: number): Promise<void> {
-    const slots = () =>
-      this.query<{ count: number }>(
+    // One connection for all looks: to open one takes longer than a look.
+    const database = this.#openDatabase();
+    try {
+      const counting = database.prepare(
         'SELECT count(DISTINCT slot) AS count FROM results WHERE monitor_id = ?',
-        monitorId,
-      )[0]?.count ?? 0;
-    // The newest slot may still be open, hence one more.
-    const goal = slots() + count + 1;
-    await this.until(() => slots() >= goal);
+      );
+      const slots = () => Number(counting.get(monitorId)?.count ?? 0);
+      // The newest slot may still be open, hence one more.
+      const goal = slots() + count + 1;
+      await this.until(() => slots() >= goal);
+    } finally {
+      database.close();
+    }
   }
 
   /**
@@ -299,12 +304,16 @@ export class LocalService {
   }
 
   query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const database = new DatabaseSync(this.databasePath, { readOnly: true, timeout: 60_000 });
+    const database = this.#openDatabase();
     try {
       return database.prepare(sql).all(...parameters) as Row[];
     } finally {
       database.close();
     }
+  }
+
+  #openDatabase(): DatabaseSync {
+    return new DatabaseSync(this.databasePath, { readOnly: true, timeout: 60_000 });
   }
 
   /** Locks the database against writing, as another program would, until it is released. No commit succeeds. */

@@ -23,6 +23,9 @@ export type NatsServer = {
   dispose(): Promise<void>;
 };
 
+/** The program, which is looked for once: its version is asked in a process of its own. */
+let program: ReturnType<typeof findNatsServer> | undefined;
+
 /**
  * A real nats-server with JetStream on a free loopback port, with a store of its own. It ends with the
  * process that started it, even when a time-out kills that process.
@@ -31,7 +34,8 @@ export type NatsServer = {
  *   client may do anything
  */
 export async function startNatsServer(configuration = ''): Promise<NatsServer> {
-  const binary = await findNatsServer();
+  program ??= findNatsServer();
+  const binary = await program;
   const directory = await mkdtemp(join(tmpdir(), 'svc-nats-'));
   const storeDir = join(directory, 'jetstream');
   const port = await freePort();

@@ -2,8 +2,10 @@ import type { Clock } from '@svc/shared/clock.ts';
 
 /** Longest part of a turn of the event loop that counts as time, ms of real time. */
 const LONGEST_TURN_MS = 50;
-/** The clock is read at least this often, ms of real time. */
+/** While a timer waits, the clock is read at least this often, ms of real time. */
 const READ_EVERY_MS = 20;
+/** Longest time of a timer of Node, ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Real time that runs faster: a monitor's 30 s period passes in one second and a half at a scale of 20.
@@ -13,16 +15,18 @@ const READ_EVERY_MS = 20;
  * seconds of silence of every agent at once. Other tests cover a service that stands still.
  */
 export class ScaledClock implements Clock {
-  readonly #scale: number;
   readonly #wallOrigin = Date.now();
+  #scale: number;
   #offset = 0;
-  /** Real ms since the beginning, without those in which this process was held. */
+  /** ms of this clock since the beginning. */
   #passed = 0;
   #readAt = performance.now();
+  /** Set the timers that wait again, each its own. */
+  readonly #waiting = new Set<() => void>();
+  #reading: NodeJS.Timeout | undefined;
 
   constructor(scale: number) {
     this.#scale = scale;
-    setInterval(() => this.monotonic(), READ_EVERY_MS).unref();
   }
 
   wall(): number {
@@ -31,20 +35,37 @@ export class ScaledClock implements Clock {
 
   monotonic(): number {
     const now = performance.now();
-    this.#passed += Math.min(now - this.#readAt, LONGEST_TURN_MS);
+    this.#passed += Math.min(now - this.#readAt, LONGEST_TURN_MS) * this.#scale;
     this.#readAt = now;
-    return this.#passed * this.#scale;
+    return this.#passed;
   }
 
   after(delayMs: number, task: () => void): () => void {
     const dueAt = this.monotonic() + delayMs;
-    const fire = () => {
-      const left = dueAt - this.monotonic();
-      if (left > 0) timer = setTimeout(fire, left / this.#scale);
-      else task();
+    let timer: NodeJS.Timeout | undefined;
+    const set = () => {
+      clearTimeout(timer);
+      // Rounded up: Node drops the fraction, so the timer would be early, and another one would have to follow it.
+      const leftMs = Math.ceil((dueAt - this.monotonic()) / this.#scale);
+      timer = setTimeout(fire, Math.max(0, Math.min(leftMs, LONGEST_TIMER_MS)));
     };
-    let timer = setTimeout(fire, delayMs / this.#scale);
-    return () => clearTimeout(timer);
+    const end = () => {
+      clearTimeout(timer);
+      this.#waiting.delete(set);
+      this.#readWhileAnyWaits();
+    };
+    const fire = () => {
+      if (dueAt > this.monotonic()) {
+        set();
+        return;
+      }
+      end();
+      task();
+    };
+    this.#waiting.add(set);
+    this.#readWhileAnyWaits();
+    set();
+    return end;
   }
 
   every(intervalMs: number, task: () => void): () => void {
@@ -56,8 +77,24 @@ export class ScaledClock implements Clock {
     return () => cancel();
   }
 
+  /** Runs so many times as fast as real time from now on, also the timers that wait. */
+  runAt(scale: number): void {
+    this.monotonic();
+    this.#scale = scale;
+    for (const set of [...this.#waiting]) set();
+  }
+
   /** Sets the system's clock: `wall` jumps, `monotonic` does not. */
   stepWall(ms: number): void {
     this.#offset += ms;
+  }
+
+  #readWhileAnyWaits(): void {
+    if (this.#waiting.size > 0) {
+      this.#reading ??= setInterval(() => this.monotonic(), READ_EVERY_MS).unref();
+      return;
+    }
+    clearInterval(this.#reading);
+    this.#reading = undefined;
   }
 }

@@ -14,7 +14,7 @@ import { JobTokens } from './dispatch/job-tokens.ts';
 import { loadNewestSlots, newestOf } from './dispatch/newest-slots.ts';
 import { RegionPresence } from './dispatch/region-presence.ts';
 import { SlotClock } from './dispatch/slot-clock.ts';
-import type { Backlog } from './domain/admission.ts';
+import type { Backlog } from './domain/pressure.ts';
 import { States } from './evaluation/state.ts';
 import type { ExportSettings } from './export/export-settings.ts';
 import { MetricsExport } from './export/metrics-export.ts';
@@ -182,6 +182,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   const consumerProgress = new ReadingProgress(consumer, clock);
   const dispatch: Dispatch = createDispatch(parts, loaded, {
     tokens,
+    states,
     recorder,
     consumer,
     progress: consumerProgress,
@@ -276,12 +277,13 @@ function createDispatch(
   { monitors, newestSlots, slotClock, presence }: Loaded,
   parts: {
     readonly tokens: JobTokens;
+    readonly states: States;
     readonly recorder: Recorder;
     readonly consumer: ResultConsumer;
     readonly progress: ReadingProgress;
   },
 ): Dispatch {
-  const { tokens, recorder, consumer, progress } = parts;
+  const { tokens, states, recorder, consumer, progress } = parts;
   return new Dispatch({
     bus,
     clock,
@@ -292,6 +294,7 @@ function createDispatch(
     slotClock,
     presence,
     newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
+    floorSlot: (monitorId) => states.get(monitorId)?.floorSlot ?? 0,
     readerCaughtUp: (region) => progress.isCaughtUp(region),
     recovery: recorder,
     backlog: () => backlogOf(recorder, consumer),

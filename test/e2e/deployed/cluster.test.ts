@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { startConfined, whyNotConfined } from '../../support/deployed/confined.ts';
-import { buildDist } from '../../support/deployed/dist.ts';
+import { sharedDist } from '../../support/deployed/dist.ts';
 import { LoopbackNetwork, Machine } from '../../support/deployed/machine.ts';
 import { commandsUnder } from '../../support/deployed/page.ts';
 
@@ -32,8 +32,7 @@ function logOf(machine: Machine, context: TestContext): { text: string } {
 }
 
 test.skipIf(isSkipped)('three servers find each other as the page says', async (context) => {
-  const dist = await buildDist();
-  context.onTestFinished(() => dist.remove());
+  const dist = await sharedDist();
   const network = await LoopbackNetwork.create();
   context.onTestFinished(() => network.close());
   const machines = new Map<string, Machine>();

@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { startConfined, whyNotConfined } from '../../support/deployed/confined.ts';
-import { buildDist, type Dist } from '../../support/deployed/dist.ts';
+import { type Dist, sharedDist } from '../../support/deployed/dist.ts';
 import { LoopbackNetwork, Machine } from '../../support/deployed/machine.ts';
 import { commandsUnder } from '../../support/deployed/page.ts';
 import { type LoggedProcess, ROOT } from '../../support/process.ts';
@@ -33,8 +33,7 @@ class Company {
   }
 
   static async create(context: TestContext): Promise<Company> {
-    const dist = await buildDist();
-    context.onTestFinished(() => dist.remove());
+    const dist = await sharedDist();
     const network = await LoopbackNetwork.create();
     context.onTestFinished(() => network.close());
     return new Company(network, dist, context);

@@ -18,7 +18,7 @@ import {
   startConfined,
   whyNotConfined,
 } from '../../support/deployed/confined.ts';
-import { buildDist, type Dist } from '../../support/deployed/dist.ts';
+import { type Dist, sharedDist } from '../../support/deployed/dist.ts';
 import { buildImages, containerfileIn, containerOf, type Image } from '../../support/deployed/image.ts';
 import { type Container, listedObjects, podOf } from '../../support/deployed/kubernetes.ts';
 import { LoopbackNetwork } from '../../support/deployed/machine.ts';
@@ -38,12 +38,11 @@ let images: ReadonlyMap<string, Image>;
 
 beforeAll(async () => {
   if (isSkipped) return;
-  dist = await buildDist();
+  dist = await sharedDist();
   folder = await mkdtemp(join(tmpdir(), 'svc-containers-'));
   const context = { context: ROOT, dist: dist.folder, out: join(folder, 'images'), node: process.execPath };
   images = await buildImages({ containerfile: containerfileIn(ROOT), ...context });
   return async () => {
-    await dist.remove();
     await rm(folder, { recursive: true });
   };
 });

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { findNatsServer } from '../../../deploy/local/nats-server.mjs';
 import { startConfined, whyNotConfined } from '../../support/deployed/confined.ts';
-import { buildDist } from '../../support/deployed/dist.ts';
+import { sharedDist } from '../../support/deployed/dist.ts';
 import {
   buildImages,
   containerfileIn,
@@ -30,7 +30,7 @@ let folder: string;
 
 beforeAll(async () => {
   if (isSkipped) return;
-  const dist = await buildDist();
+  const dist = await sharedDist();
   folder = await mkdtemp(join(tmpdir(), 'svc-images-'));
   images = await buildImages({
     containerfile: containerfileIn(ROOT),
@@ -40,7 +40,6 @@ beforeAll(async () => {
     node: process.execPath,
   });
   return async () => {
-    await dist.remove();
     await rm(folder, { recursive: true });
   };
 });

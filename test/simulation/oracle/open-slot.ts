@@ -21,6 +21,68 @@ export type OpenSlot = {
   readonly reports: Vote[];
 };
 
+/** The slots of a monitor that are not decided, the oldest first, and up to where they are. */
+export class OpenSlots implements Iterable<OpenSlot> {
+  readonly #open: OpenSlot[] = [];
+  /** The newest slot that is decided. */
+  #decidedSlot = 0;
+  /** Reports about this slot or an older one never vote, because votes were ended since. */
+  endedSlot = 0;
+
+  [Symbol.iterator](): Iterator<OpenSlot> {
+    return this.#open.values();
+  }
+
+  /** It is decided, or never will be. */
+  isOver(slot: number): boolean {
+    if (slot <= this.endedSlot) return true;
+    return slot <= this.#decidedSlot && !this.#open.some((open) => open.slot === slot);
+  }
+
+  /** The open slot; it is opened when it is not known. */
+  of(slot: number, periodMs: number, now: Now): OpenSlot {
+    const known = this.#open.find((open) => open.slot === slot);
+    if (known !== undefined) return known;
+    // "Or one period has passed": since the slot, which jobs may be "sent ahead of".
+    const endsAt = now.monotonic + Math.min(2 * periodMs, slot + periodMs - now.slot);
+    const open: OpenSlot = {
+      slot,
+      endsAt,
+      given: null,
+      answered: new Set(),
+      heard: new Set(),
+      reports: [],
+    };
+    this.#open.push(open);
+    this.#open.sort((a, b) => a.slot - b.slot);
+    return open;
+  }
+
+  /** Takes the oldest slot that is decided, if there is one. */
+  takeDecided(isDecided: (open: OpenSlot) => boolean): OpenSlot | undefined {
+    const index = this.#open.findIndex(isDecided);
+    if (index < 0) return undefined;
+    const [open] = this.#open.splice(index, 1) as [OpenSlot];
+    this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
+    return open;
+  }
+
+  /** Slots after `newest` were given by a clock that was ahead. */
+  setAside(newest: number): void {
+    const believed = this.#open.filter(({ slot }) => slot <= newest);
+    this.#open.splice(0, this.#open.length, ...believed);
+    if (this.#decidedSlot > newest) this.#decidedSlot = 0;
+    if (this.endedSlot > newest) this.endedSlot = 0;
+  }
+
+  /** No report about a slot so far votes any more. */
+  end(): void {
+    this.endedSlot = Math.max(this.#decidedSlot, this.#open.at(-1)?.slot ?? 0);
+    this.#decidedSlot = this.endedSlot;
+    this.#open.length = 0;
+  }
+}
+
 /** The region has said something about the slot, which was given to it therefore. */
 export function hear({ given, answered, heard }: OpenSlot, region: Region): void {
   given?.add(region);

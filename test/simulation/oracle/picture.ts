@@ -2,9 +2,10 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
+import { Doubts } from './doubts.ts';
 import { Electorate, type RegionsWithAgents } from './electorate.ts';
 import { castInto, isTooOld } from './following-votes.ts';
-import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot } from './open-slot.ts';
+import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot, OpenSlots } from './open-slot.ts';
 import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, tookMs, type Vote } from './rule.ts';
 
 /** A timer may be late by so much, ms. */
@@ -21,22 +22,17 @@ export class Picture {
   expectedSince = 0;
   /** The last vote of each region, fresh or aged. */
   readonly votes = new Map<Region, Vote>();
-  readonly #open: OpenSlot[] = [];
+  readonly #open = new OpenSlots();
   readonly #electorate: Electorate;
   /** Slots and regions with a recorded outcome other than `not_run`. The first such outcome stays. */
   readonly #recorded = new Set<string>();
-  #decidedSlot = 0;
-  /** Reports about this slot or an older one never vote, because votes were ended since. */
-  endedSlot = 0;
   /** When the commit before the present evaluation had ended, monotonic ms. */
   busyUntil = Number.NEGATIVE_INFINITY;
   /** When dispatch last resumed, monotonic ms. */
   #upSince = 0;
-  /**
-   * Regions whose vote was set aside, and until when an earlier vote of theirs may count instead (on the clock of
-   * votes, ms).
-   */
-  readonly #doubted = new Map<Region, number>();
+  readonly doubts = new Doubts();
+  /** How long votes count, ms. */
+  #countedMs = 0;
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
   /** When the electorate last grew, monotonic ms: the votes may have been enough until then. */
   #grewAt = 0;
@@ -51,6 +47,11 @@ export class Picture {
 
   get isActive(): boolean {
     return this.monitor?.active === true;
+  }
+
+  /** Reports about this slot or an older one never vote, because votes were ended since. */
+  get endedSlot(): number {
+    return this.#open.endedSlot;
   }
 
   /** The slot has an outcome of the region. */
@@ -70,7 +71,7 @@ export class Picture {
         this.#reported(told.region, told.result, told.isOfferedAgain, now);
         break;
       case 'resumed':
-        if (this.isActive && !this.#isOver(told.slot)) {
+        if (this.isActive && !this.#open.isOver(told.slot)) {
           const open = this.#openSlot(told.slot, now);
           open.given = new Set([...open.heard, ...told.waitedFor]);
         }
@@ -99,6 +100,25 @@ export class Picture {
     this.decide(evaluated);
   }
 
+  /**
+   * The service has started over rows whose period may not be in effect yet: the votes count by it from now on. Whether a
+   * vote has aged until now, which would have aged by one of the periods alone, depends on what was written. Returns
+   * whether they count for another time than before.
+   */
+  countBy(rows: LiveMonitor | null, now: Now): boolean {
+    const byMs = rows === null ? 0 : freshMs(rows.periodMs, rows.longestCheckMs) - this.#countedMs;
+    if (byMs === 0) return false;
+    this.#countedMs += byMs;
+    this.#agesAt = Number.NEGATIVE_INFINITY;
+    for (const vote of this.votes.values()) {
+      const freshUntil = vote.freshUntil + byMs;
+      if (vote.freshUntil <= now.age !== freshUntil <= now.age)
+        this.doubts.add(vote.region, Math.max(freshUntil, vote.freshUntil));
+      this.votes.set(vote.region, { ...vote, freshUntil });
+    }
+    return true;
+  }
+
   /** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
   restarted(now: Now, isBehind: boolean): void {
     const { monitor } = this;
@@ -107,30 +127,16 @@ export class Picture {
     this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) forgetAnswers(open);
     if (monitor === null) return;
-    const freshFor = freshMs(monitor.periodMs, monitor.longestCheckMs);
     for (const vote of this.votes.values()) {
       // A vote of a clock that was set back since then counts for no longer than a new one.
-      this.votes.set(vote.region, { ...vote, freshUntil: Math.min(vote.freshUntil, now.age + freshFor) });
+      const freshUntil = Math.min(vote.freshUntil, now.age + this.#countedMs);
+      this.votes.set(vote.region, { ...vote, freshUntil });
     }
-  }
-
-  /**
-   * A vote that was set aside may have replaced a vote that is believed. Whether the service still has the latter
-   * depends on what it has written. So nothing is judged until each of those regions has voted anew, or until such a
-   * vote has aged.
-   */
-  isInDoubt({ age }: Now): boolean {
-    for (const until of this.#doubted.values()) if (until > age) return true;
-    return false;
   }
 
   /** Nothing is judged until each region has voted anew. */
   doubtAll(): void {
-    for (const region of this.votes.keys()) this.#doubted.set(region, Number.POSITIVE_INFINITY);
-  }
-
-  hasAged({ age }: Now): boolean {
-    return [...this.votes.values()].some(({ freshUntil }) => freshUntil <= age);
+    for (const region of this.votes.keys()) this.doubts.add(region, Number.POSITIVE_INFINITY);
   }
 
   /**
@@ -151,15 +157,13 @@ export class Picture {
    * Sets slots after `newest` aside: a clock that was ahead gave them. Reports about them do not affect later slots.
    */
   #setAside(newest: number, now: Now): void {
-    const believed = this.#open.filter(({ slot }) => slot <= newest);
-    this.#open.splice(0, this.#open.length, ...believed);
+    this.#open.setAside(newest);
     for (const { region, slot } of this.votes.values()) {
       if (slot <= newest) continue;
       this.votes.delete(region);
-      this.#doubted.set(region, now.age + this.freshMs);
+      // It may have replaced a vote that is believed.
+      this.doubts.add(region, now.age + this.freshMs);
     }
-    if (this.#decidedSlot > newest) this.#decidedSlot = 0;
-    if (this.endedSlot > newest) this.endedSlot = 0;
     this.#agesAt = Number.NEGATIVE_INFINITY;
   }
 
@@ -172,9 +176,8 @@ export class Picture {
   /** Returns whether a verdict was made. */
   #decideOpen(now: Now): boolean {
     let isJudged = false;
-    for (let index = this.#nextDecided(now); index >= 0; index = this.#nextDecided(now)) {
-      const [open] = this.#open.splice(index, 1) as [OpenSlot];
-      this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
+    const next = () => this.#open.takeDecided((each) => this.#isDecided(each, now));
+    for (let open = next(); open !== undefined; open = next()) {
       // A slot that is decided by its end is decided at that instant, whenever this is called, or after the commit that
       // was on its way then.
       const endedMs = Math.max(0, now.monotonic - Math.max(this.#endOf(open), this.busyUntil));
@@ -197,41 +200,19 @@ export class Picture {
   }
 
   #opened({ slot, version, regions }: Told & { is: 'opened' }, now: Now): void {
-    if (!this.isActive || this.monitor?.version !== version || this.#isOver(slot)) return;
+    if (!this.isActive || this.monitor?.version !== version || this.#open.isOver(slot)) return;
     const open = this.#openSlot(slot, now);
     open.given = new Set([...(open.given ?? open.heard), ...regions]);
     this.#electorate.gave(regions);
   }
 
-  /** Decided, or it never will be. */
-  #isOver(slot: number): boolean {
-    return (
-      slot <= this.endedSlot || (slot <= this.#decidedSlot && !this.#open.some((open) => open.slot === slot))
-    );
-  }
-
   #openSlot(slot: number, now: Now): OpenSlot {
-    const known = this.#open.find((open) => open.slot === slot);
-    if (known !== undefined) return known;
-    const periodMs = this.monitor?.periodMs ?? 0;
-    // "Or one period has passed": since the slot, which jobs may be "sent ahead of".
-    const endsAt = now.monotonic + Math.min(2 * periodMs, slot + periodMs - now.slot);
-    const open: OpenSlot = {
-      slot,
-      endsAt,
-      given: null,
-      answered: new Set(),
-      heard: new Set(),
-      reports: [],
-    };
-    this.#open.push(open);
-    this.#open.sort((a, b) => a.slot - b.slot);
-    return open;
+    return this.#open.of(slot, this.monitor?.periodMs ?? 0, now);
   }
 
   /** "`not_run`, also a second one, answers the slot but is no vote." */
   #answered(slot: number, region: Region, now: Now): void {
-    if (!this.#isOver(slot)) hear(this.#openSlot(slot, now), region);
+    if (!this.#open.isOver(slot)) hear(this.#openSlot(slot, now), region);
   }
 
   /**
@@ -239,7 +220,7 @@ export class Picture {
    * excuse gives a region no slot: after a restart, regions are excused that had no agent when the slot was given.
    */
   #excused(slot: number, region: Region, now: Now): void {
-    if (!this.#isOver(slot)) this.#openSlot(slot, now).answered.add(region);
+    if (!this.#open.isOver(slot)) this.#openSlot(slot, now).answered.add(region);
   }
 
   #reported(region: Region, result: CheckResult, isOfferedAgain: boolean, now: Now): void {
@@ -256,7 +237,7 @@ export class Picture {
       return;
     }
     if (isTooOld(slot, monitor, now)) return;
-    const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
+    const freshUntil = now.age + this.#countedMs;
     const vote: Vote = {
       region,
       outcome,
@@ -266,7 +247,7 @@ export class Picture {
       upSlot: outcome === 'failed' ? 0 : slot,
       endedAt: slot + tookMs(result),
     };
-    if (!this.#isOver(slot)) {
+    if (!this.#open.isOver(slot)) {
       this.#electorate.gave([region]);
       const open = this.#openSlot(slot, now);
       hear(open, region);
@@ -287,10 +268,6 @@ export class Picture {
     return Math.max(endsAt, this.#upSince);
   }
 
-  #nextDecided(now: Now): number {
-    return this.#open.findIndex((open) => this.#isDecided(open, now));
-  }
-
   /** "When every region given it has answered, or the missing ones cannot change the outcome, or one period has passed." */
   #isDecided(open: OpenSlot, now: Now): boolean {
     if (now.monotonic >= this.#endOf(open)) return true;
@@ -305,7 +282,7 @@ export class Picture {
   #cast(news: readonly Vote[], now: Now): boolean {
     const { monitor } = this;
     if (monitor === null || news.length === 0) return false;
-    const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
+    const freshUntil = now.age + this.#countedMs;
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     let isNew = false;
     for (const vote of news) {
@@ -319,13 +296,13 @@ export class Picture {
 
   /** Returns whether the region's vote has changed. */
   #castNow(vote: Vote, now: Now): boolean {
-    this.#doubted.delete(vote.region);
+    this.doubts.end(vote.region);
     return castInto(this.votes, vote, this.monitor, now);
   }
 
   /** How long a vote counts, ms. */
   get freshMs(): number {
-    return this.monitor === null ? 0 : freshMs(this.monitor.periodMs, this.monitor.longestCheckMs);
+    return this.#countedMs;
   }
 
   #judge(now: Now): void {
@@ -367,22 +344,19 @@ export class Picture {
   #declared(before: LiveMonitor | null, after: LiveMonitor | null, now: Now): void {
     this.monitor = after;
     this.#electorate.declare(after?.regions ?? null);
+    const byMs = (after === null ? 0 : freshMs(after.periodMs, after.longestCheckMs)) - this.#countedMs;
+    this.#countedMs += byMs;
     if (before === null) return;
     // "A change of what is probed ends all votes. `active: false`: status unknown, votes end."
     if (after === null || !after.active || after.version !== before.version) {
       if (!before.active && after?.active !== false) return;
-      this.endedSlot = Math.max(this.#decidedSlot, this.#open.at(-1)?.slot ?? 0);
-      this.#decidedSlot = this.endedSlot;
-      this.#open.length = 0;
+      this.#open.end();
       this.votes.clear();
-      this.#doubted.clear();
+      this.doubts.endAll();
       this.#expect('unknown', now.monotonic);
       return;
     }
-    this.#shift(
-      freshMs(after.periodMs, after.longestCheckMs) - freshMs(before.periodMs, before.longestCheckMs),
-      now,
-    );
+    this.#shift(byMs, now);
     if (after.regions !== null) this.#drop(new Set(after.regions), now);
   }
 

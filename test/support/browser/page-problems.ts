@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { RunOptions } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { HEIGHT, viewOf, WIDTHS } from '../browser.ts';
+import { HEIGHT, type View, viewOf, WIDTHS } from '../browser.ts';
 
 /** The compressed file is half as large, and is sent to the browser for each page. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -31,22 +31,29 @@ const RULES_OF_COLOURS: RunOptions = { runOnly: ['color-contrast', 'link-in-text
  *   the last call, although nobody touched it; scripts that are too large.
  */
 export async function pageProblems(page: Page): Promise<string[]> {
-  const { hasScript } = viewOf(page);
+  const { hasScript, theme } = viewOf(page);
   const found: string[] = [];
   if (hasScript) {
     await page.waitForLoadState();
     found.push(...(await shiftsOf(page)), ...(await scriptsOf(page)));
     if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(AXE);
   }
+  const themes: View['theme'][] = theme === 'light' ? ['light', 'dark'] : ['dark', 'light'];
   const now = page.viewportSize()?.width ?? 0;
   const first = WIDTHS.indexOf(now);
-  for (const width of [...WIDTHS.slice(first), ...WIDTHS.slice(0, first)]) {
+  for (const [index, width] of [...WIDTHS.slice(first), ...WIDTHS.slice(0, first)].entries()) {
     if (width !== now) await page.setViewportSize({ width, height: HEIGHT });
-    const problems = [...(await misplaced(page)), ...(hasScript ? await violationsInThemes(page) : [])];
+    const problems = await misplaced(page);
+    // The theme of one width is the first one of the next.
+    if (hasScript)
+      problems.push(...(await violationsIn(page, index % 2 === 0 ? themes : themes.toReversed())));
     found.push(...problems.map((problem) => `${width} px: ${problem}`));
   }
-  // What these looks have moved.
-  if (hasScript) await shiftsOf(page);
+  if (hasScript) {
+    await page.emulateMedia({ colorScheme: theme });
+    // What these looks have moved.
+    await shiftsOf(page);
+  }
   return found;
 }
 
@@ -63,14 +70,15 @@ async function misplaced(page: Page): Promise<string[]> {
   return [...(await overflowOf(page)), ...unreachable.map((control) => `not reached: ${control}`)];
 }
 
-async function violationsInThemes(page: Page): Promise<string[]> {
-  const { theme } = viewOf(page);
-  const other = theme === 'light' ? 'dark' : 'light';
-  const own = await violations(page, ALL_RULES);
-  await page.emulateMedia({ colorScheme: other });
-  const inOther = await violations(page, RULES_OF_COLOURS);
-  await page.emulateMedia({ colorScheme: theme });
-  return [...own, ...inOther.map((problem) => `${problem} (${other})`)];
+async function violationsIn(page: Page, themes: readonly View['theme'][]): Promise<string[]> {
+  const own = viewOf(page).theme;
+  const found: string[] = [];
+  for (const theme of themes) {
+    await page.emulateMedia({ colorScheme: theme });
+    const problems = await violations(page, theme === own ? ALL_RULES : RULES_OF_COLOURS);
+    found.push(...(theme === own ? problems : problems.map((problem) => `${problem} (${theme})`)));
+  }
+  return found;
 }
 
 /** What has moved, although nobody touched it, since the page was opened or since the last call. */
@@ -89,7 +97,13 @@ async function scriptsOf(page: Page): Promise<string[]> {
 async function violations(page: Page, options: RunOptions): Promise<string[]> {
   return page.evaluate(async (given) => {
     const { axe } = globalThis as unknown as { axe: typeof import('axe-core') };
-    const { violations } = await axe.run({ ...given, resultTypes: ['violations'], preload: false });
+    const { violations } = await axe.run({
+      ...given,
+      resultTypes: ['violations'],
+      selectors: false,
+      iframes: false,
+      preload: false,
+    });
     return violations.flatMap(({ id, help, nodes }) =>
       nodes
         // The buttons of a form stay in view, and cover what lies below until somebody scrolls.

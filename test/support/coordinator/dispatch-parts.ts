@@ -131,6 +131,8 @@ export class TestAgent {
   /** What it announces; nothing: an agent of version 0.1. */
   understands: readonly Capability[] = [];
   onOffer: () => void = () => {};
+  /** Lets batches and the answers to them arrive later: the way to the region takes time, and the way back. */
+  travels: (arrive: () => void) => void = (arrive) => arrive();
 
   constructor(bus: Bus, region: Region, id = `agent-${region}`) {
     this.id = id;
@@ -176,7 +178,8 @@ export class TestAgent {
       this.batches.push(batch.data);
       this.offers.push(...jobs);
     }
-    if (this.answer !== null) this.#say(batch.data.batch, jobs, this.answer);
+    const { answer } = this;
+    if (answer !== null) this.travels(() => this.#say(batch.data.batch, jobs, answer));
     this.onOffer();
   }
 
@@ -191,6 +194,6 @@ export class TestAgent {
       accepted: answer === 'accept' ? keys : [],
       refused: answer === 'accept' ? [] : keys.map(([monitor, slot]) => [monitor, slot, answer]),
     };
-    this.#bus.publish(agentsSubject(this.region), JSON.stringify(acceptance));
+    this.travels(() => this.#bus.publish(agentsSubject(this.region), JSON.stringify(acceptance)));
   }
 }

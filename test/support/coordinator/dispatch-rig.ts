@@ -7,8 +7,8 @@ import { JobTokens } from '../../../packages/coordinator/src/dispatch/job-tokens
 import { newestOf } from '../../../packages/coordinator/src/dispatch/newest-slots.ts';
 import { RegionPresence } from '../../../packages/coordinator/src/dispatch/region-presence.ts';
 import { SlotClock } from '../../../packages/coordinator/src/dispatch/slot-clock.ts';
-import type { Backlog } from '../../../packages/coordinator/src/domain/admission.ts';
 import type { LiveMonitor } from '../../../packages/coordinator/src/domain/monitor.ts';
+import type { Backlog } from '../../../packages/coordinator/src/domain/pressure.ts';
 import type { SlotRecovery, UndecidedSlot } from '../../../packages/coordinator/src/domain/slots.ts';
 import type { Store } from '../../../packages/coordinator/src/store/store.ts';
 import { FakeClock } from '../fake-clock.ts';
@@ -42,6 +42,8 @@ export type RigOptions<B extends Bus, C extends Clock> = {
   clock: C;
   monitors?: readonly LiveMonitor[];
   newest?: Record<number, number>;
+  /** Slots up to these say nothing about what is probed now, by monitor. */
+  floors?: Record<number, number>;
   /** Newest slot of a clock that was ahead. */
   ahead?: number;
 };
@@ -63,7 +65,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   readonly behind = new Set<Region>();
   backlog: Backlog = { events: 0, oldestMs: 0 };
 
-  constructor({ store, bus, clock, monitors = [], newest = {}, ahead }: RigOptions<B, C>) {
+  constructor({ store, bus, clock, monitors = [], newest = {}, floors = {}, ahead }: RigOptions<B, C>) {
     this.bus = bus;
     this.clock = clock;
     this.store = store;
@@ -81,6 +83,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
       slotClock: this.slotClock,
       presence: this.presence,
       newestSlot: (id) => slots.get(id) ?? null,
+      floorSlot: (id) => floors[id] ?? 0,
       readerCaughtUp: (region) => this.isCaughtUp && !this.behind.has(region),
       recovery: this.recovery,
       backlog: () => this.backlog,

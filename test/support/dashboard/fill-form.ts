@@ -23,21 +23,36 @@ export async function fillForm(
       await page.locator(`[id="field-${path}.${before}"]`).waitFor();
     }
   }
+  const controls = await controlsOf(page);
   for (const [name, values] of wanted) {
-    if (name.includes('~') || name === form.chooser) continue;
-    const input = inputOf(page, name);
-    if ((await input.count()) > 0) await give(page, name, input, values);
+    const control = controls.get(name);
+    if (name.includes('~') || name === form.chooser || control === undefined) continue;
+    await give(page, name, control, values);
   }
   await uncheckOthers(page, new Set(wanted.keys()));
 }
 
-async function give(page: Page, name: string, input: Locator, values: readonly string[]): Promise<void> {
-  if ((await input.getAttribute('type')) === 'checkbox') {
+type Control = 'checkbox' | 'select' | 'text';
+
+/** What the controls of the page are, by their names. */
+async function controlsOf(page: Page): Promise<ReadonlyMap<string, Control>> {
+  const found = await page.locator('[name]').evaluateAll((all) =>
+    all.map((element): [string, Control] => {
+      const { localName, name, type } = element as unknown as Record<string, string>;
+      return [name ?? '', localName === 'select' ? 'select' : type === 'checkbox' ? 'checkbox' : 'text'];
+    }),
+  );
+  // The first one of a name, as `inputOf` has it.
+  return new Map(found.toReversed());
+}
+
+async function give(page: Page, name: string, control: Control, values: readonly string[]): Promise<void> {
+  if (control === 'checkbox') {
     for (const value of values) await page.locator(`[name="${name}"][value="${value}"]`).check();
     return;
   }
-  const tag = await input.evaluate((element) => Reflect.get(element, 'localName') as string);
-  if (tag === 'select') await input.selectOption(values[0] ?? '');
+  const input = inputOf(page, name);
+  if (control === 'select') await input.selectOption(values[0] ?? '');
   else await input.fill(values[0] ?? '');
 }
 

@@ -1,21 +1,24 @@
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stop } from 'esbuild';
 import { buildAgentExecutable } from '../../../deploy/build/agent-executable.ts';
 import { buildService } from '../../../deploy/build/services.ts';
+import { madeOnce } from '../made-once.ts';
 import { ROOT } from '../process.ts';
 
-/** The output of `npm run build` for the services, in a folder of its own. */
+/** The output of `npm run build` for the services, one folder for all tests of a run. */
 export type Dist = {
   readonly folder: string;
   /** The reason for which there is no single executable of the agent; null: there is one. */
   readonly withoutExecutable: string | null;
-  remove(): Promise<void>;
 };
 
-export async function buildDist(): Promise<Dist> {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-dist-'));
+export async function sharedDist(): Promise<Dist> {
+  const { folder, value } = await madeOnce('svc-dist', fill);
+  return { folder, withoutExecutable: value };
+}
+
+async function fill(folder: string): Promise<string | null> {
   await Promise.all(
     (['coordinator', 'agent', 'svc'] as const).map((name) => buildService(name, ROOT, folder)),
   );
@@ -24,5 +27,5 @@ export async function buildDist(): Promise<Dist> {
   await copyFile(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
   // The whole build also bundles the provider, whose licences are in this file too.
   await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), 'of the test\n');
-  return { folder, withoutExecutable, remove: () => rm(folder, { recursive: true }) };
+  return withoutExecutable;
 }

@@ -35,6 +35,8 @@ const HANDLES: Readonly<Record<string, string>> = {
 
 /** Frames that are kept; the innermost ones are Node's own. */
 const FRAMES = 30;
+/** Timers are many, and few frames of Node make one. To note the frames takes a good part of a timer's time. */
+const FRAMES_OF_TIMER = 16;
 
 /**
  * The resources that this process opens and does not close: handles (also those that keep no process alive), timers
@@ -98,7 +100,7 @@ export class OpenResources {
   #init(id: number, type: string, resource: object): void {
     if (type === 'Timeout') {
       const timer = resource as NodeJS.Timeout;
-      const made = stackHere();
+      const made = stackHere(FRAMES_OF_TIMER);
       // Node's own timers belong to a handle, which is seen.
       const isOpen = () => timer.hasRef() && ownFrames(made).length > 0;
       this.#made.set(id, { name: () => 'a timer', isOpen, made });
@@ -129,9 +131,9 @@ export class OpenResources {
 }
 
 /** Formatted only where it is shown. */
-function stackHere(): Error {
+function stackHere(frames = FRAMES): Error {
   const before = Error.stackTraceLimit;
-  Error.stackTraceLimit = FRAMES;
+  Error.stackTraceLimit = frames;
   const made = new Error();
   Error.stackTraceLimit = before;
   return made;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stop } from 'esbuild';
 import { bundleProvider, providerPackage } from '../../../deploy/build/provider.ts';
+import { madeOnce } from '../made-once.ts';
 import type { PluginCommand } from './plugin-process.ts';
 
 export const SOURCE = 'registry.terraform.io/svc/svc';
@@ -18,13 +19,22 @@ export type BuiltProvider = {
   /** For `dev_overrides`. */
   readonly folder: string;
   readonly command: PluginCommand;
-  remove(): Promise<void>;
 };
 
-/** @param main of another provider, packaged as ours; path from the root of the repository */
-export async function buildProvider(main?: string): Promise<BuiltProvider> {
+/** The provider for all tests of a run. */
+export async function sharedProvider(): Promise<BuiltProvider> {
+  return builtIn((await madeOnce('svc-mirror', (mirror) => build(mirror))).folder);
+}
+
+/** A provider that its user removes. @param main of another one, packaged as ours; path from the root of the repository */
+export async function buildProvider(main?: string): Promise<BuiltProvider & { remove(): Promise<void> }> {
   const mirror = await mkdtemp(join(tmpdir(), 'svc-mirror-'));
-  const folder = join(mirror, SOURCE, VERSION, platform());
+  await build(mirror, main);
+  return { ...builtIn(mirror), remove: () => rm(mirror, { recursive: true, force: true }) };
+}
+
+async function build(mirror: string, main?: string): Promise<void> {
+  const { folder } = builtIn(mirror);
   await mkdir(folder, { recursive: true });
   const files = await providerPackage(await bundleProvider(ROOT, main), ROOT, VERSION, null);
   // esbuild works in a process of its own.
@@ -33,12 +43,11 @@ export async function buildProvider(main?: string): Promise<BuiltProvider> {
     await writeFile(join(folder, name), content);
     if (isExecutable === true) await chmod(join(folder, name), 0o755);
   }
-  return {
-    mirror,
-    folder,
-    command: { file: process.execPath, args: [join(folder, 'provider.cjs')] },
-    remove: () => rm(mirror, { recursive: true, force: true }),
-  };
+}
+
+function builtIn(mirror: string): BuiltProvider {
+  const folder = join(mirror, SOURCE, VERSION, platform());
+  return { mirror, folder, command: { file: process.execPath, args: [join(folder, 'provider.cjs')] } };
 }
 
 function platform(): string {

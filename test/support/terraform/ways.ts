@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type BuiltProvider, buildProvider } from './built-provider.ts';
+import { type BuiltProvider, sharedProvider } from './built-provider.ts';
 import { type DebugProvider, startDebugProvider } from './debug-provider.ts';
 import { startClient } from './plugin-process.ts';
 import { ProtocolWorkspace } from './protocol-workspace.ts';
@@ -24,13 +24,12 @@ export const WITHOUT_TERRAFORM = 'no terraform on PATH nor in SVC_TEST_TERRAFORM
  */
 export function describeBothWays(title: string, suite: (way: Way) => void): void {
   if (TERRAFORM === null) console.warn(`${title}: ${WITHOUT_TERRAFORM}, its half is skipped`);
-  const provider = sharedProvider();
   describe.skipIf(TERRAFORM === null)(`${title} (terraform)`, () => {
-    provider.used();
+    const provider = usedProvider();
     const opened = disposedAfterAll();
     let debug: DebugProvider;
     beforeAll(async () => {
-      debug = await startDebugProvider(provider.built().command);
+      debug = await startDebugProvider(provider().command);
     });
     afterAll(() => debug.stop());
     suite({
@@ -38,18 +37,18 @@ export function describeBothWays(title: string, suite: (way: Way) => void): void
       workspace: async (options) => {
         // One process for all commands is several times faster; an environment needs a new one each.
         const { environment } = options;
-        const installed = environment ? byDevOverrides(provider.built().folder) : byReattach(debug.reattach);
+        const installed = environment ? byDevOverrides(provider().folder) : byReattach(debug.reattach);
         return opened(await TerraformWorkspace.open(TERRAFORM ?? '', installed, options));
       },
     });
   });
   describe(`${title} (plug-in protocol)`, () => {
-    provider.used();
+    const provider = usedProvider();
     const opened = disposedAfterAll();
     suite({
       isReal: false,
       workspace: async ({ provider: body, environment = {} }) => {
-        const client = await startClient(provider.built().command, environment);
+        const client = await startClient(provider().command, environment);
         return opened(await ProtocolWorkspace.over(client, body));
       },
     });
@@ -62,10 +61,9 @@ export function describeTerraform(
   suite: (terraform: { binary: string; provider(): BuiltProvider }) => void,
 ): void {
   if (TERRAFORM === null) console.warn(`${title}: ${WITHOUT_TERRAFORM}, skipped`);
-  const provider = sharedProvider();
   describe.skipIf(TERRAFORM === null)(`${title} (terraform)`, () => {
-    provider.used();
-    suite({ binary: TERRAFORM ?? '', provider: () => provider.built() });
+    const provider = usedProvider();
+    suite({ binary: TERRAFORM ?? '', provider });
   });
 }
 
@@ -81,28 +79,14 @@ function disposedAfterAll(): (workspace: Workspace) => Workspace {
   };
 }
 
-/** Built for the first suite that needs it, removed after the last. */
-function sharedProvider() {
-  let users = 0;
-  let building: Promise<BuiltProvider> | null = null;
+/** The provider for the tests of a suite. */
+function usedProvider(): () => BuiltProvider {
   let built: BuiltProvider | null = null;
-  return {
-    used() {
-      beforeAll(async () => {
-        users += 1;
-        building ??= buildProvider();
-        built = await building;
-      });
-      afterAll(async () => {
-        users -= 1;
-        if (users > 0) return;
-        await built?.remove();
-        building = null;
-      });
-    },
-    built(): BuiltProvider {
-      if (built === null) throw new Error('the provider is built before the tests of a suite');
-      return built;
-    },
+  beforeAll(async () => {
+    built = await sharedProvider();
+  });
+  return () => {
+    if (built === null) throw new Error('the provider is built before the tests of a suite');
+    return built;
   };
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { access, constants, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { SvcError } from '@svc/shared/errors.ts';
@@ -49,6 +49,8 @@ export async function removeCheckedDrafts(folder: string): Promise<void> {
 async function check(draft: string, shown: string, environment: NodeJS.ProcessEnv): Promise<void> {
   for (const command of commands(environment)) {
     try {
+      // A process is started only for what is there: the search looks into each folder of `PATH`.
+      if (command !== environment.SVC_NATS_SERVER) await access(command, constants.X_OK);
       await run(command, ['-t', '-c', draft], { timeout: 10_000 });
       return;
     } catch (error) {

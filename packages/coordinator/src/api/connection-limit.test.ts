@@ -13,3 +13,8 @@ test.each([
 test('the process tells its limit', () => {
   expect(connectionLimit()).toBeGreaterThanOrEqual(64);
 });
+
+test('the report of the process is left as it was: with the network', () => {
+  connectionLimit();
+  expect(Reflect.get(process.report, 'excludeNetwork')).toBe(false);
+});

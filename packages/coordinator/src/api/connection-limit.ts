@@ -6,13 +6,34 @@ const MOST = 4_096;
 
 type Report = { readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } } };
 
+let own: Report | undefined;
+
 /**
  * Most simultaneous connections of the API. Further ones are dropped, so that alerts still find a descriptor.
  *
  * @param report report of the process, with its soft limit of open files
  */
-export function connectionLimit(report: Report = process.report.getReport() as Report): number {
+export function connectionLimit(report: Report = ownReport()): number {
   const soft = Number(report.userLimits?.open_files?.soft ?? 1_024);
   const left = Number.isNaN(soft) ? MOST : soft - RESERVE;
   return Math.max(FEWEST, Math.min(MOST, left));
+}
+
+/** The report of this process. It is made once, because the limit stays. */
+function ownReport(): Report {
+  own ??= reportWithoutNetwork();
+  return own;
+}
+
+/** With the network, a report asks the name servers for the name of each connection's other end, and waits for them. */
+function reportWithoutNetwork(): Report {
+  // The types do not have the member yet.
+  const report = process.report as typeof process.report & { excludeNetwork: boolean };
+  const before = report.excludeNetwork;
+  report.excludeNetwork = true;
+  try {
+    return report.getReport() as Report;
+  } finally {
+    report.excludeNetwork = before;
+  }
 }

@@ -17,7 +17,7 @@ import { type ApiCalls, callApi, callerOf } from './in-process.ts';
 import { linkRefused, loggedIn, noteLogin } from './login.ts';
 import { openApi } from './openapi.ts';
 import { createPeerOf } from './peers.ts';
-import { Problem, problemOf } from './problem.ts';
+import { isForTheLog, Problem, problemOf } from './problem.ts';
 import { RequestAudit } from './request-audit.ts';
 import { readBodyText } from './request-body.ts';
 import { RequestGate } from './request-gate.ts';
@@ -242,15 +242,17 @@ function unknownPath(endpoints: readonly Endpoint[], path: string): Problem {
 
 function failed(error: Error, context: ApiContext, { log }: ApiParts): Response {
   const requestId = context.get('requestId');
+  if (isForTheLog(error)) {
+    log.error(
+      { error: messageOf(error), stack: error.stack, requestId, path: context.req.path },
+      'request failed',
+    );
+  }
   const known = problemOf(error);
   if (known !== null) {
     context.set('detail', known.message);
     return known.response(requestId);
   }
-  log.error(
-    { error: messageOf(error), stack: error.stack, requestId, path: context.req.path },
-    'request failed',
-  );
   const detail = 'this is a defect of svc: the log has the details under the request id';
   return new Problem('internal-error', detail).response(requestId);
 }

@@ -8,7 +8,7 @@ import {
   NotFound,
   PreconditionFailed,
 } from '../configuration/errors.ts';
-import { StoreError } from '../store/errors.ts';
+import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 import { NotLeading } from './not-leading.ts';
 
 /** The problems of requests. The `type` of an answer is `urn:svc:problem:<code>`. */
@@ -152,10 +152,25 @@ export function problemOf(error: unknown): Problem | null {
       headers: { 'retry-after': '2' },
     });
   }
-  if (error instanceof StoreError && error.retryable) {
-    return new Problem('unavailable', 'the database accepts no writes at the moment; nothing was changed', {
-      headers: { 'retry-after': '1' },
-    });
-  }
-  return null;
+  return error instanceof StoreError ? problemOfStore(error) : null;
+}
+
+/** What the database needs from its operator. */
+const STORE_IS: Partial<Record<StoreErrorCode, string>> = {
+  'store-corrupt': 'the database file is damaged: its operator can restore a backup',
+  'store-readonly':
+    'the database is read-only for svc: its operator can let svc write to the file and its folder',
+};
+
+function problemOfStore({ code, retryable }: StoreError): Problem | null {
+  const state = retryable ? 'the database accepts no writes at the moment' : STORE_IS[code];
+  if (state === undefined) return null;
+  return new Problem('unavailable', `${state}; nothing was changed`, {
+    headers: { 'retry-after': retryable ? '1' : '60' },
+  });
+}
+
+/** Whether somebody has to look after the cause: a defect of svc, or a database that does not mend itself. */
+export function isForTheLog(error: unknown): boolean {
+  return problemOf(error) === null || (error instanceof StoreError && !error.retryable);
 }

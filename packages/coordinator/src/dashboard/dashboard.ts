@@ -2,7 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { ApiCalls } from '../api/in-process.ts';
-import { Problem, problemOf } from '../api/problem.ts';
+import { isForTheLog, Problem, problemOf } from '../api/problem.ts';
 import type { Store } from '../store/store.ts';
 import { scopeIncludes, type Tokens } from '../store/tokens.ts';
 import { formTokenField } from '../web/csrf.ts';
@@ -158,7 +158,7 @@ export class Dashboard implements Site {
   /** The page of an error. It names no internals: the log has them under the request id. */
   #failed({ requestId, url }: Visit, error: unknown): Response {
     const known = problemOf(error);
-    if (known === null) {
+    if (isForTheLog(error)) {
       const stack = error instanceof Error ? error.stack : undefined;
       this.#parts.log.error({ error: messageOf(error), stack, requestId, path: url.pathname }, 'page failed');
     }

@@ -1,4 +1,4 @@
-import { type Delays, LATE_RESULT_MS, VERY_LATE_RESULT_MS } from '../domain/admission.ts';
+import { type Delays, LATE_RESULT_MS, VERY_LATE_RESULT_MS } from '../domain/pressure.ts';
 import { Recent } from './recent.ts';
 
 /** Counts recent results and their delays. */

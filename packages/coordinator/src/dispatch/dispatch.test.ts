@@ -137,6 +137,19 @@ describe('from the slot to the result', () => {
     await rig.clock.advanceSettling(30_000);
     expect(agent?.offers.map(({ slow }) => slow)).toEqual([undefined, true, undefined]);
   });
+
+  test('a timed-out check stays marked while it is not run', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(200);
+    for (const reason of [undefined, 'overloaded', 'network-down', undefined] as const) {
+      const slot = agent?.offers.at(-1)?.slot ?? 0;
+      if (agent) agent.held = [];
+      const timedOut = reason === undefined && agent?.offers.length === 1;
+      rig.dispatch.settled({ monitorId: 1, slot, region: FRA, is: 'reported', timedOut, reason });
+      await rig.clock.advanceSettling(45_000);
+    }
+    expect(agent?.offers.map(({ slow }) => slow)).toEqual([undefined, true, true, true, undefined]);
+  });
 });
 
 describe('regions without an agent', () => {
@@ -856,6 +869,58 @@ describe('the start', () => {
     expect(new Set(opened).size).toBe(opened.length);
   });
 
+  describe('after what is probed was changed while nobody led', () => {
+    const HOURLY = { periodMs: 3_600_000, version: 2 } as const;
+    /** The last slot and the floor lie some minutes back: those of a running check, or of the last one. */
+    const slot = NOW - 60_000;
+    const changed = { newest: { 1: slot }, floors: { 1: slot } };
+
+    test('gives a slot at once', async () => {
+      rig = memoryRig({ store, monitors: [liveMonitor(1, HOURLY)], ...changed });
+      const agent = new TestAgent(rig.bus, FRA);
+      keepBeating(agent);
+      const starting = rig.dispatch.start();
+      await rig.clock.advanceSettling(2_600);
+      await starting;
+      await rig.clock.advanceSettling(200);
+      expect(agent.offers.map(({ version }) => version)).toEqual([2]);
+      // A slot after the change needs no other.
+      report(agent);
+      await rig.clock.advanceSettling(HOURLY.periodMs / 2 - 200);
+      expect(rig.sink.opens).toHaveLength(1);
+    });
+
+    test('gives it also in a region whose agent still runs the former check', async () => {
+      rig = memoryRig({ store, monitors: [liveMonitor(1, HOURLY)], ...changed });
+      const agent = new TestAgent(rig.bus, FRA);
+      agent.held = [[1, slot]];
+      keepBeating(agent);
+      const starting = rig.dispatch.start();
+      await rig.clock.advanceSettling(2_600);
+      await starting;
+      await rig.clock.advanceSettling(200);
+      expect(rig.sink.skips).toEqual([]);
+      expect(agent.offers.map(({ version }) => version)).toEqual([2]);
+      settle(1, slot, FRA);
+      expect(rig.dispatch.inFlight).toBe(1);
+    });
+
+    test('gives none where a later slot was given', async () => {
+      rig = memoryRig({
+        store,
+        monitors: [liveMonitor(1, HOURLY)],
+        newest: { 1: slot },
+        floors: { 1: slot - 1 },
+      });
+      keepBeating(new TestAgent(rig.bus, FRA));
+      const starting = rig.dispatch.start();
+      await rig.clock.advanceSettling(2_600);
+      await starting;
+      await rig.clock.advanceSettling(HOURLY.periodMs / 2 - 70_000);
+      expect(rig.sink.opens).toEqual([]);
+    });
+  });
+
   test('a job whose result was recorded meanwhile is not taken up', async () => {
     const slot = NOW - 5_000;
     const starting = restart([liveMonitor(1)], { 1: slot - 30_000 });
@@ -1133,7 +1198,7 @@ test('run now asks every region and says which stayed silent', async () => {
   const result = { outcome: 'passed', started_at: 1, latency: 3, attempts: [] };
   const outcome = { v: 1, kind: 'run_outcome', agent: 'a', run: JSON.parse(request?.text ?? '').run, result };
   rig.bus.publish(`svc.agents.${PAR}`, JSON.stringify(outcome));
-  await rig.clock.advanceSettling(2_900);
+  await rig.clock.advanceSettling(5_900);
   await rig.clock.advanceSettling(200);
   expect(await running).toEqual([
     { region: FRA, agent: null, result: null },

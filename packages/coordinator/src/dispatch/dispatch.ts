@@ -6,8 +6,8 @@ import type { AgentMessage } from '@svc/shared/messages/heartbeat.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import type { Backlog } from '../domain/admission.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
+import type { Backlog } from '../domain/pressure.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
 import { AbsentRegions } from './absent-regions.ts';
 import { AgentMessages } from './agent-messages.ts';
@@ -15,6 +15,7 @@ import { Agents, HEARTBEAT_ROUND_MS } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
 import { EarlierLife } from './earlier-life.ts';
 import { InFlight } from './in-flight.ts';
+import { jobKey } from './job.ts';
 import { isSameToken, type JobTokens } from './job-tokens.ts';
 import { ManualRuns, type RegionAnswer } from './manual-runs.ts';
 import { Overload } from './overload.ts';
@@ -50,6 +51,8 @@ export type DispatchParts = {
   presence: RegionPresence;
   /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
+  /** Slots up to this one are not about what is probed now; 0: none is known. Asked at the start. */
+  floorSlot: (monitorId: number) => number;
   /**
    * Whether all results that the region's stream held a moment ago (up to 2 s) are recorded and were reported
    * to {@link Dispatch.settled}. Asked in every tick while it matters.
@@ -90,8 +93,7 @@ export class Dispatch implements SlotOutcomes {
 
   constructor(parts: DispatchParts) {
     this.#parts = parts;
-    const { clock, log, events, presence, readerCaughtUp, bus, tokens, monitors, slotClock, newestSlot } =
-      parts;
+    const { clock, log, events, presence, readerCaughtUp, bus, tokens, monitors, slotClock } = parts;
     const { counters } = this;
     this.#absent = new AbsentRegions({ log, counters, presence });
     this.agents = new Agents({
@@ -119,7 +121,8 @@ export class Dispatch implements SlotOutcomes {
       events,
       counters,
       overload: this.#overload,
-      newestSlot,
+      newestSlot: parts.newestSlot,
+      floorSlot: parts.floorSlot,
       hasReported: (...job) => this.#earlierLife.hasReported(...job),
     });
     this.#publisher = new Publisher({
@@ -254,7 +257,7 @@ export class Dispatch implements SlotOutcomes {
     // Checks that timed out before wait for their half of the agents' places, while the others begin in time.
     if (tookMs !== null && job?.slot === slot && job.offers === 1 && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
-      this.#overload.arrived(region, job.agent, delayMs);
+      this.#overload.arrived(region, job.agent, delayMs, this.#inFlight.offerTimes.tripMs(job.regionIndex));
       this.counters.resultDelay.record(Math.max(0, delayMs) / 1_000);
     }
     this.#inFlight.recorded(monitorId, slot, region);
@@ -266,8 +269,7 @@ export class Dispatch implements SlotOutcomes {
     switch (is) {
       case 'reported':
         this.#inFlight.recorded(monitorId, slot, region);
-        this.#slowChecks.set(monitorId, region, timedOut);
-        this.#overload.reported(region, reason !== 'overloaded');
+        this.#reported(jobKey(monitorId, region), region, timedOut, reason);
         return;
       case 'given-back':
         this.#inFlight.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
@@ -275,6 +277,14 @@ export class Dispatch implements SlotOutcomes {
       default:
         is satisfies never;
     }
+  }
+
+  #reported(key: number, region: Region, timedOut: boolean, reason: NotRunReason | undefined): void {
+    // Checks that timed out have half of the agents' places. That they wait there is no sign of overload.
+    const hasWaited = reason === 'overloaded' && this.#slowChecks.has(key);
+    this.#overload.reported(region, reason !== 'overloaded' || hasWaited);
+    // A check that was not run says nothing about its target.
+    if (reason === undefined) this.#slowChecks.set(key, timedOut);
   }
 
   /**

@@ -20,6 +20,8 @@ export type EarlierLifeParts = {
   recovery: SlotRecovery;
   /** Newest slot that the monitor was given, as far as recorded and believed; null: none. */
   newestSlot: (monitorId: number) => number | null;
+  /** Slots up to this one are not about what is probed now; 0: none is known. */
+  floorSlot: (monitorId: number) => number;
   /** Whether all that the region's stream held at the start is recorded. */
   readerCaughtUp: (region: Region) => boolean;
 };
@@ -79,12 +81,13 @@ export class EarlierLife {
    */
   held(agent: KnownAgent, monitorId: number, slot: number, now: number): void {
     if (!this.#isHearing) return;
-    const { monitors, slotClock, inFlight } = this.#parts;
+    const { monitors, slotClock, inFlight, floorSlot } = this.#parts;
     const monitor = monitors.get(monitorId);
     if (monitor === undefined || slot > slotClock.now() + AHEAD_MS) return;
     if (monitor.regions !== null && !monitor.regions.includes(agent.region)) return;
     if (this.hasReported(monitorId, slot, agent.region)) return;
-    inFlight.adopt(monitor, slot, agent, now);
+    // Nobody waits for a check of what was probed before.
+    inFlight.adopt(monitor, slot, agent, now, slot > floorSlot(monitorId));
   }
 
   hasReported(monitorId: number, slot: number, region: Region): boolean {

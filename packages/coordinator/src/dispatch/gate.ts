@@ -1,18 +1,14 @@
+import { type Admission, admittedPerSecond, type Load, nextAdmission, OPEN } from '../domain/admission.ts';
 import {
-  type Admission,
-  admittedPerSecond,
   type Earned,
   type Evenness,
   earn,
   evenedAt,
   fairParts,
-  type Load,
   neededCredit,
-  nextAdmission,
-  OPEN,
-  type Pressure,
   passedOver,
-} from '../domain/admission.ts';
+} from '../domain/fair-slots.ts';
+import type { Pressure } from '../domain/pressure.ts';
 import { spreadOf } from '../domain/schedule.ts';
 
 /**

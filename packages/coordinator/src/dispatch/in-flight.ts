@@ -5,13 +5,13 @@ import type { SlotEvents } from '../domain/slots.ts';
 import type { KnownAgent } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { DueQueue } from './due-queue.ts';
-import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
+import { type Job, offerBoundMs, regionIndex } from './job.ts';
+import { JobObjects } from './job-objects.ts';
 import { JobTable } from './job-table.ts';
 import type { JobTokens } from './job-tokens.ts';
 import { Lineup } from './lineup.ts';
+import { OfferTimes } from './offer-times.ts';
 
-/** Wait after the first offer without an answer, ms; it doubles with every further one. */
-const FIRST_REOFFER_MS = 500;
 /** Wait after an offer that an agent declined (full, draining), ms. */
 const DECLINED_REOFFER_MS = 250;
 /** Heartbeats in a row without the job after which it counts as lost. */
@@ -57,10 +57,12 @@ export type InFlightParts = {
 export class InFlight {
   readonly #parts: InFlightParts;
   readonly #jobs = new JobTable();
+  readonly #objects = new JobObjects();
   /** Jobs that wait to be published, per region in the fixed order. */
   readonly #queued: readonly Lineup<Job>[] = REGIONS.map(() => new Lineup<Job>());
   /** Offered jobs by the instant of their next offer or their end, per region in the fixed order. */
   readonly #offered: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
+  readonly offerTimes = new OfferTimes();
   /**
    * Accepted jobs that their agents no longer name. They are lost, unless their results wait in the stream.
    */
@@ -103,7 +105,8 @@ export class InFlight {
     startAt: number,
     offerMs = offerBoundMs(monitor.periodMs),
   ): void {
-    const job = new Job(monitor, slot, region, jobKey(monitor.id, region), startAt, startAt + offerMs);
+    const job = this.#objects.make({ monitor, slot, region, startAt, boundAt: startAt + offerMs });
+    // All regions of a slot after each other, which is cheaper than when they are published.
     job.token = this.#parts.tokens.tokenOf(monitor.id, region, slot);
     this.#jobs.add(job);
     this.#queue(job);
@@ -113,13 +116,16 @@ export class InFlight {
    * Adds a job of an earlier life of the coordinator that `agent` still holds. It is never offered again. If
    * an agent holds two jobs of a monitor, the older one is not awaited: only a job that is no longer awaited
    * allows another one of its monitor.
+   *
+   * @param isAwaited false: what is probed has changed since, or the monitor was switched off
    */
-  adopt(monitor: LiveMonitor, slot: number, agent: KnownAgent, now: number): void {
+  adopt(monitor: LiveMonitor, slot: number, agent: KnownAgent, now: number, isAwaited = true): void {
     const other = this.get(monitor.id, agent.region);
-    const job = new Job(monitor, slot, agent.region, jobKey(monitor.id, agent.region), now, now);
+    const { region } = agent;
+    const job = this.#objects.make({ monitor, slot, region, startAt: now, boundAt: now });
     this.#accept(job, agent, now);
     job.seenIn = agent.serial;
-    if (other !== undefined && other.slot > slot) {
+    if (!isAwaited || (other !== undefined && other.slot > slot)) {
       this.#jobs.setApart(job);
       return;
     }
@@ -127,17 +133,24 @@ export class InFlight {
     this.#jobs.add(job);
   }
 
+  /** Proof that the job's region was given it, for an offer. */
+  tokenOf({ token, monitor, region, slot }: Job): string {
+    return token ?? this.#parts.tokens.tokenOf(monitor.id, region, slot);
+  }
+
   /** Notes that the publisher has sent the job. */
   markOffered(job: Job, now: number): void {
     this.#unqueue(job);
     job.state = 'offered';
+    job.token = null;
     job.isAnswered = false;
     this.#parts.overload.offered(job.region);
+    if (job.offers === 0) job.offeredAt = now;
     job.offers += 1;
     const { offers } = this.#parts.counters;
     if (job.offers > 1) offers.repeated += 1;
     else offers.first += 1;
-    const dueAt = Math.min(job.boundAt, now + FIRST_REOFFER_MS * 2 ** (job.offers - 1));
+    const dueAt = Math.min(job.boundAt, now + this.offerTimes.waitMs(job));
     this.#offeredIn(job.regionIndex).set(job, dueAt);
   }
 
@@ -149,6 +162,8 @@ export class InFlight {
       const job = this.#jobs.find(key[0], key[1], agent.region);
       if (job === null) continue;
       this.#parts.counters.answers.accepted += 1;
+      // The jobs of a batch were offered together.
+      if (index === 0) this.offerTimes.answered(job, now);
       this.#accept(job, agent, now);
     }
     for (const [monitorId, slot, reason] of refused) {
@@ -156,6 +171,7 @@ export class InFlight {
       if (job === null) continue;
       this.#parts.counters.answers.refused += 1;
       if (job.state === 'accepted') continue;
+      this.offerTimes.answered(job, now);
       switch (reason) {
         case 'held':
         case 'finished':
@@ -291,7 +307,7 @@ export class InFlight {
   judge(region: Region, asOf: number): void {
     const offered = this.#offeredIn(regionIndex(region));
     for (let job = offered.peek(); job !== undefined && job.dueAt <= asOf; job = offered.peek()) {
-      if (!job.isAnswered) this.#parts.overload.unanswered(job.region);
+      if (!job.isAnswered && this.offerTimes.hadTime(job, asOf)) this.#parts.overload.unanswered(job.region);
       if (asOf >= job.boundAt) this.#giveUp(job);
       else this.#queue(job);
     }
@@ -363,9 +379,11 @@ export class InFlight {
   }
 
   #end(job: Job): void {
+    if (job.state === 'ended') return;
     this.#leave(job);
     job.state = 'ended';
     this.#jobs.delete(job);
+    this.#objects.ended(job);
   }
 
   /** Removes the job from the collection of its state. */

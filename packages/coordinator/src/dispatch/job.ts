@@ -26,20 +26,21 @@ export type JobHolder = { readonly jobs: Bag<Job> };
 
 /**
  * One check in one region, from the opening of its slot until its result is recorded. The in-flight table
- * owns it; no other code changes it.
+ * owns it; no other code changes it, and nobody keeps one beyond its end: the object becomes a later job
+ * ({@link JobObjects}).
  */
 export class Job implements Due, Placed {
   /** The monitor as declared when the slot was opened. */
-  readonly monitor: LiveMonitor;
-  readonly slot: number;
-  readonly region: Region;
-  readonly key: number;
+  monitor: LiveMonitor;
+  slot: number;
+  region: Region;
+  key: number;
   /** Index of the region in the fixed order. */
-  readonly regionIndex: number;
+  regionIndex: number;
   /** Monotonic ms of the slot: the check starts then, even if the job is published earlier. */
-  readonly startAt: number;
+  startAt: number;
   /** Monotonic ms after which it is not offered any more. */
-  readonly boundAt: number;
+  boundAt: number;
   /** False: its result is no longer awaited; the job is kept because it still runs. */
   isAwaited = true;
   state: JobState = 'queued';
@@ -48,7 +49,9 @@ export class Job implements Due, Placed {
   /** When it was accepted, monotonic ms. */
   acceptedAt = 0;
   offers = 0;
-  /** Proof that the region was given it; null: an earlier life of the coordinator has made it. */
+  /** When it was offered first, monotonic ms. */
+  offeredAt = 0;
+  /** Proof that the region was given it, until its first offer is sent. */
   token: string | null = null;
   /** The last offer was declined, so its end does not count as silence. */
   isAnswered = false;
@@ -65,23 +68,44 @@ export class Job implements Due, Placed {
   /** Among those that wait to be published, or among those of `agent`. */
   place = -1;
 
-  constructor(
-    monitor: LiveMonitor,
-    slot: number,
-    region: Region,
-    key: number,
-    startAt: number,
-    boundAt: number,
-  ) {
+  constructor({ monitor, slot, region, startAt, boundAt }: NewJob) {
     this.monitor = monitor;
     this.slot = slot;
     this.region = region;
-    this.key = key;
-    this.regionIndex = key % KEYS_PER_MONITOR;
+    this.key = jobKey(monitor.id, region);
+    this.regionIndex = this.key % KEYS_PER_MONITOR;
     this.startAt = startAt;
     this.boundAt = boundAt;
   }
+
+  /** Makes an ended job this new one. */
+  become({ monitor, slot, region, startAt, boundAt }: NewJob): void {
+    this.monitor = monitor;
+    this.slot = slot;
+    this.region = region;
+    this.key = jobKey(monitor.id, region);
+    this.regionIndex = this.key % KEYS_PER_MONITOR;
+    this.startAt = startAt;
+    this.boundAt = boundAt;
+    this.isAwaited = true;
+    this.state = 'queued';
+    this.agent = null;
+    this.acceptedAt = 0;
+    this.offers = 0;
+    this.offeredAt = 0;
+    this.token = null;
+    this.isAnswered = false;
+    this.seenIn = -1;
+    this.absences = 0;
+    this.wasLost = false;
+    this.wasInvalid = false;
+    this.dueAt = 0;
+    this.queueIndex = -1;
+    this.place = -1;
+  }
 }
+
+export type NewJob = Pick<Job, 'monitor' | 'slot' | 'region' | 'startAt' | 'boundAt'>;
 
 /** Time after its slot during which a job may be offered, ms. */
 export function offerBoundMs(periodMs: number): number {

@@ -40,6 +40,30 @@ test('what takes its usual time is in time, also far away', () => {
   expect(seen()).toEqual(['free', 'free', 'free']);
 });
 
+test('a way that answers to offers take as well is no delay', () => {
+  for (let step = 0; step < 20; step += 1) {
+    for (let result = 0; result < 100; result += 1) {
+      lateness.arrived(NEAR, AGENT, 10);
+      lateness.arrived(FAR, AGENT, 1_600 + (result * 250) / 100, step < 10 ? 1_800 : 0);
+    }
+    lateness.step(false);
+    if (step === 9) expect(seen()).toEqual(['free', 'free', 'free']);
+  }
+  expect(seen()).toEqual(['free', 'free', 'late']);
+});
+
+test('what agents keep waiting is late wherever they are, for however long', () => {
+  pass(10, { [NEAR]: 10, [FAR]: 400 });
+  for (let step = 0; step < 3_000; step += 1) {
+    for (let result = 0; result < 100; result += 1) {
+      lateness.arrived(NEAR, AGENT, 10);
+      lateness.waited(FAR, 750);
+    }
+    lateness.step(false);
+    if (step > 1) expect(lateness.of(FAR, false)).toBe('late');
+  }
+});
+
 test('a pause closes nothing, and what lasts does', () => {
   pass(10, { [NEAR]: 10, [FAR]: 10 });
   pass(5, { [NEAR]: 400, [FAR]: 400 });

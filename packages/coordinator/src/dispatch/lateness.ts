@@ -7,7 +7,7 @@ import {
   OUTAGE_RESULT_MS,
   type Pressure,
   sumOf,
-} from '../domain/admission.ts';
+} from '../domain/pressure.ts';
 import { regionIndex } from './job.ts';
 import { RegionLateness } from './region-lateness.ts';
 
@@ -33,9 +33,15 @@ export class Lateness {
   /**
    * @param agent the one that ran the check; null: it is not known
    * @param delayMs from the slot until its result came, less the time that the check took
+   * @param tripMs how long answers to offers take in the region at the least, ms
    */
-  arrived(region: Region, agent: object | null, delayMs: number): void {
-    if (delayMs <= OUTAGE_RESULT_MS) this.#of(region).arrived(agent, delayMs);
+  arrived(region: Region, agent: object | null, delayMs: number, tripMs = 0): void {
+    if (delayMs <= OUTAGE_RESULT_MS) this.#of(region).arrived(agent, delayMs, tripMs);
+  }
+
+  /** An agent has kept a check waiting for so long, ms, wherever it is. */
+  waited(region: Region, ms: number): void {
+    this.#of(region).waited(null, ms);
   }
 
   /** @param isExcused something else held results back */

@@ -7,8 +7,11 @@ import { jobsSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 
-/** Time after the check's time-out after which a region without an answer counts as silent, ms. */
-const MARGIN_MS = 2_000;
+/**
+ * Time after the check's time-out after which a region without an answer counts as silent, ms: an agent may take 2.25 s to find
+ * out whether its own network is down, and the way to a region and back may take 2 s.
+ */
+const MARGIN_MS = 5_000;
 /** Most runs at once; each may take two minutes. */
 const MAX_RUNS = 32;
 
@@ -62,7 +65,7 @@ export class ManualRuns {
   }
 
   /**
-   * Resolves when every region has answered or turned out to have no agent, at the latest 2 s after
+   * Resolves when every region has answered or turned out to have no agent, at the latest 5 s after
    * the time-out; answers come in the order of `regions`.
    *
    * @param checkText JSON text of the check

@@ -41,6 +41,10 @@ class World {
   /** Monitors that wait for a place behind those that time out, and whether they time out themselves. */
   isSlow: (id: number) => boolean = () => false;
   timesOut = false;
+  /** Checks per second of those that wait there which get a place; a monitor waits there from its first time-out on. */
+  slowRuns = Number.POSITIVE_INFINITY;
+  #slowEarned = 0;
+  readonly #timedOut = new Set<number>();
   /** Regions whose agents stand still. */
   readonly still = new Set<Region>();
   /** Of each check that was begun: how late, ms. */
@@ -65,6 +69,14 @@ class World {
     }
   }
 
+  /** Messages to the region and back take this long, ms. */
+  isFar(region: Region, tripMs: number): void {
+    const agent = this.agents.get(region) as TestAgent;
+    agent.travels = (arrive) => {
+      rig.clock.after(tripMs / 2, arrive);
+    };
+  }
+
   async run(seconds: number): Promise<void> {
     for (let tick = 0; tick < (seconds * 1_000) / TICK_MS; tick += 1) {
       await rig.clock.advanceSettling(TICK_MS);
@@ -84,8 +96,17 @@ class World {
       rig.dispatch.settled({ ...job, is: 'reported', reason: 'overloaded' });
     }
     agent.held = agent.held.filter((key) => !isTooLate(key));
-    const isBegun = ([id, slot]: JobKey) => slot <= now - (this.isSlow(id) ? 3_000 : 0);
-    const started = agent.held.filter(isBegun).slice(0, most);
+    const waits = (id: number) =>
+      this.isSlow(id) && (this.slowRuns === Number.POSITIVE_INFINITY || this.#timedOut.has(id));
+    const isBegun = ([id, slot]: JobKey) => slot <= now - (waits(id) ? 3_000 : 0);
+    this.#slowEarned = Math.min(this.slowRuns, this.#slowEarned + (this.slowRuns * TICK_MS) / 1_000);
+    const hasPlace = ([id]: JobKey) => {
+      if (!waits(id)) return true;
+      if (this.#slowEarned < 1) return false;
+      this.#slowEarned -= 1;
+      return true;
+    };
+    const started = agent.held.filter(isBegun).slice(0, most).filter(hasPlace);
     const ended = new Set(started);
     agent.held = agent.held.filter((key) => !ended.has(key));
     const { region } = agent;
@@ -93,8 +114,11 @@ class World {
     this.latenessMs.set(region, late);
     for (const [id, slot] of started) {
       late.push(now - slot);
-      this.#toRecord.push({ id, slot, region, at: now });
-      rig.dispatch.arrived(id, slot, region, this.isSlow(id) && this.timesOut ? null : 0);
+      if (this.isSlow(id) && this.timesOut) this.#timedOut.add(id);
+      agent.travels(() => {
+        this.#toRecord.push({ id, slot, region, at: now });
+        rig.dispatch.arrived(id, slot, region, this.isSlow(id) && this.timesOut ? null : 0);
+      });
     }
     // What does not fit is refused, as agents do from four times their capacity on.
     agent.answer = agent.held.length >= 4 * agent.capacity ? 'full' : 'accept';
@@ -180,6 +204,34 @@ test('checks that wait behind those that time out are no overload, and none eith
   expect(shed()).toBe(0);
 });
 
+describe('a region that is far away', () => {
+  test.each([600, 900, 1_800])(
+    'is given everything where the way there and back takes %i ms',
+    async (tripMs) => {
+      const world = await begin(
+        monitors(6_000, () => ({ regions: [FRA, PAR] })),
+        [FRA, PAR],
+      );
+      world.isFar(PAR, tripMs);
+      await world.run(120);
+      expect(shed()).toBe(0);
+      const { offers } = rig.dispatch.counters;
+      expect(offers.repeated).toBeLessThanOrEqual(2_000);
+    },
+  );
+});
+
+test('checks that time out and find no place any more take nothing from the others', async () => {
+  const world = await begin(monitors(6_000));
+  await world.run(45);
+  world.isSlow = (id) => id % 4 === 0;
+  world.timesOut = true;
+  // Fifty a second are asked for.
+  world.slowRuns = 10;
+  await world.run(120);
+  expect(shed()).toBe(0);
+});
+
 describe('beyond the capacity of the recording', () => {
   test('what can be recorded is, in time, and after it everything', async () => {
     // 400 jobs a second.
@@ -250,6 +302,24 @@ describe('beyond the capacity of the recording', () => {
   });
 });
 
+test('hourly monitors that are declared while a limit holds are checked soon, not an hour later', async () => {
+  const world = await begin(monitors(12_000));
+  world.records = 1_000;
+  await world.run(45);
+  world.records = 150;
+  await world.run(60);
+  rig.sink.opens.length = 0;
+  const hourly = Array.from({ length: 50 }, (_, index) =>
+    liveMonitor(20_001 + index, { periodMs: 3_600_000 }),
+  );
+  for (const monitor of hourly) rig.monitors.set(monitor);
+  await world.run(150);
+  const runs = runsOf(rig.sink.opens.filter(({ id }) => id > 20_000));
+  expect(runs.size).toBe(hourly.length);
+  // Those that come once more are due on their grid.
+  expect([...runs.values()].filter((count) => count > 1).length).toBeLessThanOrEqual(5);
+});
+
 test('a region that is overloaded alone skips its own checks only', async () => {
   // 200 checks a second in each.
   const world = await begin(
@@ -277,18 +347,37 @@ test('a region that is overloaded alone skips its own checks only', async () => 
   expect(shed()).toBe(since);
 });
 
+test('a region whose agents begin nothing takes nothing from the others, and is alarmed about', async () => {
+  const world = await begin(
+    monitors(6_000, () => ({ regions: [FRA, PAR] })),
+    [FRA, PAR],
+  );
+  await world.run(45);
+  world.runs.set(PAR, 0);
+  await world.run(30);
+  expect(rig.dispatch.counters.overloads.region).toBeGreaterThanOrEqual(1);
+  const before = world.latenessMs.get(FRA)?.length ?? 0;
+  await world.run(60);
+  expect((world.latenessMs.get(FRA)?.length ?? 0) - before).toBeGreaterThanOrEqual(60 * 199);
+  expect(rig.dispatch.counters).toMatchObject({
+    jobsSkipped: { 'recording-overloaded': 0, 'scheduling-overloaded': 0, 'lateness-overloaded': 0 },
+  });
+});
+
 describe('where agents run less than is asked of them', () => {
   test.each([
     { name: 'all regions', slow: [FRA, PAR], mostMs: 800 },
     { name: 'one of two regions', slow: [PAR], mostMs: 800 },
+    { name: 'a region 600 ms away', slow: [PAR], mostMs: 900, tripMs: 600 },
   ])(
     'in $name, what runs is not seconds late, and most of what they can do is done',
-    async ({ slow, mostMs }) => {
+    async ({ slow, mostMs, tripMs = 0 }) => {
       // 200 checks a second in each.
       const world = await begin(
         monitors(6_000, () => ({ regions: [FRA, PAR] })),
         [FRA, PAR],
       );
+      if (tripMs > 0) world.isFar(PAR, tripMs);
       await world.run(45);
       for (const region of slow) world.runs.set(region, 80);
       await world.run(60);
@@ -296,7 +385,8 @@ describe('where agents run less than is asked of them', () => {
       await world.run(60);
       for (const region of [FRA, PAR]) {
         const late = (world.latenessMs.get(region) ?? []).toSorted((a, b) => a - b);
-        expect(late.length / 60).toBeGreaterThanOrEqual(slow.includes(region) ? 0.9 * 80 : 199);
+        const least = tripMs > 0 ? 0.85 * 80 : 0.9 * 80;
+        expect(late.length / 60).toBeGreaterThanOrEqual(slow.includes(region) ? least : 199);
         expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(
           slow.includes(region) ? mostMs : 100,
         );

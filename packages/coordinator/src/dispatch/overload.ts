@@ -2,14 +2,14 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { HEARTBEAT_INTERVAL_MS } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
 import {
   type Backlog,
   type Pressure,
   recordingPressure,
   regionPressure,
   tickPressure,
-} from '../domain/admission.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
+} from '../domain/pressure.ts';
 import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { Demand } from './demand.ts';
@@ -156,7 +156,7 @@ export class Overload {
     const { signs } = this.#of(region);
     if (!wasStarted && this.#isLimited(region)) {
       // That is what the limit asks of agents. It was not done, and like a late check it lowers the limit a little.
-      this.#lateness.arrived(region, null, START_WITHIN_MS);
+      this.#lateness.waited(region, START_WITHIN_MS);
       return;
     }
     this.#done.add(1);
@@ -174,9 +174,10 @@ export class Overload {
    *
    * @param agent the one that ran the check; null: it is not known
    * @param delayMs from the slot on, less the time that the check took
+   * @param tripMs how long answers to offers take in the region at the least, ms
    */
-  arrived(region: Region, agent: object | null, delayMs: number): void {
-    this.#lateness.arrived(region, agent, delayMs);
+  arrived(region: Region, agent: object | null, delayMs: number, tripMs: number): void {
+    this.#lateness.arrived(region, agent, delayMs, tripMs);
   }
 
   /** Ignores silence for this long. */

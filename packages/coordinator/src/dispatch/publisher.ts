@@ -143,7 +143,7 @@ export class Publisher {
   #write(job: Job, now: number): void {
     const message = this.#message;
     const { monitor, slot, key, startAt, boundAt } = job;
-    const { slowChecks } = this.#parts;
+    const { slowChecks, inFlight } = this.#parts;
     // Rounded up: a check never starts before its slot.
     const waitMs = Math.max(0, Math.ceil(startAt - now));
     message.ascii('{"monitor":');
@@ -153,8 +153,7 @@ export class Publisher {
     message.ascii(',"slot":');
     message.count(slot);
     message.ascii(',"token":"');
-    // Only adopted jobs have none, and those are never offered.
-    message.ascii(job.token ?? '');
+    message.ascii(inFlight.tokenOf(job));
     if (waitMs > 0) {
       message.ascii('","wait_ms":');
       message.count(waitMs);

@@ -1,21 +1,20 @@
-import { agentsPressure, type DelayPressure, type Delays } from '../domain/admission.ts';
+import { agentsPressure, type DelayPressure, type Delays } from '../domain/pressure.ts';
 import { Arrivals } from './arrivals.ts';
 
 /** Steps of the usual judgement: one second. */
 const SHORT_STEPS = 2;
 /** Steps of the judgement when the usual ones have too few results. */
 const LONG_STEPS = 4;
-/** Longest travel time to a region and back, ms. */
+/** Longest delay that is laid on the way, ms, unless answers to offers take longer. */
 const LONGEST_JOURNEY_MS = 1_000;
-
 /** The lateness of one region, from the times at which its results come. */
 export class RegionLateness {
   readonly #all = new Arrivals();
   /** By the agent that ran the check; null: it is not known. */
   readonly #byAgent = new Map<object | null, Arrivals>();
   /** Least delays of this span and the one before, ms. */
-  #leastMs = LONGEST_JOURNEY_MS;
-  #leastBeforeMs = LONGEST_JOURNEY_MS;
+  #leastMs = Number.POSITIVE_INFINITY;
+  #leastBeforeMs = Number.POSITIVE_INFINITY;
   #pressure: DelayPressure | null = null;
   #lateSteps = 0;
 
@@ -34,10 +33,16 @@ export class RegionLateness {
     return this.#all.last(LONG_STEPS);
   }
 
-  arrived(agent: object | null, delayMs: number): void {
+  /** @param tripMs how long answers to offers take at the least, ms */
+  arrived(agent: object | null, delayMs: number, tripMs: number): void {
     // Not below 0: only an agent that reports a false duration of its check could cause that.
     this.#leastMs = Math.min(this.#leastMs, Math.max(0, delayMs));
-    const beyondMs = delayMs - Math.min(this.#leastMs, this.#leastBeforeMs);
+    const journeyMs = Math.min(this.#leastMs, this.#leastBeforeMs, Math.max(LONGEST_JOURNEY_MS, tripMs));
+    this.waited(agent, delayMs - journeyMs);
+  }
+
+  /** A check waited for so long, the way not included. */
+  waited(agent: object | null, beyondMs: number): void {
     this.#all.add(beyondMs);
     let ofAgent = this.#byAgent.get(agent);
     if (ofAgent === undefined) {
@@ -65,6 +70,6 @@ export class RegionLateness {
   /** A span is over. */
   forgetLeast(): void {
     this.#leastBeforeMs = this.#leastMs;
-    this.#leastMs = LONGEST_JOURNEY_MS;
+    this.#leastMs = Number.POSITIVE_INFINITY;
   }
 }

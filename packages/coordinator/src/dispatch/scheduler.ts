@@ -2,6 +2,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import {
   dueSlot,
+  FINEST_PERIOD_MS,
   FIRST_SLOT_SPACING_MS,
   gridSlotFrom,
   phaseOf,
@@ -65,6 +66,8 @@ export type SchedulerParts = {
   overload: Shedding;
   /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
+  /** Slots up to this one are not about what is probed now; 0: none is known. Asked at the start. */
+  floorSlot: (monitorId: number) => number;
   /** Whether the region has reported the slot, which an earlier life gave it. */
   hasReported: (monitorId: number, slot: number, region: Region) => boolean;
 };
@@ -201,10 +204,12 @@ export class Scheduler {
       this.#park(plan);
       return 0;
     }
-    plan.isFirst = false;
     plan.lastSlot = due.slot;
-    this.#due.set(plan, slotAfter(due.slot, periodMs, plan.phase));
     const jobs = this.#open(plan.monitor, due.slot, now, monotonic);
+    plan.isFirst &&= jobs === null;
+    const next = slotAfter(due.slot, periodMs, plan.phase);
+    // Nobody waits an hour for a first check because the first slot was skipped.
+    this.#due.set(plan, plan.isFirst ? Math.min(next, due.slot + FINEST_PERIOD_MS) : next);
     // Slots opened ahead are already spread by their grids.
     if (due.slot <= now) this.#allowance -= jobs === null ? SKIPPED_COST : 1;
     return jobs ?? 0;
@@ -271,11 +276,18 @@ export class Scheduler {
   }
 
   #planAtStart(monitor: LiveMonitor, now: number): void {
-    const newest = this.#parts.newestSlot(monitor.id);
+    const { newestSlot, floorSlot } = this.#parts;
+    const newest = newestSlot(monitor.id);
     const plan = this.#add(monitor, newest ?? 0);
+    if (newest === null) {
+      this.#planFirst(plan, now);
+      return;
+    }
     // An activation in the future was written under a clock that was ahead.
-    const isActivatedSince = newest !== null && newest < monitor.activatedAt && monitor.activatedAt <= now;
-    if (newest === null || isActivatedSince) this.#planFirst(plan, now);
+    const isActivatedSince = newest < monitor.activatedAt && monitor.activatedAt <= now;
+    // The change was made while nobody led, or before this start dispatched.
+    const isProbedOtherwiseSince = newest <= floorSlot(monitor.id);
+    if (isActivatedSince || isProbedOtherwiseSince) this.#planFirst(plan, now);
     else this.#due.set(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
   }
 

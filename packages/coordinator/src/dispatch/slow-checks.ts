@@ -1,4 +1,4 @@
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { REGIONS } from '@svc/shared/regions.ts';
 import { jobKey } from './job.ts';
 
 /**
@@ -13,9 +13,9 @@ export class SlowChecks {
     return this.#slow.has(key);
   }
 
-  set(monitorId: number, region: Region, timedOut: boolean): void {
-    if (timedOut) this.#slow.add(jobKey(monitorId, region));
-    else if (this.#slow.size > 0) this.#slow.delete(jobKey(monitorId, region));
+  set(key: number, timedOut: boolean): void {
+    if (timedOut) this.#slow.add(key);
+    else if (this.#slow.size > 0) this.#slow.delete(key);
   }
 
   /** The monitor was removed or changed. */

@@ -168,7 +168,9 @@ function end(
     slot: null,
     electorate: electorateFor(frame, state, monitor),
   });
-  state.floorSlot = Math.max(state.floorSlot, state.decidedSlot, state.open.at(-1)?.slot ?? 0);
+  // After a start nobody knows which slots agents still hold. The new declaration was given none of those before now.
+  const unknownUntil = frame.isTimeUp(state.id) ? 0 : frame.instants.slotNow - 1;
+  state.floorSlot = Math.max(state.floorSlot, state.decidedSlot, state.open.at(-1)?.slot ?? 0, unknownUntil);
   state.decidedSlot = state.floorSlot;
   state.votes = NONE;
   state.open = [];

@@ -75,6 +75,11 @@ export type MonitorState = {
 
 const NONE: readonly never[] = [];
 
+/** No open slot, in states that stand. */
+const NO_OPEN: OpenSlot[] = [];
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
 /**
  * Number of decisions after which an unchanged state is written. Its page in the database costs more than the
  * results of its slot, and a restart has those.
@@ -117,8 +122,9 @@ export function openSlotOf({ open }: Readonly<MonitorState>, slot: number): Open
 }
 
 /**
- * The states of all monitors as of the last commit. A state that changes stays the same object: one for each
- * commit would outlive the young generation, and be most of what the old one has to collect.
+ * The states of all monitors as of the last commit. A state that changes stays the same object, and so do its votes:
+ * one for each commit would outlive the young generation, and be most of what the old one has to collect. Who reads
+ * votes keeps none of them over a wait.
  */
 export class States {
   readonly #states = new Map<number, MonitorState>();
@@ -188,7 +194,10 @@ export class Drafts {
   }
 }
 
-/** Gives `standing` everything that `state` has. One assignment each: `Object.assign` takes ten times as long. */
+/**
+ * Gives `standing` everything that `state` has. One assignment each, here and for votes: `Object.assign` takes ten
+ * times as long.
+ */
 function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
   standing.status = state.status;
   standing.since = state.since;
@@ -199,8 +208,9 @@ function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
   standing.decidedAnswered = state.decidedAnswered;
   standing.floorSlot = state.floorSlot;
   standing.entered = state.entered;
-  standing.votes = state.votes;
-  standing.open = state.open;
+  standing.votes = takenOver(standing.votes, state.votes);
+  // Drafts copy the array before they change it, so all states may share the empty one.
+  standing.open = state.open.length === 0 ? NO_OPEN : state.open;
   standing.incident = state.incident;
   standing.incidentSince = state.incidentSince;
   standing.links = state.links;
@@ -210,7 +220,43 @@ function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
 }
 
 /**
- * Copies a state. Votes, reports, links and intervals are never changed in place, so the copy may share them.
+ * The votes in the objects that stand. One new object for each report would be most of what the old generation has to
+ * collect.
+ */
+function takenOver(standing: readonly Vote[], votes: readonly Vote[]): readonly Vote[] {
+  if (!haveSameRegions(standing, votes)) return votes;
+  for (let index = 0; index < votes.length; index += 1) {
+    const kept = standing[index] as Writable<Vote>;
+    const vote = votes[index] as Vote;
+    if (kept !== vote) replaceVote(kept, vote);
+  }
+  return standing;
+}
+
+function haveSameRegions(some: readonly Vote[], others: readonly Vote[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let index = 0; index < some.length; index += 1) {
+    if (some[index]?.region !== others[index]?.region) return false;
+  }
+  return true;
+}
+
+function replaceVote(standing: Writable<Vote>, vote: Vote): void {
+  standing.region = vote.region;
+  standing.outcome = vote.outcome;
+  standing.slot = vote.slot;
+  standing.at = vote.at;
+  standing.endedAt = vote.endedAt;
+  standing.failedSince = vote.failedSince;
+  standing.upSlot = vote.upSlot;
+  standing.expiresAt = vote.expiresAt;
+  standing.latency = vote.latency;
+  standing.statusCode = vote.statusCode;
+  standing.errorMessage = vote.errorMessage;
+}
+
+/**
+ * Copies a state. Drafts never change votes, reports, links and intervals in place, so the copy may share them.
  */
 function copyOf(state: Readonly<MonitorState>): MonitorState {
   return { ...state, open: state.open.map((open) => ({ ...open })) };

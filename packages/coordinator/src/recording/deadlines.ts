@@ -7,6 +7,8 @@ type Entry = { at: number; id: number };
 const COARSENESS_MS = 20;
 /** Most alarms in one turn of the event loop, because all of them may be due at once after an outage. */
 const ALARMS_PER_TURN = 2_000;
+/** The instant of an id whose alarm is under way. */
+const NONE_YET = Number.POSITIVE_INFINITY;
 
 /**
  * One alarm for each id on one shared timer: a heap of the instants at which something must be looked at. An
@@ -69,9 +71,15 @@ export class Deadlines {
       this.#heap.pop();
       // An entry that an earlier one of the same id replaced says nothing.
       if (this.#armed.get(first.id) !== first.at) continue;
-      this.#armed.delete(first.id);
-      this.#onDue(first.id);
+      this.#alarm(first.id);
     }
     this.#schedule();
+  }
+
+  /** Mostly the alarm arms the id anew. To remove each id first would make the map's table grow again and again. */
+  #alarm(id: number): void {
+    this.#armed.set(id, NONE_YET);
+    this.#onDue(id);
+    if (this.#armed.get(id) === NONE_YET) this.#armed.delete(id);
   }
 }

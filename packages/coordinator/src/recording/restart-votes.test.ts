@@ -127,6 +127,20 @@ test('a state of which the version is not known loses its votes with the first c
   expect(it.states.get(1)).toMatchObject({ status: 'unknown', reason: 'probe-changed', votes: [] });
 });
 
+test('a change that is applied before a start has resumed is about none of the slots from before', async () => {
+  await period('passed');
+  // A slot was given, and nothing of it is recorded.
+  const given = it.clock.wall();
+  await it.pass(1_000);
+  await it.restart();
+  await it.declare(liveMonitor(1, { version: 2 }));
+  expect(it.states.get(1)?.floorSlot).toBeGreaterThanOrEqual(given);
+  it.recorder.resumed();
+  await untilGrid(PERIOD);
+  await period('passed');
+  expect(it.status(1)).toBe('active');
+});
+
 test('a status of a clock that was ahead dates no later one', async () => {
   it.clock.advance(24 * HOUR);
   await period('passed');

@@ -4,6 +4,7 @@ import { startBlackhole } from '../../../../test/support/blackhole.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { freePort } from '../../../../test/support/free-port.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import type { Clock } from '../clock.ts';
 import { Secret } from '../secret.ts';
 import { ApiError } from './api-error.ts';
 import { ApiClient, type ApiClientOptions, type Retry } from './client.ts';
@@ -487,6 +488,25 @@ describe('the end', () => {
     await server.received(1);
     clock.advance(1_000);
     expect((await got).code).toBe('timeout');
+  });
+
+  test.each([-1, 0, 1])('it says the same when the timer of the attempt ends by %i ms later', async (ms) => {
+    script(() => {});
+    const timers: Clock = {
+      wall: () => clock.wall(),
+      monotonic: () => clock.monotonic(),
+      every: (intervalMs, task) => clock.every(intervalMs, task),
+      after: (delayMs, task) => clock.after(delayMs + (clock.pendingTimers === 0 ? 0 : ms), task),
+    };
+    const got = failure(client({ clock: timers }).get('/v1/monitors/5', { deadlineMs: 1_000 }));
+    await server.received(1);
+    clock.advance(999);
+    clock.advance(1);
+    const error = await got;
+    expect([error.code, error.message]).toEqual([
+      'timeout',
+      expect.stringContaining(`cannot get an answer from ${server.url}: no complete answer within 1 s`),
+    ]);
   });
 });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Secret } from '../secret.ts';
 import { ApiError, errorOfAnswer, foreignAnswer, jsonOrUndefined, problemOf } from './api-error.ts';
-import { type AnswerHeaders, type ExchangeEnd, exchange } from './exchange.ts';
+import { type AnswerHeaders, type ExchangeEnd, exchange, unansweredWithin } from './exchange.ts';
 import { Operation } from './operation.ts';
 import { retryAfterOf, verdictOf, waitBeforeRetry } from './retry.ts';
 import { type Patience, ServerHealth } from './server-health.ts';
@@ -215,19 +215,19 @@ export class ApiClient {
       if (operation.isToEnd) throw aborted(request, operation);
       const before = operation.mayBeDone;
       operation.mayBeDone = true;
-      const result = await exchange(sent, {
+      const timeoutMs = Math.min(this.#limits.attemptMs, operation.remainingMs);
+      const ended = await exchange(sent, {
         clock: this.#clock,
-        timeoutMs: Math.min(this.#limits.attemptMs, operation.remainingMs),
+        timeoutMs,
         answerBytes: this.#limits.answerBytes,
         signal: operation.signal,
       });
+      const isGivenUp = ended.kind === 'unanswered' && ended.failure === 'aborted';
+      // The deadline and the time of the last attempt end together, and either timer may be the first.
+      const result = isGivenUp && !operation.isAborted ? unansweredWithin(timeoutMs) : ended;
       const isDoubtful = mayBeDone(result);
       operation.mayBeDone = before || isDoubtful;
-      if (result.kind === 'unanswered' && result.failure === 'aborted') {
-        throw operation.isAborted
-          ? aborted(request, operation)
-          : this.#error(request, result, operation, attempts);
-      }
+      if (isGivenUp && operation.isAborted) throw aborted(request, operation);
       const verdict = verdictOn(result);
       if (verdict === 'final') {
         this.#health.answered();
@@ -240,6 +240,9 @@ export class ApiClient {
       }
       this.#onRetry({ request, reason: reasonOf(result), attempts, waitMs });
       await operation.wait(waitMs);
+      if (operation.isToEnd && !operation.isAborted) {
+        throw this.#error(request, result, operation, attempts);
+      }
     }
   }
 
@@ -311,12 +314,8 @@ export class ApiClient {
     const doubt = doubtAbout(request, operation);
     if (result.kind === 'answered') return errorOfAnswer(request, result, result.text, `${tried}${doubt}`);
     const { failure, message, cause } = result;
-    const what =
-      failure === 'aborted'
-        ? `no answer from ${this.baseUrl} within the time limit`
-        : `cannot get an answer from ${this.baseUrl}: ${message}`;
-    const code = failure === 'aborted' ? 'timeout' : failure;
-    return new ApiError(code, `${what}${tried}${doubt}`, { request, cause });
+    const what = `cannot get an answer from ${this.baseUrl}: ${message}`;
+    return new ApiError(failure, `${what}${tried}${doubt}`, { request, cause });
   }
 }
 

@@ -82,16 +82,19 @@ export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<Exch
     }
     return { kind: 'answered', status: response.statusCode ?? 0, headers: headersOf(response), text };
   } catch (error) {
-    if (isLate) {
-      const message = `no complete answer within ${Math.round(timeoutMs / 100) / 10} s`;
-      return { kind: 'unanswered', failure: 'timeout', mayHaveArrived: true, message };
-    }
+    if (isLate) return unansweredWithin(timeoutMs);
     return signal.aborted ? GIVEN_UP : failureOf(error);
   } finally {
     cancelTimeout();
     cancelConnecting();
     signal.removeEventListener('abort', onAbort);
   }
+}
+
+/** The end of an exchange whose time is over. */
+export function unansweredWithin(timeoutMs: number): ExchangeEnd {
+  const message = `no complete answer within ${Math.round(timeoutMs / 100) / 10} s`;
+  return { kind: 'unanswered', failure: 'timeout', mayHaveArrived: true, message };
 }
 
 const GIVEN_UP: ExchangeEnd = {

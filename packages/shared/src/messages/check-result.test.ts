@@ -62,6 +62,7 @@ test.each([
     { attempts: [{ ...ATTEMPT, error_message: 'x'.repeat(LIMITS.errorMessage + 1) }] },
   ],
   ['half an expiry', { certificate_expires_at: 0.5 }],
+  ['an expiry that no date has', { certificate_expires_at: 8_640_000_000_000_001 }],
 ])('%s is refused', (_, change) => {
   expect(checkResult.safeParse({ ...RESULT, ...change }).success).toBe(false);
 });

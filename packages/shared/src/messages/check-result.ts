@@ -56,6 +56,8 @@ function isNotRunReason(text: string): text is NotRunReason {
 
 /** Longest duration in a result, ms. */
 export const MAX_MS = 86_400_000;
+/** The last instant that a date can have, and the first one as negative, epoch ms (ECMA-262, section 21.4.1.1). */
+const LAST_INSTANT = 8_640_000_000_000_000;
 
 /*
  * The schemas below give the members and their types. The bounds are one refinement for each object. A check
@@ -184,7 +186,7 @@ function hasUsualFacts({
     (status_code === undefined || (isCountValue(status_code) && status_code <= 999)) &&
     (error_message === undefined ||
       (typeof error_message === 'string' && error_message.length <= LIMITS.errorMessage)) &&
-    (certificate_expires_at === undefined || Number.isSafeInteger(certificate_expires_at)) &&
+    (certificate_expires_at === undefined || isInstant(certificate_expires_at)) &&
     (timed_out === undefined || typeof timed_out === 'boolean') &&
     reason === undefined &&
     body_truncated === undefined
@@ -258,7 +260,7 @@ function isBoundedFinding(found: z.infer<typeof finding>): boolean {
     (status_code === undefined || (isCount(status_code) && status_code <= 999)) &&
     isErrorMessage(error_message) &&
     attempts.length <= LIMITS.retries + 1 &&
-    (certificate_expires_at === undefined || Number.isSafeInteger(certificate_expires_at))
+    (certificate_expires_at === undefined || isInstant(certificate_expires_at))
   );
 }
 
@@ -288,6 +290,10 @@ function isBoundedAttempt({
 
 function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
+}
+
+function isInstant(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Math.abs(value as number) <= LAST_INSTANT;
 }
 
 function isDuration(ms: number | undefined): boolean {

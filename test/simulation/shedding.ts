@@ -1,0 +1,23 @@
+import type { Shedding } from '@svc/coordinator/dispatch/scheduler.ts';
+import { WORLD_BEGINS } from './moves.ts';
+import { die, slotDie } from './probe.ts';
+import type { Limit, World } from './world.ts';
+
+/** Skips slots while the world's limits hold. A region's dice do not depend on the others. */
+export function sheddingOf(world: World): Shedding {
+  const holding = (slot: number, isOf: (limit: Limit) => boolean) =>
+    world.limits.filter(
+      (limit) => isOf(limit) && limit.from <= slot - WORLD_BEGINS && slot - WORLD_BEGINS < limit.until,
+    );
+  return {
+    admitsSlot: (_, slot) =>
+      holding(slot, ({ regions }) => regions === null).every(
+        ({ part }) => slotDie(world, 'limit', slot) < part,
+      ),
+    admits: (_, slot, region) =>
+      holding(slot, ({ regions }) => regions?.includes(region) === true).every(
+        ({ part }) => die(world, 'limit', region, slot) < part,
+      ),
+    opened() {},
+  };
+}
