@@ -48,6 +48,22 @@ describe('memory is returned', () => {
     expect(state.collections).toBe(1);
   });
 
+  test.each([
+    { most: 4_000, collections: 1 },
+    { most: 60, collections: 0 },
+  ])('where it is 20 MiB, after $most attempts at once: $collections times', ({ most, collections }) => {
+    const { clock, state } = agent(85);
+    clock.advance(60_000);
+    Object.assign(state, { collections: 0, residentMiB: 105, running: most });
+    clock.advance(60_000);
+    Object.assign(state, { running: 5, leftMiB: 90 });
+    clock.advance(600_000);
+    expect(state.collections).toBe(collections);
+    Object.assign(state, { residentMiB: 110 });
+    clock.advance(600_000);
+    expect(state.collections).toBe(collections);
+  });
+
   test('not between two waves of one overload', () => {
     const { clock, state } = overloaded();
     for (let wave = 0; wave < 10; wave += 1) {
@@ -104,7 +120,7 @@ describe('memory is returned', () => {
 
   test('not for less than the pause is worth', () => {
     const { clock, state } = overloaded();
-    Object.assign(state, { residentMiB: 116, running: 0 });
+    Object.assign(state, { residentMiB: 96, running: 0 });
     clock.advance(3_600_000);
     expect(state.collections).toBe(0);
   });

@@ -11,6 +11,9 @@ const CALM_LOOKS = 6;
 const CALM_PART = 0.25;
 /** Memory above the least that was seen from which a return is worth a pause of the event loop, bytes. */
 const WORTH_BYTES = 32 * 1_024 ** 2;
+/** The same after a burst: so many attempts at once, since the last return. It is over, and does not come every minute. */
+const WORTH_AFTER_BURST_BYTES = 12 * 1_024 ** 2;
+const BURST_ATTEMPTS = 64;
 
 /** The memory of this process. */
 export interface ProcessMemory {
@@ -72,7 +75,8 @@ export class MemoryReturn {
     this.#calmLooks = count <= this.#mostRunning * CALM_PART ? this.#calmLooks + 1 : 0;
     const resident = memory.residentBytes();
     this.#least = Math.min(this.#least, resident);
-    const isWorthIt = (this.#isAfterStart && count === 0) || resident >= this.#least + WORTH_BYTES;
+    const worth = this.#mostRunning >= BURST_ATTEMPTS ? WORTH_AFTER_BURST_BYTES : WORTH_BYTES;
+    const isWorthIt = (this.#isAfterStart && count === 0) || resident >= this.#least + worth;
     if (this.#calmLooks >= CALM_LOOKS && isWorthIt) this.#collect(resident);
   }
 

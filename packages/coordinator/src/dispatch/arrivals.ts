@@ -1,9 +1,10 @@
-import { type Delays, LATE_RESULT_MS, VERY_LATE_RESULT_MS } from '../domain/pressure.ts';
+import { DELAYED_RESULT_MS, type Delays, LATE_RESULT_MS, VERY_LATE_RESULT_MS } from '../domain/pressure.ts';
 import { Recent } from './recent.ts';
 
 /** Counts recent results and their delays. */
 export class Arrivals {
   readonly #results = new Recent();
+  readonly #delayed = new Recent();
   readonly #late = new Recent();
   readonly #veryLate = new Recent();
 
@@ -15,6 +16,7 @@ export class Arrivals {
   /** @param beyondMs delay beyond the unavoidable one */
   add(beyondMs: number): void {
     this.#results.add(1);
+    if (beyondMs >= DELAYED_RESULT_MS) this.#delayed.add(1);
     if (beyondMs >= LATE_RESULT_MS) this.#late.add(1);
     if (beyondMs >= VERY_LATE_RESULT_MS) this.#veryLate.add(1);
   }
@@ -23,6 +25,7 @@ export class Arrivals {
   last(steps: number): Delays {
     return {
       results: this.#results.last(steps),
+      delayed: this.#delayed.last(steps),
       late: this.#late.last(steps),
       veryLate: this.#veryLate.last(steps),
     };
@@ -30,6 +33,6 @@ export class Arrivals {
 
   /** The present step is over. */
   step(): void {
-    for (const each of [this.#results, this.#late, this.#veryLate]) each.step();
+    for (const each of [this.#results, this.#delayed, this.#late, this.#veryLate]) each.step();
   }
 }

@@ -264,13 +264,15 @@ export class Dispatch implements SlotOutcomes {
   }
 
   settled(outcome: SlotOutcome): void {
-    const { monitorId, slot, region, is, timedOut, reason } = outcome;
+    const { monitorId, slot, region, is } = outcome;
     this.#earlierLife.settled(outcome);
     switch (is) {
-      case 'reported':
+      case 'reported': {
+        const agent = this.#inFlight.get(monitorId, region)?.agent ?? null;
         this.#inFlight.recorded(monitorId, slot, region);
-        this.#reported(jobKey(monitorId, region), region, timedOut, reason);
+        this.#reported(jobKey(monitorId, region), outcome, agent);
         return;
+      }
       case 'given-back':
         this.#inFlight.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
         return;
@@ -279,10 +281,11 @@ export class Dispatch implements SlotOutcomes {
     }
   }
 
-  #reported(key: number, region: Region, timedOut: boolean, reason: NotRunReason | undefined): void {
+  #reported(key: number, { region, timedOut, reason }: SlotOutcome, agent: object | null): void {
     // Checks that timed out have half of the agents' places. That they wait there is no sign of overload.
     const hasWaited = reason === 'overloaded' && this.#slowChecks.has(key);
-    this.#overload.reported(region, reason !== 'overloaded' || hasWaited);
+    if (reason === 'overloaded' && !hasWaited) this.#overload.dropped(region, agent);
+    else this.#overload.reported(region);
     // A check that was not run says nothing about its target.
     if (reason === undefined) this.#slowChecks.set(key, timedOut);
   }

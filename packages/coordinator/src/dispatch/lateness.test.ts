@@ -52,12 +52,12 @@ test('a way that answers to offers take as well is no delay', () => {
   expect(seen()).toEqual(['free', 'free', 'late']);
 });
 
-test('what agents keep waiting is late wherever they are, for however long', () => {
+test('what an agent drops is late wherever it is, for however long', () => {
   pass(10, { [NEAR]: 10, [FAR]: 400 });
   for (let step = 0; step < 3_000; step += 1) {
     for (let result = 0; result < 100; result += 1) {
       lateness.arrived(NEAR, AGENT, 10);
-      lateness.waited(FAR, 750);
+      lateness.dropped(FAR, AGENT);
     }
     lateness.step(false);
     if (step > 1) expect(lateness.of(FAR, false)).toBe('late');
@@ -71,6 +71,25 @@ test('a pause closes nothing, and what lasts does', () => {
   expect(lateness.everywhere(false)).toBe('late');
   pass(1, { [NEAR]: 400, [FAR]: 400 });
   expect(seen()).toEqual(['late', 'busy', 'busy']);
+});
+
+test('what begins a little late is a sign that no more can be done, and closes nothing', () => {
+  pass(10, { [NEAR]: 10 });
+  pass(10, { [NEAR]: 160 });
+  expect([seen(true), seen(false)]).toEqual([
+    ['busy', 'busy', 'free'],
+    ['busy', 'busy', 'free'],
+  ]);
+});
+
+test('a check that an agent drops, because it would begin late, counts as one that began late', () => {
+  pass(10, { [NEAR]: 10 });
+  for (let step = 0; step < 10; step += 1) {
+    for (let result = 0; result < 85; result += 1) lateness.arrived(NEAR, AGENT, 100);
+    for (let dropped = 0; dropped < 15; dropped += 1) lateness.dropped(NEAR, AGENT);
+    lateness.step(false);
+  }
+  expect(lateness.everywhere(false)).toBe('late');
 });
 
 test('a region that alone is late answers for itself alone', () => {

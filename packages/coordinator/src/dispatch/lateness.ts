@@ -2,6 +2,7 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import {
   type DelayPressure,
   delayPressure,
+  isLate,
   LEAST_BESIDE_OTHERS,
   LEAST_RESULTS,
   OUTAGE_RESULT_MS,
@@ -39,9 +40,9 @@ export class Lateness {
     if (delayMs <= OUTAGE_RESULT_MS) this.#of(region).arrived(agent, delayMs, tripMs);
   }
 
-  /** An agent has kept a check waiting for so long, ms, wherever it is. */
-  waited(region: Region, ms: number): void {
-    this.#of(region).waited(null, ms);
+  /** The agent has dropped a check that could not begin in time. */
+  dropped(region: Region, agent: object | null): void {
+    this.#of(region).dropped(agent);
   }
 
   /** @param isExcused something else held results back */
@@ -50,7 +51,7 @@ export class Lateness {
     if (this.#steps % LEAST_STEPS === 0) for (const region of this.#regions) region.forgetLeast();
     for (const region of this.#regions) region.judge(isExcused);
     this.#everywhere = isExcused ? 'free' : this.#pressureEverywhere();
-    this.#everywhereSteps = this.#everywhere === 'free' ? 0 : this.#everywhereSteps + 1;
+    this.#everywhereSteps = isLate(this.#everywhere) ? this.#everywhereSteps + 1 : 0;
     for (const region of this.#regions) region.step();
   }
 
@@ -86,6 +87,7 @@ export class Lateness {
     const together = delayPressure(sumOf(small), least);
     if (together !== null) seen.push(together);
     if (seen.length === 0 || seen.includes('free')) return 'free';
+    if (seen.includes('busy')) return 'busy';
     return seen.includes('late') ? 'late' : 'overloaded';
   }
 
@@ -95,5 +97,5 @@ export class Lateness {
 }
 
 function lasting(pressure: DelayPressure, lateSteps: number, isOpen: boolean): Pressure {
-  return pressure !== 'free' && isOpen && lateSteps < LASTING_STEPS ? 'busy' : pressure;
+  return isLate(pressure) && isOpen && lateSteps < LASTING_STEPS ? 'busy' : pressure;
 }

@@ -366,11 +366,11 @@ test('a region whose agents begin nothing takes nothing from the others, and is 
 
 describe('where agents run less than is asked of them', () => {
   test.each([
-    { name: 'all regions', slow: [FRA, PAR], mostMs: 800 },
-    { name: 'one of two regions', slow: [PAR], mostMs: 800 },
-    { name: 'a region 600 ms away', slow: [PAR], mostMs: 900, tripMs: 600 },
+    { name: 'all regions', slow: [FRA, PAR], mostMs: 550 },
+    { name: 'one of two regions', slow: [PAR], mostMs: 550 },
+    { name: 'a region 600 ms away', slow: [PAR], mostMs: 700, tripMs: 600 },
   ])(
-    'in $name, what runs is not seconds late, and most of what they can do is done',
+    'in $name, what runs is in time, and most of what they can do is done',
     async ({ slow, mostMs, tripMs = 0 }) => {
       // 200 checks a second in each.
       const world = await begin(
@@ -385,8 +385,7 @@ describe('where agents run less than is asked of them', () => {
       await world.run(60);
       for (const region of [FRA, PAR]) {
         const late = (world.latenessMs.get(region) ?? []).toSorted((a, b) => a - b);
-        const least = tripMs > 0 ? 0.85 * 80 : 0.9 * 80;
-        expect(late.length / 60).toBeGreaterThanOrEqual(slow.includes(region) ? least : 199);
+        expect(late.length / 60).toBeGreaterThanOrEqual(slow.includes(region) ? 0.85 * 80 : 199);
         expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(
           slow.includes(region) ? mostMs : 100,
         );

@@ -34,10 +34,10 @@ const LATE_MS = 50;
  */
 const MOST_LATE_MS = 100;
 /**
- * While a limit holds, a check that has not begun this long after its slot does not begin, ms: about as long as a lower
- * limit takes to show. What waits at agents is then gone, and what comes is in time.
+ * While a limit holds, a check that has not begun this long after its slot does not begin, ms. What runs is in time
+ * then, and so many wait at an agent that it always has one to begin.
  */
-const START_WITHIN_MS = 750;
+const START_WITHIN_MS = 500;
 /** An agent heard of within this time also answers offers, unless it is overloaded, ms. */
 const HEARD_WITHIN_MS = HEARTBEAT_INTERVAL_MS + 500;
 /** Least time between two alarms of one kind, ms. */
@@ -151,17 +151,25 @@ export class Overload {
     this.#of(region).signs.turnedAway.add(1);
   }
 
-  /** @param wasStarted false: an agent took the job, but did not start it in time */
-  reported(region: Region, wasStarted: boolean): void {
-    const { signs } = this.#of(region);
-    if (!wasStarted && this.#isLimited(region)) {
+  /** A check of the region ran. */
+  reported(region: Region): void {
+    this.#done.add(1);
+    this.#of(region).signs.done.add(1);
+  }
+
+  /**
+   * An agent took the job, but did not start it in time.
+   *
+   * @param agent null: it is not known
+   */
+  dropped(region: Region, agent: object | null): void {
+    if (this.#isLimited(region)) {
       // That is what the limit asks of agents. It was not done, and like a late check it lowers the limit a little.
-      this.#lateness.waited(region, START_WITHIN_MS);
+      this.#lateness.dropped(region, agent);
       return;
     }
     this.#done.add(1);
-    if (wasStarted) signs.done.add(1);
-    else signs.turnedAway.add(1);
+    this.#of(region).signs.turnedAway.add(1);
   }
 
   /** Longest time after its slot, ms, in which a check of the region may begin; infinite: as long as it is offered. */

@@ -1,4 +1,10 @@
-import { agentsPressure, type DelayPressure, type Delays } from '../domain/pressure.ts';
+import {
+  agentsPressure,
+  type DelayPressure,
+  type Delays,
+  isLate,
+  LATE_RESULT_MS,
+} from '../domain/pressure.ts';
 import { Arrivals } from './arrivals.ts';
 
 /** Steps of the usual judgement: one second. */
@@ -38,11 +44,15 @@ export class RegionLateness {
     // Not below 0: only an agent that reports a false duration of its check could cause that.
     this.#leastMs = Math.min(this.#leastMs, Math.max(0, delayMs));
     const journeyMs = Math.min(this.#leastMs, this.#leastBeforeMs, Math.max(LONGEST_JOURNEY_MS, tripMs));
-    this.waited(agent, delayMs - journeyMs);
+    this.#add(agent, delayMs - journeyMs);
   }
 
-  /** A check waited for so long, the way not included. */
-  waited(agent: object | null, beyondMs: number): void {
+  /** The agent has dropped a check that could not begin in time, wherever it is. */
+  dropped(agent: object | null): void {
+    this.#add(agent, LATE_RESULT_MS);
+  }
+
+  #add(agent: object | null, beyondMs: number): void {
     this.#all.add(beyondMs);
     let ofAgent = this.#byAgent.get(agent);
     if (ofAgent === undefined) {
@@ -55,7 +65,7 @@ export class RegionLateness {
   judge(isExcused: boolean): void {
     const agents = [...this.#byAgent.values()].map((each) => each.last(SHORT_STEPS));
     this.#pressure = isExcused ? null : agentsPressure(agents);
-    this.#lateSteps = this.#pressure === null || this.#pressure === 'free' ? 0 : this.#lateSteps + 1;
+    this.#lateSteps = isLate(this.#pressure) ? this.#lateSteps + 1 : 0;
   }
 
   /** The present step is over. */

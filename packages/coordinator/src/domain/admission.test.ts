@@ -65,9 +65,9 @@ describe('the limit', () => {
   test('and that is half of what can be done by then', () => {
     const service = new Service();
     service.run(30, 2_000, 400);
-    service.run(14, 2_000, 5_000);
+    service.run(20, 2_000, 5_000);
     const before = admittedPerSecond(service.admission);
-    expect(before).toBeGreaterThan(800);
+    expect(before).toBeGreaterThan(600);
     expect(before).toBeLessThan(2_200);
     const admitted = admittedPerSecond(lateFor(600, service.admission, 2_000, 5_000));
     expect(admitted).toBeGreaterThanOrEqual(0.4 * before);
@@ -133,6 +133,19 @@ describe('the limit', () => {
         expect(service.admission).toBe(OPEN);
       }),
     );
+  });
+
+  test('it lingers where it was too much', () => {
+    const free = { pressure: 'free', donePerSecond: 900, usualPerSecond: 0, askedPerSecond: 5_000 } as const;
+    const limit = { is: 'limited', formerPerSecond: 900, leastLatePerSecond: 450, forMs: 5_000 } as const;
+    const growth = (perSecond: number, tooMuchPerSecond: number) => {
+      const after = nextAdmission({ ...limit, perSecond, tooMuchPerSecond }, free, 1_000);
+      return admittedPerSecond(after) / perSecond;
+    };
+    expect(growth(900, 1_000)).toBeGreaterThan(1.05);
+    expect(growth(1_000, 1_000)).toBeCloseTo(1.01);
+    expect(growth(1_100, 1_000)).toBeGreaterThan(1.05);
+    expect(growth(1_000, Number.POSITIVE_INFINITY)).toBeGreaterThan(1.05);
   });
 
   test('as soon as less is asked than is admitted, it ends', () => {

@@ -10,8 +10,9 @@
  *
  * The first sign of overload sets the limit to the recent throughput, because that is what can be done. Half
  * of the limit is admitted until the backlog is gone, so that checks run in time again. Then the limit grows.
- * It grows fast until it is near the former limit, which was too much but lately enough. From there it grows
- * slowly at first, until overload shows again or everything is admitted.
+ * It grows fast until it is near the former limit, which was lately enough. It lingers where it was too much, because
+ * each time that it is too much costs more than what is given away. Beyond it grows faster and faster, until
+ * overload shows again or everything is admitted.
  *
  * When the only problem is that checks begin late, the limit is a little less than the recent throughput, and
  * at least half of what can be done. That works off the waiting jobs and gives little away.
@@ -42,6 +43,14 @@ const BUSY_GROWTH = 0.01;
  */
 const FAST_GROWTH = 0.5;
 const NEAR_FORMER = 0.8;
+/** Growth per second between these parts of the rate that was too much. */
+const LINGERING_GROWTH = 0.01;
+const LINGERS_FROM = 0.97;
+const LINGERS_UNTIL = 1.03;
+/** Part of the rate that was too much that is still believed to be so, after another cut. */
+const STILL_TOO_MUCH = 0.95;
+/** Part by which the former limit follows, in each step of draining, a throughput that is higher: so much can be done. */
+const LEARNS_PART = 0.3;
 /**
  * Part of the former limit that is still believed after each further cut, because the machine may have become
  * slower.
@@ -84,8 +93,10 @@ export type Admission =
       readonly is: 'draining' | 'limited';
       /** Jobs per second that can be done, as far as known. */
       readonly perSecond: number;
-      /** The limit before the last cut. */
+      /** The limit before the last cut, or what was done since. */
       readonly formerPerSecond: number;
+      /** The limit that was too much lately; infinite: none was. */
+      readonly tooMuchPerSecond: number;
       /** Lateness alone does not lower the limit below this rate. */
       readonly leastLatePerSecond: number;
       /** Time in this state, ms. */
@@ -123,7 +134,8 @@ export function nextAdmission(before: Admission, load: Load, elapsedMs: number):
   }
   if (before.is === 'draining') {
     const isOver = load.pressure === 'free' || forMs >= LONGEST_DRAIN_MS;
-    return isOver ? { ...before, is: 'limited', forMs: 0 } : { ...before, forMs };
+    const drained = { ...before, formerPerSecond: learnt(before.formerPerSecond, load) };
+    return isOver ? { ...drained, is: 'limited', forMs: 0 } : { ...drained, forMs };
   }
   if (load.pressure === 'late') return lowered({ ...before, forMs }, load);
   return grown({ ...before, forMs }, load, elapsedMs);
@@ -137,6 +149,7 @@ function closed(load: Load): Admission {
     is: 'limited',
     perSecond,
     formerPerSecond: perSecond,
+    tooMuchPerSecond: Number.POSITIVE_INFINITY,
     leastLatePerSecond: leastLate(perSecond),
     forMs: 0,
   };
@@ -159,7 +172,22 @@ function lowered(before: Limit, { donePerSecond }: Load): Admission {
     was,
     Math.max(was * DEEPEST_LATE_CUT, donePerSecond * LATE_CUT, leastLatePerSecond, LEAST_PER_SECOND),
   );
-  return { is: 'limited', perSecond, formerPerSecond: perSecond, leastLatePerSecond, forMs: 0 };
+  const formerPerSecond = Math.max(was, before.formerPerSecond * BELIEVED_AGAIN);
+  return {
+    ...before,
+    perSecond,
+    formerPerSecond,
+    tooMuchPerSecond: tooMuch(before),
+    leastLatePerSecond,
+    forMs: 0,
+  };
+}
+
+/** A rate that is cut is too much. Of cuts that follow each other the first was nearest to what can be done. */
+function tooMuch({ perSecond, tooMuchPerSecond }: Limit): number {
+  return tooMuchPerSecond === Number.POSITIVE_INFINITY
+    ? perSecond
+    : Math.max(perSecond, tooMuchPerSecond * STILL_TOO_MUCH);
 }
 
 /**
@@ -169,14 +197,34 @@ function firstCut(load: Load): Admission {
   const perSecond = cut(load.askedPerSecond, load);
   const usual = Math.min(load.usualPerSecond, load.askedPerSecond);
   const formerPerSecond = Math.max(perSecond, usual);
-  return { is: 'draining', perSecond, formerPerSecond, leastLatePerSecond: leastLate(perSecond), forMs: 0 };
+  return {
+    is: 'draining',
+    perSecond,
+    formerPerSecond,
+    tooMuchPerSecond: Number.POSITIVE_INFINITY,
+    leastLatePerSecond: leastLate(perSecond),
+    forMs: 0,
+  };
 }
 
 function cutAgain(before: Limit, load: Load): Admission {
   const was = Math.min(before.perSecond, load.askedPerSecond);
   const formerPerSecond = Math.max(was, before.formerPerSecond * BELIEVED_AGAIN);
   const perSecond = cut(was, load);
-  return { is: 'draining', perSecond, formerPerSecond, leastLatePerSecond: leastLate(perSecond), forMs: 0 };
+  return {
+    is: 'draining',
+    perSecond,
+    formerPerSecond,
+    tooMuchPerSecond: tooMuch({ ...before, perSecond: was }),
+    leastLatePerSecond: leastLate(perSecond),
+    forMs: 0,
+  };
+}
+
+/** What the backlog is worked off with can be done. */
+function learnt(formerPerSecond: number, { donePerSecond, askedPerSecond }: Load): number {
+  const shown = Math.min(donePerSecond, askedPerSecond);
+  return formerPerSecond + Math.max(0, shown - formerPerSecond) * LEARNS_PART;
 }
 
 function leastLate(perSecond: number): number {
@@ -190,17 +238,23 @@ function cut(was: number, { donePerSecond }: Load): number {
 
 function grown(before: Limit, load: Load, elapsedMs: number): Admission {
   const { pressure, askedPerSecond, donePerSecond } = load;
-  const { perSecond: was, formerPerSecond, forMs } = before;
+  const { perSecond: was, formerPerSecond, tooMuchPerSecond, forMs } = before;
   const near = formerPerSecond * NEAR_FORMER;
   const isFast = pressure === 'free' && was < near;
+  const lingers = was >= tooMuchPerSecond * LINGERS_FROM && was < tooMuchPerSecond * LINGERS_UNTIL;
   const slow = Math.min(MOST_GROWTH, GROWTH + (GROWTH_PER_SECOND * forMs) / 1_000);
-  const growth = pressure === 'busy' ? BUSY_GROWTH : isFast ? FAST_GROWTH : slow;
+  const growth = pressure === 'busy' ? BUSY_GROWTH : isFast ? FAST_GROWTH : lingers ? LINGERING_GROWTH : slow;
   const more = was * (1 + (growth * elapsedMs) / 1_000);
   const perSecond = isFast ? Math.min(more, near) : more;
   if (perSecond >= askedPerSecond * ENOUGH) return OPEN;
   // Jobs that are done in time can be done.
   const inTime = pressure === 'free' ? leastLate(Math.min(was, donePerSecond)) : 0;
   const leastLatePerSecond = Math.max(before.leastLatePerSecond, inTime);
-  // The time of slow growth begins near the former limit.
-  return { ...before, perSecond, leastLatePerSecond, forMs: isFast ? 0 : forMs };
+  // The time of ever faster growth begins beyond the former limit.
+  return {
+    ...before,
+    perSecond,
+    leastLatePerSecond,
+    forMs: isFast ? 0 : lingers ? Math.min(forMs, LATE_CUT_AGAIN_MS) : forMs,
+  };
 }

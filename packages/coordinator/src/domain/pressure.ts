@@ -77,6 +77,8 @@ export function regionPressure({ offers, unanswered, turnedAway, held, capacity 
 export type Delays = {
   /** Recent results, mostly of the last second. */
   readonly results: number;
+  /** Results among them that were delayed by {@link DELAYED_RESULT_MS} or more. */
+  readonly delayed: number;
   /** Results among them that were delayed by {@link LATE_RESULT_MS} or more. */
   readonly late: number;
   /** Results among them that were delayed by {@link VERY_LATE_RESULT_MS} or more. */
@@ -84,13 +86,15 @@ export type Delays = {
 };
 
 /**
- * Delay of a late result, ms. Agents collect results for 250 ms; the rest is the late start of checks and the
- * way of messages.
+ * Delays of results, ms, by how late they are. Agents collect results for 250 ms; the rest is the late start of checks
+ * and the way of messages.
  */
+export const DELAYED_RESULT_MS = 260;
 export const LATE_RESULT_MS = 450;
 export const VERY_LATE_RESULT_MS = 1_500;
 /** A longer delay than jobs may wait was caused by an outage, ms. */
 export const OUTAGE_RESULT_MS = 12_000;
+const DELAYED_PART = 0.25;
 const LATE_PART = 0.1;
 const VERY_LATE_PART = 0.5;
 /** Fewer results tell nothing. */
@@ -101,16 +105,23 @@ export const LEAST_BESIDE_OTHERS = 5;
 /** When this part of the results comes in time from other agents, the late agents are slow by themselves. */
 const IN_TIME_ELSEWHERE_PART = 1 / 3;
 
-export type DelayPressure = 'free' | 'late' | 'overloaded';
+/** `busy`: checks begin somewhat late, as where there is always another one to begin. */
+export type DelayPressure = 'free' | 'busy' | 'late' | 'overloaded';
 
 /** Judges delays; null when there are fewer than `least` results. */
 export function delayPressure(
-  { results, late, veryLate }: Delays,
+  { results, delayed, late, veryLate }: Delays,
   least = LEAST_RESULTS,
 ): DelayPressure | null {
   if (results < least) return null;
   if (veryLate > results * VERY_LATE_PART) return 'overloaded';
-  return late > results * LATE_PART ? 'late' : 'free';
+  if (late > results * LATE_PART) return 'late';
+  return delayed > results * DELAYED_PART ? 'busy' : 'free';
+}
+
+/** Whether checks begin so late that fewer should. */
+export function isLate(pressure: DelayPressure | null): boolean {
+  return pressure === 'late' || pressure === 'overloaded';
 }
 
 /**
@@ -120,21 +131,22 @@ export function delayPressure(
 export function agentsPressure(agents: readonly Delays[]): DelayPressure | null {
   const all = sumOf(agents);
   const pressure = delayPressure(all);
-  if (pressure === null || pressure === 'free') return pressure;
+  if (!isLate(pressure)) return pressure;
   const few = sumOf(agents.filter(({ results }) => results < LEAST_BESIDE_OTHERS));
   const groups = [...agents.filter(({ results }) => results >= LEAST_BESIDE_OTHERS), few];
-  const inTime = sumOf(groups.filter((group) => delayPressure(group, 1) === 'free'));
+  const inTime = sumOf(groups.filter((group) => !isLate(delayPressure(group, 1))));
   return inTime.results >= all.results * IN_TIME_ELSEWHERE_PART ? 'free' : pressure;
 }
 
 export function sumOf(all: readonly Delays[]): Delays {
-  let [results, late, veryLate] = [0, 0, 0];
+  let [results, delayed, late, veryLate] = [0, 0, 0, 0];
   for (const each of all) {
     results += each.results;
+    delayed += each.delayed;
     late += each.late;
     veryLate += each.veryLate;
   }
-  return { results, late, veryLate };
+  return { results, delayed, late, veryLate };
 }
 
 /**
