@@ -36,12 +36,15 @@ const LONG = [
 /** Tests that load the machine so much that others beside them would be late. */
 const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts'];
 
+/** Two workers work while two wait. The projects of one group have the same number. */
+const BESIDE = { maxWorkers: 4, isolate: false };
+
 /**
  * `npm run check` sets how many worlds it simulates. They are few, and run beside the tests of its group. In `npm test`
  * they use the time in which tests of the whole system wait.
  */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
-const SIMULATION = { groupOrder: IS_QUICK ? 1 : 6, maxWorkers: IS_QUICK ? 3 : 4 };
+const SIMULATION = IS_QUICK ? { groupOrder: 1, ...BESIDE } : { groupOrder: 6, maxWorkers: 4, isolate: true };
 
 /** Groups of tests run one after the other. None has the number 0, which would run last. */
 const project = (
@@ -50,9 +53,10 @@ const project = (
 ) => ({ extends: true as const, test: { ...test, sequence: { groupOrder } } });
 
 /**
- * Tests beside the code keep the processors busy, and share their workers, which saves a third of their time. Tests
- * under `test/` mostly wait for periods to pass, so more of them run at once. Fuzzing measures time, and has its worker
- * alone. The test that kills processes at 1,000 checks a second needs the machine for itself and comes last.
+ * Tests beside the code keep the processors busy. Tests under `test/` mostly wait for periods to pass, so more of them
+ * run at once. Files of a project share its workers, each of which loads the sources once (decision 0418). Fuzzing
+ * measures time, and has its worker alone. The test that kills processes at 1,000 checks a second needs the machine for
+ * itself and comes last.
  */
 export default defineConfig({
   test: {
@@ -74,19 +78,23 @@ export default defineConfig({
         name: 'unit',
         include: BESIDE_THE_CODE,
         exclude: [...STARTING_PROCESSES, ...LONG],
-        // A third works while two wait.
-        maxWorkers: 3,
+        ...BESIDE,
+      }),
+      project(1, { name: 'processes', include: STARTING_PROCESSES, ...BESIDE }),
+      project(1, { name: 'long', include: LONG, ...BESIDE }),
+      project(3, {
+        name: 'integration',
+        include: ['test/integration/**/*.test.ts'],
+        maxWorkers: 4,
         isolate: false,
       }),
-      project(2, { name: 'processes', include: STARTING_PROCESSES, maxWorkers: 2 }),
-      project(2, { name: 'long', include: LONG, maxWorkers: 2 }),
-      project(3, { name: 'integration', include: ['test/integration/**/*.test.ts'], maxWorkers: 4 }),
       // Each worker has a Chromium beside it.
       project(2, { name: 'browser', include: ['test/browser/**/*.test.ts'], maxWorkers: 2, isolate: false }),
       project(SIMULATION.groupOrder, {
         name: 'simulation',
         include: ['test/simulation/*.test.ts'],
         maxWorkers: SIMULATION.maxWorkers,
+        isolate: SIMULATION.isolate,
       }),
       project(5, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1 }),
       project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 4 }),

@@ -27,6 +27,17 @@ export async function bundle(options: BuildOptions): Promise<Bundle> {
 }
 
 /**
+ * Escapes what is beyond ASCII. esbuild does that itself but for tagged templates, whose tag might read the raw text. Those
+ * of svc read what it stands for.
+ */
+export function withoutFurtherLetters(code: string): string {
+  return code.replace(
+    /[^\x00-\x7f]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/**
  * zod has its messages in some fifty languages, and its namespace object keeps them all alive. svc uses
  * English only: without the other languages a bundle is 250 KB smaller.
  */

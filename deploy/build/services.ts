@@ -1,7 +1,7 @@
-import { chmod } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AGENT_FLAGS, COORDINATOR_FLAGS } from '../local/node-flags.ts';
-import { type Bundle, builtinsWhenNeeded, bundle, LINE_LIMIT } from './bundle.ts';
+import { type Bundle, builtinsWhenNeeded, bundle, LINE_LIMIT, withoutFurtherLetters } from './bundle.ts';
 import { entryWithThreads, threadsInOneFile, threadsOf } from './threads.ts';
 
 const SERVICES = {
@@ -43,6 +43,7 @@ export async function buildService(service: Service, root: string, outDir: strin
     banner: { js: `#!/usr/bin/env -S node ${flags.join(' ')}` },
     plugins: [threadsInOneFile(sources, threads), builtinsWhenNeeded],
   });
+  await writeFile(outfile, withoutFurtherLetters(await readFile(outfile, 'utf8')));
   await chmod(outfile, 0o755);
   return made;
 }

@@ -1,7 +1,9 @@
 /**
  * One run of `otlp.ts`. It records results at a rate, exports them or not, and prints its figures as JSON.
  *
- *   otlp-process.ts CHECKS_PER_SECOND SECONDS SPEED none|TAKING_PORT HANGING_PORT
+ *   otlp-process.ts CHECKS_PER_SECOND SECONDS SPEED TAKING_PORT HANGING_PORT [none]
+ *
+ * With `none` nothing is exported. A monitor fails or recovers each second, of which a webhook on the first port is told.
  *
  * OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf: in protobuf. Without it in JSON.
  */
@@ -25,6 +27,8 @@ import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { NO_EXPORT_SETTINGS } from '../support/export-settings.ts';
 import { loneParts, storeMonitors } from './lone-recorder.ts';
+import { OneWebhook } from './one-webhook.ts';
+import { percentile, residentMiB } from './process-usage.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const ENDPOINTS = 50;
@@ -35,8 +39,8 @@ const [CHECKED_MS, EXPORTED_MS, SAVED_MS] = [30_000, 60_000, 600_000];
 const TICK_MS = 50;
 
 const [rate = 0, seconds = 0, speed = 1] = process.argv.slice(2, 5).map(Number);
-const [taking, hanging] = process.argv.slice(5).join(' ').split(' ').map(Number);
-const isExported = hanging !== undefined;
+const [taking, hanging] = process.argv.slice(5, 7).map(Number);
+const isExported = process.argv[7] !== 'none';
 const periodMs = CHECKED_MS / speed;
 const monitorCount = Math.round((rate * periodMs) / 1_000 / REGIONS.length);
 
@@ -73,7 +77,16 @@ const tokens = new JobTokens(new Secret(Buffer.alloc(32, 7)));
 const base = Math.floor(Date.now() / CHECKED_MS) * CHECKED_MS;
 let slotNow = base;
 let slowestMs = 0;
-const recording = createRecordingStore(store, new Secrets(Buffer.alloc(32, 1)));
+const secrets = new Secrets(Buffer.alloc(32, 1));
+/** Every so many-th monitor fails in every other round: one a second begins or ends to. */
+const FAILING_EVERY = Math.max(1, Math.round(rate / REGIONS.length));
+const fails = (monitor: number) => monitor % FAILING_EVERY === 0;
+const webhook = await OneWebhook.linked(
+  { store, secrets, log },
+  [...monitors.keys()].filter(fails),
+  `http://127.0.0.1:${taking}/hook`,
+);
+const recording = createRecordingStore(store, secrets);
 const recorder = new Recorder({
   store: {
     ...recording,
@@ -88,12 +101,25 @@ const recorder = new Recorder({
   ...loneParts(monitors, REGIONS, () => slotNow),
   tokens,
   exports: metricsExport,
+  onQueued: (id, delivery) => webhook.queued(id, delivery),
   log,
 });
 await recorder.load();
 recorder.resumed();
 recorder.onTransition(({ monitor, at, to }) => metricsExport.statusChanged(monitor.id, at, to));
 metricsExport.start();
+
+/** From the report to the commit, of each message, ms. */
+const recordedMs: number[] = [];
+const unrecorded = new Map<number, number>();
+recorder.onPosition(({ stream, sequence: until }) => {
+  for (const [number, handedAt] of unrecorded) {
+    if (number > until) break;
+    if (REGIONS[(number - 1) % REGIONS.length] !== stream) continue;
+    recordedMs.push(performance.now() - handedAt);
+    unrecorded.delete(number);
+  }
+});
 
 /** CPU time of each thread of this process since its start, by the id of the thread, ns. */
 function threadTimes(): Map<string, { name: string; ns: number }> {
@@ -141,6 +167,12 @@ function monitorOf(id: number): LiveMonitor {
   };
 }
 
+/** Those that fail do it in every other round. */
+function outcomeOf(monitor: number, slot: number): 'passed' | 'failed' {
+  const isOdd = ((slot - base) / CHECKED_MS) % 2 === 1;
+  return isOdd && fails(monitor) ? 'failed' : 'passed';
+}
+
 /** HTTP, TCP and DNS by turns: they have 5, 2 and 1 phases. */
 function resultOf(monitor: number, region: Region, slot: number): CheckResult {
   const latency = Math.round((10 + (monitor % 50) + Math.random() * 20) * 10) / 10;
@@ -149,20 +181,29 @@ function resultOf(monitor: number, region: Region, slot: number): CheckResult {
     { dns: 0.5, connect: latency },
     { dns: latency },
   ][monitor % 3];
-  const status = monitor % 3 === 0 ? { status_code: 200 } : {};
+  const outcome = outcomeOf(monitor, slot);
+  const status = monitor % 3 === 0 ? { status_code: outcome === 'passed' ? 200 : 503 } : {};
+  const error = outcome === 'passed' ? {} : { error_message: 'the target of the benchmark fails' };
   return {
     monitor,
     version: 1,
     slot,
     token: tokens.tokenOf(monitor, region, slot),
-    outcome: 'passed',
+    outcome,
     started_at: slot + 12,
     latency,
     phases: phases ?? {},
     ...status,
-    attempts: [{ outcome: 'passed', started_ms: 0, latency, ...status }],
+    ...error,
+    attempts: [{ outcome, started_ms: 0, latency, ...status, ...error }],
   };
 }
+
+const spread = (values: readonly number[]) => ({
+  p50: Number(percentile(values, 0.5).toFixed(1)),
+  p99: Number(percentile(values, 0.99).toFixed(1)),
+  most: Number(percentile(values, 1).toFixed(1)),
+});
 
 let sequence = 0;
 let recorded = 0;
@@ -180,6 +221,10 @@ async function record(durationMs: number): Promise<void> {
         sequence += 1;
         const results = ids.map((id) => resultOf(id, region, slotNow));
         recorded += results.length;
+        // The second of three makes the majority.
+        if (region === REGIONS[1])
+          for (const id of ids) if (fails(id)) webhook.reported(id, outcomeOf(id, slotNow));
+        unrecorded.set(sequence, performance.now());
         const position = { stream: region, created: 'b', sequence, messageId: `m${sequence}`, time: slotNow };
         await recorder.record({ region, agent: 'agent-1', results, position });
       }
@@ -197,10 +242,18 @@ function next(): number {
   return id;
 }
 
-// Two intervals, because V8 compiles the code of exports in the first one, and again in the second one.
-await record((2 * EXPORTED_MS) / speed + 5_000);
+// Three intervals: endpoints get JSON in the first one, and protobuf from the second one on, and V8 compiles the code of each again
+// when it has run for a while.
+await record((3 * EXPORTED_MS) / speed + 5_000);
 slowestMs = 0;
 recorded = 0;
+recordedMs.length = 0;
+webhook.tookMs.length = 0;
+const resident = () => Math.round(residentMiB(process.pid));
+const memory = { beginMiB: resident(), mostMiB: 0, endMiB: 0 };
+const watch = setInterval(() => {
+  memory.mostMiB = Math.max(memory.mostMiB, resident());
+}, 250);
 const threads = threadTimes();
 const cpu = process.cpuUsage();
 const thread = process.threadCpuUsage();
@@ -211,13 +264,16 @@ const main = process.threadCpuUsage(thread);
 const { taken, dropped } = metricsExport.points;
 const per = (micros: { user: number; system: number }) =>
   Number(((micros.user + micros.system) / recorded).toFixed(2));
-globalThis.gc?.();
+clearInterval(watch);
+memory.endMiB = resident();
 process.stdout.write(
   `${JSON.stringify({
     cpuUs: per(used),
     mainThreadUs: per(main),
     threadsUs: threadsUs(),
-    rssMiB: Math.round(process.memoryUsage.rss() / 1_048_576),
+    memory,
+    recordedAfterMs: spread(recordedMs),
+    webhookAfterMs: { alerts: webhook.tookMs.length, ...spread(webhook.tookMs) },
     recordedPerSecond: Math.round((recorded / (performance.now() - began)) * 1_000),
     slowestCommitMs: Math.round(slowestMs),
     monitors: monitorCount,
@@ -231,6 +287,7 @@ process.stdout.write(
   })}\n`,
 );
 await metricsExport.stop();
+await webhook.stop();
 await recorder.stop();
 await store.close();
 await rm(directory, { recursive: true });

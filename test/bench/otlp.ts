@@ -7,7 +7,7 @@
  *
  * Each monitor is checked every 30 s in 3 regions, exported every 60 s, and its totals are stored every 600 s. With a
  * speed of 4 there are a quarter of the monitors, and all of this happens four times as often. The measurement begins
- * after two intervals of exports. OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf measures protobuf in place of JSON.
+ * after three intervals of exports. OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf measures protobuf in place of JSON.
  */
 import { COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { Children } from './children.ts';
@@ -25,7 +25,7 @@ async function runOnce(isExported: boolean): Promise<Run> {
     const receivers = await children.node('test/bench/otlp-receivers.ts');
     const run = await children.node(
       'test/bench/otlp-process.ts',
-      [String(rate), String(seconds), String(speed), isExported ? receivers.line : 'none'],
+      [rate, seconds, speed].map(String).concat(receivers.line.split(' '), isExported ? [] : ['none']),
       { flags: COORDINATOR_FLAGS, environment: COORDINATOR_ENVIRONMENT },
     );
     return JSON.parse(run.line) as Run;

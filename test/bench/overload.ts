@@ -144,6 +144,16 @@ async function recover(
   ];
 }
 
+/** What agents have said about the memory that they returned, the last of each. */
+function returnsOf({ system }: RunningService): string[] {
+  return [...system.agents].map(([region, { lines }]) => {
+    const last = lines.findLast(({ pausedMs }) => pausedMs !== undefined);
+    return last === undefined
+      ? `${region}: none`
+      : `${region}: ${last.beforeMiB} → ${last.afterMiB} MiB, ${last.pausedMs} ms, at ${last.time}`;
+  });
+}
+
 function textOf({ msg, region }: LogLine): string {
   return region === undefined ? msg : `${msg} (${region})`;
 }
@@ -187,6 +197,7 @@ async function run(
     );
     console.log(`alarms:\n  ${[...alarms].join('\n  ')}`);
     console.log(recovery.join('\n'));
+    console.log(`returns of memory:\n  ${returnsOf(service).join('\n  ')}`);
   });
 }
 

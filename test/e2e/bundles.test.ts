@@ -42,6 +42,11 @@ describe.each(['coordinator', 'agent'] as const)('%s.mjs', (service) => {
     expect(stdout).toContain(SETTINGS[service]);
   });
 
+  test('has ASCII letters only: one other would double the memory of its text in each thread', async () => {
+    const text = await readFile(join(folder, `${service}.mjs`), 'utf8');
+    expect(text.match(/[^\x00-\x7f]+/g)).toBeNull();
+  });
+
   test('can be run by itself, with the heap flags of npm start', async () => {
     const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
     const [, flags] = /^(?:[A-Z_]+=\S+ )*node (.*) packages/.exec(manifest.scripts[service]) ?? [];

@@ -117,6 +117,9 @@ function byPath(response: ServerResponse, path: string): void {
   response.writeHead(Number(/^\/status\/(\d+)/.exec(path)?.[1] ?? 200)).end('ok');
 }
 
+/** JSON at first; the endpoint reads protobuf too, and gets it from some interval on. */
+const ENCODING: string = expect.stringMatching(/^(?:json|protobuf)$/);
+
 const MONITORS = { http: 20, tcp: 16, dns: 4 };
 const IN_ALL = 40;
 
@@ -215,7 +218,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', asy
   expect(body).toMatchObject({
     delivered: true,
     endpoint: `${receiver.url}/v1/metrics`,
-    answers: [{ encoding: 'json', taken: true, points_rejected: 0, error: null }],
+    answers: [{ encoding: ENCODING, taken: true, points_rejected: 0, error: null }],
   });
 });
 
@@ -245,7 +248,9 @@ test('monitors without an endpoint go to the default, and a monitor may get and 
     err: { write: (text) => (written.err += text) },
   });
   expect([code, written.err]).toEqual([0, '']);
-  expect(written.out).toMatch(/^\d+ points to http:\S+\/v1\/metrics in [\d.]+ ms\n {2}json: taken\n$/);
+  expect(written.out).toMatch(
+    /^\d+ points to http:\S+\/v1\/metrics in [\d.]+ ms\n {2}(?:json|protobuf): taken\n$/,
+  );
 
   await service.reload(declared({ otlp_endpoint: own.url, name: 'Other' }));
   await own.until(() => own.series.some(({ attributes }) => attributes['svc.monitor.name'] === 'Other'));

@@ -37,6 +37,7 @@ export type AgentsAround = {
   /** Agents take jobs ahead of their slots. */
   readonly isAhead: boolean;
   readonly heldBy: (region: Region) => Iterable<number>;
+  /** Skips slots while more is asked for than can be done. */
   readonly shedding: Shedding;
 };
 

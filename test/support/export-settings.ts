@@ -4,6 +4,7 @@ import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts'
 export const NO_EXPORT_SETTINGS: ExportSettings = {
   fallback: null,
   encoding: 'json',
+  isEncodingOpen: true,
   isCompressed: true,
   histograms: 'exponential',
   intervalMs: 60_000,

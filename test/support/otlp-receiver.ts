@@ -46,7 +46,7 @@ export type OtlpMetric = {
 };
 
 export type OtlpRequest = {
-  resourceMetrics: {
+  resourceMetrics?: {
     resource: { attributes: Attribute[] };
     scopeMetrics: { scope: { name: string; version: string }; metrics: OtlpMetric[] }[];
   }[];
@@ -88,7 +88,8 @@ function namesIn(value: unknown, names = new Set<string>()): Set<string> {
 }
 
 export function metricsOf(request: OtlpRequest): OtlpMetric[] {
-  return request.resourceMetrics.flatMap(({ scopeMetrics }) =>
+  // A request that asks for protobuf has nothing.
+  return (request.resourceMetrics ?? []).flatMap(({ scopeMetrics }) =>
     scopeMetrics.flatMap(({ metrics }) => metrics),
   );
 }

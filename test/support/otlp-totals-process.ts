@@ -6,7 +6,7 @@
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import type { OtlpPoint, OtlpRequest } from './otlp-receiver.ts';
+import { metricsOf, type OtlpPoint, type OtlpRequest } from './otlp-receiver.ts';
 
 /** Number of checks by `monitor region outcome`. */
 export type OtlpTotals = Record<string, { checks: number; durations: number; seconds: number }>;
@@ -16,12 +16,10 @@ type Kept = { key: string; name: string; point: OtlpPoint };
 const newest = new Map<string, Kept>();
 
 function keep(request: OtlpRequest): void {
-  for (const { scopeMetrics } of request.resourceMetrics)
-    for (const { metrics } of scopeMetrics)
-      for (const { name, sum, exponentialHistogram } of metrics) {
-        if (name !== 'svc.checks' && name !== 'svc.check.duration') continue;
-        for (const point of (sum ?? exponentialHistogram)?.dataPoints ?? []) keepPoint(name, point);
-      }
+  for (const { name, sum, exponentialHistogram } of metricsOf(request)) {
+    if (name !== 'svc.checks' && name !== 'svc.check.duration') continue;
+    for (const point of (sum ?? exponentialHistogram)?.dataPoints ?? []) keepPoint(name, point);
+  }
 }
 
 function keepPoint(name: string, point: OtlpPoint): void {

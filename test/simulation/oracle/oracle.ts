@@ -1,4 +1,4 @@
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
@@ -56,7 +56,7 @@ type Step = {
   readonly isHeld: boolean;
 };
 
-const NOTHING = { windows: new Map<number, Window>(), hasEffects: false };
+const NOTHING = { windows: new Map<number, Window>(), monitor: null };
 
 /**
  * Watches a world. It gets the inputs of the evaluation and checks the outputs. The sentences of the design
@@ -140,21 +140,20 @@ export class Oracle {
 
   /**
    * @param isBehind whether recorded slots lie more than 60 s ahead of its clock
-   * @param declared the maintenance windows, and whether rows have changed whose effects are not applied
+   * @param declared the rows of the maintenance windows and of the monitor, whose effects may not be applied
    */
   started(
     now: Now,
     isBehind: boolean,
-    { windows, hasEffects }: { windows: ReadonlyMap<number, Window>; hasEffects: boolean } = NOTHING,
+    { windows, monitor }: { windows: ReadonlyMap<number, Window>; monitor: LiveMonitor | null } = NOTHING,
   ): void {
     this.#electable = this.moment(now).electable;
     this.#maintenance.setAll(windows);
     this.#freeSince = Number.NEGATIVE_INFINITY;
     this.#picture.busyUntil = this.#freeSince;
+    // A stored age follows from the period only as long as the slots' clock runs with the system's.
+    if (this.#picture.countBy(monitor, now) && this.#wasClockSet) this.#picture.doubtAll();
     this.#picture.restarted(now, isBehind);
-    // A stored age follows from the period only as long as the slots' clock runs with the system's. And a vote that
-    // aged while nothing ran may count by the period of the rows.
-    if (hasEffects && (this.#wasClockSet || this.#picture.hasAged(now))) this.#picture.doubtAll();
     this.#history.restarted(now.slot);
     this.#holds.forget();
     this.#hasStartedSince = this.#wasClockSet;
@@ -283,7 +282,7 @@ export class Oracle {
   #judge(now: Now, since: number): void {
     const { expected } = this.#picture;
     const isRight = this.#status === expected || this.#picture.makesAgain(this.#status, now);
-    if (isRight || this.#picture.isInDoubt(now)) {
+    if (isRight || this.#picture.doubts.any(now)) {
       this.#wrongSince = null;
       this.#picture.expected = this.#status;
       return;
@@ -326,7 +325,7 @@ export class Oracle {
     if (this.#isTargetFine && (to === 'error' || to === 'degraded')) {
       this.#violated('own-failure', `${from} → ${to} (${reason})`, now);
     }
-    if (steps.has(to) || this.#picture.isInDoubt(now)) return;
+    if (steps.has(to) || this.#picture.doubts.any(now)) return;
     const later = { ...now, age: now.age + this.#agesDifferMs };
     if (this.#hasStartedSince && to === 'unknown' && this.#picture.isTooOldAt(later)) return;
     this.#violated('unfounded', `${from} → ${to} (${reason}), expected ${this.#picture.expected}`, now);

@@ -2,6 +2,7 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
+import { Doubts } from './doubts.ts';
 import { Electorate, type RegionsWithAgents } from './electorate.ts';
 import { castInto, isTooOld } from './following-votes.ts';
 import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot, OpenSlots } from './open-slot.ts';
@@ -29,11 +30,9 @@ export class Picture {
   busyUntil = Number.NEGATIVE_INFINITY;
   /** When dispatch last resumed, monotonic ms. */
   #upSince = 0;
-  /**
-   * Regions whose vote was set aside, and until when an earlier vote of theirs may count instead (on the clock of
-   * votes, ms).
-   */
-  readonly #doubted = new Map<Region, number>();
+  readonly doubts = new Doubts();
+  /** How long votes count, ms. */
+  #countedMs = 0;
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
   /** When the electorate last grew, monotonic ms: the votes may have been enough until then. */
   #grewAt = 0;
@@ -101,6 +100,25 @@ export class Picture {
     this.decide(evaluated);
   }
 
+  /**
+   * The service has started over rows whose period may not be in effect yet: the votes count by it from now on. Whether a
+   * vote has aged until now, which would have aged by one of the periods alone, depends on what was written. Returns
+   * whether they count for another time than before.
+   */
+  countBy(rows: LiveMonitor | null, now: Now): boolean {
+    const byMs = rows === null ? 0 : freshMs(rows.periodMs, rows.longestCheckMs) - this.#countedMs;
+    if (byMs === 0) return false;
+    this.#countedMs += byMs;
+    this.#agesAt = Number.NEGATIVE_INFINITY;
+    for (const vote of this.votes.values()) {
+      const freshUntil = vote.freshUntil + byMs;
+      if (vote.freshUntil <= now.age !== freshUntil <= now.age)
+        this.doubts.add(vote.region, Math.max(freshUntil, vote.freshUntil));
+      this.votes.set(vote.region, { ...vote, freshUntil });
+    }
+    return true;
+  }
+
   /** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
   restarted(now: Now, isBehind: boolean): void {
     const { monitor } = this;
@@ -109,30 +127,16 @@ export class Picture {
     this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) forgetAnswers(open);
     if (monitor === null) return;
-    const freshFor = freshMs(monitor.periodMs, monitor.longestCheckMs);
     for (const vote of this.votes.values()) {
       // A vote of a clock that was set back since then counts for no longer than a new one.
-      this.votes.set(vote.region, { ...vote, freshUntil: Math.min(vote.freshUntil, now.age + freshFor) });
+      const freshUntil = Math.min(vote.freshUntil, now.age + this.#countedMs);
+      this.votes.set(vote.region, { ...vote, freshUntil });
     }
-  }
-
-  /**
-   * A vote that was set aside may have replaced a vote that is believed. Whether the service still has the latter
-   * depends on what it has written. So nothing is judged until each of those regions has voted anew, or until such a
-   * vote has aged.
-   */
-  isInDoubt({ age }: Now): boolean {
-    for (const until of this.#doubted.values()) if (until > age) return true;
-    return false;
   }
 
   /** Nothing is judged until each region has voted anew. */
   doubtAll(): void {
-    for (const region of this.votes.keys()) this.#doubted.set(region, Number.POSITIVE_INFINITY);
-  }
-
-  hasAged({ age }: Now): boolean {
-    return [...this.votes.values()].some(({ freshUntil }) => freshUntil <= age);
+    for (const region of this.votes.keys()) this.doubts.add(region, Number.POSITIVE_INFINITY);
   }
 
   /**
@@ -157,7 +161,8 @@ export class Picture {
     for (const { region, slot } of this.votes.values()) {
       if (slot <= newest) continue;
       this.votes.delete(region);
-      this.#doubted.set(region, now.age + this.freshMs);
+      // It may have replaced a vote that is believed.
+      this.doubts.add(region, now.age + this.freshMs);
     }
     this.#agesAt = Number.NEGATIVE_INFINITY;
   }
@@ -232,7 +237,7 @@ export class Picture {
       return;
     }
     if (isTooOld(slot, monitor, now)) return;
-    const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
+    const freshUntil = now.age + this.#countedMs;
     const vote: Vote = {
       region,
       outcome,
@@ -277,7 +282,7 @@ export class Picture {
   #cast(news: readonly Vote[], now: Now): boolean {
     const { monitor } = this;
     if (monitor === null || news.length === 0) return false;
-    const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
+    const freshUntil = now.age + this.#countedMs;
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     let isNew = false;
     for (const vote of news) {
@@ -291,13 +296,13 @@ export class Picture {
 
   /** Returns whether the region's vote has changed. */
   #castNow(vote: Vote, now: Now): boolean {
-    this.#doubted.delete(vote.region);
+    this.doubts.end(vote.region);
     return castInto(this.votes, vote, this.monitor, now);
   }
 
   /** How long a vote counts, ms. */
   get freshMs(): number {
-    return this.monitor === null ? 0 : freshMs(this.monitor.periodMs, this.monitor.longestCheckMs);
+    return this.#countedMs;
   }
 
   #judge(now: Now): void {
@@ -339,20 +344,19 @@ export class Picture {
   #declared(before: LiveMonitor | null, after: LiveMonitor | null, now: Now): void {
     this.monitor = after;
     this.#electorate.declare(after?.regions ?? null);
+    const byMs = (after === null ? 0 : freshMs(after.periodMs, after.longestCheckMs)) - this.#countedMs;
+    this.#countedMs += byMs;
     if (before === null) return;
     // "A change of what is probed ends all votes. `active: false`: status unknown, votes end."
     if (after === null || !after.active || after.version !== before.version) {
       if (!before.active && after?.active !== false) return;
       this.#open.end();
       this.votes.clear();
-      this.#doubted.clear();
+      this.doubts.endAll();
       this.#expect('unknown', now.monotonic);
       return;
     }
-    this.#shift(
-      freshMs(after.periodMs, after.longestCheckMs) - freshMs(before.periodMs, before.longestCheckMs),
-      now,
-    );
+    this.#shift(byMs, now);
     if (after.regions !== null) this.#drop(new Set(after.regions), now);
   }
 

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { decodeOtlp, type OtlpPoint } from '../otlp-receiver.ts';
+import { decodeOtlp, metricsOf, type OtlpPoint } from '../otlp-receiver.ts';
 
 const regions = new Set<string>();
 
@@ -14,12 +14,9 @@ createServer(async (request, response) => {
   const body = await buffer(request);
   const plain = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
   const message = decodeOtlp(plain, request.headers['content-type'] ?? '');
-  const points = message.resourceMetrics
-    .flatMap(({ scopeMetrics }) => scopeMetrics)
-    .flatMap(({ metrics }) => metrics)
-    .flatMap(({ sum, gauge, histogram, exponentialHistogram }) =>
-      [sum, gauge, histogram, exponentialHistogram].flatMap((kind) => kind?.dataPoints ?? []),
-    );
+  const points = metricsOf(message).flatMap(({ sum, gauge, histogram, exponentialHistogram }) =>
+    [sum, gauge, histogram, exponentialHistogram].flatMap((kind) => kind?.dataPoints ?? []),
+  );
   // Points of svc's own metrics may have no attributes.
   for (const { attributes = [] } of points as Partial<OtlpPoint>[]) {
     const region = attributes.find(({ key }) => key === 'svc.region')?.value.stringValue;

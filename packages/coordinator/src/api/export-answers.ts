@@ -10,7 +10,9 @@ const endpointView = z.object({
     .boolean()
     .meta({ description: 'Whether it is the endpoint of the settings of the coordinator.' }),
   monitors: z.number().int().meta({ description: 'Number of monitors that are exported to this endpoint.' }),
-  encoding: z.enum(['json', 'protobuf']).meta({ description: 'Encoding that is tried next.' }),
+  encoding: z
+    .enum(['json', 'protobuf'])
+    .meta({ description: 'Encoding of the last collection; `json` at first.' }),
   failing: z.boolean().meta({ description: 'Whether the endpoint did not accept the last request.' }),
   last_success_at: instant.nullable(),
   last_error: z

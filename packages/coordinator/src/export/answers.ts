@@ -36,6 +36,17 @@ export function verdictOf(result: PostResult, encoding: Encoding, secrets: reado
   return { is: 'refused', error };
 }
 
+/**
+ * Whether an endpoint reads protobuf, by its answer to a request in it; null: it did not say. The answer must have the
+ * type of the request (OTLP 1.10, "OTLP/HTTP Response"): one that takes everything without a look does not know that.
+ */
+export function readsProtobuf(result: PostResult): boolean | null {
+  const verdict = verdictOf(result, 'protobuf', []);
+  if (verdict.is === 'retry') return null;
+  if (verdict.is !== 'taken' || verdict.error !== null || result.kind !== 'answered') return false;
+  return /^application\/x-protobuf\b/i.test(String(result.headers['content-type']));
+}
+
 type PartialSuccess = { readonly rejected: number; readonly message: string };
 
 function partial({ rejected, message }: PartialSuccess, secrets: readonly string[]): Verdict {

@@ -2,12 +2,13 @@ export type AttributeValue = string | number | boolean;
 
 export type AttributeList = readonly (readonly [name: string, value: AttributeValue])[];
 
-/** Some attributes of points, with what the encoders make of them: it is the same for every export. */
+/** Attributes that many points share, with what the encoders make of them: it is the same for every export. */
 export class Attributes {
   readonly #list: AttributeList;
   /** Set by the encoder of JSON: the members of the list, with a comma before each. */
   json: Uint8Array | null = null;
-  #protobuf: Map<number, Uint8Array> | null = null;
+  /** Set by the encoder of protobuf: its fields, by the number that they have in their message. */
+  readonly protobuf: Uint8Array[] = [];
 
   constructor(list: AttributeList) {
     this.#list = list;
@@ -15,12 +16,6 @@ export class Attributes {
 
   get list(): AttributeList {
     return this.#list;
-  }
-
-  /** For the encoder of protobuf: its fields, by the number that they have in their message. */
-  get protobuf(): Map<number, Uint8Array> {
-    this.#protobuf ??= new Map();
-    return this.#protobuf;
   }
 }
 

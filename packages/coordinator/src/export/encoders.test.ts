@@ -37,12 +37,11 @@ function histogramOf(kind: HistogramKind, values: readonly number[]) {
 }
 
 function ours(encoder: RequestEncoder, histograms: HistogramKind): Uint8Array {
-  const all = new Attributes(MONITOR);
   const having = (...own: [string, string | number | boolean][]) => new Attributes(own);
   const [some, none] = [histogramOf(histograms, DURATIONS), histogramOf(histograms, [])];
   // Twice: the second time everything that is kept of the attributes is there.
   for (const _ of [1, 2]) {
-    encoder.beginMonitor(all, STARTED_AT);
+    encoder.beginMonitor(MONITOR, STARTED_AT);
     encoder.sum('checks', having(['svc.check.outcome', 'passed']), 2 ** 40 + 1);
     encoder.histogram('duration', having(['http.response.status_code', 200]), some.histograms, some.at);
     encoder.histogram('phase', NO_ATTRIBUTES, none.histograms, none.at);

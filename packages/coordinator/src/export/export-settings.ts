@@ -19,6 +19,8 @@ export type ExportSettings = {
   readonly fallback: Pick<ExportTarget, 'url' | 'headers'> | null;
   /** The encoding that is tried first. */
   readonly encoding: Encoding;
+  /** Nobody has set the encoding. */
+  readonly isEncodingOpen: boolean;
   readonly isCompressed: boolean;
   readonly histograms: HistogramKind;
   readonly intervalMs: number;
@@ -45,6 +47,7 @@ export function exportSettingsOf(config: Config): ExportSettings {
   return {
     fallback: fallbackOf(config),
     encoding: protocol === 'http/protobuf' ? 'protobuf' : 'json',
+    isEncodingOpen: protocol === undefined,
     isCompressed: (config.otlpMetricsCompression ?? config.otlpCompression) !== 'none',
     histograms: config.otlpHistograms === 'explicit_bucket_histogram' ? 'explicit' : 'exponential',
     intervalMs: config.otlpInterval,

@@ -22,6 +22,7 @@ function entryOf(id: number): ExportEntry {
       headers: [],
       workspaceId: 1,
       encoding: 'json',
+      isEncodingOpen: true,
       isCompressed: true,
     },
     history: [],
@@ -66,4 +67,25 @@ test('what begins anew and could not be stored is stored ten seconds later', asy
   thread.take({ kind: 'saved', isSaved: true });
   await clock.advanceSettling(1_000);
   expect(saves().at(-1)).toMatchObject({ rows: [], notesUntil: 0 });
+});
+
+test('only endpoints that have changed are told of, and those that are gone', () => {
+  const { thread, clock, told } = begun(1, 2);
+  const states = () => {
+    told.length = 0;
+    clock.advance(1_000);
+    return told.flatMap((message) =>
+      message.kind === 'state'
+        ? [{ gone: message.gone, endpoints: message.endpoints.map(({ key, monitors }) => [key, monitors]) }]
+        : [],
+    );
+  };
+  clock.advance(5_000);
+  expect(states()).toEqual([{ gone: [], endpoints: [] }]);
+  thread.take({ kind: 'monitor', id: 2, entry: null });
+  expect(states()).toEqual([{ gone: [], endpoints: [['one', 1]] }]);
+  thread.take({ kind: 'monitor', id: 1, entry: null });
+  expect(states()).toEqual([{ gone: ['one'], endpoints: [] }]);
+  thread.take({ kind: 'monitor', id: 1, entry: entryOf(1) });
+  expect(states()).toEqual([{ gone: [], endpoints: [['one', 1]] }]);
 });

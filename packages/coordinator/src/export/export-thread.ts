@@ -46,6 +46,8 @@ type Destination = {
   /** Its URL without what of it is secret. */
   readonly url: string;
   readonly monitors: Set<number>;
+  /** What its state was last told with: the changes of its pipeline, and the number of its monitors. */
+  readonly told: { changes: number; monitors: number };
 };
 
 /** The work of the export's thread: it keeps totals, sends them to their endpoints, and has them stored. */
@@ -56,10 +58,8 @@ export class ExportThread {
   readonly #targets = new Map<number, ExportTarget>();
   readonly #encoders: Record<Encoding, RequestEncoder | null> = { json: null, protobuf: null };
   readonly #timers: (() => void)[] = [];
-  /** Changes of endpoints so far, other than those of their pipelines. */
-  #changes = 0;
-  /** The same with those of pipelines, as they were last told of. */
-  #toldChanges = -1;
+  /** Keys of endpoints that are gone since states were last told. */
+  #gone: string[] = [];
   #ofClosed = NO_POINTS;
   #hasBegun = false;
   #isSaving = false;
@@ -138,7 +138,6 @@ export class ExportThread {
     // The object of its first monitor, because each monitor from another thread has a copy of its own.
     this.#targets.set(id, destination.pipeline.target);
     destination.monitors.add(id);
-    this.#changes += 1;
   }
 
   #remove(id: number): void {
@@ -157,7 +156,8 @@ export class ExportThread {
       endpoints: () => this.#destinations.size,
       collect: (encoding) => this.#collect(monitors, encoding),
     });
-    const destination = { pipeline, url: urlSecrets.left(target.url), monitors };
+    const url = urlSecrets.left(target.url);
+    const destination = { pipeline, url, monitors, told: { changes: -1, monitors: 0 } };
     this.#destinations.set(target.key, destination);
     if (this.#hasBegun) start(pipeline);
     return destination;
@@ -170,13 +170,12 @@ export class ExportThread {
     this.#targets.delete(id);
     const destination = this.#destinations.get(target.key);
     destination?.monitors.delete(id);
-    this.#changes += 1;
     if (destination?.monitors.size !== 0) return;
     // It counts what it drops.
     destination.pipeline.stop();
     this.#ofClosed = addPoints(this.#ofClosed, destination.pipeline.state);
-    this.#changes += destination.pipeline.changes;
     this.#destinations.delete(target.key);
+    this.#gone.push(target.key);
   }
 
   *#collect(monitors: ReadonlySet<number>, encoding: Encoding): Generator<Collected> {
@@ -209,25 +208,22 @@ export class ExportThread {
   #tellState(): void {
     this.#parts.tell({
       kind: 'state',
+      gone: this.#gone.splice(0),
       endpoints: this.#changedEndpoints(),
       points: this.#points(),
       noted: this.#monitors.noted,
     });
   }
 
-  /** Null: they are as they were last told of. Copies for another thread cost more than to compare numbers. */
-  #changedEndpoints(): EndpointState[] | null {
-    let changes = this.#changes;
-    for (const { pipeline } of this.#destinations.values()) changes += pipeline.changes;
-    if (changes === this.#toldChanges) return null;
-    this.#toldChanges = changes;
-    return [...this.#destinations].map(([key, { pipeline, url, monitors }]) => ({
-      ...pipeline.state,
-      key,
-      url,
-      workspaceId: pipeline.target.workspaceId,
-      monitors: monitors.size,
-    }));
+  #changedEndpoints(): EndpointState[] {
+    const changed: EndpointState[] = [];
+    for (const [key, { pipeline, url, monitors, told }] of this.#destinations) {
+      if (told.changes === pipeline.changes && told.monitors === monitors.size) continue;
+      Object.assign(told, { changes: pipeline.changes, monitors: monitors.size });
+      const { workspaceId } = pipeline.target;
+      changed.push({ ...pipeline.state, key, url, workspaceId, monitors: monitors.size });
+    }
+    return changed;
   }
 
   #points(): ExportedPoints {

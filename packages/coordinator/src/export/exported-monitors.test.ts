@@ -26,6 +26,7 @@ const TARGET: ExportEntry['target'] = {
   headers: [],
   workspaceId: 1,
   encoding: 'json',
+  isEncodingOpen: true,
   isCompressed: true,
 };
 

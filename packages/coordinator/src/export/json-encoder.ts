@@ -1,4 +1,4 @@
-import type { Attributes, AttributeValue } from './attributes.ts';
+import type { AttributeList, Attributes, AttributeValue } from './attributes.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { EXPLICIT_BOUNDS, type Histograms } from './histograms.ts';
 import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf, perMetric } from './metrics.ts';
@@ -60,9 +60,9 @@ export class JsonEncoder implements RequestEncoder {
     for (const key of METRIC_KEYS) this.#byMetric[key].clear();
   }
 
-  beginMonitor(attributes: Attributes, startedAt: number): void {
+  beginMonitor(attributes: AttributeList, startedAt: number): void {
     const heads = this.#heads;
-    const members = membersOf(attributes).subarray(1);
+    const members = utf8(textOf(attributes));
     heads.clear();
     heads.raw(TEXT.start);
     heads.decimal(Math.trunc(startedAt));
@@ -123,7 +123,7 @@ export class JsonEncoder implements RequestEncoder {
     const body = this.#body;
     body.clear();
     body.raw(utf8('{"resourceMetrics":[{"resource":{"attributes":['));
-    body.raw(membersOf(resource).subarray(1));
+    body.raw(utf8(textOf(resource.list)));
     body.raw(utf8(`]},"scopeMetrics":[{"scope":${JSON.stringify({ name, version })},"metrics":[`));
     let isFirst = true;
     for (const key of METRIC_KEYS) {
@@ -166,15 +166,22 @@ function writeBuckets(writer: ByteWriter, histograms: Histograms, at: number): v
 }
 
 function membersOf(attributes: Attributes): Uint8Array {
-  attributes.json ??= utf8(
-    attributes.list.map(([key, value]) => `,${JSON.stringify({ key, value: anyValue(value) })}`).join(''),
-  );
+  attributes.json ??= utf8(attributes.list.length === 0 ? '' : `,${textOf(attributes.list)}`);
   return attributes.json;
 }
 
-function anyValue(value: AttributeValue): object {
-  if (typeof value === 'string') return { stringValue: value };
-  return typeof value === 'number' ? { intValue: String(value) } : { boolValue: value };
+function textOf(list: AttributeList): string {
+  let text = '';
+  for (const [key, value] of list) {
+    const comma = text === '' ? '' : ',';
+    text += `${comma}{"key":${JSON.stringify(key)},"value":${anyValue(value)}}`;
+  }
+  return text;
+}
+
+function anyValue(value: AttributeValue): string {
+  if (typeof value === 'string') return `{"stringValue":${JSON.stringify(value)}}`;
+  return typeof value === 'number' ? `{"intValue":"${value}"}` : `{"boolValue":${value}}`;
 }
 
 function utf8(text: string): Uint8Array {

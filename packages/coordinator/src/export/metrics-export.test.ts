@@ -173,7 +173,7 @@ test('the first monitor that is exported starts the thread; another joins it', a
   await record(one, 2);
   await counted(2, 1);
   await expect.poll(() => one.endpoints).toMatchObject([{ monitors: 2, isFailing: false }]);
-  expect(await one.test(2)).toMatchObject({ answers: [{ encoding: 'json', isTaken: true, error: null }] });
+  expect(await one.test(2)).toMatchObject({ answers: [{ isTaken: true, error: null }] });
   expect(one.points.dropped).toBe(0);
 });
 

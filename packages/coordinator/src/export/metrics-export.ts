@@ -330,7 +330,7 @@ export class MetricsExport {
   #take(message: FromExportThread): void {
     switch (message.kind) {
       case 'state':
-        this.#states.told(message.endpoints, message.points);
+        this.#states.told(message.gone, message.endpoints, message.points);
         this.#notes.read(message.noted);
         return;
       case 'save':

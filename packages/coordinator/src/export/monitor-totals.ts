@@ -41,28 +41,6 @@ const UPTIME_MS = 24 * 3_600_000;
 /** Changes of status that are remembered: more than a monitor that flaps every 30 s has in 24 h. */
 const MOST_CHANGES = 3_000;
 
-const NO_LIST: AttributeList = [];
-
-/** Encoders ask for the list once. Kept as one, it would be a third of what a monitor takes. */
-class MonitorAttributes extends Attributes {
-  readonly #monitor: ExportedMonitor;
-
-  constructor(monitor: ExportedMonitor) {
-    super(NO_LIST);
-    this.#monitor = monitor;
-  }
-
-  override get list(): AttributeList {
-    const { id, name, kind, target } = this.#monitor;
-    return [
-      [ATTRIBUTE.monitorId, String(id)],
-      [ATTRIBUTE.monitorName, name],
-      [ATTRIBUTE.monitorKind, kind],
-      [ATTRIBUTE.target, target],
-    ];
-  }
-}
-
 /**
  * The exported totals of a monitor. The counts begin at `startedAt` and continue over restarts while the
  * attributes stay the same. Another name or target makes other time series, which begin at 0.
@@ -74,7 +52,6 @@ export class MonitorTotals {
   /** Whether totals have changed since they were stored. */
   isUnsaved = false;
   #monitor: ExportedMonitor;
-  readonly #attributes: Attributes;
   readonly #regions: RegionTotals;
   /** In `#regions`, of the monitor. */
   #rows: readonly number[] = [];
@@ -91,7 +68,6 @@ export class MonitorTotals {
     this.startedAt = begin.startedAt;
     this.until = begin.until;
     this.#regions = regions;
-    this.#attributes = new MonitorAttributes(monitor);
     this.#changes = [...history];
   }
 
@@ -160,7 +136,7 @@ export class MonitorTotals {
 
   /** @param now epoch ms */
   encode(encoder: RequestEncoder, now: number): void {
-    encoder.beginMonitor(this.#attributes, this.startedAt);
+    encoder.beginMonitor(attributesOf(this.#monitor), this.startedAt);
     for (const row of this.#rows) {
       encodeCounts(encoder, this.#regions, row);
       this.#encodeCertificate(encoder, row, now);
@@ -208,6 +184,16 @@ export class MonitorTotals {
     this.#rows = [...this.#rows, made];
     return made;
   }
+}
+
+/** Made for each export: kept, with what encoders make of it, it would be half of what a monitor takes. */
+function attributesOf({ id, name, kind, target }: ExportedMonitor): AttributeList {
+  return [
+    [ATTRIBUTE.monitorId, String(id)],
+    [ATTRIBUTE.monitorName, name],
+    [ATTRIBUTE.monitorKind, kind],
+    [ATTRIBUTE.target, target],
+  ];
 }
 
 function encodeCounts(encoder: RequestEncoder, totals: RegionTotals, row: number): void {

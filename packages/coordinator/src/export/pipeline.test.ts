@@ -1,92 +1,19 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
-import { createEgressGuard } from '@svc/shared/egress.ts';
 import { afterEach, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
-import { createHttpPost } from '../outgoing/http-post.ts';
-import { Attributes, NO_ATTRIBUTES } from './attributes.ts';
-import { JsonEncoder } from './json-encoder.ts';
-import { type ExportTarget, Pipeline } from './pipeline.ts';
-import { ProtobufEncoder } from './protobuf-encoder.ts';
-import type { Encoding } from './request-encoder.ts';
+import {
+  closeAll,
+  closing,
+  collected,
+  INTERVAL_MS,
+  pipelineTo,
+  postsUnderWay,
+  receive,
+} from '../../../../test/support/coordinator/pipeline-to.ts';
 
-const INTERVAL_MS = 60_000;
 const HOUR_MS = 3_600_000;
-const closing: (() => unknown)[] = [];
-/** Posts without an answer. */
-let underWay = 0;
 
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-async function receive(): Promise<OtlpReceiver> {
-  const receiver = await OtlpReceiver.start();
-  closing.push(() => receiver.close());
-  return receiver;
-}
-
-/** A pipeline whose collections are `requests` requests of one point each. */
-function pipelineTo(
-  url: string,
-  more: Partial<ExportTarget> & { requests?: number; allow?: string[]; timeoutMs?: number } = {},
-) {
-  const clock = new FakeClock();
-  const { requests = 1, allow = ['127.0.0.0/8'], timeoutMs = 15_000, ...target } = more;
-  const collected: Encoding[] = [];
-  const collect = function* (encoding: Encoding) {
-    for (let index = 0; index < requests; index += 1) {
-      collected.push(encoding);
-      const frame = {
-        resource: new Attributes([]),
-        scope: { name: 's', version: '1' },
-        histograms: 'exponential',
-        at: clock.wall(),
-      } as const;
-      const encoder = encoding === 'json' ? new JsonEncoder(frame) : new ProtobufEncoder(frame);
-      encoder.beginMonitor(new Attributes([['part', index]]), clock.wall());
-      encoder.gauge('uptime', NO_ATTRIBUTES, 1);
-      yield { body: encoder.finish(), points: 1 };
-    }
-  };
-  const guard = createEgressGuard({ base: 'channel', deny: [], allow });
-  const post = createHttpPost({ clock, guard, timeoutMs });
-  const pipeline = new Pipeline({
-    target: {
-      key: 'k',
-      url: `${url}/v1/metrics`,
-      headers: [{ key: 'Authorization', value: 'Bearer secret-token' }],
-      workspaceId: 1,
-      encoding: 'json',
-      isCompressed: true,
-      ...target,
-    },
-    async post(request) {
-      underWay += 1;
-      return post(request).finally(() => {
-        underWay -= 1;
-      });
-    },
-    clock,
-    intervalMs: INTERVAL_MS,
-    endpoints: () => 1,
-    collect,
-  });
-  closing.push(() => pipeline.stop());
-  pipeline.start(0);
-  clock.advance(1);
-  return { pipeline, clock, collected };
-}
-
-/**
- * Resolves when `state` answers `expected` and the collection has ended: the next interval begins another. No more posts
- * are under way then than the endpoint holds, so that the next interval is not what ends them.
- */
-async function collected<T>(state: () => T, expected: T, held = 0): Promise<void> {
-  await expect.poll(() => [underWay, state()]).toEqual([held, expected]);
-  for (const _ of [1, 2]) await new Promise((resume) => setImmediate(resume));
-}
+afterEach(closeAll);
 
 describe('an endpoint that works', () => {
   test('gets gzip with its headers, and its state says so', async () => {
@@ -187,7 +114,7 @@ describe('an endpoint that is down', () => {
     await receiver.restart();
     const waiting = () => {
       // No post that is under way is given up.
-      if (underWay === 0) clock.advance(2_000);
+      if (postsUnderWay() === 0) clock.advance(2_000);
       return pipeline.state.bufferedRequests;
     };
     await expect.poll(waiting, { interval: 20 }).toBe(0);

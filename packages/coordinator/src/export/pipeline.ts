@@ -1,9 +1,10 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { RETRY_AFTER_MAXIMUM_MS } from '../domain/backoff.ts';
-import { type HttpPost, mergeHeaders } from '../outgoing/http-post.ts';
+import { type HttpPost, mergeHeaders, type PostResult } from '../outgoing/http-post.ts';
 import { querySecrets } from '../outgoing/mask.ts';
-import { type Verdict, verdictOf } from './answers.ts';
+import { readsProtobuf, type Verdict, verdictOf } from './answers.ts';
+import { EncodingChoice, otherThan } from './encoding-choice.ts';
 import { gzipped } from './gzipped.ts';
 import { type BufferedRequest, RequestBuffer } from './request-buffer.ts';
 import { CONTENT_TYPES, type Encoding } from './request-encoder.ts';
@@ -17,7 +18,10 @@ export type ExportTarget = {
   readonly headers: readonly { readonly key: string; readonly value: string }[];
   /** Null: the operator's own, which the guard lets pass. */
   readonly workspaceId: number | null;
+  /** The one that is tried first. */
   readonly encoding: Encoding;
+  /** Nobody has set the encoding. */
+  readonly isEncodingOpen: boolean;
   readonly isCompressed: boolean;
 };
 
@@ -78,6 +82,8 @@ const noState = {
  *                     ▲                    │ ├── retry ──▶ wait (growing, or as the endpoint says) ──▶ send
  *                     └─ other encoding ───┘ └── refused ──▶ dropped, next
  *
+ * Which encoding: {@link EncodingChoice}.
+ *
  * Nothing of it waits for another endpoint. Temporality is cumulative, so what is dropped costs points in
  * time and no counts.
  */
@@ -88,7 +94,7 @@ export class Pipeline {
   readonly #headers: readonly { readonly key: string; readonly value: string }[];
   readonly #secrets: readonly string[];
   readonly #stopping = new AbortController();
-  #encoding: Encoding;
+  readonly #choice: EncodingChoice;
   #state = noState;
   #changes = 0;
   /** Tries of the oldest request. */
@@ -107,7 +113,7 @@ export class Pipeline {
     this.target = parts.target;
     this.#headers = parts.target.headers;
     this.#secrets = secretsOf(parts.target);
-    this.#encoding = parts.target.encoding;
+    this.#choice = new EncodingChoice(parts.target.encoding, parts.target.isEncodingOpen);
   }
 
   /** Grows with each change of {@link state}. */
@@ -117,7 +123,8 @@ export class Pipeline {
 
   get state(): PipelineState {
     const { length: bufferedRequests, points: bufferedPoints, bytes: bufferedBytes } = this.#buffer;
-    return { ...this.#state, encoding: this.#encoding, bufferedRequests, bufferedPoints, bufferedBytes };
+    const encoding = this.#choice.current;
+    return { ...this.#state, encoding, bufferedRequests, bufferedPoints, bufferedBytes };
   }
 
   /** @param spread 0 to 1: when within the first seconds it begins */
@@ -147,8 +154,10 @@ export class Pipeline {
     collect: (encoding: Encoding) => Collected,
   ): Promise<{ encoding: Encoding; verdict: Verdict }[]> {
     const answers: { encoding: Encoding; verdict: Verdict }[] = [];
-    for (const encoding of [this.#encoding, other(this.#encoding)]) {
-      const verdict = await this.#post(this.#compressed(collect(encoding).body), encoding);
+    const { current } = this.#choice;
+    for (const encoding of [current, otherThan(current)]) {
+      const body = this.#compressed(collect(encoding).body);
+      const verdict = verdictOf(await this.#post(body, encoding), encoding, this.#secrets);
       answers.push({ encoding, verdict });
       if (verdict.is !== 'other-encoding') break;
     }
@@ -159,9 +168,12 @@ export class Pipeline {
   async #collect(isAgain = false): Promise<void> {
     if (this.#isCollecting) return;
     this.#isCollecting = true;
-    if (!isAgain) this.#hasChanged = false;
+    if (!isAgain) {
+      this.#hasChanged = false;
+      this.#choice.begin();
+    }
     this.#collection += 1;
-    let encoding = this.#encoding;
+    let encoding = this.#choice.current;
     let requests = this.#parts.collect(encoding)[Symbol.iterator]();
     for (;;) {
       const next = requests.next();
@@ -169,6 +181,7 @@ export class Pipeline {
       const { body, points } = next.value;
       const request = {
         body: this.#compressed(body),
+        encoding,
         points,
         at: this.#parts.clock.monotonic(),
         collection: this.#collection,
@@ -177,9 +190,9 @@ export class Pipeline {
       this.#count({ dropped: this.#buffer.push(request, this.#parts.endpoints()) });
       this.#send();
       await this.#room();
-      if (this.#encoding === encoding) continue;
+      if (this.#choice.current === encoding) continue;
       // The endpoint refused the encoding: all of it again in the other one.
-      encoding = this.#encoding;
+      encoding = this.#choice.current;
       requests = this.#parts.collect(encoding)[Symbol.iterator]();
     }
     this.#isCollecting = false;
@@ -207,7 +220,7 @@ export class Pipeline {
 
   async #sendAll(): Promise<void> {
     for (let next = this.#buffer.oldest; next !== null; next = this.#buffer.oldest) {
-      const verdict = await this.#post(next.body, this.#encoding);
+      const verdict = verdictOf(await this.#post(next.body, next.encoding), next.encoding, this.#secrets);
       if (this.#stopping.signal.aborted) return;
       const waitMs = this.#settle(next, verdict);
       this.#onRoom();
@@ -225,22 +238,36 @@ export class Pipeline {
       case 'taken':
         if (this.#taken(request)) this.#countTaken(request.points, verdict.rejected);
         this.#state = { ...this.#state, lastSuccessAt: at, isFailing: false };
+        if (this.#choice.taken(request.encoding, verdict.error === null)) void this.#ask();
         return 0;
-      case 'retry':
+      case 'retry': {
         this.#state = { ...this.#state, isFailing: true };
         this.#tries += 1;
-        return this.#waitAfter(verdict.afterMs);
+        const waitMs = this.#waitAfter(verdict.afterMs);
+        if (this.#choice.isTrial(request.encoding)) this.#trialMissed(request);
+        return waitMs;
+      }
       case 'other-encoding':
         this.#state = { ...this.#state, isFailing: true };
         this.#refusedEncoding(request);
         return 0;
       case 'refused':
         this.#state = { ...this.#state, isFailing: true };
-        this.#drop(request);
+        if (this.#choice.isTrial(request.encoding)) this.#refusedEncoding(request);
+        else this.#drop(request);
         return 0;
       default:
         return verdict satisfies never;
     }
+  }
+
+  /**
+   * Asks whether the endpoint reads protobuf, beside what is sent. A message without any member has no bytes; receivers
+   * should take it (OTLP 1.10, "Full Success").
+   */
+  async #ask(): Promise<void> {
+    const answer = await this.#post(this.#compressed(new Uint8Array()), 'protobuf');
+    this.#choice.answered(readsProtobuf(answer));
   }
 
   /**
@@ -251,13 +278,24 @@ export class Pipeline {
     if (this.#hasChanged) {
       this.#drop(request);
     } else {
-      this.#hasChanged = true;
-      this.#tries = 0;
-      this.#count({ dropped: this.#buffer.clear(request.collection) });
-      this.#encoding = other(this.#encoding);
-      // If everything was collected already, nothing would collect again before the next interval.
-      if (!this.#isCollecting) void this.#collect(true);
+      this.#choice.refused(request.encoding);
+      this.#collectInstead(request);
     }
+  }
+
+  /** Nobody knows yet whether the endpoint takes points in protobuf, so these do not wait for it. */
+  #trialMissed(request: BufferedRequest): void {
+    this.#choice.missed();
+    this.#collectInstead(request);
+  }
+
+  /** Collects again, in place of the requests in this encoding. */
+  #collectInstead({ encoding, collection }: BufferedRequest): void {
+    this.#hasChanged = true;
+    this.#tries = 0;
+    this.#count({ dropped: this.#buffer.clear(encoding, collection) });
+    // If everything was collected already, nothing would collect again before the next interval.
+    if (!this.#isCollecting) void this.#collect(true);
   }
 
   #drop(request: BufferedRequest): void {
@@ -278,21 +316,20 @@ export class Pipeline {
     return Math.max(spread, Math.min(afterMs ?? 0, RETRY_AFTER_MAXIMUM_MS));
   }
 
-  async #post(body: Uint8Array, encoding: Encoding): Promise<Verdict> {
+  #post(body: Uint8Array, encoding: Encoding): Promise<PostResult> {
     const { target, post } = this.#parts;
     const ours = {
       'content-type': CONTENT_TYPES[encoding],
       'user-agent': 'svc',
       ...(target.isCompressed ? { 'content-encoding': 'gzip' } : {}),
     };
-    const result = await post({
+    return post({
       url: target.url,
       headers: mergeHeaders(ours, withoutBodyHeaders(this.#headers)),
       body,
       secrets: this.#secrets,
       signal: this.#stopping.signal,
     });
-    return verdictOf(result, encoding, this.#secrets);
   }
 
   #compressed(body: Uint8Array): Uint8Array {
@@ -317,10 +354,6 @@ export class Pipeline {
       dropped: dropped + (more.dropped ?? 0),
     };
   }
-}
-
-function other(encoding: Encoding): Encoding {
-  return encoding === 'json' ? 'protobuf' : 'json';
 }
 
 /** Headers about the form of the body are ours. */

@@ -1,4 +1,4 @@
-import { type Attributes, type AttributeValue, NO_ATTRIBUTES } from './attributes.ts';
+import type { AttributeList, Attributes, AttributeValue } from './attributes.ts';
 import { EXPLICIT_BOUNDS, type Histograms, NS_PER_S } from './histograms.ts';
 import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf, perMetric } from './metrics.ts';
 import { encodedTime, ProtobufWriter, varintLength, zigzag } from './protobuf-writer.ts';
@@ -33,9 +33,12 @@ type EncodedMetric = {
 export class ProtobufEncoder implements RequestEncoder {
   points = 0;
   #frame: RequestFrame;
-  #all: Attributes = NO_ATTRIBUTES;
   #at: Uint8Array = new Uint8Array();
-  #startedAt: Uint8Array = new Uint8Array();
+  /** What all points of the monitor begin with, its attributes and times, by the kind of point. */
+  #sumHead: Uint8Array = new Uint8Array();
+  #gaugeHead: Uint8Array = new Uint8Array();
+  #histogramHead: Uint8Array = new Uint8Array();
+  readonly #heads = new ProtobufWriter();
   readonly #byMetric = perMetric(() => new ProtobufWriter());
   readonly #body = new ProtobufWriter();
 
@@ -55,19 +58,30 @@ export class ProtobufEncoder implements RequestEncoder {
     for (const key of METRIC_KEYS) this.#byMetric[key].clear();
   }
 
-  beginMonitor(attributes: Attributes, startedAt: number): void {
-    this.#all = attributes;
-    this.#startedAt = encodedTime(startedAt);
+  beginMonitor(attributes: AttributeList, startedAt: number): void {
+    const heads = this.#heads;
+    const start = encodedTime(startedAt);
+    heads.clear();
+    heads.eight(START, start);
+    writeFields(heads, ATTRIBUTES.number, attributes);
+    heads.eight(TIME, this.#at);
+    const sumEnd = heads.length;
+    writeFields(heads, this.#histogramAttributes, attributes);
+    heads.eight(TIME, this.#at);
+    heads.eight(START, start);
+    const written = heads.written();
+    this.#sumHead = written.subarray(0, sumEnd);
+    // A gauge has no start.
+    this.#gaugeHead = written.subarray(EIGHT_WITH_TAG, sumEnd);
+    this.#histogramHead = written.subarray(sumEnd);
   }
 
   sum(metric: MetricKey, own: Attributes, value: number): void {
-    const writer = this.#point(metric, own, ATTRIBUTES.number, 2 * EIGHT_WITH_TAG);
-    writer.eight(START, this.#startedAt);
-    writer.fixed64(6, value);
+    this.#point(metric, this.#sumHead, fieldsOf(own, ATTRIBUTES.number), EIGHT_WITH_TAG).fixed64(6, value);
   }
 
   gauge(metric: MetricKey, own: Attributes, value: number): void {
-    this.#point(metric, own, ATTRIBUTES.number, EIGHT_WITH_TAG).double(4, value);
+    this.#point(metric, this.#gaugeHead, fieldsOf(own, ATTRIBUTES.number), EIGHT_WITH_TAG).double(4, value);
   }
 
   histogram(metric: MetricKey, own: Attributes, histograms: Histograms, at: number): void {
@@ -84,7 +98,7 @@ export class ProtobufEncoder implements RequestEncoder {
       writer.text(1, scope.name);
       writer.text(2, scope.version);
     });
-    const attributes = fieldsOf(resource, 1);
+    const attributes = written((writer) => writeFields(writer, 1, resource.list));
     const ofScope = fieldLength(named.length) + sumOf(metrics, ({ length }) => fieldLength(length));
     const body = this.#body;
     body.clear();
@@ -115,8 +129,7 @@ export class ProtobufEncoder implements RequestEncoder {
     writer.varint(1, offset);
     writer.begin(2, packed);
     const [start, end] = bucketsOf(histograms, at);
-    for (let place = start; place < end; place += 1)
-      writer.rawVarint(histograms.blocks.buckets[place] as number);
+    writer.rawVarints(histograms.blocks.buckets, start, end);
   }
 
   #explicit(metric: MetricKey, own: Attributes, histograms: Histograms, at: number): void {
@@ -139,30 +152,31 @@ export class ProtobufEncoder implements RequestEncoder {
     histograms: Histograms,
     { at, more }: { readonly at: number; readonly more: number },
   ): ProtobufWriter {
-    const field = histograms.kind === 'exponential' ? ATTRIBUTES.exponentialHistogram : ATTRIBUTES.histogram;
-    const writer = this.#point(metric, own, field, 3 * EIGHT_WITH_TAG + more);
-    writer.eight(START, this.#startedAt);
+    const owns = fieldsOf(own, this.#histogramAttributes);
+    const writer = this.#point(metric, this.#histogramHead, owns, 2 * EIGHT_WITH_TAG + more);
     writer.fixed64(COUNT, histograms.counts[at] as number);
     writer.double(SUM, (histograms.sums[at] as number) / NS_PER_S);
     return writer;
   }
 
   /**
-   * Begins a point with its attributes and its time.
+   * Begins a point. The order of fields means nothing.
    *
-   * @param field of the attributes
-   * @param more  bytes of the point that follow
+   * @param owns fields of the attributes that only this point has
+   * @param more bytes of the point that follow
    */
-  #point(metric: MetricKey, own: Attributes, field: number, more: number): ProtobufWriter {
+  #point(metric: MetricKey, head: Uint8Array, owns: Uint8Array, more: number): ProtobufWriter {
     const writer = this.#byMetric[metric];
-    const monitors = fieldsOf(this.#all, field);
-    const owns = fieldsOf(own, field);
-    writer.begin(1, monitors.length + owns.length + EIGHT_WITH_TAG + more);
-    writer.raw(monitors);
+    writer.begin(1, head.length + owns.length + more);
+    writer.raw(head);
     writer.raw(owns);
-    writer.eight(TIME, this.#at);
     this.points += 1;
     return writer;
+  }
+
+  get #histogramAttributes(): number {
+    const { histograms } = this.#frame;
+    return histograms === 'exponential' ? ATTRIBUTES.exponentialHistogram : ATTRIBUTES.histogram;
   }
 
   /** A metric with its points, which are complete. */
@@ -199,9 +213,12 @@ function bucketsOf({ starts, lengths }: Histograms, at: number): [start: number,
 /** Bytes of the buckets, packed. */
 function bucketsLength(histograms: Histograms, at: number): number {
   const [start, end] = bucketsOf(histograms, at);
-  let length = 0;
-  for (let place = start; place < end; place += 1)
-    length += varintLength(histograms.blocks.buckets[place] as number);
+  const { buckets } = histograms.blocks;
+  let length = end - start;
+  for (let place = start; place < end; place += 1) {
+    const count = buckets[place] as number;
+    if (count >= 0x80) length += varintLength(count) - 1;
+  }
   return length;
 }
 
@@ -213,23 +230,41 @@ function written(write: (writer: ProtobufWriter) => void): Uint8Array {
 
 /** The attributes as fields with this number. */
 function fieldsOf(attributes: Attributes, field: number): Uint8Array {
-  const known = attributes.protobuf.get(field);
+  const known = attributes.protobuf[field];
   if (known !== undefined) return known;
-  const bytes = written((writer) => {
-    for (const [name, value] of attributes.list) writer.bytes(field, keyValue(name, value));
-  }).slice();
-  attributes.protobuf.set(field, bytes);
+  const bytes = written((writer) => writeFields(writer, field, attributes.list)).slice();
+  attributes.protobuf[field] = bytes;
   return bytes;
 }
 
-function keyValue(name: string, value: AttributeValue): Uint8Array {
-  return written((writer) => {
-    writer.text(1, name);
-    writer.bytes(
-      2,
-      written((any) => writeValue(any, value)),
-    );
-  });
+function writeFields(writer: ProtobufWriter, field: number, list: AttributeList): void {
+  for (const [name, value] of list) {
+    const encoded = encodedValue(value);
+    const key = encodedKey(name);
+    writer.begin(field, key.length + fieldLength(encoded.length));
+    writer.raw(key);
+    writer.bytes(2, encoded);
+  }
+}
+
+/** As the first field of a `KeyValue`. There are few of them. */
+const KEYS = new Map<string, Uint8Array>();
+
+function encodedKey(name: string): Uint8Array {
+  const known = KEYS.get(name);
+  if (known !== undefined) return known;
+  const made = written((writer) => writer.text(1, name)).slice();
+  KEYS.set(name, made);
+  return made;
+}
+
+const VALUE = new ProtobufWriter();
+
+/** An `AnyValue`, valid until the next call. */
+function encodedValue(value: AttributeValue): Uint8Array {
+  VALUE.clear();
+  writeValue(VALUE, value);
+  return VALUE.written();
 }
 
 function writeValue(writer: ProtobufWriter, value: AttributeValue): void {

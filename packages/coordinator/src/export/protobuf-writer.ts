@@ -7,6 +7,8 @@ const FOUR_BYTES = 2 ** 32;
 
 const DOUBLE = new DataView(new ArrayBuffer(8));
 const DOUBLE_BYTES = new Uint8Array(DOUBLE.buffer);
+/** Numbers below it are shifted as integers. */
+const SHIFTED = 2 ** 31;
 
 /** Writes fields of protobuf (protobuf.dev/programming-guides/encoding, read on 2026-11-22). */
 export class ProtobufWriter extends ByteWriter {
@@ -52,17 +54,32 @@ export class ProtobufWriter extends ByteWriter {
     this.room(10);
     let rest = value;
     // Numbers have 53 bits: shifting would cut them to 32.
-    while (rest >= 0x80) {
+    while (rest >= SHIFTED) {
       this.buffer[this.length++] = (rest % 0x80) | 0x80;
       rest = Math.floor(rest / 0x80);
+    }
+    while (rest >= 0x80) {
+      this.buffer[this.length++] = (rest & 0x7f) | 0x80;
+      rest >>= 7;
     }
     this.buffer[this.length++] = rest;
   }
 
+  /** As packed fields have them. */
+  rawVarints(values: Uint32Array, start: number, end: number): void {
+    for (let place = start; place < end; place += 1) {
+      const value = values[place] as number;
+      // Most buckets of most histograms.
+      if (value < 0x80) this.byte(value);
+      else this.rawVarint(value);
+    }
+  }
+
   rawFixed64(value: number): void {
     this.room(8);
-    this.#four(value % FOUR_BYTES);
-    this.#four(value < FOUR_BYTES ? 0 : Math.floor(value / FOUR_BYTES));
+    const high = value < FOUR_BYTES ? 0 : Math.floor(value / FOUR_BYTES);
+    this.#four(high === 0 ? value : value - high * FOUR_BYTES);
+    this.#four(high);
   }
 
   rawDouble(value: number): void {
@@ -71,8 +88,14 @@ export class ProtobufWriter extends ByteWriter {
     for (let at = 0; at < 8; at += 1) this.buffer[this.length++] = DOUBLE_BYTES[at] as number;
   }
 
+  /** @param value a whole number below 2^32 */
   #four(value: number): void {
-    for (let shift = 0; shift < 32; shift += 8) this.buffer[this.length++] = value >>> shift;
+    const { buffer, length } = this;
+    buffer[length] = value;
+    buffer[length + 1] = value >>> 8;
+    buffer[length + 2] = value >>> 16;
+    buffer[length + 3] = value >>> 24;
+    this.length += 4;
   }
 
   #tag(field: number, type: number): void {

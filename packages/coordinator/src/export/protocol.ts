@@ -111,8 +111,10 @@ export type TestAnswer = {
 export type FromExportThread =
   | {
       readonly kind: 'state';
-      /** Null: nothing has changed. */
-      readonly endpoints: readonly EndpointState[] | null;
+      /** Keys of endpoints that are gone since the last time; one of them may be there again. */
+      readonly gone: readonly string[];
+      /** Those that have changed since then: copies for another thread cost more than to compare numbers. */
+      readonly endpoints: readonly EndpointState[];
       /** Of all endpoints since the thread was started, also of those that are gone. */
       readonly points: ExportedPoints;
       /** The last note that is in the totals. */

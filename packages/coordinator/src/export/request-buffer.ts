@@ -1,6 +1,9 @@
+import type { Encoding } from './request-encoder.ts';
+
 /** A request that is encoded and compressed, and waits to be taken. */
 export type BufferedRequest = {
   readonly body: Uint8Array;
+  readonly encoding: Encoding;
   readonly points: number;
   /** When it was encoded, ms on the monotonic clock. */
   readonly at: number;
@@ -37,9 +40,7 @@ export class RequestBuffer {
    * @returns points that were dropped for it
    */
   push(request: BufferedRequest, endpoints: number): number {
-    this.#requests.push(request);
-    this.points += request.points;
-    this.bytes += request.body.length;
+    this.#add(request);
     const mostBytes = Math.min(MOST_BYTES, MOST_BYTES_OF_ALL / endpoints);
     let dropped = 0;
     while (this.#requests.length > 1 && this.#isBeyond(request.at, mostBytes))
@@ -57,16 +58,24 @@ export class RequestBuffer {
   }
 
   /**
-   * Empties it.
+   * Takes out all requests in this encoding.
    *
    * @returns points of all collections but this one, which is made again
    */
-  clear(collection: number): number {
+  clear(encoding: Encoding, collection: number): number {
+    const kept = this.#requests.filter((request) => request.encoding !== encoding);
     let others = 0;
     for (let request = this.shift(); request !== null; request = this.shift()) {
-      if (request.collection !== collection) others += request.points;
+      if (request.encoding === encoding && request.collection !== collection) others += request.points;
     }
+    for (const request of kept) this.#add(request);
     return others;
+  }
+
+  #add(request: BufferedRequest): void {
+    this.#requests.push(request);
+    this.points += request.points;
+    this.bytes += request.body.length;
   }
 
   #isBeyond(now: number, mostBytes: number): boolean {

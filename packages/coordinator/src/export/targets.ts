@@ -38,11 +38,11 @@ export function exportedMonitor(monitor: LiveMonitor): ExportedMonitor {
 /** The order of headers means nothing, and neither does the case of their names. */
 function keyed(
   target: Pick<ExportTarget, 'url' | 'headers' | 'workspaceId'>,
-  { encoding, isCompressed }: ExportSettings,
+  { encoding, isEncodingOpen, isCompressed }: ExportSettings,
 ): ExportTarget {
   const headers = target.headers.map(({ key, value }) => [key.toLowerCase(), value]).sort();
   const key = createHash('sha256')
     .update(JSON.stringify([target.workspaceId, target.url, headers]))
     .digest('base64url');
-  return { ...target, key, encoding, isCompressed };
+  return { ...target, key, encoding, isEncodingOpen, isCompressed };
 }

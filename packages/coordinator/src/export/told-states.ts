@@ -18,12 +18,12 @@ export function addPoints(
  * threads.
  */
 export class ToldStates {
-  #endpoints: readonly EndpointState[] = [];
+  readonly #endpoints = new Map<string, EndpointState>();
   #ofThread = NO_POINTS;
   #before = NO_POINTS;
 
   get endpoints(): readonly EndpointState[] {
-    return this.#endpoints;
+    return [...this.#endpoints.values()];
   }
 
   /** Points since the start of the process. */
@@ -31,17 +31,21 @@ export class ToldStates {
     return addPoints(this.#before, this.#ofThread);
   }
 
-  /** @param endpoints null: as they were told before */
-  told(endpoints: readonly EndpointState[] | null, points: ExportedPoints): void {
-    if (endpoints !== null) this.#endpoints = endpoints;
+  /**
+   * @param gone      keys of endpoints that are gone, before those that have changed
+   * @param endpoints those that have changed
+   */
+  told(gone: readonly string[], endpoints: readonly EndpointState[], points: ExportedPoints): void {
+    for (const key of gone) this.#endpoints.delete(key);
+    for (const endpoint of endpoints) this.#endpoints.set(endpoint.key, endpoint);
     this.#ofThread = points;
   }
 
   /** The thread is gone, with the requests that waited in it. */
   ended(): void {
-    const dropped = this.#endpoints.reduce((sum, { bufferedPoints }) => sum + bufferedPoints, 0);
+    const dropped = this.endpoints.reduce((sum, { bufferedPoints }) => sum + bufferedPoints, 0);
     this.#before = addPoints(this.points, { ...NO_POINTS, dropped });
     this.#ofThread = NO_POINTS;
-    this.#endpoints = [];
+    this.#endpoints.clear();
   }
 }

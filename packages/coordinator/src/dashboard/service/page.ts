@@ -84,17 +84,20 @@ function exported({ export: { endpoints } }: SystemView, now: number): Html {
   if (endpoints.length === 0) return NO_HTML;
   return html`<section class="stack"><h2>Export over OTLP</h2>
 <div class="table-frame" role="region" tabindex="0" aria-label="Export over OTLP"><table>
-<thead><tr><th scope="col">Endpoint</th><th scope="col">State</th><th scope="col" class="number">Monitors</th><th scope="col">Last success</th></tr></thead>
+<thead><tr><th scope="col">Endpoint</th><th scope="col">State</th><th scope="col" class="number">Monitors</th><th scope="col">Encoding</th><th scope="col" class="number">Points dropped</th><th scope="col">Last success</th></tr></thead>
 <tbody>${endpoints.map(
     ({
       endpoint,
       failing,
       monitors,
+      encoding,
+      points_dropped,
       last_success_at,
       last_error,
     }) => html`<tr><th scope="row">${endpoint}</th>
 <td>${works(!failing)}${failing && last_error !== null ? html`<span class="field-error target">${last_error.message}</span>` : NO_HTML}</td>
 <td class="number">${figures.format(monitors)}</td>
+<td class="soft">${encoding === 'json' ? 'JSON' : 'protobuf'}</td><td class="number">${figures.format(points_dropped)}</td>
 <td class="soft">${last_success_at === null ? 'never' : age(Date.parse(last_success_at), now)}</td></tr>`,
   )}</tbody></table></div></section>`;
 }
