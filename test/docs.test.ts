@@ -5,6 +5,7 @@ import { isRegion } from '@svc/shared/regions.ts';
 import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
 import { describe, expect, test } from 'vitest';
 import { AREAS, decisionsPage } from '../docs/generate/decisions-page.ts';
+import { commandsUnder } from './support/deployed/page.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -28,6 +29,16 @@ const prose = (path: string): string =>
   read(path)
     .replaceAll(/^(```|~~~)[\s\S]*?^\1/gm, '')
     .replaceAll(/^ {4,}[^ -].*$/gm, '');
+
+test.each(["The coordinator's machine", 'An agent in each region'])(
+  'README and docs/deployment.md have the same commands: %s',
+  (heading) => {
+    // README has no page for the settings of the export.
+    const readme = commandsUnder(heading, 'README.md').filter((line) => !line.startsWith('echo OTEL_'));
+    const page = commandsUnder(heading).filter((line) => !line.startsWith('curl '));
+    expect(readme).toEqual(page);
+  },
+);
 
 describe('decisions', () => {
   const numbers = new Set(DECISIONS.map(numberOf));

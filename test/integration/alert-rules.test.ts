@@ -157,26 +157,36 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     }
   }
 
-  /** An agent that takes no job says that it is there, as often as the coordinator expects it, and that it is ill. */
+  /** The message by which an agent that takes no job says that it is there. */
+  function heartbeatOf(facts: {
+    agent: string;
+    boot?: string;
+    clock?: number;
+    sick?: readonly string[];
+  }): string {
+    const now = Math.round(service.clock.wall());
+    return JSON.stringify({
+      v: 1,
+      kind: 'heartbeat',
+      version: '0.1.0',
+      capacity: 100,
+      running: 0,
+      held: [],
+      loop_delay_ms: 0,
+      clock: now,
+      started_at: now,
+      draining: false,
+      ...facts,
+    });
+  }
+
+  /** An agent says that it is there, as often as the coordinator expects it, and that it is ill. */
   async function pretending({ fired }: Case): Promise<void> {
     await asStranger(async (stranger) => {
       const stop = service.clock.every(1_000, () => {
-        const now = Math.round(service.clock.wall());
-        const heartbeat = {
-          v: 1,
-          kind: 'heartbeat',
-          agent: 'pretended',
-          version: '0.1.0',
-          capacity: 100,
-          running: 0,
-          held: [],
-          loop_delay_ms: 0,
-          clock: now + 60_000,
-          started_at: now,
-          draining: false,
-          sick: ['starved'],
-        };
-        stranger.publish(agentsSubject(PRETENDED), JSON.stringify(heartbeat));
+        const clock = Math.round(service.clock.wall()) + 60_000;
+        const heartbeat = heartbeatOf({ agent: 'pretended', clock, sick: ['starved'] });
+        stranger.publish(agentsSubject(PRETENDED), heartbeat);
       });
       try {
         await fired();
@@ -256,6 +266,31 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
       ({ fired }) =>
         asStranger((stranger) =>
           fired(async () => stranger.publish(agentsSubject('hosta-fra'), 'no message of svc')),
+        ),
+    ],
+    [
+      ['SvcAgentIdShared'],
+      ({ fired }) => {
+        let round = 0;
+        return asStranger((stranger) =>
+          fired(async () => {
+            round += 1;
+            for (const boot of ['one', 'other', 'one']) {
+              stranger.publish(agentsSubject(PRETENDED), heartbeatOf({ agent: `copied-${round}`, boot }));
+            }
+          }),
+        );
+      },
+    ],
+    [
+      ['SvcTooManyAgents'],
+      ({ fired }) =>
+        asStranger((stranger) =>
+          fired(async () => {
+            for (let agent = 0; agent < 1_100; agent += 1) {
+              stranger.publish(agentsSubject(PRETENDED), heartbeatOf({ agent: `further-${agent}` }));
+            }
+          }),
         ),
     ],
     [
@@ -350,6 +385,19 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
             await service.lead();
           }
           await evaluated(the.signal);
+        }),
+    ],
+    [
+      ['SvcStreamReplaced'],
+      ({ fired, signal }) =>
+        fired(async () => {
+          await asStranger(async (stranger) => {
+            const { streams } = await stranger.jetstreamManager({ timeout: 60_000 });
+            // The service makes it again.
+            const there = await streams.names().next();
+            if (there.includes(resultsStream('hosta-fra'))) await streams.delete(resultsStream('hosta-fra'));
+          });
+          await evaluated(signal);
         }),
     ],
     [

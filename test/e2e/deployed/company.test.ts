@@ -1,8 +1,8 @@
 /**
- * Follows `docs/deployment.md` as a new user does. The test runs its lines on machines of its own. Instead of
+ * Follows README as a new user does who has nothing else. The test runs its lines on machines of its own. Instead of
  * `systemctl` it starts the units by their command, user, variables, file modes and read-only root.
  */
-import { cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { startConfined, whyNotConfined } from '../../support/deployed/confined.ts';
@@ -17,6 +17,7 @@ if (isSkipped)
   process.stdout.write(`skipped: the deployment of a company on machines of its own: ${reason}\n`);
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
+const README = 'README.md';
 const RECEIVER = 'test/support/deployed/receiver-process.ts';
 
 /** Everything of the story, which ends with the test. */
@@ -88,17 +89,6 @@ class Company {
     this.#context.onTestFinished(() => started.close());
   }
 
-  async ask(token: string, method: string, path: string, body?: object): Promise<unknown> {
-    const text = await this.network.run(
-      'curl',
-      ...['--silent', '--show-error', '--fail-with-body', '--request', method],
-      ...['--header', `Authorization: Bearer ${token}`, '--header', 'Content-Type: application/json'],
-      ...(body === undefined ? [] : ['--data', JSON.stringify(body)]),
-      `http://127.0.0.1:8080${path}`,
-    );
-    return JSON.parse(text);
-  }
-
   async received(): Promise<{ regions: string[] }> {
     return JSON.parse(await this.network.run('curl', '--silent', 'http://127.0.0.1:4318/received')) as {
       regions: string[];
@@ -106,34 +96,23 @@ class Company {
   }
 }
 
-test.skipIf(isSkipped)('a company runs svc as the page says', async (context) => {
+test.skipIf(isSkipped)('a company runs svc as README says', async (context) => {
   const company = await Company.create(context);
   const startedAt = performance.now();
   const took = () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
   await company.helper(RECEIVER);
   const office = company.machine();
-  const [install = [], start = []] = split(
-    commandsUnder("The coordinator's machine"),
-    'systemctl enable --now svc-nats',
+  // The receiver of the test is on the machine itself, so it has no TLS, and the test does not wait for a minute.
+  const lines = commandsUnder("The coordinator's machine", README).map((line) =>
+    line.replace('=https://otlp.example.com', '=http://127.0.0.1:4318'),
   );
-  await company.follow(office, install);
-  // The receiver of the test is on the machine itself, so it has no TLS.
-  const settings = join(office.root, 'etc/svc/coordinator.env');
-  writeFileSync(
-    settings,
-    'OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318\nOTEL_METRIC_EXPORT_INTERVAL=1000\n',
-  );
-  // The last line asks the API, so the services are there before it.
-  const asking = start.filter((line) => line.startsWith('curl'));
-  const [coordinator] = await company.follow(
-    office,
-    start.filter((line) => !asking.includes(line)),
-  );
-  expect(asking).toHaveLength(1);
-  for (const line of asking) expect(JSON.parse(await office.shell(line))).toMatchObject({ data: [] });
+  const settings = lines.findIndex((line) => line.startsWith('echo OTEL_'));
+  expect(settings).toBeGreaterThan(0);
+  lines.splice(settings, 0, 'echo OTEL_METRIC_EXPORT_INTERVAL=1000 >> /etc/svc/coordinator.env');
+  const [coordinator] = await company.follow(office, lines);
 
   const [adding = [], onAgents = []] = split(
-    commandsUnder('An agent in each region'),
+    commandsUnder('An agent in each region', README),
     'sh deploy/systemd/install.sh agent',
   );
   await company.follow(
@@ -155,17 +134,10 @@ test.skipIf(isSkipped)('a company runs svc as the page says', async (context) =>
     );
   }
 
-  const token = readFileSync(join(office.root, 'var/lib/svc/api-token'), 'utf8').trim();
-  const monitor = {
-    type: 'tcp',
-    name: 'NATS',
-    uri: 'nats.example.com:4222',
-    periodicity: '30s',
-    active: true,
-  };
-  await company.ask(token, 'POST', '/v1/monitors', monitor);
+  const [declaring = '', asking = ''] = commandsUnder('The first result', README);
+  expect(JSON.parse(await office.shell(declaring))).toMatchObject({ name: 'NATS', active: true });
   const regions = async () => {
-    const { data } = (await company.ask(token, 'GET', '/v1/monitors/1/results')) as {
+    const { data } = JSON.parse(await office.shell(asking)) as {
       data: { region: string; outcome: string }[];
     };
     return [...new Set(data.map(({ region, outcome }) => `${region} ${outcome}`))].sort();

@@ -91,6 +91,11 @@ export class TerraformWorkspace implements Workspace {
       // Terraform kills plug-ins that take long to end, and their sockets stay.
       TMPDIR: join(folder, 'home'),
       CHECKPOINT_DISABLE: '1',
+      // A command ends before its garbage is worth a collection.
+      GOGC: 'off',
+      GOMEMLIMIT: '1GiB',
+      // Terraform starts the provider several times for each command.
+      NODE_COMPILE_CACHE: join(tmpdir(), 'compiled'),
       TF_CLI_CONFIG_FILE: join(folder, 'home', 'terraformrc'),
       TF_DATA_DIR: join(folder, 'home', 'data'),
       SVC_TERRAFORM_NODE: process.execPath,

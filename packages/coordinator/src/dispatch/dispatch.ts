@@ -270,7 +270,7 @@ export class Dispatch implements SlotOutcomes {
       case 'reported': {
         const agent = this.#inFlight.get(monitorId, region)?.agent ?? null;
         this.#inFlight.recorded(monitorId, slot, region);
-        this.#reported(jobKey(monitorId, region), region, agent, outcome);
+        this.#reported(jobKey(monitorId, region), outcome, agent);
         return;
       }
       case 'given-back':
@@ -281,7 +281,7 @@ export class Dispatch implements SlotOutcomes {
     }
   }
 
-  #reported(key: number, region: Region, agent: object | null, { timedOut, reason }: SlotOutcome): void {
+  #reported(key: number, { region, timedOut, reason }: SlotOutcome, agent: object | null): void {
     // Checks that timed out have half of the agents' places. That they wait there is no sign of overload.
     const hasWaited = reason === 'overloaded' && this.#slowChecks.has(key);
     if (reason === 'overloaded' && !hasWaited) this.#overload.dropped(region, agent);

@@ -52,7 +52,7 @@ test('a way that answers to offers take as well is no delay', () => {
   expect(seen()).toEqual(['free', 'free', 'late']);
 });
 
-test('what agents keep waiting is late wherever they are, for however long', () => {
+test('what an agent drops is late wherever it is, for however long', () => {
   pass(10, { [NEAR]: 10, [FAR]: 400 });
   for (let step = 0; step < 3_000; step += 1) {
     for (let result = 0; result < 100; result += 1) {

@@ -47,7 +47,7 @@ export class RegionLateness {
     this.#add(agent, delayMs - journeyMs);
   }
 
-  /** The agent has dropped a check that could not begin in time. */
+  /** The agent has dropped a check that could not begin in time, wherever it is. */
   dropped(agent: object | null): void {
     this.#add(agent, LATE_RESULT_MS);
   }
