@@ -63,6 +63,21 @@ describe('a slot is', () => {
     expect(decisionAt(slot, lasting, THREE, 0)).toBe('outcome-certain');
   });
 
+  test('decided when failures are apart and stay so, whatever the missing region says', () => {
+    const regions = REGIONS.slice(0, 8);
+    /** The first region is missing. So many of the others failed in the slot before, the rest of five in this one. */
+    const slotWith = (failedBefore: number) => {
+      const votes = regions.slice(1, 1 + failedBefore).map((region) => vote(region, 'failed', 1));
+      const reports = regions
+        .slice(1 + failedBefore)
+        .map((region, index) => vote(region, failedBefore + index < 5 ? 'failed' : 'passed'));
+      return decisionAt(open(regions, reports, regions.slice(1)), votes, regionSet(regions), 0);
+    };
+    expect(slotWith(3)).toBe('outcome-certain');
+    // With the missing one five of eight would have failed together.
+    expect(slotWith(4)).toBeNull();
+  });
+
   test('undecided while a missing region can change the outcome', () => {
     const slot = open([A, B, C], [vote(A, 'failed'), vote(B, 'passed')]);
     expect(decisionAt(slot, old('passed', 'passed', 'passed'), THREE, 0)).toBeNull();
@@ -231,6 +246,41 @@ describe('for every electorate', () => {
         expect(decisionAt(slot, votesOf(regions, before, 1), electorate, 0, standing)).not.toBeNull();
       }),
       { numRuns: 500 },
+    );
+  });
+
+  test('what is certain stays so, whatever each of the missing regions says', () => {
+    fc.assert(
+      fc.property(
+        scene,
+        fc.nat(6),
+        fc.array(fc.constantFrom(2, 3), { minLength: 7, maxLength: 7 }),
+        fc.array(fc.constantFrom(null, 'kept', ...OUTCOMES), { minLength: 7, maxLength: 7 }),
+        ({ regions, before, now, standing }, answered, ends, said) => {
+          const electorate = regionSet(regions);
+          const present = regions.slice(0, answered);
+          // Some failures of the slot before last into this one.
+          const votes = votesOf(regions, before, 1).map((each, index) => ({
+            ...each,
+            endedAt: ends[index] ?? 2,
+          }));
+          const slot = open(regions, votesOf(present, now, 2), present);
+          if (decisionAt(slot, votes, electorate, 0, standing) !== 'outcome-certain') return;
+          const later = (answers: typeof said) => {
+            const isKept = ({ region }: Vote) => {
+              const index = regions.indexOf(region);
+              return index < answered || answers[index] !== null;
+            };
+            const more = regions.flatMap((region, index) => {
+              const answer = answers[index] ?? null;
+              return index < answered || answer === null || answer === 'kept' ? [] : [vote(region, answer)];
+            });
+            return statusAfter(cast(votes.filter(isKept), [...slot.reports, ...more]), electorate, standing);
+          };
+          expect(later(said)).toBe(later(said.map(() => 'passed')));
+        },
+      ),
+      { numRuns: 2_000 },
     );
   });
 

@@ -136,7 +136,8 @@ export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecis
  *
  * The status is monotonic in each missing vote, so three cases stand for all: all of them failed, all passed,
  * and none voted (their earlier votes may age out meanwhile). A new `error` is certain only when the votes
- * that failed shared a moment, whoever else votes.
+ * that failed shared a moment, whoever else votes. That the status stays because the failures are apart is certain
+ * when they stay apart although all missing votes join them.
  */
 function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet): boolean {
   const { electorate, now } = standing;
@@ -156,7 +157,9 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
     status === statusOf(failed + absent, degraded, total + absent, size) &&
     status === statusOf(failed, degraded, total + absent, size);
   if (!isSame || status !== 'error' || standing.status === 'error') return isSame;
-  return failuresCoincide(failedIn(cast, present, now), total + absent);
+  const failures = failedIn(cast, present, now);
+  // Each missing vote that joins adds one to the failures and one to the votes: down + absent > (total + absent) / 2.
+  return failuresCoincide(failures, total + absent) || !failuresCoincide(failures, total - absent);
 }
 
 function areFresh(votes: readonly Vote[], now: number): boolean {
