@@ -289,7 +289,7 @@ export class Oracle {
     }
     this.#wrongSince = Math.max(this.#wrongSince ?? since, this.#judgeFrom, this.#freeSince);
     // A timer may be late, and a commit.
-    const slackMs = this.#hasStartedSince ? this.#agesDifferMs : IN_TIME_MS + this.#waitedMs;
+    const slackMs = (this.#hasStartedSince ? this.#agesDifferMs : this.#waitedMs) + IN_TIME_MS;
     if (now.monotonic - this.#wrongSince <= slackMs) return;
     this.#violated('late', `the status is ${this.#status}, ${expected} since ${this.#wrongSince}`, now);
     // Told once; what follows is judged from here on.
