@@ -1,14 +1,13 @@
 import type { Acceptance, JobKey } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import type { SlotEvents } from '../domain/slots.ts';
 import type { KnownAgent } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { DueQueue } from './due-queue.ts';
+import type { InFlightParts } from './in-flight-parts.ts';
 import { type Job, offerBoundMs, regionIndex } from './job.ts';
 import { JobObjects } from './job-objects.ts';
 import { JobTable } from './job-table.ts';
-import type { JobTokens } from './job-tokens.ts';
 import { Lineup } from './lineup.ts';
 import { OfferTimes } from './offer-times.ts';
 
@@ -18,26 +17,6 @@ const DECLINED_REOFFER_MS = 250;
 const LOST_ABSENCES = 2;
 /** Time that a job may take beyond its check, ms: waiting, reporting, outages. */
 const BELIEVED_EXTRA_MS = 120_000;
-
-/** Takes the answers to offers, which show how busy a region is. */
-export interface OfferSigns {
-  offered(region: Region): void;
-  unanswered(region: Region): void;
-  refused(region: Region): void;
-}
-
-export type InFlightParts = {
-  events: SlotEvents;
-  counters: DispatchCounters;
-  /** Gets the answers to offers. */
-  overload: OfferSigns;
-  /**
-   * Whether all results that the region's stream held a moment ago are recorded and their outcomes reported.
-   * It may answer no at first and find out in the meantime.
-   */
-  readerCaughtUp: (region: Region) => boolean;
-  tokens: Pick<JobTokens, 'tokenOf'>;
-};
 
 /**
  * Every job from the opening of its slot until its result is recorded. There is at most one awaited job per
