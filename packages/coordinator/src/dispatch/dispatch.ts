@@ -267,12 +267,10 @@ export class Dispatch implements SlotOutcomes {
     const { monitorId, slot, region, is } = outcome;
     this.#earlierLife.settled(outcome);
     switch (is) {
-      case 'reported': {
-        const agent = this.#inFlight.get(monitorId, region)?.agent ?? null;
+      case 'reported':
+        this.#reported(outcome);
         this.#inFlight.recorded(monitorId, slot, region);
-        this.#reported(jobKey(monitorId, region), outcome, agent);
         return;
-      }
       case 'given-back':
         this.#inFlight.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
         return;
@@ -281,11 +279,13 @@ export class Dispatch implements SlotOutcomes {
     }
   }
 
-  #reported(key: number, { region, timedOut, reason }: SlotOutcome, agent: object | null): void {
+  /** The job has not ended yet, and knows its agent. */
+  #reported({ monitorId, region, timedOut, reason }: SlotOutcome): void {
+    const key = jobKey(monitorId, region);
     // Checks that timed out have half of the agents' places. That they wait there is no sign of overload.
-    const hasWaited = reason === 'overloaded' && this.#slowChecks.has(key);
-    if (reason === 'overloaded' && !hasWaited) this.#overload.dropped(region, agent);
-    else this.#overload.reported(region);
+    if (reason === 'overloaded' && !this.#slowChecks.has(key)) {
+      this.#overload.dropped(region, this.#inFlight.get(monitorId, region)?.agent ?? null);
+    } else this.#overload.reported(region);
     // A check that was not run says nothing about its target.
     if (reason === undefined) this.#slowChecks.set(key, timedOut);
   }
