@@ -1,3 +1,5 @@
+import { LeastLately } from './least-lately.ts';
+
 /** Longest way to a region and back that is believed, ms: two geostationary satellites, and slow agents. */
 export const LONGEST_TRIP_MS = 2_000;
 /** The least time is that of the last one or two spans of this length, ms: routes change. */
@@ -11,13 +13,12 @@ const SPAN_MS = 30_000;
  * such a time longer, and the least one is not among those.
  */
 export class AnswerTime {
-  #leastMs = Number.POSITIVE_INFINITY;
-  #leastBeforeMs = Number.POSITIVE_INFINITY;
+  readonly #leastMs = new LeastLately();
   #spanEndsAt = Number.NEGATIVE_INFINITY;
 
   /** At most {@link LONGEST_TRIP_MS}; that much too where nothing is known. */
   get ms(): number {
-    return Math.min(this.#leastMs, this.#leastBeforeMs, LONGEST_TRIP_MS);
+    return Math.min(this.#leastMs.value, LONGEST_TRIP_MS);
   }
 
   /** Whether an answer has ever come. */
@@ -31,10 +32,9 @@ export class AnswerTime {
    */
   answered(ms: number, now: number): void {
     if (now >= this.#spanEndsAt) {
-      this.#leastBeforeMs = this.#leastMs;
-      this.#leastMs = Number.POSITIVE_INFINITY;
+      this.#leastMs.nextSpan();
       this.#spanEndsAt = now + SPAN_MS;
     }
-    this.#leastMs = Math.min(this.#leastMs, ms);
+    this.#leastMs.add(ms);
   }
 }

@@ -6,6 +6,7 @@ import {
   LATE_RESULT_MS,
 } from '../domain/pressure.ts';
 import { Arrivals } from './arrivals.ts';
+import { LeastLately } from './least-lately.ts';
 
 /** Steps of the usual judgement: one second. */
 const SHORT_STEPS = 2;
@@ -13,14 +14,13 @@ const SHORT_STEPS = 2;
 const LONG_STEPS = 4;
 /** Longest delay that is laid on the way, ms, unless answers to offers take longer. */
 const LONGEST_JOURNEY_MS = 1_000;
+
 /** The lateness of one region, from the times at which its results come. */
 export class RegionLateness {
   readonly #all = new Arrivals();
   /** By the agent that ran the check; null: it is not known. */
   readonly #byAgent = new Map<object | null, Arrivals>();
-  /** Least delays of this span and the one before, ms. */
-  #leastMs = Number.POSITIVE_INFINITY;
-  #leastBeforeMs = Number.POSITIVE_INFINITY;
+  readonly #leastMs = new LeastLately();
   #pressure: DelayPressure | null = null;
   #lateSteps = 0;
 
@@ -42,8 +42,8 @@ export class RegionLateness {
   /** @param tripMs how long answers to offers take at the least, ms */
   arrived(agent: object | null, delayMs: number, tripMs: number): void {
     // Not below 0: only an agent that reports a false duration of its check could cause that.
-    this.#leastMs = Math.min(this.#leastMs, Math.max(0, delayMs));
-    const journeyMs = Math.min(this.#leastMs, this.#leastBeforeMs, Math.max(LONGEST_JOURNEY_MS, tripMs));
+    this.#leastMs.add(Math.max(0, delayMs));
+    const journeyMs = Math.min(this.#leastMs.value, Math.max(LONGEST_JOURNEY_MS, tripMs));
     this.#add(agent, delayMs - journeyMs);
   }
 
@@ -79,7 +79,6 @@ export class RegionLateness {
 
   /** A span is over. */
   forgetLeast(): void {
-    this.#leastBeforeMs = this.#leastMs;
-    this.#leastMs = Number.POSITIVE_INFINITY;
+    this.#leastMs.nextSpan();
   }
 }
