@@ -15,10 +15,10 @@ describe('OpenTelemetry’s variables', () => {
     ]);
   });
 
-  test('have pairs with percent-encoded values', () => {
+  test('have pairs with percent-encoded values; those of the resource have such names too', () => {
     const { otlpHeaders, otlpResource } = read({
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20abc%3D, x-tenant=a=b,',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod,team=a%2Cb',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod,team%2Cunit%3D1=a%2Cb=c',
     });
     expect(otlpHeaders?.reveal()).toEqual([
       { key: 'authorization', value: 'Bearer abc=' },
@@ -26,7 +26,7 @@ describe('OpenTelemetry’s variables', () => {
     ]);
     expect(otlpResource).toEqual([
       { key: 'deployment.environment.name', value: 'prod' },
-      { key: 'team', value: 'a,b' },
+      { key: 'team,unit=1', value: 'a,b=c' },
     ]);
   });
 
@@ -36,6 +36,9 @@ describe('OpenTelemetry’s variables', () => {
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'Bearer secret-token' }, /name=value pairs/],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'secret token=1' }, /that no header can have/],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'host=example.com' }, /sets itself/],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'x-key=50%secret' }, /write %25/],
+    [{ OTEL_RESOURCE_ATTRIBUTES: 'share%=1' }, /write %25/],
+    [{ OTEL_RESOURCE_ATTRIBUTES: 'share=1%' }, /write %25/],
     [{ OTEL_METRIC_EXPORT_INTERVAL: '10' }, /1000/],
   ])('%j stop the start', (environment, message) => {
     const start = () => read(environment);

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { headerValue, outgoingHeaderName } from '../resources/texts.ts';
 import { certificateFile, commaList, privateKeyFile, wholeNumber } from '../setting-schemas.ts';
 import type { SettingsTable } from '../settings.ts';
-import { unescapePercent } from '../user-info.ts';
 import { otlpEndpoint } from './endpoint.ts';
 
 /** OpenTelemetry's: a request a minute. */
@@ -16,27 +15,51 @@ const endpoint = z
   })
   .optional();
 
-/** `key=value` pairs between commas, with percent-encoded values (W3C Baggage, as OpenTelemetry's specification says). */
-function pairs(text: string): { key: string; value: string }[] | null {
-  const found = text.split(',').filter((pair) => pair.trim() !== '');
-  const read = found.map((pair) => {
-    const at = pair.indexOf('=');
-    return { key: pair.slice(0, at).trim(), value: unescapePercent(pair.slice(at + 1).trim()), at };
+type Pair = { readonly key: string; readonly value: string };
+
+/**
+ * `key=value` pairs between commas with percent-encoded values, as OpenTelemetry's specification has them.
+ *
+ * @param readKey null: the text is no key
+ */
+function pairList(readKey: (text: string) => string | null) {
+  return z.string().transform((text, context): Pair[] => {
+    const read = text
+      .split(',')
+      .filter((pair) => pair.trim() !== '')
+      .map((pair) => pairIn(pair, readKey));
+    const pairs = read.filter((pair) => typeof pair === 'object');
+    if (pairs.length === read.length) return pairs;
+    context.addIssue({ code: 'custom', message: read.find((pair) => typeof pair === 'string') ?? '' });
+    return z.NEVER;
   });
-  return read.some(({ at, key }) => at < 1 || key === '')
-    ? null
-    : read.map(({ key, value }) => ({ key, value }));
 }
 
-const pairList = z.string().transform((text, context) => {
-  const read = pairs(text);
-  if (read !== null) return read;
-  context.addIssue({ code: 'custom', message: 'must be name=value pairs, separated by commas' });
-  return z.NEVER;
-});
+/** @returns what is wrong, as a text without anything of the pair */
+function pairIn(pair: string, readKey: (text: string) => string | null): Pair | string {
+  const at = pair.indexOf('=');
+  const key = readKey(pair.slice(0, at).trim());
+  const value = decoded(pair.slice(at + 1).trim());
+  if (at < 1 || key === '') return 'must be name=value pairs, separated by commas';
+  return key === null || value === null
+    ? 'has a % that begins no percent-encoded character: write %25'
+    : { key, value };
+}
 
-/** No message repeats a name or a value: whoever mistakes one for the other has put the secret there. */
-const headers = pairList
+/** Null: a `%` begins no character. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Names of headers have no escapes. No message repeats a name or a value: whoever mistakes one for the other has put
+ * the secret there.
+ */
+const headers = pairList((name) => name)
   .refine((list) => list.every(({ key }) => outgoingHeaderName(key) === null), {
     error: 'has a name that no header can have, or that the connection sets itself',
   })
@@ -190,9 +213,10 @@ export const OTLP_SETTINGS = {
   },
   otlpResource: {
     name: 'OTEL_RESOURCE_ATTRIBUTES',
-    description: 'attributes of the resource of all exports: name=value pairs, separated by commas',
+    description:
+      'attributes of the resource of all exports: name=value pairs, separated by commas, with percent-encoded names and values',
     default: '',
-    schema: pairList,
+    schema: pairList(decoded),
   },
   otlpServiceName: {
     name: 'OTEL_SERVICE_NAME',
