@@ -1,7 +1,7 @@
 import { equal, ok } from 'node:assert/strict';
 import { Cookies } from '@svc/agent/probes/http/cookies.ts';
-import { maskedExcerpt, querySecrets } from '@svc/coordinator/outgoing/mask.ts';
-import { onOneLine } from '@svc/coordinator/outgoing/secret-forms.ts';
+import { maskedExcerpt, querySecrets } from '@svc/shared/masking/mask.ts';
+import { onOneLine } from '@svc/shared/masking/secret-forms.ts';
 import { parseNatsServers, shownServers } from '@svc/shared/nats-servers.ts';
 import { parseNoProxy } from '@svc/shared/proxy/no-proxy.ts';
 import { parseProxy } from '@svc/shared/proxy/proxy.ts';

@@ -1,5 +1,5 @@
+import { maskedExcerpt } from '@svc/shared/masking/mask.ts';
 import type { PostResult } from '../outgoing/http-post.ts';
-import { maskedExcerpt } from '../outgoing/mask.ts';
 import type { Encoding } from './request-encoder.ts';
 
 /** The answer of an endpoint to a request, and its consequence. */

@@ -1,8 +1,8 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import { querySecrets } from '@svc/shared/masking/mask.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { RETRY_AFTER_MAXIMUM_MS } from '../domain/backoff.ts';
 import { type HttpPost, mergeHeaders, type PostResult } from '../outgoing/http-post.ts';
-import { querySecrets } from '../outgoing/mask.ts';
 import { readsProtobuf, type Verdict, verdictOf } from './answers.ts';
 import { EncodingChoice, otherThan } from './encoding-choice.ts';
 import { gzipped } from './gzipped.ts';

@@ -1,11 +1,11 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { SvcError } from '@svc/shared/errors.ts';
+import { EXCERPT_BYTES, maskedExcerpt } from '@svc/shared/masking/mask.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { type ClientIdentity, trustedContext } from '@svc/shared/trusted-authorities.ts';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './dial.ts';
-import { EXCERPT_BYTES, maskedExcerpt } from './mask.ts';
 import { fairly, type Lookups, type Resolve, resolveAsSystem } from './names.ts';
 import { ProxyError } from './tunnel.ts';
 

@@ -28,6 +28,19 @@ test('the log names the host of the endpoint, and nothing that may be a key', ()
   log.ended(null);
   expect(lines.map(({ endpoint }) => endpoint)).toEqual(Array(3).fill('https://otlp.example.com:4318'));
   expect(lines[1]?.error).toBe(
-    'POST https://********:********@otlp.example.com:4318/ingest/********/v1/metrics?t=******** with ******** failed',
+    'POST https://********:********@otlp.example.com:4318/ingest/********/v1/metrics?******** with ******** failed',
   );
+});
+
+test.each([
+  ['the token of a scheme', 'invalid token key-in-header'],
+  ['the query as it is written into JSON', '{"said":"t=key-in-query"}'],
+  ['a segment of the path', 'no such key: key-in-the-path'],
+])('%s is in no line', (_, said) => {
+  const lines: string[] = [];
+  new ExportLog(SETTINGS, pino({ level: 'info' }, { write: (line: string) => lines.push(line) })).ended(
+    new Error(said),
+  );
+  expect(lines.join()).toContain('********');
+  expect(lines.join()).not.toMatch(/key-in/);
 });

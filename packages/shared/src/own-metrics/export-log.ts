@@ -1,11 +1,9 @@
 import { messageOf } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { MASK } from '../secret.ts';
+import { addressSecrets, maskedExcerpt } from '../masking/mask.ts';
 import type { OwnExportSettings } from './settings.ts';
 
-const MOST_CHARACTERS = 300;
-/** Shorter segments of a path are words like `metrics`, and no keys. */
-const SHORTEST_KEY = 8;
+const MOST_BYTES = 300;
 
 /** Says once that exports are taken, and then each time that this changes. */
 export class ExportLog {
@@ -19,7 +17,8 @@ export class ExportLog {
     const address = new URL(url.reveal());
     // Paths of some receivers hold a key.
     this.#endpoint = address.origin;
-    this.#secrets = [...Object.values(headers.reveal()), ...secretsOf(address)].filter((text) => text !== '');
+    const { username, password, href } = address;
+    this.#secrets = [...Object.values(headers.reveal()), username, password, ...addressSecrets(href)];
   }
 
   /** @param error null: the export was taken */
@@ -40,17 +39,13 @@ export class ExportLog {
     }
   }
 
-  /** The text without the secrets of the settings, in a bounded length: an endpoint may repeat what it was sent. */
+  /**
+   * The text on one line without the secrets of the settings, in a bounded length: an endpoint may repeat what it was
+   * sent, whole or in part.
+   */
   masked(text: string): string {
-    const hidden = this.#secrets.reduce((shown, secret) => shown.replaceAll(secret, MASK), text);
-    return hidden.length > MOST_CHARACTERS ? `${hidden.slice(0, MOST_CHARACTERS)}…` : hidden;
+    return maskedExcerpt(text, this.#secrets, MOST_BYTES);
   }
-}
-
-/** What of an address may be a key. */
-function secretsOf({ username, password, pathname, searchParams }: URL): string[] {
-  const segments = pathname.split('/').filter(({ length }) => length >= SHORTEST_KEY);
-  return [username, password, ...segments, ...searchParams.values()];
 }
 
 /** An answer of the endpoint is an error with its status as `code`. */

@@ -1,8 +1,8 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
+import { addressSecrets } from '@svc/shared/masking/mask.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
-import { addressSecrets } from '../../outgoing/mask.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, type Fact, linesWithin, STATUS_COLORS } from '../content.ts';
 import { jsonOf, postJson } from '../json-post.ts';

@@ -1,7 +1,7 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
+import { addressSecrets } from '@svc/shared/masking/mask.ts';
 import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
-import { addressSecrets } from '../../outgoing/mask.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { type Content, contentOf, cssColor, type Fact, factsWithin } from '../content.ts';
 import { escapedMarkup } from '../escaping.ts';

@@ -1,6 +1,6 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
+import { addressSecrets } from '@svc/shared/masking/mask.ts';
 import type { PostReply } from '../../outgoing/http-post.ts';
-import { addressSecrets } from '../../outgoing/mask.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, linesWithin, plainLine } from '../content.ts';
 import { postJson } from '../json-post.ts';

@@ -1,10 +1,10 @@
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
+import { addressSecrets } from '@svc/shared/masking/mask.ts';
 import { urlOf } from '@svc/shared/setting-schemas.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
 import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
-import { addressSecrets } from '../../outgoing/mask.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, linesWithin, plainLine } from '../content.ts';
 import { jsonOf, postJson } from '../json-post.ts';

@@ -1,5 +1,5 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import { EXCERPT_BYTES, maskedExcerpt } from '../mask.ts';
+import { EXCERPT_BYTES, maskedExcerpt } from '@svc/shared/masking/mask.ts';
 import type { SmtpRelay } from './relay.ts';
 
 /** The part of the dialogue that the relay refused. */
