@@ -16,6 +16,7 @@ import { whyNoOwnNetwork } from '../support/network/own-network.ts';
 import { openedIn, serviceIn } from '../support/opened.ts';
 import { ROOT } from '../support/process.ts';
 import { svc } from '../support/svc.ts';
+import { certificateFiles } from '../support/tls/certificate-files.ts';
 import { EXPIRED, TEST_AUTHORITY, TRUSTED } from '../support/tls/certificates.ts';
 
 const accounts = natsAccounts(['hosta-ams', 'hosta-fra']);
@@ -215,6 +216,43 @@ test('settings, modes of files, the disk, names and the clock are looked at', as
   expect(names.of('dns').map(({ level }) => level)).toEqual(['failed', 'failed']);
   // One cause is told once: nothing is wrong with a certificate that nobody has seen.
   expect(names.of('tls').map(({ level }) => level)).toEqual(['skipped']);
+});
+
+test('what the coordinator would not start with is told', async () => {
+  const { url } = await server('');
+  const tlsFiles = certificateFiles();
+  onTestFinished(() => tlsFiles.remove());
+  const found = (more: Record<string, string>) => doctor('coordinator', { SVC_NATS_URL: url, ...more });
+  expect((await found({ SVC_TLS_CERT: tlsFiles.certificate })).failed).toEqual([
+    'SVC_TLS_CERT and SVC_TLS_KEY belong together: set both or neither',
+  ]);
+  expect(
+    (
+      await found({
+        OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: tlsFiles.certificate,
+        OTEL_EXPORTER_OTLP_CLIENT_KEY: tlsFiles.key,
+      })
+    ).failed,
+  ).toEqual([
+    expect.stringContaining(`${tlsFiles.key} has a secret, and every user of the machine may use it`),
+  ]);
+  const agent = { ...AGENT, SVC_NATS_URL: url, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: tlsFiles.certificate };
+  for (const halved of [await found(agent), await doctor('agent', agent)])
+    expect(halved.failed).toEqual([expect.stringContaining('OTEL_EXPORTER_OTLP_CLIENT_KEY belong together')]);
+
+  const file = (name: string): string => join(folder, name);
+  for (const [name, content] of [
+    ['secret-key', 'too short\n'],
+    ['api-token', '\n'],
+    ['svc.db', 'no database at all'],
+  ] as const)
+    await writeFile(file(name), content, { mode: 0o600 });
+  expect((await found({ SVC_CONFIG: file('svc.yaml') })).failed).toEqual([
+    `${file('secret-key')}: must be 32 bytes in base64`,
+    expect.stringContaining(`${file('api-token')} is empty`),
+    `${file('svc.db')} is damaged, or is no database of SQLite`,
+    expect.stringMatching(/cannot read .*svc\.yaml: ENOENT/),
+  ]);
 });
 
 /** Runs a program in a network whose only name server takes every question and answers none. */

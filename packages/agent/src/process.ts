@@ -1,8 +1,9 @@
+import { checkSharedSettings } from '@svc/shared/check-settings.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
-import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
+import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { otlpWarnings } from '@svc/shared/otlp/without-effect.ts';
 import { ownExportOf } from '@svc/shared/own-metrics/settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
@@ -27,7 +28,7 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     );
     return;
   }
-  const settings = settingsOfProcess(AGENT_SETTINGS, checkNatsSettings);
+  const settings = settingsOfProcess(AGENT_SETTINGS, checkSharedSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const log = createLogger('agent', config.logLevel);

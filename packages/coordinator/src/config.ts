@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { checkSharedSettings } from '@svc/shared/check-settings.ts';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
 import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
@@ -13,7 +14,7 @@ import {
   urlOf,
   wholeNumber,
 } from '@svc/shared/setting-schemas.ts';
-import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsCheck, SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
 import { CHANNEL_OPERATOR_SETTINGS } from './notify/registry.ts';
@@ -153,6 +154,14 @@ export const COORDINATOR_SETTINGS = {
 } as const satisfies SettingsTable;
 
 export type CoordinatorConfig = SettingsOf<typeof COORDINATOR_SETTINGS>;
+
+/** What must hold of several settings together. */
+export const checkCoordinatorSettings: SettingsCheck<CoordinatorConfig> = (config) => {
+  const { problems, warnings } = checkSharedSettings(config);
+  const isHalf = (config.tlsCert === undefined) !== (config.tlsKey === undefined);
+  const half = 'SVC_TLS_CERT and SVC_TLS_KEY belong together: set both or neither';
+  return { problems: isHalf ? [...problems, half] : problems, warnings };
+};
 
 /** Path of the SQLite file: from `SVC_DATABASE_URL`, or in the data folder. */
 export function databasePathOf(databaseUrl: Secret | undefined, dataDir: string): string {

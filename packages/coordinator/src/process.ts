@@ -5,7 +5,7 @@ import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
-import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
+import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { otlpWarnings } from '@svc/shared/otlp/without-effect.ts';
 import { ownExportOf } from '@svc/shared/own-metrics/settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
@@ -17,7 +17,12 @@ import { describeSettings } from '@svc/shared/settings.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import { Coordinator } from './app.ts';
-import { COORDINATOR_SETTINGS, type CoordinatorConfig, databasePathOf } from './config.ts';
+import {
+  COORDINATOR_SETTINGS,
+  type CoordinatorConfig,
+  checkCoordinatorSettings,
+  databasePathOf,
+} from './config.ts';
 import { DeclarationError } from './declare/located-error.ts';
 import { exportSettingsOf } from './export/export-settings.ts';
 import { operatorTokens } from './operator-tokens.ts';
@@ -42,7 +47,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     );
     return;
   }
-  const settings = settingsOfProcess(COORDINATOR_SETTINGS, checkNatsSettings);
+  const settings = settingsOfProcess(COORDINATOR_SETTINGS, checkCoordinatorSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const errors = new RecentErrors();
@@ -139,9 +144,7 @@ async function keysOf({ secretKey, previousSecretKey, dataDir }: CoordinatorConf
 }
 
 function tlsFilesOf({ tlsCert: cert, tlsKey: key }: CoordinatorConfig): TlsFiles | null {
-  if (cert === undefined && key === undefined) return null;
-  if (cert !== undefined && key !== undefined) return { cert, key };
-  throw new SvcError('bad-settings', 'SVC_TLS_CERT and SVC_TLS_KEY belong together: set both or neither');
+  return cert === undefined || key === undefined ? null : { cert, key };
 }
 
 async function generatedTokens(dataDir: string): Promise<Secret<readonly string[]>> {

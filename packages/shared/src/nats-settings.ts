@@ -43,7 +43,7 @@ export const NATS_SETTINGS = {
   },
 } as const satisfies SettingsTable;
 
-type NatsConfig = SettingsOf<typeof NATS_SETTINGS>;
+export type NatsConfig = SettingsOf<typeof NATS_SETTINGS>;
 
 /**
  * Requires TLS beyond this machine, because keys, jobs and results would otherwise travel in clear text.

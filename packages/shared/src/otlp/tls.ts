@@ -12,7 +12,7 @@ export type ExportTls = {
   readonly identity: ClientIdentity | null;
 };
 
-type Config = Pick<
+export type ExportTlsConfig = Pick<
   SettingsOf<typeof OTLP_SETTINGS>,
   | 'otlpCertificate'
   | 'otlpMetricsCertificate'
@@ -28,20 +28,28 @@ type Config = Pick<
  *
  * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */
-export function exportTlsOf(config: Config): ExportTls {
-  return { ca: config.otlpMetricsCertificate ?? config.otlpCertificate ?? [], identity: identityOf(config) };
+export function exportTlsOf(config: ExportTlsConfig): ExportTls {
+  const problem = exportTlsProblem(config);
+  if (problem !== null) throw new SvcError('bad-settings', problem);
+  const { cert, key } = halvesOf(config);
+  return {
+    ca: config.otlpMetricsCertificate ?? config.otlpCertificate ?? [],
+    identity: cert === undefined || key === undefined ? null : { cert, key },
+  };
 }
 
-function identityOf(config: Config): ClientIdentity | null {
+/** Why {@link exportTlsOf} refuses the settings; null: it does not. */
+export function exportTlsProblem(config: ExportTlsConfig): string | null {
+  const { cert, key } = halvesOf(config);
+  if (cert === undefined && key === undefined) return null;
+  if (cert !== undefined && key !== undefined && isPair(cert, key)) return null;
+  return 'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY belong together: set both, the key to that of the certificate, or neither';
+}
+
+function halvesOf(config: ExportTlsConfig): Partial<ClientIdentity> {
   const cert = config.otlpMetricsClientCertificate ?? config.otlpClientCertificate;
   const key = config.otlpMetricsClientKey ?? config.otlpClientKey;
-  if (cert === undefined && key === undefined) return null;
-  if (cert === undefined || key === undefined || !isPair(cert, key))
-    throw new SvcError(
-      'bad-settings',
-      'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY belong together: set both, the key to that of the certificate, or neither',
-    );
-  return { cert, key };
+  return { ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
 }
 
 /** @param cert PEM, that of the client first */

@@ -14,6 +14,7 @@ import { lookUpNames } from './names.ts';
 import { natsFindings } from './nats.ts';
 import { dnsFindings, egressFindings, namesOf } from './network.ts';
 import { processFindings } from './of-process.ts';
+import { startFileFindings } from './start-files.ts';
 import { type Role, subjectOf } from './subject.ts';
 import { tlsFindings } from './tls.ts';
 
@@ -34,10 +35,10 @@ const OPTIONS = {
 export const doctorCommand: CommandBody = {
   help: `Usage: npm run svc -- doctor coordinator|agent [options]
 
-Looks at this machine as the coordinator or an agent with these settings would find it: Node.js and open files, settings, modes of
-files with secrets, disk, names, NATS (it connects, and tries what the key may do and what it must not), certificates, the clock, and
-what must be reached. Each finding says what to do. Call it as the user of the service. A service that runs meanwhile is not
-disturbed.
+Looks at this machine as the coordinator or an agent with these settings would find it: Node.js and open files, settings, files with
+secrets (their modes, and whether they can be used), disk, names, NATS (it connects, and tries what the key may do and what it must
+not), certificates, the clock, and what must be reached. Each finding says what to do. Call it as the user of the service. A service
+that runs meanwhile is not disturbed.
 
 Exit code: 0 nothing failed (there may be warnings); 1 something failed; 2 the command is wrong.
 
@@ -75,6 +76,7 @@ async function examine(
   const names = lookUpNames(namesOf(subject, clockUrl));
   const found = await Promise.all([
     fileFindings(subject, envFiles),
+    startFileFindings(subject),
     diskFindings(subject),
     dnsFindings(subject, names),
     names.then((known) => natsFindings(subject, known)),

@@ -17,7 +17,7 @@ export async function fileFindings(
   envFiles: readonly string[],
 ): Promise<Finding[]> {
   const named = [...KNOWN_VARIABLES]
-    .filter((name) => name.endsWith('_FILE'))
+    .filter((name) => name.endsWith('_FILE') || name.endsWith('_CLIENT_KEY'))
     .map((name) => environment[name]);
   const inFolder =
     role === 'coordinator' ? [SECRET_KEY_FILE, PREVIOUS_SECRET_KEY_FILE, API_TOKEN_FILE, 'svc.db'] : [];

@@ -1,6 +1,10 @@
 import { AGENT_SETTINGS, type AgentConfig } from '@svc/agent/config.ts';
-import { COORDINATOR_SETTINGS, type CoordinatorConfig } from '@svc/coordinator/config.ts';
-import { checkNatsSettings } from '@svc/shared/nats-settings.ts';
+import {
+  COORDINATOR_SETTINGS,
+  type CoordinatorConfig,
+  checkCoordinatorSettings,
+} from '@svc/coordinator/config.ts';
+import { checkSharedSettings } from '@svc/shared/check-settings.ts';
 import { readEnvironment, SettingsError, type SettingsTable } from '@svc/shared/settings.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
@@ -21,13 +25,13 @@ export function subjectOf(
 ): { subject: Subject | null; findings: Finding[] } {
   try {
     if (role === 'agent') {
-      const { values, warnings } = readEnvironment(AGENT_SETTINGS, environment, checkNatsSettings);
+      const { values, warnings } = readEnvironment(AGENT_SETTINGS, environment, checkSharedSettings);
       return {
         subject: { role, config: values, environment },
         findings: findingsIn(AGENT_SETTINGS, role, warnings),
       };
     }
-    const { values, warnings } = readEnvironment(COORDINATOR_SETTINGS, environment, checkNatsSettings);
+    const { values, warnings } = readEnvironment(COORDINATOR_SETTINGS, environment, checkCoordinatorSettings);
     return {
       subject: { role, config: values, environment },
       findings: findingsIn(COORDINATOR_SETTINGS, role, warnings),

@@ -1,0 +1,110 @@
+import { access, constants, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { COORDINATOR_SETTINGS, databasePathOf } from '@svc/coordinator/config.ts';
+import {
+  API_TOKEN_FILE,
+  PREVIOUS_SECRET_KEY_FILE,
+  readSecretFile,
+  SECRET_KEY_FILE,
+} from '@svc/coordinator/store/key-files.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import { type Finding, findingsOf } from './finding.ts';
+import type { Subject } from './subject.ts';
+
+const { failed } = findingsOf('files');
+
+/** The first bytes of every SQLite database that is not empty (https://www.sqlite.org/fileformat2.html, section 1.3). */
+const SQLITE = 'SQLite format 3\0';
+
+/**
+ * Files that the coordinator reads at its start, and would not start with. One of the data folder that is not there is
+ * made then. Only the beginning of the database is read: who opens it makes files that may belong to another user.
+ */
+export async function startFileFindings(subject: Subject): Promise<Finding[]> {
+  if (subject.role === 'agent') return [];
+  const { dataDir, databaseUrl, secretKey, apiToken, config: declared } = subject.config;
+  const inFolder = (name: string): string => join(dataDir, name);
+  const found = await Promise.all([
+    ...(secretKey === undefined
+      ? [keyFinding(inFolder(SECRET_KEY_FILE)), keyFinding(inFolder(PREVIOUS_SECRET_KEY_FILE))]
+      : []),
+    ...(apiToken === undefined ? [tokenFinding(inFolder(API_TOKEN_FILE))] : []),
+    databaseFinding(databasePathOf(databaseUrl, dataDir)),
+    ...(declared === undefined ? [] : [declaredFinding(declared)]),
+  ]);
+  return found.filter((finding) => finding !== null);
+}
+
+function keyFinding(path: string): Promise<Finding | null> {
+  return secretFinding(
+    path,
+    COORDINATOR_SETTINGS.secretKey.schema,
+    'put the file of a backup in its place: without this key nobody reads the stored secrets',
+  );
+}
+
+function tokenFinding(path: string): Promise<Finding | null> {
+  return secretFinding(
+    path,
+    COORDINATOR_SETTINGS.apiToken.schema,
+    'put the file of a backup in its place, or remove it to have a new token made',
+  );
+}
+
+type Parsed = { readonly error?: { readonly issues: readonly { readonly message: string }[] } | undefined };
+
+/** Null: the file has a secret of this form, or there is none. */
+async function secretFinding(
+  path: string,
+  schema: { safeParse(text: string): Parsed },
+  todo: string,
+): Promise<Finding | null> {
+  try {
+    const secret = await readSecretFile(path);
+    const problems = secret === null ? [] : (schema.safeParse(secret.reveal()).error?.issues ?? []);
+    if (problems.length === 0) return null;
+    return failed(`${path}: ${problems.map(({ message }) => message).join('; ')}`, todo);
+  } catch (error) {
+    return failed(`cannot use ${path}: ${messageOf(error)}`, todo);
+  }
+}
+
+async function databaseFinding(path: string): Promise<Finding | null> {
+  try {
+    const begins = await beginningOf(path);
+    if (begins === '' || begins === SQLITE) return null;
+    return failed(`${path} is damaged, or is no database of SQLite`, 'restore a backup with "svc restore"');
+  } catch (error) {
+    return isMissing(error) ? null : unreadable(path, error);
+  }
+}
+
+async function declaredFinding(path: string): Promise<Finding | null> {
+  try {
+    await access(path, constants.R_OK);
+    return null;
+  } catch (error) {
+    return unreadable(path, error);
+  }
+}
+
+async function beginningOf(path: string): Promise<string> {
+  const file = await open(path, 'r');
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(SQLITE.length), 0, SQLITE.length, 0);
+    return buffer.toString('latin1', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function unreadable(path: string, error: unknown): Finding {
+  return failed(
+    `cannot read ${path}: ${messageOf(error)}`,
+    'give the file to the user of the coordinator, and call the doctor as that user',
+  );
+}
