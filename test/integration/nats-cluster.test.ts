@@ -3,7 +3,7 @@
  * `deploy/nats/certificates.sh`. A region's agent and the coordinator are at different servers, and one server ends.
  */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -28,8 +28,8 @@ async function clusterIn(context: TestContext) {
   const portOf = (name: Name, kind: 0 | 1): number => ports[NAMES.indexOf(name)]?.[kind] ?? 0;
   const file = (name: string): string => join(folder, name);
   const region = (...args: readonly string[]) => svc(['region', ...args, '--nats-dir', folder], {});
-  for (const name of NAMES) {
-    const said = await region(
+  const init = (name: Name) =>
+    region(
       ...['init', '--cluster', 'svc', '--server-name', name],
       ...['--listen', `127.0.0.1:${portOf(name, 0)}`, '--cluster-listen', `127.0.0.1:${portOf(name, 1)}`],
       ...['--url', NAMES.map((each) => `tls://localhost:${portOf(each, 0)}`).join()],
@@ -37,8 +37,7 @@ async function clusterIn(context: TestContext) {
       ...['--cert', file('server.pem'), '--key', file('server-key.pem'), '--cluster-ca', file('ca.pem')],
       ...['--ca', file('ca.pem'), '--store', file(`store-${name}`)],
     );
-    expect(said).toMatchObject({ code: 0 });
-  }
+  for (const name of NAMES) expect(await init(name)).toMatchObject({ code: 0 });
   expect(await region('add', REGION)).toMatchObject({ code: 0 });
   const servers = new Map<Name, ConfiguredNats>();
   for (const name of NAMES) {
@@ -47,6 +46,9 @@ async function clusterIn(context: TestContext) {
     servers.set(name, server);
   }
   return {
+    init,
+    /** Where the server writes its process id. */
+    pidFileOf: (name: Name) => file(`nats-server-${name}.pid`),
     async connection(part: 'coordinator' | 'agent', at: readonly Name[]): Promise<NatsConnection> {
       const seed = await readFile(file(part === 'agent' ? `agent-${REGION}.nk` : 'coordinator.nk'), 'utf8');
       const connection = await connect({
@@ -108,4 +110,14 @@ test('a cluster of three servers carries jobs, results and signs of life, also w
     .toBe('b');
   const further = agent.subscribe(jobsSubject(REGION), { queue: 'agents' });
   expect(await untilHeard(() => coordinator.publish(jobsSubject(REGION), 'next'), further)).toBe('next');
+});
+
+test('a server that does not reload is told, whatever the others of its cluster do', async (context) => {
+  const { init, pidFileOf } = await clusterIn(context);
+  const pidOfB = (await readFile(pidFileOf('b'), 'utf8')).trim();
+  // The signal for one server reaches another one.
+  await writeFile(pidFileOf('a'), pidOfB);
+  const { err } = await init('b');
+  expect(err).toContain(`told the server ${pidOfB} to reload nats-a.conf, and it does not say that it did`);
+  expect(err).toContain(`reloaded the server ${pidOfB} with nats-b.conf`);
 });

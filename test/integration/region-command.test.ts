@@ -16,6 +16,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startConfiguredNats } from '../support/configured-nats.ts';
 import { directivesOf } from '../support/deployed/unit.ts';
 import { freePort } from '../support/free-port.ts';
+import { startNatsProxy } from '../support/nats-proxy.ts';
 import { ROOT } from '../support/process.ts';
 import { type Said, svc } from '../support/svc.ts';
 
@@ -35,8 +36,8 @@ const file = (name: string): string => join(folder, name);
 const seedIn = (text: string): string => String(parseEnv(text).SVC_NATS_NKEY);
 
 /** A server with the folder's configuration, which `region init` has written. @returns its process id */
-async function serverIn(): Promise<number> {
-  const server = await startConfiguredNats(file('nats.conf'));
+async function serverIn(...flags: string[]): Promise<number> {
+  const server = await startConfiguredNats(file('nats.conf'), ...flags);
   onTestFinished(() => server.close());
   return server.pid;
 }
@@ -315,6 +316,25 @@ describe('nothing is lost', () => {
       err: expect.stringMatching(/agent-hosta-ams\.nk: this is not the seed.*\n.*reloaded.*\n.*removed/),
     });
     await expect.poll(() => stateOf(seedIn(out))).toBe('nats-refused');
+  });
+
+  test('when the server does not answer the first look: it is asked again', async () => {
+    const port = await freePort();
+    const proxy = await startNatsProxy(port);
+    onTestFinished(() => proxy.close());
+    listen = `127.0.0.1:${proxy.port}`;
+    await region('init', '--listen', listen);
+    await serverIn('--port', String(port));
+    let looks = 0;
+    proxy.lead(port, (info) => {
+      looks += 1;
+      return looks === 1 ? '-ERR Authorization Violation\r\n' : info;
+    });
+    expect(await region('init', '--listen', listen)).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('reloaded the server'),
+    });
+    expect(looks).toBeGreaterThan(1);
   });
 
   test('when a removal is killed before the reload: the next call reloads, and the key is refused', async () => {

@@ -10,10 +10,10 @@ export type ConfiguredNats = {
   close(): Promise<void>;
 };
 
-/** Resolves when the server takes connections. @param file its configuration */
-export async function startConfiguredNats(file: string): Promise<ConfiguredNats> {
+/** Resolves when the server takes connections. @param file its configuration, before which `flags` go */
+export async function startConfiguredNats(file: string, ...flags: string[]): Promise<ConfiguredNats> {
   const { path } = await findNatsServer();
-  const child = spawn(path, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(path, ['-c', file, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
   if (child.pid !== undefined) child.once('exit', guardProcess(child.pid));
   await ready(child);
   return {

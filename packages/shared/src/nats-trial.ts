@@ -67,12 +67,12 @@ export class NatsTrial {
     }
   }
 
-  /** The server's version, and whether the connection is encrypted and JetStream is there. */
-  get server(): { version: string; name: string; hasJetStream: boolean; isEncrypted: boolean } {
+  /** The server's version and id, and whether the connection is encrypted and JetStream is there. */
+  get server(): { version: string; id: string; hasJetStream: boolean; isEncrypted: boolean } {
     const { info } = this.#connection;
     return {
       version: info?.version ?? '',
-      name: info?.server_name ?? '',
+      id: info?.server_id ?? '',
       hasJetStream: info?.jetstream === true,
       isEncrypted: info?.tls_required === true,
     };

@@ -62,14 +62,19 @@ export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null)
 async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Promise<boolean> {
   const seed = await folder.seedOf('system');
   const server = addressed(folder, listen);
-  const first = await loadedAt(server, seed);
   const endsAt = performance.now() + RELOADED_WITHIN_MS;
-  for (let looks = 0; first !== null && performance.now() < endsAt; looks += 1) {
-    // Again from time to time: the server may still have been busy with the reload before.
-    if (looks % LOOKS_PER_SIGNAL === 0) process.kill(pid, 'SIGHUP');
-    await delay(LOOK_EVERY_MS);
+  let first: string | null = null;
+  for (let looks = 0; performance.now() < endsAt; ) {
     const last = await loadedAt(server, seed);
-    if (last !== null && last !== first) return true;
+    if (last === NOBODY) break;
+    if (first !== null && last !== null && last !== first) return true;
+    first ??= last;
+    if (first !== null) {
+      // Again from time to time: the server may still have been busy with the reload before.
+      if (looks % LOOKS_PER_SIGNAL === 0) process.kill(pid, 'SIGHUP');
+      looks += 1;
+    }
+    await delay(LOOK_EVERY_MS);
   }
   if (first === null) process.kill(pid, 'SIGHUP');
   return false;
@@ -77,16 +82,25 @@ async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Pro
 
 const varz = z.object({ data: z.object({ config_load_time: z.string() }) });
 
-/** When the server read its configuration, as it writes it; null where it cannot be asked. */
-async function loadedAt(server: Server, systemSeed: Secret): Promise<string | null> {
+/** Nothing listens at the address: the server has another one until it is started anew. */
+const NOBODY = 'nobody';
+
+/**
+ * When the server read its configuration, as it writes it; null where it does not answer now: while it reloads, it
+ * refuses keys that it knows.
+ */
+async function loadedAt(server: Server, systemSeed: Secret): Promise<string | typeof NOBODY | null> {
   try {
     const trial = await NatsTrial.open({ ...server, nkeySeed: systemSeed });
-    const answers = await trial.askAll('$SYS.REQ.SERVER.PING.VARZ', {}).finally(() => trial.close());
-    const found = answers.map((text) => varz.safeParse(JSON.parse(text)));
-    return found.map((each) => (each.success ? each.data.data.config_load_time : '')).join();
+    // Of this server alone: in a cluster the others answer too, in any order.
+    const subject = `$SYS.REQ.SERVER.${trial.server.id}.VARZ`;
+    const [answer] = await trial.askAll(subject, {}).finally(() => trial.close());
+    const found = varz.safeParse(answer === undefined ? null : JSON.parse(answer));
+    return found.success ? found.data.data.config_load_time : null;
   } catch (error) {
-    if (error instanceof SvcError) return null;
-    throw error;
+    if (!(error instanceof SvcError)) throw error;
+    const { cause } = error;
+    return cause instanceof Error && 'code' in cause && cause.code === 'CONNECTION_REFUSED' ? NOBODY : null;
   }
 }
 
