@@ -1,20 +1,18 @@
 /** `svc doctor` with real servers: a healthy machine, and each fault. */
 
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { natsAccounts } from '../support/nats-accounts.ts';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { whyNoOwnNetwork } from '../support/network/own-network.ts';
+import { svcBesideSilentNameServer } from '../support/network/silent-name-server.ts';
 import { openedIn, serviceIn } from '../support/opened.ts';
-import { ROOT } from '../support/process.ts';
 import { svc } from '../support/svc.ts';
 import { certificateFiles } from '../support/tls/certificate-files.ts';
 import { EXPIRED, TEST_AUTHORITY, TRUSTED } from '../support/tls/certificates.ts';
@@ -255,43 +253,18 @@ test('what the coordinator would not start with is told', async () => {
   ]);
 });
 
-/** Runs a program in a network whose only name server takes every question and answers none. */
-const SILENT_NAME_SERVER = `
-const { execFileSync, spawn } = require('node:child_process');
-const [resolvConf, ...args] = process.argv.slice(1);
-execFileSync('ip', ['link', 'set', 'lo', 'up']);
-execFileSync('mount', ['--bind', resolvConf, '/etc/resolv.conf']);
-require('node:dgram').createSocket('udp4').bind(53, '127.0.0.1', () =>
-  spawn(process.execPath, args, { stdio: 'inherit' }).on('exit', (code) => process.exit(code)));
-`;
-
 const noNetwork = whyNoOwnNetwork();
 if (noNetwork !== null) console.warn(`skipped: the doctor beside a dead name server: ${noNetwork}`);
 
 test.skipIf(noNetwork !== null)(
   'a name server that never answers holds up no finding, and the command ends',
   async () => {
-    const resolvConf = join(folder, 'resolv.conf');
-    // The system would go on for minutes.
-    await writeFile(resolvConf, 'nameserver 127.0.0.1\noptions timeout:30 attempts:5\n');
-    const main = join(ROOT, 'packages/cli/src/main.ts');
-    const child = spawn(
-      'unshare',
-      [
-        ...['--net', '--mount', process.execPath, '-e', SILENT_NAME_SERVER, '--', resolvConf, main],
-        ...['doctor', 'agent', '--json', '--clock-from', 'https://clock.example.com/'],
-      ],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        env: {
-          PATH: process.env.PATH,
-          ...AGENT,
-          SVC_NATS_URL: 'tls://one.example.com:4222,tls://two.example.com:4222',
-          SVC_REFERENCE_HOSTS: 'three.example.com:443',
-        },
-      },
-    );
-    const [out, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+    const args = ['doctor', 'agent', '--json', '--clock-from', 'https://clock.example.com/'];
+    const { code, out } = await svcBesideSilentNameServer(folder, args, {
+      ...AGENT,
+      SVC_NATS_URL: 'tls://one.example.com:4222,tls://two.example.com:4222',
+      SVC_REFERENCE_HOSTS: 'three.example.com:443',
+    });
     const { findings } = JSON.parse(out) as { findings: Found[] };
     const of = (check: string) => findings.filter((finding) => finding.check === check);
     expect(code).toBe(1);

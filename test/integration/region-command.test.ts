@@ -17,6 +17,8 @@ import { startConfiguredNats } from '../support/configured-nats.ts';
 import { directivesOf } from '../support/deployed/unit.ts';
 import { freePort } from '../support/free-port.ts';
 import { startNatsProxy } from '../support/nats-proxy.ts';
+import { whyNoOwnNetwork } from '../support/network/own-network.ts';
+import { svcBesideSilentNameServer } from '../support/network/silent-name-server.ts';
 import { ROOT } from '../support/process.ts';
 import { type Said, svc } from '../support/svc.ts';
 
@@ -191,6 +193,19 @@ test('one reload of the unit puts a region into use that the command could not t
     return await trial.streamAnswer(resultsSubject('hosta-ams')).finally(() => trial.close());
   };
   await expect.poll(answer).toBe('reached');
+});
+
+const noNetwork = whyNoOwnNetwork();
+if (noNetwork !== null) console.warn(`skipped: svc region beside a dead name server: ${noNetwork}`);
+
+test.skipIf(noNetwork !== null)('a name server that never answers does not hold the list up', async () => {
+  await region('init', '--listen', listen, '--url', 'nats://nats.example.com:4222');
+  const listed = await svcBesideSilentNameServer(folder, ['region', 'list', '--nats-dir', folder], {});
+  expect(listed).toEqual({
+    code: 0,
+    out: expect.stringMatching(/^coordinator .* unknown/m),
+    err: 'svc: nats.example.com cannot be resolved: no answer within 5 s\n',
+  });
 });
 
 test('two calls at once do not mix: the second is told to come again', async () => {

@@ -11,7 +11,7 @@ import { requireWritable, userPath, writeNewFile } from '../write-file.ts';
 import { clientSettings } from './client-settings.ts';
 import { NatsFolder } from './folder.ts';
 import { INIT, initialOf } from './init.ts';
-import { keyStates, tableOf } from './key-states.ts';
+import { type KeyState, keyStates, tableOf } from './key-states.ts';
 import { type ReloadSign, reloadServers } from './reload.ts';
 import { keysOf, type Part } from './state.ts';
 
@@ -132,7 +132,7 @@ async function beginOnLoopback(folder: NatsFolder, surroundings: Surroundings): 
 async function list(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const given = parseOptions(args, LIST);
   await withFolder(given, surroundings, async (folder) => {
-    const states = await keyStates(folder);
+    const states = await keyStatesOf(folder, surroundings);
     surroundings.out.write(given.json ? `${JSON.stringify({ data: states }, null, 2)}\n` : tableOf(states));
   });
 }
@@ -146,7 +146,7 @@ async function rotate(args: readonly string[], surroundings: Surroundings): Prom
   await withFolder(given, surroundings, async (folder) => {
     if (given.finish) return await finish(folder, part, given.force === true, surroundings);
     await requirePlace(given, surroundings);
-    if (!given.now) await refuseSecondRotation(folder, part);
+    if (!given.now) await refuseSecondRotation(folder, part, surroundings);
     const isNew = await folder.rotate(part, given.now === true);
     if (!isNew)
       surroundings.err.write(
@@ -162,10 +162,18 @@ async function rotate(args: readonly string[], surroundings: Surroundings): Prom
   });
 }
 
+function keyStatesOf(folder: NatsFolder, { err }: Surroundings): Promise<KeyState[]> {
+  return keyStates(folder, (line) => err.write(`svc: ${line}\n`));
+}
+
 /** @throws UsageError where a rotation is not finished whose new key is in use */
-async function refuseSecondRotation(folder: NatsFolder, part: Part): Promise<void> {
+async function refuseSecondRotation(
+  folder: NatsFolder,
+  part: Part,
+  surroundings: Surroundings,
+): Promise<void> {
   if ((keysOf(folder.state, part)?.former ?? null) === null) return;
-  const used = (await keyStates(folder)).find(({ name }) => name === part);
+  const used = (await keyStatesOf(folder, surroundings)).find(({ name }) => name === part);
   if ((used?.connections ?? 0) === 0) return;
   throw new UsageError(
     `${part} still has a former key: end the former rotation with "region rotate ${part} --finish"`,
@@ -178,7 +186,7 @@ async function finish(
   isForced: boolean,
   surroundings: Surroundings,
 ): Promise<void> {
-  const used = (await keyStates(folder)).find(({ name }) => name === part);
+  const used = (await keyStatesOf(folder, surroundings)).find(({ name }) => name === part);
   if (!isForced && used?.former_connections === null && used.former !== null) {
     throw new UsageError(
       `no NATS server can be asked who uses the former key of ${part}: call this where one is reached, or add --force`,

@@ -1,3 +1,4 @@
+import { lookUpNames, nameProblem, namesOfServers, resolvedServers } from '../name-lookups.ts';
 import { table } from '../table.ts';
 import { connectionsByKey } from './connections.ts';
 import type { NatsFolder } from './folder.ts';
@@ -14,15 +15,28 @@ export type KeyState = {
   readonly former_connections: number | null;
 };
 
-/** The keys of the folder, with the connections that its server reports. */
-export async function keyStates(folder: NatsFolder): Promise<KeyState[]> {
+/**
+ * The keys of the folder, with the connections that its server reports.
+ *
+ * @param told gets each name of a server that cannot be asked because it has no address
+ */
+export async function keyStates(folder: NatsFolder, told: (line: string) => void): Promise<KeyState[]> {
   const { state } = folder;
-  const counts = await connectionsByKey({
-    url: state.url,
-    name: 'svc region',
-    nkeySeed: await folder.seedOf('system'),
-    ...(state.ca === null ? {} : { ca: state.ca }),
-  });
+  const names = await lookUpNames(new Set(namesOfServers(state.url)));
+  for (const name of names.keys()) {
+    const problem = nameProblem(name, names);
+    if (problem !== null) told(problem);
+  }
+  const url = resolvedServers(state.url, names);
+  const counts =
+    url === null
+      ? null
+      : await connectionsByKey({
+          url,
+          name: 'svc region',
+          nkeySeed: await folder.seedOf('system'),
+          ...(state.ca === null ? {} : { ca: state.ca }),
+        });
   return partsOf(state).flatMap((name) => {
     const keys = keysOf(state, name);
     if (keys === undefined) return [];

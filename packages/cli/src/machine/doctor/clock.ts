@@ -1,6 +1,6 @@
 import { messageOf } from '@svc/shared/errors.ts';
+import { type FoundNames, nameProblem } from '../../name-lookups.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { type FoundNames, nameProblem } from './names.ts';
 import { ANSWER_MS } from './once-within.ts';
 
 const { ok, warning, failed, skipped } = findingsOf('clock');

@@ -10,8 +10,8 @@ import { parseNatsServers, shownServers } from '@svc/shared/nats-servers.ts';
 import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { NatsTrial } from '@svc/shared/nats-trial.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { type FoundNames, resolvedServers } from '../../name-lookups.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { type FoundNames, nameProblem } from './names.ts';
 import type { Subject } from './subject.ts';
 
 const { ok, warning, failed, skipped } = findingsOf('nats');
@@ -23,7 +23,7 @@ const FAR_MS = 500;
 /** Connects as the process does. Tries operations that its key may do, and operations that it must not do. */
 export async function natsFindings(subject: Subject, names: FoundNames): Promise<Finding[]> {
   const { config, role } = subject;
-  const url = reachable(config.natsUrl.reveal(), names);
+  const url = resolvedServers(config.natsUrl.reveal(), names);
   if (url === null)
     return [
       skipped('no server of SVC_NATS_URL was tried: their names cannot be resolved', 'look at dns first'),
@@ -58,21 +58,6 @@ export async function natsFindings(subject: Subject, names: FoundNames): Promise
   } finally {
     await trial.close();
   }
-}
-
-/**
- * The servers that have an address; null: none has. A name without one would be looked up again, in vain and for long.
- * All of them where one has the credentials of the others.
- */
-function reachable(url: string, names: FoundNames): string | null {
-  const { credentials } = parseNatsServers(url);
-  const known = url
-    .split(',')
-    .filter((server) =>
-      parseNatsServers(server.trim()).hosts.every((host) => nameProblem(host, names) === null),
-    );
-  if (known.length === 0) return null;
-  return credentials === null ? known.join() : url;
 }
 
 function unreachable(shown: string, error: unknown): Finding {

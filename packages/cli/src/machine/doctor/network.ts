@@ -4,8 +4,8 @@ import { parseServer } from '@svc/agent/dns/servers.ts';
 import { parseReferenceHost } from '@svc/agent/network/reference-list.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats-servers.ts';
+import { type FoundNames, nameProblem, namesOfServers } from '../../name-lookups.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { type FoundNames, nameProblem } from './names.ts';
 import { ANSWER_MS, onceWithin } from './once-within.ts';
 import type { Subject } from './subject.ts';
 
@@ -28,7 +28,7 @@ export function namesOf(subject: Subject, clockUrl: string | null): ReadonlySet<
 
 /** The names of the NATS servers, and the resolvers of DNS monitors. */
 export async function dnsFindings({ role, config }: Subject, names: Promise<FoundNames>): Promise<Finding[]> {
-  const hosts = parseNatsServers(config.natsUrl.reveal()).hosts.filter((host) => isIP(host) === 0);
+  const hosts = namesOfServers(config.natsUrl.reveal());
   const servers = role === 'agent' ? (config.dnsServers ?? []) : [];
   const ofServers = await Promise.all(servers.map(answers));
   const known = await names;

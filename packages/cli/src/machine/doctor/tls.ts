@@ -4,8 +4,8 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { messageOf } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats-servers.ts';
+import { type FoundNames, nameProblem } from '../../name-lookups.ts';
 import { type Finding, findingsOf } from './finding.ts';
-import { type FoundNames, nameProblem } from './names.ts';
 import { ANSWER_MS, onceWithin } from './once-within.ts';
 import type { Subject } from './subject.ts';
 

@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process';
+import { isIP } from 'node:net';
 import { createInterface } from 'node:readline';
+import { parseNatsServers } from '@svc/shared/nats-servers.ts';
 import { z } from 'zod';
-import { ANSWER_MS } from './once-within.ts';
+
+/** Longest time for all lookups together, ms. */
+const WITHIN_MS = 5_000;
 
 /** The outcome of a lookup: an address, or why there is none. */
 export type FoundName = { readonly address: string } | { readonly problem: string };
@@ -19,7 +23,7 @@ for (const name of process.argv.slice(1))
 `;
 
 /**
- * Looks the names up as every program of this machine does, all at once, for {@link ANSWER_MS} at most. It is done by a process of
+ * Looks the names up as every program of this machine does, all at once, for {@link WITHIN_MS} at most. It is done by a process of
  * its own, which is killed then: where no server answers, a lookup takes half a minute, cannot be ended, and holds up the end of its process.
  */
 export async function lookUpNames(names: ReadonlySet<string>): Promise<FoundNames> {
@@ -30,14 +34,14 @@ export async function lookUpNames(names: ReadonlySet<string>): Promise<FoundName
     // libuv lets lookups have half of its threads.
     env: { ...process.env, NODE_OPTIONS: '', UV_THREADPOOL_SIZE: String(Math.min(1_024, 2 * names.size)) },
   });
-  const tooLate = setTimeout(() => child.kill('SIGKILL'), ANSWER_MS);
+  const tooLate = setTimeout(() => child.kill('SIGKILL'), WITHIN_MS);
   for await (const text of createInterface({ input: child.stdout })) {
     const { name, address, problem = 'no address' } = line.parse(JSON.parse(text));
     found.set(name, address === undefined ? { problem } : { address });
   }
   clearTimeout(tooLate);
   for (const name of names)
-    if (!found.has(name)) found.set(name, { problem: `no answer within ${ANSWER_MS / 1_000} s` });
+    if (!found.has(name)) found.set(name, { problem: `no answer within ${WITHIN_MS / 1_000} s` });
   return found;
 }
 
@@ -45,4 +49,26 @@ export async function lookUpNames(names: ReadonlySet<string>): Promise<FoundName
 export function nameProblem(host: string, names: FoundNames): string | null {
   const found = names.get(host);
   return found !== undefined && 'problem' in found ? `${host} cannot be resolved: ${found.problem}` : null;
+}
+
+/** The hosts of an address of NATS servers that are names. */
+export function namesOfServers(url: string): string[] {
+  return parseNatsServers(url).hosts.filter((host) => isIP(host) === 0);
+}
+
+/**
+ * The servers that have an address; null: none has. A name without one would be looked up again, in vain and for long.
+ * All of them where one has the credentials of the others.
+ *
+ * @param url of NATS servers
+ */
+export function resolvedServers(url: string, names: FoundNames): string | null {
+  const { credentials } = parseNatsServers(url);
+  const known = url
+    .split(',')
+    .filter((server) =>
+      parseNatsServers(server.trim()).hosts.every((host) => nameProblem(host, names) === null),
+    );
+  if (known.length === 0) return null;
+  return credentials === null ? known.join() : url;
 }
