@@ -3,6 +3,7 @@
 import { chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { pino } from 'pino';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -36,6 +37,35 @@ test.skipIf(!isRoot)('what root restores belongs to the user of the data folder'
   const names = (await readdir(place('new'), { recursive: true })).sort();
   expect(names).toEqual(['api-token', 'nats-server', 'nats-server/coordinator.nk', 'svc.db', 'svc.db.lock']);
   for (const name of names) expect((await stat(place(`new/${name}`))).uid, name).toBe(SERVICE_USER);
+});
+
+test('exported counts begin anew: a receiver has seen higher ones', async () => {
+  const withDatabase = <T>(path: string, work: (database: DatabaseSync) => T): T => {
+    const database = new DatabaseSync(place(path));
+    try {
+      return work(database);
+    } finally {
+      database.close();
+    }
+  };
+  withDatabase('data/svc.db', (database) => {
+    database.exec('PRAGMA foreign_keys = OFF');
+    database.exec("INSERT INTO export_totals (monitor_id, until, totals) VALUES (1, 7, '{}')");
+    database.exec("INSERT INTO export_notes (id, note) VALUES (8, x'00')");
+  });
+  expect(await backup()).toMatchObject({ code: 0 });
+  expect(await svc(['restore', place('backup')], { SVC_DATA_DIR: place('new') })).toMatchObject({ code: 0 });
+  const counted = (path: string) =>
+    withDatabase(path, (database) =>
+      database
+        .prepare('SELECT count(*) AS rows FROM export_totals UNION ALL SELECT count(*) FROM export_notes')
+        .all()
+        .map(({ rows }) => rows),
+    );
+  expect([counted('backup/svc.db'), counted('new/svc.db')]).toEqual([
+    [1, 1],
+    [0, 0],
+  ]);
 });
 
 test('a folder of NATS that cannot be read ends the backup: it would lack the keys', async () => {

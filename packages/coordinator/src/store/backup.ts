@@ -65,6 +65,22 @@ export function checkDatabase(path: string, keys: SecretKeys | null): void {
   }
 }
 
+/**
+ * Lets exported counts begin anew in a database that nobody uses. A receiver has seen higher ones since the backup, and
+ * would take lower ones with the same start for counts after a reset (OpenTelemetry's data model, "Resets and Gaps").
+ */
+export function forgetExportedCounts(path: string): void {
+  const database = new DatabaseSync(path);
+  try {
+    const exists = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
+    // A database of version 0.1 has neither.
+    for (const table of ['export_totals', 'export_notes'])
+      if (exists.get(table) !== undefined) database.exec(`DELETE FROM ${table}`);
+  } finally {
+    database.close();
+  }
+}
+
 function checkKeys(database: DatabaseSync, path: string, { key, previous }: SecretKeys): void {
   const row = database.prepare("SELECT value FROM facts WHERE key = 'secret_probe'").get();
   if (row === undefined) return; // No coordinator has started with it yet.

@@ -1,6 +1,6 @@
 import { chmod, chown, copyFile, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { checkDatabase } from '@svc/coordinator/store/backup.ts';
+import { checkDatabase, forgetExportedCounts } from '@svc/coordinator/store/backup.ts';
 import { lockDatabaseFile } from '@svc/coordinator/store/file-lock.ts';
 import type { SecretKeys } from '@svc/coordinator/store/key-files.ts';
 import { syncFolder } from '../../replace-file.ts';
@@ -71,6 +71,7 @@ async function bring(
     }
     const copy = `${places.database}${PART}`;
     checkDatabase(copy, keys);
+    forgetExportedCounts(copy);
     for (const end of ['-wal', '-shm']) await rm(`${copy}${end}`, { force: true });
     const isDatabase = ({ name }: { name: string }): boolean => name === DATABASE_FILE;
     for (const { path } of parts.toSorted((a, b) => Number(isDatabase(a)) - Number(isDatabase(b)))) {
