@@ -138,9 +138,11 @@ test.skipIf(isSkipped)('a company runs svc as README says', async (context) => {
   expect(JSON.parse(await office.shell(declaring))).toMatchObject({ name: 'NATS', active: true });
   const regions = async () => {
     const { data } = JSON.parse(await office.shell(asking)) as {
-      data: { region: string; outcome: string }[];
+      data: { region: string; outcome: string; reason: string | null }[];
     };
-    return [...new Set(data.map(({ region, outcome }) => `${region} ${outcome}`))].sort();
+    // On a busy machine an agent may abstain, and call itself starved for a while.
+    const judged = data.filter(({ reason }) => reason !== 'agent-starved');
+    return [...new Set(judged.map(({ region, outcome }) => `${region} ${outcome}`))].sort();
   };
   await expect.poll(regions).toEqual(REGIONS.map((region) => `${region} passed`));
   process.stdout.write(`deployment: a result of each of three regions ${took()} after the first command\n`);
@@ -153,7 +155,7 @@ test.skipIf(isSkipped)('a company runs svc as README says', async (context) => {
   for (const service of [...agents, coordinator]) {
     expect(await service?.end('SIGTERM')).toBe(0);
     expect(service?.noise).toEqual([]);
-    expect(service?.lines.filter(({ level }) => level >= 40)).toEqual([]);
+    expect(service?.lines.filter(({ level, sick }) => level >= 40 && sick !== 'starved')).toEqual([]);
   }
 });
 
