@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
 import { natsAccounts } from '../support/nats-accounts.ts';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { whyNoOwnNetwork } from '../support/network/own-network.ts';
@@ -250,6 +251,36 @@ test('what the coordinator would not start with is told', async () => {
     expect.stringContaining(`${file('api-token')} is empty`),
     `${file('svc.db')} is damaged, or is no database of SQLite`,
     expect.stringMatching(/cannot read .*svc\.yaml: ENOENT/),
+  ]);
+});
+
+test('what either process sends to is reached, as it reaches it', async () => {
+  const { url, port } = await server('');
+  const closed = `127.0.0.1:${await freePort()}`;
+  const otlp = { SVC_NATS_URL: url, OTEL_EXPORTER_OTLP_ENDPOINT: `http://${closed}` };
+  const egress = async (role: string, more: Record<string, string>) =>
+    (await doctor(role, { ...AGENT, ...otlp, ...more }))
+      .of('egress')
+      .map(({ level, what }) => `${level}: ${what}`);
+  const refused = expect.stringMatching(
+    /^warning: the endpoint of OTEL_EXPORTER_OTLP_\* is reached, and refuses/,
+  );
+  expect(await egress('agent', { SVC_PROBE_PROXY: `http://127.0.0.1:${port}` })).toEqual([
+    'ok: the proxy is reached',
+    refused,
+  ]);
+  expect(await egress('coordinator', { SVC_SMTP_URL: `smtp://127.0.0.1:${port}` })).toEqual([
+    'ok: the relay of SVC_SMTP_URL is reached',
+    refused,
+  ]);
+  // The proxy looks the name up.
+  const byProxy = {
+    SVC_CHANNEL_PROXY: `http://127.0.0.1:${port}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otlp.invalid',
+  };
+  expect(await egress('coordinator', byProxy)).toEqual(['ok: the proxy is reached']);
+  expect(await egress('agent', { OTEL_SDK_DISABLED: 'true' })).toEqual([
+    'skipped: nothing outside was tried',
   ]);
 });
 

@@ -4,6 +4,8 @@ import { parseServer } from '@svc/agent/dns/servers.ts';
 import { parseReferenceHost } from '@svc/agent/network/reference-list.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats-servers.ts';
+import { isExportOff } from '@svc/shared/own-metrics/settings.ts';
+import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import { type FoundNames, nameProblem, namesOfServers } from '../../name-lookups.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { ANSWER_MS, onceWithin } from './once-within.ts';
@@ -66,18 +68,23 @@ type Target = { readonly name: string; readonly host: string; readonly port: num
 
 /** The hosts that this machine needs in addition to NATS. */
 function targetsOf({ role, config }: Subject): Target[] {
-  const proxy = role === 'agent' ? config.probeProxy : config.channelProxy;
-  const otlp = role === 'coordinator' ? (config.otlpMetricsEndpoint ?? config.otlpEndpoint) : undefined;
+  const proxy = (role === 'agent' ? config.probeProxy : config.channelProxy)?.reveal();
+  const otlp = isExportOff(config) ? undefined : (config.otlpMetricsEndpoint ?? config.otlpEndpoint);
+  const endpoint = otlp === undefined ? undefined : addressOf(otlp.reveal());
+  // An agent exports without the proxy of its probes.
+  const byProxy = role === 'agent' ? undefined : proxyFor(proxy, config.noProxy);
+  const relay = role === 'agent' ? undefined : config.smtpUrl?.reveal();
   return [
-    ...(proxy === undefined
-      ? []
-      : [{ name: 'the proxy', host: proxy.reveal().host, port: proxy.reveal().port }]),
+    ...(proxy === undefined ? [] : [{ name: 'the proxy', host: proxy.host, port: proxy.port }]),
     ...(role === 'agent'
       ? (config.referenceHosts ?? []).map((host) => ({ name: host, ...parseReferenceHost(host) }))
       : []),
-    ...(otlp === undefined
+    ...(relay === undefined
       ? []
-      : [{ name: 'the endpoint of OTEL_EXPORTER_OTLP_*', ...addressOf(otlp.reveal()) }]),
+      : [{ name: 'the relay of SVC_SMTP_URL', host: relay.host, port: relay.port }]),
+    ...(endpoint === undefined || byProxy?.(endpoint.host, endpoint.port) !== undefined
+      ? []
+      : [{ name: 'the endpoint of OTEL_EXPORTER_OTLP_*', ...endpoint }]),
   ];
 }
 
