@@ -5,7 +5,7 @@ import type { ExportEntry, FromExportThread, SavedTotals } from './protocol.ts';
 
 const HOUR_MS = 3_600_000;
 
-function entryOf(id: number): ExportEntry {
+function entryOf(id: number, target: Partial<ExportEntry['target']> = {}): ExportEntry {
   return {
     monitor: {
       id,
@@ -24,6 +24,7 @@ function entryOf(id: number): ExportEntry {
       encoding: 'json',
       isEncodingOpen: true,
       isCompressed: true,
+      ...target,
     },
     history: [],
     totals: null,
@@ -31,10 +32,16 @@ function entryOf(id: number): ExportEntry {
 }
 
 /** A thread that has begun, whose endpoints never answer. */
-function begun(...ids: number[]) {
+function begun(...entries: ExportEntry[]) {
   const clock = new FakeClock();
   const told: FromExportThread[] = [];
-  const never = () => new Promise<never>(() => {});
+  const asked: [post: string, url: string][] = [];
+  const never =
+    (post: string) =>
+    ({ url }: { url: string }) => {
+      asked.push([post, url]);
+      return new Promise<never>(() => {});
+    };
   const thread = new ExportThread({
     data: {
       intervalMs: HOUR_MS,
@@ -44,19 +51,19 @@ function begun(...ids: number[]) {
       version: '1',
     },
     clock,
-    post: { guarded: never, free: never },
+    post: { guarded: never('guarded'), free: never('free') },
     tell: (message) => told.push(message),
   });
   onTestFinished(() => thread.stop());
-  thread.take({ kind: 'entries', entries: ids.map(entryOf), lastNote: 0 });
+  thread.take({ kind: 'entries', entries, lastNote: 0 });
   thread.take({ kind: 'begin' });
   const saves = (): SavedTotals[] =>
     told.flatMap((message) => (message.kind === 'save' ? [message.totals] : []));
-  return { thread, clock, told, saves };
+  return { thread, clock, told, asked, saves };
 }
 
 test('what begins anew and could not be stored is stored ten seconds later', async () => {
-  const { thread, clock, saves } = begun(1);
+  const { thread, clock, saves } = begun(entryOf(1));
   await clock.advanceSettling(1_000);
   expect(saves()).toMatchObject([{ rows: [{ monitorId: 1 }] }]);
   thread.take({ kind: 'saved', isSaved: false });
@@ -70,7 +77,7 @@ test('what begins anew and could not be stored is stored ten seconds later', asy
 });
 
 test('only endpoints that have changed are told of, and those that are gone', () => {
-  const { thread, clock, told } = begun(1, 2);
+  const { thread, clock, told } = begun(entryOf(1), entryOf(2));
   const states = () => {
     told.length = 0;
     clock.advance(1_000);
@@ -88,4 +95,14 @@ test('only endpoints that have changed are told of, and those that are gone', ()
   expect(states()).toEqual([{ gone: ['one'], endpoints: [] }]);
   thread.take({ kind: 'monitor', id: 1, entry: entryOf(1) });
   expect(states()).toEqual([{ gone: [], endpoints: [['one', 1]] }]);
+});
+
+test('the guard judges the endpoint of a monitor, and lets that of the operator pass', async () => {
+  const url = 'http://127.0.0.1:4318/v1/metrics';
+  const { clock, asked } = begun(entryOf(1), entryOf(2, { key: 'operator', url, workspaceId: null }));
+  await clock.advanceSettling(5_000);
+  expect(asked.sort()).toEqual([
+    ['free', url],
+    ['guarded', 'https://otlp.example.com/v1/metrics'],
+  ]);
 });

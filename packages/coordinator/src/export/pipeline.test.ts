@@ -255,6 +255,22 @@ describe('an endpoint that is hostile', () => {
     expect(pipeline.state.lastError?.message).toBe('answered 401: bad ********');
   });
 
+  test('and repeats a secret beside the points that it rejects does not get it into its state', async () => {
+    const receiver = await receive();
+    receiver.intercept = (message, response) => {
+      const errorMessage = `no room for ${message.headers.authorization}`;
+      message
+        .resume()
+        .once('end', () =>
+          response.end(JSON.stringify({ partialSuccess: { rejectedDataPoints: '1', errorMessage } })),
+        );
+      return true;
+    };
+    const { pipeline } = pipelineTo(receiver.url);
+    await expect.poll(() => pipeline.state.rejected).toBe(1);
+    expect(pipeline.state.lastError?.message).toBe('1 points were rejected: no room for ********');
+  });
+
   test('and takes only a part of the points is counted so', async () => {
     const receiver = await receive();
     receiver.intercept = (message, response) => {
