@@ -120,10 +120,10 @@ function byPath(response: ServerResponse, path: string): void {
 /** JSON at first; the endpoint reads protobuf too, and gets it from some interval on. */
 const ENCODING: string = expect.stringMatching(/^(?:json|protobuf)$/);
 
-const MONITORS = { http: 20, tcp: 16, dns: 4 };
-const IN_ALL = 40;
+const MONITORS = { http: 50, tcp: 40, dns: 10 };
+const IN_ALL = 100;
 
-/** Forty monitors of all kinds; some of them fail. */
+/** A hundred monitors of all kinds; some of them fail. */
 function monitorsTo(endpoint: string, targets: { url: string; port: number }) {
   const common = {
     periodicity: '30s',
@@ -258,6 +258,40 @@ test('monitors without an endpoint go to the default, and a monitor may get and 
   const { length } = own.requests;
   await fallback.until(() => checksIn(fallback.series) > 3);
   expect(own.requests.length).toBeLessThanOrEqual(length + 1);
+});
+
+test('a monitor leaves an endpoint that hangs at once, and takes all its counts along', async (context) => {
+  const opened = openedIn(context);
+  const [hanging, own] = [await receiverIn(opened), await receiverIn(opened)];
+  hanging.intercept = () => true;
+  const web = await targetIn(opened);
+  web.answerWith(byPath);
+  const monitor = { name: 'Web', url: web.url, periodicity: '30s', active: true, regions: ['hosta-fra'] };
+  const declared = (more: object) => ({ svc_http_monitor: { web: { ...monitor, ...more } } });
+  const service = await serviceIn(opened, {
+    regions: ['hosta-fra'],
+    scale: 10,
+    declared: declared({ otlp_endpoint: hanging.url }),
+  });
+  await hanging.until(() => hanging.requests.length > 0);
+  await service.decided(service.idOf('Web'), 2);
+  await service.reload(declared({ otlp_endpoint: own.url }));
+  await own.until(() => checksIn(own.series) > 2);
+  const endpoints = async () => {
+    const { export: exported } = await service.get<{ export: { endpoints: { endpoint: string }[] } }>(
+      '/v1/system',
+    );
+    return exported.endpoints.map(({ endpoint }) => endpoint);
+  };
+  await expect.poll(endpoints).toEqual([`${own.url}/v1/metrics`]);
+  expect(await service.metric('svc_otlp_points_total{outcome="dropped"}')).toBeGreaterThan(0);
+
+  await service.stopAgent('hosta-fra');
+  await expect.poll(() => checksIn(own.series) - checksOf(storedIn(service))).toBe(0);
+  await service.reload(declared({}));
+  await expect.poll(endpoints).toEqual([]);
+  const tested = await service.request('POST', `/v1/monitors/${service.idOf('Web')}/otlp-test`);
+  expect(tested).toMatchObject({ status: 409 });
 });
 
 test('endpoints that hang, refuse and redirect delay no other', async (context) => {
