@@ -1,4 +1,4 @@
-/** Every command of docs/operations.md, in its order, against real processes: NATS with TLS, a coordinator, an agent. */
+/** Every command of docs/operations.md against real processes: NATS with TLS, a coordinator, an agent. */
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,8 +7,10 @@ import { parseEnv } from 'node:util';
 import { expect, type TestContext, test } from 'vitest';
 import { findNatsServer } from '../../deploy/local/nats-server.mjs';
 import { type ConfiguredNats, startConfiguredNats } from '../support/configured-nats.ts';
+import { reloadNatsAsUnit } from '../support/deployed/unit.ts';
 import { freePort } from '../support/free-port.ts';
 import { openedIn, targetIn } from '../support/opened.ts';
+import { OtlpReceiver } from '../support/otlp-receiver.ts';
 import { Program, ROOT } from '../support/process.ts';
 import { PageShell, shellBlocks } from '../support/shell-page.ts';
 import { TEST_AUTHORITY, TRUSTED } from '../support/tls/certificates.ts';
@@ -28,6 +30,8 @@ class Units {
   }
 
   async call(action: string, unit: string): Promise<void> {
+    if (action === 'status') return expect(this.programs.get(unit)?.pid, unit).toBeGreaterThan(0);
+    if (action === 'reload') return await reloadNatsAsUnit(this.#nats?.pid ?? -1);
     if (action !== 'start') await this.#stop(unit);
     if (action !== 'stop') await this.#start(unit);
   }
@@ -70,6 +74,8 @@ async function machineIn(context: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-operations-'));
   opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
   const target = await targetIn(opened);
+  const metrics = await OtlpReceiver.start();
+  opened.push(metrics);
   const natsPort = await freePort();
   const apiPort = await freePort();
   for (const name of ['etc', 'etc/tls', 'lib', 'run', 'backup', 'home']) await mkdir(join(folder, name));
@@ -79,11 +85,12 @@ async function machineIn(context: TestContext) {
   // As "install.sh coordinator" makes it.
   await writeFile(join(folder, 'etc/coordinator.env'), '# no settings yet\n', { mode: 0o600 });
   const declared = join(folder, 'svc.json');
-  await writeFile(declared, JSON.stringify(declaration(target.url)));
+  await writeFile(declared, JSON.stringify(declaration(target.url, metrics.url)));
   const units = new Units(folder, {
     SVC_DATA_DIR: join(folder, 'lib/svc'),
     SVC_LISTEN: `127.0.0.1:${apiPort}`,
     SVC_CONFIG: declared,
+    SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
   });
   opened.push({ close: () => units.close() });
   const { path: natsServer } = await findNatsServer();
@@ -96,11 +103,11 @@ async function machineIn(context: TestContext) {
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
     },
     {
-      // On a busy machine an agent may call itself starved for a while, and the service is not healthy then.
-      // The wait ends with the process of the test.
+      // On a busy machine an agent may call itself starved for a while, and the service is not healthy then. An incident
+      // begins with the first result. The waits end with the process of the test.
       svc: `#!/bin/sh
 svc() { '${process.execPath}' -- '${join(ROOT, 'packages/cli/src/main.ts')}' "$@"; }
-if [ "$1" != status ]; then svc "$@"; exit; fi
+if [ "$1" != status ] && [ "$1 $2" != 'incident update' ]; then svc "$@"; exit; fi
 until said=$(svc "$@"); do kill -0 ${process.pid} || exit 1; sleep 1; done
 echo "$said"
 `,
@@ -121,31 +128,76 @@ echo "$said"
     ['0.0.0.0:4222', `127.0.0.1:${natsPort}`],
     ['http://127.0.0.1:8080', `http://127.0.0.1:${apiPort}`],
     ['https://www.example.com/', target.url],
+    ['2026-11-25', new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10)],
+    ['--monitor 12', '--monitor 1'],
+    ['maintenance end 4', 'maintenance end 1'],
+    ['maintenance remove 4', 'maintenance remove 1'],
+    ['incident update 31', 'incident update 1'],
   ] as const;
   const here = (block: string): string =>
     places.reduce((text, [there, place]) => text.replaceAll(there, place), block);
   return { shell, units, here };
 }
 
-function declaration(url: string): object {
-  const monitor = { name: 'Web', url, periodicity: '30s', active: true, regions: ['hosta-ams'] };
-  return { svc_http_monitor: { web: monitor } };
+/** A monitor that is exported, one whose target is away, and a channel. */
+function declaration(url: string, metrics: string): object {
+  const monitor = { periodicity: '30s', active: true, regions: ['hosta-ams'] };
+  const web = { ...monitor, name: 'Web', url, otlp_endpoint: metrics };
+  const away = { ...monitor, name: 'Away', url: 'http://127.0.0.1:1/' };
+  const webhook = { endpoint: `${metrics}/hook` };
+  return {
+    svc_http_monitor: { web, away },
+    svc_notification: { ops: { name: 'Ops', provider_type: 'webhook', webhook } },
+  };
+}
+
+/** What builds the programs: the tests of releases and deployments do. */
+const BUILDING = ['npm run build', 'sh deploy/systemd/install.sh agent'];
+
+/** Commands within sentences of the page that are in no block. */
+function furtherCommands(markdown: string): string[] {
+  const blocks = shellBlocks(markdown);
+  const lines = blocks.join('\n').replaceAll('\\\n', ' ').split('\n');
+  const text = blocks.reduce((left, block) => left.replace(block, ''), markdown);
+  const named = [...text.matchAll(/`((?:svc|systemctl|nats-server|npm|sh|scp)\s[^`]+)`/g)].map(
+    ([, command = '']) => command.replace(/\s+/g, ' '),
+  );
+  const isInBlock = (command: string) => lines.some((line) => ` ${line} `.includes(` ${command} `));
+  return [...new Set(named)].filter((command) => !isInBlock(command) && !BUILDING.includes(command));
 }
 
 test('every command of the page does what the page says', async (context) => {
   const { shell, units, here } = await machineIn(context);
-  const blocks = shellBlocks(await readFile(PAGE, 'utf8'));
+  const page = await readFile(PAGE, 'utf8');
+  const blocks = shellBlocks(page);
   expect(blocks.length).toBeGreaterThan(12);
-  for (const block of blocks) {
-    const said = await shell.run(here(block)).catch((error: unknown) => {
+  const run = (block: string) =>
+    shell.run(here(block)).catch((error: unknown) => {
       const logs = [...units.programs].map(([unit, program]) => `${unit}:\n${program.lastLines()}`);
       throw new Error(`${block}\n${String(error)}\n${logs.join('\n')}`, { cause: error });
     });
+  for (const block of blocks) {
+    const said = await run(block);
     if (block.includes('svc status')) expect(said).toMatch(/^healthy$/m);
     if (block.includes('svc region list')) expect(said).toMatch(/^hosta-ams .* 1$/m);
     if (block.includes('svc check')) expect(said).toContain('passed');
     if (block.includes('svc doctor')) expect(said).not.toContain('FAILED');
   }
+
+  await run('svc region add hosta-fra');
+  const further = furtherCommands(page);
+  expect(further.length).toBeGreaterThan(8);
+  const tokens = await run('svc token list');
+  const values = [
+    ['MONITOR', '1'],
+    ['CHANNEL', '1'],
+    ['REGION', 'hosta-fra'],
+    ['<command>', 'region'],
+    [' ID', ` ${/^(\d+) .*laptop/m.exec(tokens)?.[1]}`],
+    ['npm run --silent svc --', `npm --prefix '${ROOT}' run --silent svc -- --help`],
+  ] as const;
+  for (const command of further)
+    await run(values.reduce((text, [name, value]) => text.replace(name, value), command));
 });
 
 test('the page shows no command that is not run', async () => {

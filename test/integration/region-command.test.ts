@@ -14,7 +14,7 @@ import { Secret } from '@svc/shared/secret.ts';
 import { connect, nkeyAuthenticator } from 'nats';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startConfiguredNats } from '../support/configured-nats.ts';
-import { directivesOf } from '../support/deployed/unit.ts';
+import { reloadNatsAsUnit } from '../support/deployed/unit.ts';
 import { freePort } from '../support/free-port.ts';
 import { startNatsProxy } from '../support/nats-proxy.ts';
 import { whyNoOwnNetwork } from '../support/network/own-network.ts';
@@ -184,9 +184,7 @@ test('one reload of the unit puts a region into use that the command could not t
   await rm(file('nats.pid'));
   const added = await region('add', 'hosta-ams');
   expect(added.err).toContain('no server with nats.conf runs on this machine');
-  const unit = await readFile(join(ROOT, 'deploy/systemd/svc-nats.service'), 'utf8');
-  for (const command of directivesOf('Service', unit).get('ExecReload') ?? [])
-    await run('sh', ['-c', command], { env: { ...process.env, MAINPID: String(pid) } });
+  await reloadNatsAsUnit(pid);
   const parts = { url: `nats://${listen}`, name: 'test', inboxPrefix: '_INBOX_hosta-ams' };
   const answer = async () => {
     const trial = await NatsTrial.open({ ...parts, nkeySeed: new Secret(seedIn(added.out)) });

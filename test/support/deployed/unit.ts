@@ -1,7 +1,11 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../process.ts';
 import type { Confinement, Mount } from './confined.ts';
+
+const run = promisify(execFile);
 
 type Directives = ReadonlyMap<string, readonly string[]>;
 
@@ -46,6 +50,13 @@ export function directivesOf(section: string, ...texts: readonly string[]): Dire
     }
   }
   return found;
+}
+
+/** Runs what `systemctl reload svc-nats` does to the server of this process id. */
+export async function reloadNatsAsUnit(pid: number): Promise<void> {
+  const unit = readFileSync(join(ROOT, 'deploy/systemd/svc-nats.service'), 'utf8');
+  for (const command of directivesOf('Service', unit).get('ExecReload') ?? [])
+    await run('sh', ['-c', command], { env: { ...process.env, MAINPID: String(pid) } });
 }
 
 /**
