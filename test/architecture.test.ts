@@ -8,17 +8,30 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 type Import = { file: string; line: number; text: string; target: string };
 
-/** Every import of every source file, relative ones as paths from the root. */
+const texts = new Map<string, string>();
+
+/** The text of a file, which is read once. */
+function textOf(file: string): string {
+  const text = texts.get(file) ?? readFileSync(join(ROOT, file), 'utf8');
+  texts.set(file, text);
+  return text;
+}
+
+const isNotKept = (path: string): boolean => /(?:^|\/)(?:node_modules|dist)$/.test(path);
+
+/** Every import of every source file, later ones (`import('…')`) included, relative ones as paths from the root. */
 function imports(pattern: string, options: { withTests: boolean }): Import[] {
-  return globSync(pattern, { cwd: ROOT })
+  return globSync(pattern, { cwd: ROOT, exclude: isNotKept })
     .filter((file) => options.withTests || !file.endsWith('.test.ts'))
     .flatMap((file) =>
-      readFileSync(join(ROOT, file), 'utf8')
+      textOf(file)
         .split('\n')
         .flatMap((text, index): Import[] => {
           const target =
-            /^(?:import|export|\} from).*?from '([^']+)'|^\} from '([^']+)'|^import '([^']+)'/.exec(text);
-          const name = target?.[1] ?? target?.[2] ?? target?.[3];
+            /^(?:import|export|\} from).*?from '([^']+)'|^\} from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/.exec(
+              text,
+            );
+          const name = target?.[1] ?? target?.[2] ?? target?.[3] ?? target?.[4];
           if (name === undefined) return [];
           const path = name.startsWith('.') ? normalize(join(dirname(file), name)) : name;
           return [{ file, line: index + 1, text, target: path }];
@@ -36,7 +49,7 @@ const offenders = (found: Import[]) =>
 function sourcesWith(pattern: string, text: RegExp): string[] {
   return globSync(pattern, { cwd: ROOT })
     .filter((file) => !file.endsWith('.test.ts'))
-    .filter((file) => text.test(readFileSync(join(ROOT, file), 'utf8')))
+    .filter((file) => text.test(textOf(file)))
     .sort();
 }
 
@@ -60,6 +73,14 @@ function circlesIn(found: readonly Import[]): string[] {
   };
   for (const file of targets.keys()) walk(file);
   return circles;
+}
+
+/** Every file with imports, as far as it is kept. */
+const EVERY_FILE = '{packages,deploy,docs,test}/**/*.{ts,mjs}';
+
+/** The file that an import from a package names. */
+function pathOf(target: string): string {
+  return target.replace(/^@svc\/([\w-]+)\//, 'packages/$1/src/');
 }
 
 /** Commands that look at the machine that they are called on. */
@@ -109,9 +130,9 @@ describe('imports point the right way', () => {
     expect(offenders(wrong)).toEqual([]);
   });
 
-  test('what only tests use lies outside of the packages', () => {
+  test('packages know nothing of what is built from them, what is written about them, and what tests them', () => {
     const used = imports('packages/*/src/**/*.ts', sources).filter(({ target }) =>
-      target.startsWith('test/'),
+      /^(?:deploy|docs|test)\//.test(target),
     );
     expect(offenders(used)).toEqual([]);
     expect(globSync('packages/*/src/**/*test-support*', { cwd: ROOT })).toEqual([]);
@@ -136,7 +157,8 @@ describe('imports point the right way', () => {
     const loading = new Set(knowing.map(({ file }) => file));
     const reader = `${own}reader.ts`;
     const wrong = imports('packages/*/src/**/*.ts', sources).filter(
-      ({ file, text, target }) => loading.has(target) && file !== reader && !text.startsWith('import type'),
+      ({ file, text, target }) =>
+        loading.has(target) && file !== reader && !/^import type|\bimport\('/.test(text),
     );
     expect(offenders(wrong)).toEqual([]);
   });
@@ -188,7 +210,7 @@ describe('imports point the right way', () => {
 
   test('what goes out is for alerts and exports alike: it knows neither, nor the database', () => {
     const own =
-      /^(?:packages\/coordinator\/src\/outgoing\/|@svc\/shared\/|node:|(?:undici|nodemailer\/lib\/smtp-connection)$)/;
+      /^(?:packages\/coordinator\/src\/outgoing\/|@svc\/shared\/|node:|(?:undici|nodemailer\/lib\/(?:smtp-connection|mail-composer))$)/;
     const wrong = imports('packages/coordinator/src/outgoing/**/*.ts', sources).filter(
       ({ target }) => !own.test(target),
     );
@@ -200,8 +222,10 @@ describe('imports point the right way', () => {
     expect(sourcesWith('packages/*/src/**/*.ts', loads)).toEqual([]);
   });
 
-  test('no file imports itself by way of others', () => {
-    expect(circlesIn(production('packages/*/src/**/*.ts'))).toEqual([]);
+  test('no file of the repository imports itself by way of others', () => {
+    const all = imports(EVERY_FILE, everything).map((found) => ({ ...found, target: pathOf(found.target) }));
+    expect(all.length).toBeGreaterThan(5_000);
+    expect(circlesIn(all)).toEqual([]);
     const circle = (file: string, target: string) => ({ file, line: 1, text: '', target });
     expect(circlesIn([circle('a', 'b'), circle('b', 'c'), circle('c', 'b')])).toEqual(['b → c → b']);
   });
@@ -228,7 +252,7 @@ describe('imports point the right way', () => {
 
   test('tests mock no module of ours', () => {
     const mocking = globSync('{packages,test,deploy}/**/*.test.ts', { cwd: ROOT }).filter((file) =>
-      /\bvi\s*\.\s*mock\(/.test(readFileSync(join(ROOT, file), 'utf8').replace(/\/\\b.*?\\\(\//, '')),
+      /\bvi\s*\.\s*mock\(/.test(textOf(file).replace(/\/\\b.*?\\\(\//, '')),
     );
     expect(mocking).toEqual([]);
   });
@@ -245,13 +269,49 @@ const USED_OTHERWISE = [
 test('what a file exports, another one uses', () => {
   const files = globSync('{packages,deploy,docs,test}/**/*.ts', {
     cwd: ROOT,
-    exclude: (path) => /node_modules|dist/.test(path),
+    exclude: isNotKept,
   });
   const unused = unusedExports(ROOT, [...files, 'vitest.config.ts'].sort());
   const wrong = unused.filter(
     ({ file, name }) => !USED_OTHERWISE.some((used) => used.test(`${file} ${name}`)),
   );
   expect(wrong.map(({ file, line, name }) => `${file}:${line} exports ${name}`)).toEqual([]);
+});
+
+/** Words of the domain, as types are named by them. Each means one thing in all packages. */
+const WORDS = [
+  'Agent',
+  'Announced',
+  'Attempt',
+  'CheckResult',
+  'Incident',
+  'Job',
+  'MonitorState',
+  'OpenSlot',
+  'Outbox',
+  'Outcome',
+  'Probe',
+  'Problem',
+  'RegionPresence',
+  'Slot',
+  'Transition',
+  'Verdict',
+  'Vote',
+];
+
+test('a word of the domain names one type', () => {
+  // The outcome of a call of the Terraform plug-in, which knows nothing of svc, and of the request for an icon.
+  const others = /packages\/terraform-provider\/src\/provider\.ts|pages\/icons\/fetches\.ts/;
+  const declared = globSync('packages/*/src/**/*.ts', { cwd: ROOT })
+    .filter((file) => !file.endsWith('.test.ts') && !others.test(file))
+    .flatMap((file) => {
+      const text = textOf(file);
+      const types = text.matchAll(/^(?:export )?(?:abstract )?(?:type|class|interface) (\w+)/gm);
+      return [...types].map(([, name = '']) => ({ file, name }));
+    });
+  const homes = WORDS.map((word) => declared.filter(({ name }) => name === word).map(({ file }) => file));
+  expect(homes.flat().length).toBeGreaterThan(10);
+  expect(homes.filter(({ length }) => length > 1)).toEqual([]);
 });
 
 /**
@@ -322,6 +382,47 @@ describe('the folders of the coordinator', () => {
     );
     expect(circlesIn(table)).toEqual([]);
     console.info(folderGraph(between));
+  });
+});
+
+/**
+ * What each folder below `test/` may import of `test/`. All may import the packages, `deploy/` and `docs/`; the files beside
+ * the folders are tests, and may import all.
+ */
+const TEST_FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  bench: ['support'],
+  browser: ['support', 'screenshots'],
+  conformance: ['support', 'simulation'],
+  e2e: ['support', 'refusals'],
+  fixtures: [],
+  fuzz: ['support', 'simulation', 'conformance'],
+  integration: ['support', 'fixtures'],
+  loaded: [],
+  refusals: ['support'],
+  screenshots: ['support'],
+  simulation: ['support'],
+  support: [],
+};
+
+describe('the folders beside the packages', () => {
+  test('are imported one way: deployment knows the packages, and the pages that are written know their tests', () => {
+    const ofDeployment = production('deploy/**/*.{ts,mjs}').filter(({ target }) =>
+      /^(?:docs|test)\//.test(target),
+    );
+    const ofPages = production('docs/**/*.ts').filter(({ target }) =>
+      /^(?:deploy|test\/(?!conformance\/))/.test(target),
+    );
+    expect(offenders([...ofDeployment, ...ofPages])).toEqual([]);
+  });
+
+  test('of the tests import only what the table lets them', () => {
+    const folders = globSync('test/*/', { cwd: ROOT }).map((path) => path.split('/')[1]);
+    expect(folders.sort()).toEqual(Object.keys(TEST_FOLDERS));
+    const wrong = imports('test/*/**/*.ts', everything).filter(({ file, target }) => {
+      const [from = '', to = ''] = [file, target].map((path) => path.split('/')[1]);
+      return target.startsWith('test/') && from !== to && !TEST_FOLDERS[from]?.includes(to);
+    });
+    expect(offenders(wrong)).toEqual([]);
   });
 });
 

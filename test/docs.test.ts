@@ -49,7 +49,7 @@ describe('decisions', () => {
     expect(title).toMatch(new RegExp(`^# ${numberOf(path)}: \\S`));
     expect(blank).toBe('');
     expect(date).toMatch(/^- Date: \d{4}-\d{2}-\d{2}$/);
-    expect(status).toBe('- Status: accepted');
+    expect(status).toMatch(/^- Status: accepted(?:; .+ (?:is|are) changed by decisions? \d{4}.*)?$/);
     expect(AREAS).toContain(area.replace('- Area: ', ''));
     const sections = [...text.matchAll(/^##+ (.+)$/gm)].map(([, section]) => section);
     expect(sections).toEqual(['Context', 'Choice', 'Consequences']);

@@ -8,10 +8,12 @@ import { HTTP_BODY } from './targets/http-body.ts';
 import { HTTP_RESPONSE } from './targets/http-response.ts';
 import { MESSAGES_OF_AGENTS, MESSAGES_TO_AGENTS, RESULTS, SUBJECTS } from './targets/messages.ts';
 import { NATS_HEADERS } from './targets/nats-headers.ts';
+import { OTLP_ANSWER } from './targets/otlp-answer.ts';
 import { PROMETHEUS } from './targets/prometheus.ts';
 import { HOSTS_FILE, RESOLV_CONF } from './targets/resolver-files.ts';
 import { TERRAFORM_MESSAGE, TERRAFORM_VALUE } from './targets/terraform.ts';
 import { COOKIES, MASKING, PROXIES, URL_SECRETS } from './targets/urls.ts';
+import { CONDITIONS, ICON, MAIL_ADDRESS } from './targets/visitors.ts';
 
 /** Every parser of svc that reads what others write. */
 export const TARGETS: readonly FuzzTarget[] = [
@@ -41,4 +43,8 @@ export const TARGETS: readonly FuzzTarget[] = [
   PROMETHEUS,
   TERRAFORM_VALUE,
   TERRAFORM_MESSAGE,
+  OTLP_ANSWER,
+  MAIL_ADDRESS,
+  ICON,
+  CONDITIONS,
 ];

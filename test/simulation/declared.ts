@@ -5,9 +5,8 @@ import type { Link } from '@svc/coordinator/evaluation/state.ts';
 import type { LiveWindow } from '@svc/coordinator/evaluation/windows.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { timesOf } from './moves.ts';
-import type { Window } from './oracle/maintenance.ts';
 import type { WorldStore } from './store.ts';
-import type { Told } from './told.ts';
+import type { Told, Window } from './told.ts';
 
 /** An entry of the log of changes, as it was written together with the rows. */
 type Entry =

@@ -2,7 +2,7 @@ import { longestCheckMs } from '@svc/coordinator/domain/longest-check.ts';
 import type { WindowTimes } from '@svc/coordinator/domain/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import type { Window } from './oracle/maintenance.ts';
+import type { Window } from './told.ts';
 import type { Move, World } from './world.ts';
 
 export const WORLD_BEGINS = Date.UTC(2026, 0, 1);

@@ -3,7 +3,9 @@ import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { Window } from './oracle/maintenance.ts';
+
+/** A maintenance window. Epoch ms. `isDaily`: it comes again every 24 hours. */
+export type Window = { readonly from: number; readonly until: number; readonly isDaily: boolean };
 
 /** An input that the evaluation got and has committed. The oracle gets the same inputs in the same order. */
 export type Told =

@@ -1,11 +1,8 @@
-import type { Now } from '../told.ts';
+import type { Now, Window } from '../told.ts';
 
 /** The slots' clock is at most a tenth faster or slower than the monotonic one. */
 const SLEW = 0.1;
 const DAY_MS = 86_400_000;
-
-/** Epoch ms. `isDaily`: it comes again every 24 hours. */
-export type Window = { readonly from: number; readonly until: number; readonly isDaily: boolean };
 
 /**
  * "During a window alerts are held; when it ends only a state that differs from the last announced is sent." A

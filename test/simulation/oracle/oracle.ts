@@ -2,13 +2,13 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
-import type { Announcement, Now, Told, Transition } from '../told.ts';
+import type { Announcement, Now, Told, Transition, Window } from '../told.ts';
 import { Channels } from './channels.ts';
 import { ConfirmedOutages, IN_TIME_MS } from './confirmed.ts';
 import type { RegionsWithAgents } from './electorate.ts';
 import { History } from './history.ts';
 import { Holds } from './holds.ts';
-import { Maintenance, type Window } from './maintenance.ts';
+import { Maintenance } from './maintenance.ts';
 import type { Moment } from './moment.ts';
 import { Picture } from './picture.ts';
 

@@ -7,7 +7,7 @@ import type { ListScope } from '../store/resource-lists.ts';
 import type { ResourceTable } from '../store/resources.ts';
 import { scopeIncludes } from '../store/tokens.ts';
 import type { ApiParts } from './api-parts.ts';
-import { createdAnswer } from './created-answer.ts';
+import { createdAnswer, createdDocument } from './created-answer.ts';
 import {
   type ApiRequest,
   type Endpoint,
@@ -20,7 +20,7 @@ import {
 } from './endpoint.ts';
 import { entityTag, expectedVersions } from './entity-tag.ts';
 import { nameFilter, type typeFilter } from './filters.ts';
-import { idempotencyKey, makeOnce } from './idempotency.ts';
+import { createsOnce } from './idempotency.ts';
 import { offsetPage } from './paging.ts';
 import { Problem, type ProblemCode } from './problem.ts';
 
@@ -155,7 +155,7 @@ function listEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoint 
 
 function createEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoint {
   const { path, tag, noun, kinds } = collection;
-  const { configuration, secrets, clock } = collection.parts;
+  const { parts } = collection;
   return endpoint({
     method: 'POST',
     path,
@@ -164,13 +164,7 @@ function createEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoin
     summary: `Create a ${noun}`,
     body: { resource: kinds },
     headers: ['Idempotency-Key'],
-    answers: {
-      201: {
-        description: 'Created, now or by an earlier request with the same Idempotency-Key.',
-        schema: { resource: kinds },
-        headers: ['ETag', 'Location', 'Idempotency-Replayed'],
-      },
-    },
+    answers: { 201: createdDocument({ resource: kinds }) },
     problems: ['conflict', ...refusedReferences(kinds)],
     async handle(request) {
       const scope = scopeOf(request);
@@ -178,22 +172,14 @@ function createEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoin
       const body = collection.completed?.(request.body, scope) ?? request.body;
       const kind = collection.kindFor?.(body) ?? kinds[0];
       const attributes = await request.attributes(kind, body);
-      const key = idempotencyKey(request.header('idempotency-key'));
-      const { id, isNew } = await configuration.transaction(contextOf(scope), async (change) => {
-        const make = async () => {
+      const once = createsOnce(request, { path, body }, parts);
+      const { id, isNew } = await parts.configuration.transaction(contextOf(scope), (change) =>
+        once(change.tx, async () => {
           const made = await change.create(kind, attributes);
           await collection.written?.(change, made, attributes, null);
-          await request.audit.write(change.tx, made);
           return made;
-        };
-        const { workspaceId } = scope;
-        const { digest } = request;
-        return makeOnce(
-          { tx: change.tx, secrets, now: clock.wall() },
-          { workspaceId, key, path, body: digest === null ? body : { body, digest } },
-          make,
-        );
-      });
+        }),
+      );
       const answered = await member(collection, scope, id, 'open');
       return createdAnswer(answered, { noun, id, path: pathOf(path, scope), isNew });
     },

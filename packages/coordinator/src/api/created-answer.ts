@@ -1,4 +1,4 @@
-import type { EndpointAnswer } from './endpoint.ts';
+import type { Documented, DocumentedSchema, EndpointAnswer } from './endpoint.ts';
 import { Problem } from './problem.ts';
 
 /** What a create has made, or what the first request with its Idempotency-Key made. */
@@ -13,6 +13,15 @@ type Created = {
   /** How the noun comes into being. */
   readonly verb?: 'created' | 'published';
 };
+
+/** What the document says of {@link createdAnswer}. @param verb how the object comes into being */
+export function createdDocument(schema: DocumentedSchema, verb = 'Created'): Documented {
+  return {
+    description: `${verb}, now or by an earlier request with the same Idempotency-Key.`,
+    schema,
+    headers: ['ETag', 'Location', 'Idempotency-Replayed'],
+  };
+}
 
 /**
  * The answer to a create: 201 with the place of the object.

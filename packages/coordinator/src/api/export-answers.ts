@@ -27,7 +27,7 @@ const endpointView = z.object({
   points_dropped: z.number().int().meta({ description: 'Points that were dropped.' }),
   buffered_requests: z.number().int().meta({ description: 'Number of requests that will be sent again.' }),
   buffered_points: z.number().int(),
-  buffered_bytes: z.number().int().meta({ description: 'Compressed.' }),
+  buffered_bytes: z.number().int().meta({ description: 'Bytes of these requests, compressed.' }),
 });
 export type EndpointView = z.infer<typeof endpointView>;
 

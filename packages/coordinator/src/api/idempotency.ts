@@ -1,6 +1,8 @@
+import type { Clock } from '@svc/shared/clock.ts';
 import { forgetRequests, keepRequest, keptRequest } from '../store/idempotency-keys.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
+import { type ApiRequest, workspaceOf } from './endpoint.ts';
 import { Problem } from './problem.ts';
 
 /** How long a key is remembered, ms. */
@@ -61,4 +63,35 @@ export async function makeOnce(
   const fingerprint = secrets.fingerprint(PURPOSE, text);
   await keepRequest(tx, { workspaceId, key, fingerprint, resourceId: id }, now);
   return { id, isNew: true };
+}
+
+/** Creates an object in the transaction, see {@link createsOnce}. @param create returns the id of the object */
+type Creating = (tx: Transaction, create: () => Promise<number>) => Promise<{ id: number; isNew: boolean }>;
+
+/**
+ * The way in which a request creates an object: once for each Idempotency-Key, together with its line of the
+ * audit trail.
+ *
+ * @param path of the collection
+ * @param body what the key stands for, beside the path: the content of the object
+ * @throws Problem when the header is not a key
+ */
+export function createsOnce(
+  request: Pick<ApiRequest, 'token' | 'header' | 'digest' | 'audit'>,
+  { path, body }: { readonly path: string; readonly body: unknown },
+  { secrets, clock }: { readonly secrets: Secrets; readonly clock: Clock },
+): Creating {
+  const { digest, audit } = request;
+  const creation = {
+    workspaceId: workspaceOf(request),
+    key: idempotencyKey(request.header('idempotency-key')),
+    path,
+    body: digest === null ? body : { body, digest },
+  };
+  return (tx, create) =>
+    makeOnce({ tx, secrets, now: clock.wall() }, creation, async () => {
+      const id = await create();
+      await audit.write(tx, id);
+      return id;
+    });
 }

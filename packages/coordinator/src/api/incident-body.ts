@@ -15,7 +15,7 @@ const impact = z
 const updateMembers = {
   state: z
     .enum(UPDATE_STATES, `must be one of ${UPDATE_STATES.join(', ')}`)
-    .meta({ description: 'How far people are. `resolved` ends an incident that people wrote themselves.' }),
+    .meta({ description: 'Stage of the work. `resolved` ends an incident that people wrote themselves.' }),
   text: noteText('What visitors are told, as plain text.').refine(
     (text) => text.trim() !== '',
     'must not be empty',
@@ -24,7 +24,7 @@ const updateMembers = {
   at: z.iso
     .datetime({ offset: true, error: 'must be an instant as in 2027-01-01T00:00:00Z' })
     .nullish()
-    .meta({ description: 'When it was so (RFC 3339), not in the future. The default is now.' }),
+    .meta({ description: 'Instant of the update (RFC 3339), not in the future (default now).' }),
 };
 
 export const newIncidentBody = z

@@ -48,7 +48,7 @@ const repeatBody = z
       .min(1, 'must be at least 1')
       .max(LIMITS.maintenanceInterval, `may be at most ${LIMITS.maintenanceInterval}`)
       .nullish()
-      .meta({ description: 'Every so many days, weeks or months. The default is 1.' }),
+      .meta({ description: 'Number of days, weeks or months between occurrences (default 1).' }),
     weekdays: z.array(z.enum(WEEKDAYS, WEEKDAY_MESSAGE)).max(7).nullish().meta({
       description:
         '`weekly`: the days of the week; the default is that of `starts_at`. `monthly`: one day, with `week`.',

@@ -90,7 +90,7 @@ export const phasesView = z
   .object({
     ...envelope,
     every: z.number().int().positive().meta({
-      description: 'One slot in how many was read. 1: all of them.',
+      description: 'One of this many slots was read. 1: all of them.',
     }),
     series: z
       .array(

@@ -44,7 +44,7 @@ export const whatIfBody = z
       .array(z.enum(REGIONS, 'must be a region'))
       .min(1, 'must name a region')
       .nullish()
-      .meta({ description: 'Ask only these of the regions of the monitor. Left out: all of them.' }),
+      .meta({ description: 'Regions to ask, of those of the monitor (default all).' }),
   })
   .meta({ examples: [{ days: 7, retry: 0, degraded_at: 800, regions: ['hosta-fra', 'hosta-iad'] }] });
 export type WhatIfBody = z.infer<typeof whatIfBody>;
@@ -88,7 +88,8 @@ const SAMPLE = {
 export const whatIfView = z
   .object({
     from: instant.meta({
-      description: 'Begin of the compared time, epoch ms. It is later than asked where less was kept.',
+      description:
+        'Beginning of the compared time, epoch ms. It is later than requested where less was kept.',
     }),
     until: instant.meta({ description: 'Now, epoch ms.' }),
     actual: course.meta({ description: 'What happened.' }),

@@ -3,11 +3,11 @@ import { type State, stateLabel } from '../web/design/states.ts';
 import { type Html, html } from '../web/html.ts';
 
 /** What the dashboard shows of a monitor: its status, or that it is not checked. */
-export type MonitorState = MonitorStatus | 'paused';
+export type DashboardState = MonitorStatus | 'paused';
 
 /** How the dashboard shows the states of monitors. */
 export const MONITOR_STATES: Readonly<
-  Record<MonitorState, { readonly state: State; readonly word: string }>
+  Record<DashboardState, { readonly state: State; readonly word: string }>
 > = {
   error: { state: 'down', word: 'Down' },
   degraded: { state: 'degraded', word: 'Degraded' },

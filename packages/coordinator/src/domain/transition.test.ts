@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MONITOR_STATUSES, type MonitorStatus } from './monitor.ts';
-import { type Announced, announcement, incidentChange } from './transition.ts';
+import { type Announced, announcement, incidentEffect } from './transition.ts';
 
 describe('announcements', () => {
   test.each<[Announced, MonitorStatus, string | null]>([
@@ -42,7 +42,7 @@ test('an incident runs from the first error or degraded to the recovery', () => 
   const statuses: MonitorStatus[] = ['active', 'degraded', 'error', 'unknown', 'error', 'active', 'unknown'];
   let isOpen = false;
   const changes = statuses.map((status) => {
-    const change = incidentChange(isOpen, status);
+    const change = incidentEffect(isOpen, status);
     if (change !== 'keep') isOpen = change === 'open';
     return change;
   });

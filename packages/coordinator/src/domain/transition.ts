@@ -18,9 +18,9 @@ export type Announced = 'active' | 'degraded' | 'error';
  * The effect of a new status on the monitor's incident, which runs from the first error or degraded to the
  * recovery.
  */
-export type IncidentChange = 'open' | 'close' | 'keep';
+export type IncidentEffect = 'open' | 'close' | 'keep';
 
-export function incidentChange(isOpen: boolean, status: MonitorStatus): IncidentChange {
+export function incidentEffect(isOpen: boolean, status: MonitorStatus): IncidentEffect {
   switch (status) {
     case 'error':
     case 'degraded':

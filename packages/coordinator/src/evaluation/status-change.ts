@@ -1,7 +1,7 @@
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
 import type { RegionSet } from '../domain/region-set.ts';
 import { isCounted } from '../domain/status.ts';
-import { incidentChange, type TransitionReason } from '../domain/transition.ts';
+import { incidentEffect, type TransitionReason } from '../domain/transition.ts';
 import { announce } from './announcing.ts';
 import type { Frame } from './frame.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
@@ -99,7 +99,7 @@ function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boole
  */
 function changeIncident(frame: Frame, state: MonitorState, status: MonitorStatus, at: number): string | null {
   const current = state.incident;
-  switch (incidentChange(current !== null, status)) {
+  switch (incidentEffect(current !== null, status)) {
     case 'keep':
       return current;
     case 'open': {

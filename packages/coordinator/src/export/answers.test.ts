@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PostResult } from '../outgoing/http-post.ts';
-import { verdictOf } from './answers.ts';
+import { consequenceOf } from './answers.ts';
 import type { Encoding } from './request-encoder.ts';
 
 function answered(statusCode: number, body: string | Uint8Array = '', more: object = {}): PostResult {
@@ -18,7 +18,8 @@ function answered(statusCode: number, body: string | Uint8Array = '', more: obje
   };
 }
 
-const of = (result: PostResult, encoding: Encoding = 'json') => verdictOf(result, encoding, ['secret-token']);
+const of = (result: PostResult, encoding: Encoding = 'json') =>
+  consequenceOf(result, encoding, ['secret-token']);
 
 describe('what an endpoint answers', () => {
   test.each([

@@ -3,7 +3,7 @@ import type { PostResult } from '../outgoing/http-post.ts';
 import type { Encoding } from './request-encoder.ts';
 
 /** The answer of an endpoint to a request, and its consequence. */
-export type Verdict =
+export type Consequence =
   /** `rejected` points of it were not taken (a partial success). */
   | { readonly is: 'taken'; readonly rejected: number; readonly error: string | null }
   /** The endpoint may take the other encoding. */
@@ -21,7 +21,11 @@ const PERMANENT = new Set(['invalid-request', 'egress-denied']);
 const MESSAGE_BYTES = 300;
 
 /** @param secrets must not appear in what is said, even when the endpoint repeats them */
-export function verdictOf(result: PostResult, encoding: Encoding, secrets: readonly string[]): Verdict {
+export function consequenceOf(
+  result: PostResult,
+  encoding: Encoding,
+  secrets: readonly string[],
+): Consequence {
   if (result.kind === 'unanswered') {
     const { error, failure } = result;
     return PERMANENT.has(failure) ? { is: 'refused', error } : { is: 'retry', afterMs: null, error };
@@ -41,7 +45,7 @@ export function verdictOf(result: PostResult, encoding: Encoding, secrets: reado
  * type of the request (OTLP 1.10, "OTLP/HTTP Response"): one that takes everything without a look does not know that.
  */
 export function readsProtobuf(result: PostResult): boolean | null {
-  const verdict = verdictOf(result, 'protobuf', []);
+  const verdict = consequenceOf(result, 'protobuf', []);
   if (verdict.is === 'retry') return null;
   if (verdict.is !== 'taken' || verdict.error !== null || result.kind !== 'answered') return false;
   return /^application\/x-protobuf\b/i.test(String(result.headers['content-type']));
@@ -49,7 +53,7 @@ export function readsProtobuf(result: PostResult): boolean | null {
 
 type PartialSuccess = { readonly rejected: number; readonly message: string };
 
-function partial({ rejected, message }: PartialSuccess, secrets: readonly string[]): Verdict {
+function partial({ rejected, message }: PartialSuccess, secrets: readonly string[]): Consequence {
   if (rejected === 0 && message === '') return { is: 'taken', rejected, error: null };
   const said = maskedExcerpt(message, secrets, MESSAGE_BYTES);
   const error = `${rejected} points were rejected${said === '' ? '' : `: ${said}`}`;

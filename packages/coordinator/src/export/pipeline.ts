@@ -3,7 +3,7 @@ import { querySecrets } from '@svc/shared/masking/mask.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { RETRY_AFTER_MAXIMUM_MS } from '../domain/backoff.ts';
 import { type HttpPost, mergeHeaders, type PostResult } from '../outgoing/http-post.ts';
-import { readsProtobuf, type Verdict, verdictOf } from './answers.ts';
+import { type Consequence, consequenceOf, readsProtobuf } from './answers.ts';
 import { EncodingChoice, otherThan } from './encoding-choice.ts';
 import { gzipped } from './gzipped.ts';
 import { type BufferedRequest, RequestBuffer } from './request-buffer.ts';
@@ -152,12 +152,12 @@ export class Pipeline {
    */
   async test(
     collect: (encoding: Encoding) => Collected,
-  ): Promise<{ encoding: Encoding; verdict: Verdict }[]> {
-    const answers: { encoding: Encoding; verdict: Verdict }[] = [];
+  ): Promise<{ encoding: Encoding; verdict: Consequence }[]> {
+    const answers: { encoding: Encoding; verdict: Consequence }[] = [];
     const { current } = this.#choice;
     for (const encoding of [current, otherThan(current)]) {
       const body = this.#compressed(collect(encoding).body);
-      const verdict = verdictOf(await this.#post(body, encoding), encoding, this.#secrets);
+      const verdict = consequenceOf(await this.#post(body, encoding), encoding, this.#secrets);
       answers.push({ encoding, verdict });
       if (verdict.is !== 'other-encoding') break;
     }
@@ -220,7 +220,7 @@ export class Pipeline {
 
   async #sendAll(): Promise<void> {
     for (let next = this.#buffer.oldest; next !== null; next = this.#buffer.oldest) {
-      const verdict = verdictOf(await this.#post(next.body, next.encoding), next.encoding, this.#secrets);
+      const verdict = consequenceOf(await this.#post(next.body, next.encoding), next.encoding, this.#secrets);
       if (this.#stopping.signal.aborted) return;
       const waitMs = this.#settle(next, verdict);
       this.#onRoom();
@@ -230,7 +230,7 @@ export class Pipeline {
   }
 
   /** @returns ms to wait before the next try */
-  #settle(request: BufferedRequest, verdict: Verdict): number {
+  #settle(request: BufferedRequest, verdict: Consequence): number {
     const at = this.#parts.clock.wall();
     this.#changes += 1;
     if (verdict.error !== null) this.#state = { ...this.#state, lastError: { at, message: verdict.error } };

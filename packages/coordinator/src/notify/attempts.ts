@@ -1,4 +1,9 @@
-import type { Announced, AttemptEntry, ChannelState, DeliveryStep } from '../store/delivery-ledger.ts';
+import type {
+  AnnouncedIncident,
+  AttemptEntry,
+  ChannelState,
+  DeliveryStep,
+} from '../store/delivery-ledger.ts';
 import type { QueuedDelivery } from '../store/delivery-queue.ts';
 import type { DeliveryState } from '../store/schema.ts';
 import type { FailureReason, SendResult } from './channel.ts';
@@ -115,7 +120,7 @@ export function testedState(result: SendResult): ChannelState | null {
 }
 
 /** What the channel knows of the incident after an attempt. */
-function announcedBy({ alert, isAnnounced }: QueuedDelivery, result: SendResult): Announced | null {
+function announcedBy({ alert, isAnnounced }: QueuedDelivery, result: SendResult): AnnouncedIncident | null {
   if (alert === null) return null;
   const { incident } = alert;
   if (result.outcome === 'delivered') return { incident, thread: result.thread ?? null };

@@ -1,6 +1,6 @@
 import type { State } from '../web/design/states.ts';
 import { incidentTitle, updateSentence } from './html/incidents.ts';
-import type { IncidentUpdate, IncidentView } from './incidents.ts';
+import type { IncidentUpdate, PageIncident } from './incidents.ts';
 import type { MaintenanceView } from './notes.ts';
 import type { ComponentView, PageView, SectionView } from './page-view.ts';
 import { addressOf, type Place } from './place.ts';
@@ -159,7 +159,7 @@ function componentMember(component: ComponentView, { page }: PageView, position:
   };
 }
 
-function incidentMembers(incidents: readonly IncidentView[], view: PageView, place: Place): object[] {
+function incidentMembers(incidents: readonly PageIncident[], view: PageView, place: Place): object[] {
   const members = new Map(
     view.sections.flatMap(({ group, components }) =>
       components.map(
@@ -190,7 +190,7 @@ function commonMembers(id: string, name: string, { page }: PageView, place: Plac
 function updateMember(
   update: IncidentUpdate,
   before: IncidentUpdate | undefined,
-  incident: IncidentView,
+  incident: PageIncident,
   { words }: Place,
 ): object {
   const statusOf = (state: IncidentUpdate['state']) => STATUS[state === 'ended' ? 'operational' : state];

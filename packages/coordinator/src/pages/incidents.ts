@@ -22,7 +22,7 @@ export type IncidentUpdate = {
 };
 
 /** An incident as visitors see it. Instants are epoch ms. */
-export type IncidentView = {
+export type PageIncident = {
   readonly id: string;
   /** As somebody wrote it; null: it follows from the components and the impact. */
   readonly title: string | null;
@@ -47,7 +47,7 @@ export function incidentViews(
   measured: readonly ShownIncident[],
   written: readonly WrittenIncident[],
   publicId: PublicIds,
-): IncidentView[] {
+): PageIncident[] {
   const notes = new Map(written.map((incident) => [incident.id, incident]));
   const shown = measured.filter(({ monitorId }) => components.some((one) => one.monitorId === monitorId));
   const ids = new Set(shown.map(({ id }) => id));
@@ -66,7 +66,7 @@ function incidentView(
   written: WrittenIncident | null,
   components: readonly AffectedComponent[],
   publicId: PublicIds,
-): IncidentView {
+): PageIncident {
   const { openedAt, closedAt, closure, monitorId, wasDown, changes } = incident;
   const id = publicId('incident', incident.id);
   const measured: State = wasDown ? 'down' : 'degraded';
@@ -98,7 +98,7 @@ function writtenView(
   incident: WrittenIncident,
   components: readonly AffectedComponent[],
   publicId: PublicIds,
-): IncidentView {
+): PageIncident {
   const id = publicId('incident', incident.id);
   const [impact = 'unknown'] = impactOf(incident);
   const noted = new Set(incident.updates.flatMap(({ componentIds }) => componentIds));
@@ -113,7 +113,7 @@ function writtenView(
   });
 }
 
-function viewOf(view: Omit<IncidentView, 'updatedAt'>): IncidentView {
+function viewOf(view: Omit<PageIncident, 'updatedAt'>): PageIncident {
   return {
     ...view,
     updatedAt: Math.max(view.startedAt, ...view.updates.map(({ at }) => at)),
@@ -155,7 +155,7 @@ export type IncidentDay = {
   /** Beginning of the day in UTC, epoch ms. */
   readonly at: number;
   /** Newest first, at least one. */
-  readonly incidents: readonly IncidentView[];
+  readonly incidents: readonly PageIncident[];
 };
 
 /**
@@ -163,7 +163,7 @@ export type IncidentDay = {
  *
  * @param incidents newest first
  */
-export function incidentDays(incidents: readonly IncidentView[]): IncidentDay[] {
+export function incidentDays(incidents: readonly PageIncident[]): IncidentDay[] {
   return [...Map.groupBy(incidents, ({ startedAt }) => dayOf(startedAt))].map(([at, ofDay]) => ({
     at,
     incidents: ofDay,

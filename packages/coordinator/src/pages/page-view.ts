@@ -4,7 +4,7 @@ import type { DayTimes } from '../rollups/daily-times.ts';
 import type { Latencies, LatencyRange, LatencySpan } from '../rollups/latencies.ts';
 import type { ShownIncident, ShownMonitor } from '../store/shown-pages.ts';
 import type { State } from '../web/design/states.ts';
-import { type IncidentView, incidentViews } from './incidents.ts';
+import { incidentViews, type PageIncident } from './incidents.ts';
 import { type MaintenanceView, maintenanceViews, notedState, type PageNotes } from './notes.ts';
 import type { PublicIds } from './public-ids.ts';
 import { type Overall, overallOf, stateOf, stateOfDay, worstState } from './states.ts';
@@ -85,8 +85,8 @@ export type PageView = {
   /** The time over which latencies are shown; null: they are not. */
   readonly latencyRange: LatencyRange | null;
   /** Newest first. */
-  readonly activeIncidents: readonly IncidentView[];
-  readonly pastIncidents: readonly IncidentView[];
+  readonly activeIncidents: readonly PageIncident[];
+  readonly pastIncidents: readonly PageIncident[];
   readonly maintenance: readonly MaintenanceView[];
   /** When the data was read, epoch ms. */
   readonly now: number;

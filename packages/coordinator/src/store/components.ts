@@ -8,13 +8,13 @@ import type { Transaction } from './store.ts';
 /** The tables of the parts of status pages. */
 export type PagePart = 'components' | 'component_groups';
 
-export type ShownMonitor = OwnedRow & { readonly page_id: number; readonly monitor_id: number | null };
+export type ShowingComponent = OwnedRow & { readonly page_id: number; readonly monitor_id: number | null };
 
 /** Components that show one of these monitors (500 at most), by ascending id. */
 export function componentsOfMonitors(
   { db }: Transaction,
   monitorIds: readonly number[],
-): Promise<ShownMonitor[]> {
+): Promise<ShowingComponent[]> {
   return db
     .selectFrom('components')
     .select(['id', 'page_id', 'monitor_id', 'owner', 'local_name'])

@@ -43,7 +43,7 @@ export type DeliveryStep = {
   /** The channel's new state; null: unchanged. */
   channel: ChannelState | null;
   /** The channel has, or may have, heard of this incident now; null: nothing new. */
-  announced: Announced | null;
+  announced: AnnouncedIncident | null;
   /** What the kind keeps of the channel from now on; null: what it kept before. */
   kept: string | null;
   /** Whether it stays in the group of its last message, because that may have arrived. */
@@ -51,7 +51,7 @@ export type DeliveryStep = {
 };
 
 /** @property thread what the kind keeps from now on; null: what it kept before */
-export type Announced = { readonly incident: string; readonly thread: string | null };
+export type AnnouncedIncident = { readonly incident: string; readonly thread: string | null };
 
 /**
  * - `ok`, `failing`: after an attempt. Neither takes up a channel that is stopped.

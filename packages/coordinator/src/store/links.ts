@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Announced } from '../domain/transition.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Transaction } from './store.ts';
 
@@ -6,8 +7,7 @@ import type { Transaction } from './store.ts';
  * The statuses that a link remembers: a link enables a channel for a monitor, and keeps the status that the
  * channel was last told.
  */
-export const ANNOUNCED = ['active', 'degraded', 'error'] as const;
-export type Announced = (typeof ANNOUNCED)[number];
+export const ANNOUNCED = ['active', 'degraded', 'error'] as const satisfies readonly Announced[];
 
 /** The linked monitors of these channels, ascending; a channel without any is missing. */
 export async function linkedMonitors(

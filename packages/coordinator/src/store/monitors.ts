@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Announced } from '../domain/transition.ts';
 import { idChunks } from './id-chunks.ts';
-import type { Announced } from './links.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Row } from './resources.ts';
 import type { Store, Transaction } from './store.ts';

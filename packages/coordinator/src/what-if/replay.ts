@@ -20,7 +20,7 @@ import { type Link, newState, States } from '../evaluation/state.ts';
 import type { Windows } from '../evaluation/windows.ts';
 import { altered, askedUnder, type DeclaredEffort, type OtherSettings } from './settings.ts';
 import { instantOf, type Step } from './step.ts';
-import { StoredMonitor } from './stored-monitor.ts';
+import { StoredSoFar } from './stored-so-far.ts';
 
 /**
  * An event of production comes first where it came within this time after the instant at which time alone would
@@ -87,7 +87,7 @@ export class Replay {
   readonly #parts: ReplayParts;
   readonly #asked: RegionSet;
   readonly #states = new States();
-  readonly #stored = new StoredMonitor();
+  readonly #stored = new StoredSoFar();
   /** As it is declared at this point, without the other settings and with them. */
   #declared: JournalledMonitor | null = null;
   #monitor: LiveMonitor | null = null;

@@ -4,7 +4,7 @@ import type { Secret } from '../secret.ts';
 import { ApiError, errorOfAnswer, foreignAnswer, jsonOrUndefined, problemOf } from './api-error.ts';
 import { type AnswerHeaders, type ExchangeEnd, exchange, unansweredWithin } from './exchange.ts';
 import { Operation } from './operation.ts';
-import { retryAfterOf, verdictOf, waitBeforeRetry } from './retry.ts';
+import { retryAfterOf, retryClassOf, waitBeforeRetry } from './retry.ts';
 import { type Patience, ServerHealth } from './server-health.ts';
 import { baseUrlProblem, tokenProblem } from './settings.ts';
 
@@ -344,7 +344,7 @@ function unsettled(request: string): ApiError {
 }
 
 function verdictOn(result: ExchangeEnd): 'final' | 'rate-limited' | 'failed' | 'hopeless' {
-  if (result.kind === 'answered') return verdictOf(result.status);
+  if (result.kind === 'answered') return retryClassOf(result.status);
   return result.failure === 'certificate' || result.failure === 'answer-too-large' ? 'hopeless' : 'failed';
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LONGEST_WAIT_MS, retryAfterOf, SHORTEST_WAIT_MS, verdictOf, waitBeforeRetry } from './retry.ts';
+import { LONGEST_WAIT_MS, retryAfterOf, retryClassOf, SHORTEST_WAIT_MS, waitBeforeRetry } from './retry.ts';
 
 const uniform = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
@@ -75,5 +75,5 @@ test.each([
   [503, 'failed'],
   [504, 'failed'],
 ] as const)('an answer %i is %s', (status, verdict) => {
-  expect(verdictOf(status)).toBe(verdict);
+  expect(retryClassOf(status)).toBe(verdict);
 });

@@ -41,7 +41,7 @@ export type RetryClass =
   | 'failed';
 
 /** @param status of an answer */
-export function verdictOf(status: number): RetryClass {
+export function retryClassOf(status: number): RetryClass {
   if (status === 429) return 'rate-limited';
   return [500, 502, 503, 504].includes(status) ? 'failed' : 'final';
 }

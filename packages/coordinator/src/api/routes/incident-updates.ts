@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findIncident, type StoredUpdate, updatesOf } from '../../store/incidents.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { versionOptions } from '../collection.ts';
-import { createdAnswer } from '../created-answer.ts';
+import { createdAnswer, createdDocument } from '../created-answer.ts';
 import {
   type ApiRequest,
   type Endpoint,
@@ -14,7 +14,7 @@ import {
   workspaceOf,
 } from '../endpoint.ts';
 import { entityTag } from '../entity-tag.ts';
-import { idempotencyKey, makeOnce } from '../idempotency.ts';
+import { createsOnce } from '../idempotency.ts';
 import { updateBody, updateContent } from '../incident-body.ts';
 import { instantText } from '../instants.ts';
 import { type UpdateView, updateView } from '../note-answers.ts';
@@ -73,7 +73,7 @@ function listEndpoint({ store }: Parts): Endpoint {
   });
 }
 
-function createEndpoint({ store, incidents, secrets, clock }: Parts): Endpoint {
+function createEndpoint({ store, incidents, ...parts }: Parts): Endpoint {
   return endpoint({
     method: 'POST',
     path: PATH,
@@ -85,32 +85,16 @@ function createEndpoint({ store, incidents, secrets, clock }: Parts): Endpoint {
     body: updateBody,
     repeats: updateView,
     headers: ['Idempotency-Key'],
-    answers: {
-      201: {
-        description: 'Published, now or by an earlier request with the same Idempotency-Key.',
-        schema: updateView,
-        headers: ['ETag', 'Location', 'Idempotency-Replayed'],
-      },
-    },
+    answers: { 201: createdDocument(updateView, 'Published') },
     problems: ['conflict', 'reference-not-found'],
     async handle(request) {
-      const workspaceId = workspaceOf(request);
       const incidentId = idOf(request, 'incident_id');
       const { body } = request;
       const path = PATH.replace('{incident_id}', String(incidentId));
-      const key = idempotencyKey(request.header('idempotency-key'));
-      const { id, isNew } = await incidents.transaction(workspaceId, async (change) => {
-        const make = async () => {
-          const made = await change.addUpdate(incidentId, updateContent(body, change.now));
-          await request.audit.write(change.tx, made);
-          return made;
-        };
-        return makeOnce(
-          { tx: change.tx, secrets, now: clock.wall() },
-          { workspaceId, key, path, body },
-          make,
-        );
-      });
+      const once = createsOnce(request, { path, body }, parts);
+      const { id, isNew } = await incidents.transaction(workspaceOf(request), (change) =>
+        once(change.tx, () => change.addUpdate(incidentId, updateContent(body, change.now))),
+      );
       const answered = answerOf(await requireUpdates(store, request), id);
       return createdAnswer(answered, { noun: 'update', verb: 'published', id, path, isNew });
     },

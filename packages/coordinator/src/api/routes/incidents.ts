@@ -10,7 +10,7 @@ import {
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { versionOptions } from '../collection.ts';
-import { createdAnswer } from '../created-answer.ts';
+import { createdAnswer, createdDocument } from '../created-answer.ts';
 import {
   type ApiRequest,
   type Endpoint,
@@ -22,7 +22,7 @@ import {
   workspaceOf,
 } from '../endpoint.ts';
 import { entityTag } from '../entity-tag.ts';
-import { idempotencyKey, makeOnce } from '../idempotency.ts';
+import { createsOnce } from '../idempotency.ts';
 import { contentOf, incidentBody, newIncidentBody, updateContent } from '../incident-body.ts';
 import { instantText } from '../instants.ts';
 import { type IncidentView, incidentView } from '../note-answers.ts';
@@ -98,7 +98,7 @@ function listEndpoint({ store }: Parts): Endpoint {
 }
 
 function createEndpoint(parts: Parts): Endpoint {
-  const { incidents, secrets, clock } = parts;
+  const { incidents } = parts;
   return endpoint({
     method: 'POST',
     path: PATH,
@@ -108,30 +108,15 @@ function createEndpoint(parts: Parts): Endpoint {
     body: newIncidentBody,
     repeats: incidentView,
     headers: ['Idempotency-Key'],
-    answers: {
-      201: {
-        description: 'Created, now or by an earlier request with the same Idempotency-Key.',
-        schema: incidentView,
-        headers: ['ETag', 'Location', 'Idempotency-Replayed'],
-      },
-    },
+    answers: { 201: createdDocument(incidentView) },
     problems: ['conflict', 'reference-not-found'],
     async handle(request) {
       const workspaceId = workspaceOf(request);
       const { body } = request;
-      const key = idempotencyKey(request.header('idempotency-key'));
-      const { id: incidentId, isNew } = await incidents.transaction(workspaceId, async (change) => {
-        const make = async () => {
-          const made = await change.create(contentOf(body), updateContent(body, change.now));
-          await request.audit.write(change.tx, made);
-          return made;
-        };
-        return makeOnce(
-          { tx: change.tx, secrets, now: clock.wall() },
-          { workspaceId, key, path: PATH, body },
-          make,
-        );
-      });
+      const once = createsOnce(request, { path: PATH, body }, parts);
+      const { id: incidentId, isNew } = await incidents.transaction(workspaceId, (change) =>
+        once(change.tx, () => change.create(contentOf(body), updateContent(body, change.now))),
+      );
       const answered = await member(parts, workspaceId, incidentId);
       return createdAnswer(answered, { noun: 'incident', id: incidentId, path: PATH, isNew });
     },

@@ -10,7 +10,7 @@ import {
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { versionOptions } from '../collection.ts';
-import { createdAnswer } from '../created-answer.ts';
+import { createdAnswer, createdDocument } from '../created-answer.ts';
 import {
   type ApiRequest,
   type Endpoint,
@@ -22,7 +22,7 @@ import {
   workspaceOf,
 } from '../endpoint.ts';
 import { entityTag } from '../entity-tag.ts';
-import { idempotencyKey, makeOnce } from '../idempotency.ts';
+import { createsOnce } from '../idempotency.ts';
 import { instantText } from '../instants.ts';
 import { windowBody, windowContent } from '../maintenance-body.ts';
 import { WINDOW_STATES, type WindowView, windowState, windowView } from '../note-answers.ts';
@@ -78,7 +78,7 @@ function listEndpoint({ store, slotNow }: Parts): Endpoint {
 }
 
 function createEndpoint(parts: Parts): Endpoint {
-  const { maintenance, secrets, clock } = parts;
+  const { maintenance } = parts;
   return endpoint({
     method: 'POST',
     path: PATH,
@@ -90,31 +90,16 @@ function createEndpoint(parts: Parts): Endpoint {
     body: windowBody,
     repeats: windowView,
     headers: ['Idempotency-Key'],
-    answers: {
-      201: {
-        description: 'Created, now or by an earlier request with the same Idempotency-Key.',
-        schema: windowView,
-        headers: ['ETag', 'Location', 'Idempotency-Replayed'],
-      },
-    },
+    answers: { 201: createdDocument(windowView) },
     problems: ['conflict', 'reference-not-found'],
     async handle(request) {
       const workspaceId = workspaceOf(request);
       const { body } = request;
       const content = windowContent(body);
-      const key = idempotencyKey(request.header('idempotency-key'));
-      const { id: windowId, isNew } = await maintenance.transaction(workspaceId, async (change) => {
-        const make = async () => {
-          const made = await change.create(content);
-          await request.audit.write(change.tx, made);
-          return made;
-        };
-        return makeOnce(
-          { tx: change.tx, secrets, now: clock.wall() },
-          { workspaceId, key, path: PATH, body },
-          make,
-        );
-      });
+      const once = createsOnce(request, { path: PATH, body }, parts);
+      const { id: windowId, isNew } = await maintenance.transaction(workspaceId, (change) =>
+        once(change.tx, () => change.create(content)),
+      );
       const answered = await member(parts, workspaceId, windowId);
       return createdAnswer(answered, { noun: 'maintenance window', id: windowId, path: PATH, isNew });
     },

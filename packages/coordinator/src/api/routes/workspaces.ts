@@ -5,7 +5,7 @@ import { workspaceView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
 import { nameFilter } from '../filters.ts';
-import { idempotencyKey, makeOnce } from '../idempotency.ts';
+import { createsOnce } from '../idempotency.ts';
 import { nameSchema } from '../names.ts';
 import { listOf, offsetPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
@@ -55,16 +55,9 @@ export function workspaceEndpoints({
       problems: ['conflict'],
       async handle(request) {
         const { body } = request;
-        const key = idempotencyKey(request.header('idempotency-key'));
-        const now = clock.wall();
+        const once = createsOnce(request, { path: '/v1/workspaces', body }, { clock, secrets });
         const { row, isNew } = await store.transaction(async (tx) => {
-          const make = async () => {
-            const made = await create(tx, body.name, now);
-            await request.audit.write(tx, made);
-            return made;
-          };
-          const once = { workspaceId: workspaceOf(request), key, path: '/v1/workspaces', body };
-          const { id, isNew } = await makeOnce({ tx, secrets, now }, once, make);
+          const { id, isNew } = await once(tx, () => create(tx, body.name, clock.wall()));
           return { row: await findWorkspace(tx, id), isNew };
         });
         if (row === null)

@@ -3,7 +3,7 @@ import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
 
-type Attempt = DeliveryView['attempts'][number];
+type SendAttempt = DeliveryView['attempts'][number];
 
 /** Words for the outcomes of an attempt. Another version of svc may have further ones. */
 const OUTCOMES: Readonly<Record<string, string>> = {
@@ -21,13 +21,13 @@ export function attemptsTable({ id, attempts }: Pick<DeliveryView, 'id' | 'attem
 <tbody>${attempts.map(row)}</tbody></table></div>`;
 }
 
-function row(attempt: Attempt): Html {
+function row(attempt: SendAttempt): Html {
   const { number, at, duration, reason, status_code: status, error, reply } = attempt;
   const why = reason === null ? NO_HTML : html` <span class="soft">(${reason.replaceAll('-', ' ')})</span>`;
   return html`<tr><th scope="row" class="number">${number}</th><td>${instant(at)}</td><td>${outcomeOf(attempt)}${why}</td><td class="number">${status ?? '–'}</td><td class="number">${latencyText(duration)}</td><td>${error ?? reply ?? '–'}</td></tr>`;
 }
 
-function outcomeOf({ outcome, next_attempt_at: next }: Attempt): string {
+function outcomeOf({ outcome, next_attempt_at: next }: SendAttempt): string {
   if (outcome === 'retry') return next === null ? 'Failed' : 'Failed, tried again';
   return OUTCOMES[outcome] ?? outcome;
 }

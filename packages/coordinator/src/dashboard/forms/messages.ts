@@ -19,7 +19,7 @@ export type Messages = {
 
 export const NO_MESSAGES: Messages = { fields: [], general: [] };
 
-type ApiError = { readonly pointer: string; readonly message: string };
+type FieldError = { readonly pointer: string; readonly message: string };
 
 /**
  * Sorts the errors of the API's answer by field.
@@ -29,7 +29,7 @@ type ApiError = { readonly pointer: string; readonly message: string };
 export function messagesOf(
   form: ResourceForm,
   draft: { readonly entries: Entries; readonly body: Readonly<Record<string, unknown>> },
-  { detail, errors }: { readonly detail: string; readonly errors: readonly ApiError[] },
+  { detail, errors }: { readonly detail: string; readonly errors: readonly FieldError[] },
 ): Messages {
   const fields: FieldMessage[] = [];
   const general: string[] = [];

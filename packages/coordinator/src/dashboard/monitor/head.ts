@@ -4,7 +4,7 @@ import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
 import { monitorState } from '../monitor-state.ts';
 import type { DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
-import type { ShownMonitor } from './shown.ts';
+import type { MonitorView } from './shown.ts';
 
 /** The pages of a monitor, in their order. */
 const VIEWS = [
@@ -23,7 +23,7 @@ const ACTIONS = [
 
 /** The head of each page of a monitor: its name and state, what is checked, and its other pages. */
 export function monitorHead(
-  monitor: ShownMonitor,
+  monitor: MonitorView,
   view: View,
   { leadsTo }: Pick<DashboardRequest, 'leadsTo'>,
 ): Html {
@@ -49,7 +49,7 @@ function actionsOf(id: string, leadsTo: DashboardRequest['leadsTo']): Html {
 }
 
 /** The target without its secrets; that of an HTTP monitor without any is a link. */
-function targetOf({ url, uri }: ShownMonitor): Html {
+function targetOf({ url, uri }: MonitorView): Html {
   if (url === undefined) return html`<span>${uri}</span>`;
   const href = urlSecrets.isIn(url) ? null : safeHref(url);
   if (href === null) return html`<span>${urlSecrets.replaced(url, MASK)}</span>`;

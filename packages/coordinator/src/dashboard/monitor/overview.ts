@@ -18,7 +18,7 @@ import { phasesChart } from './phases-section.ts';
 import { chartControls, choiceQuery, chosenCharts } from './ranges.ts';
 import { regionsOf, regionsSection } from './regions-section.ts';
 import { resultsList } from './results-list.ts';
-import type { ShownMonitor } from './shown.ts';
+import type { MonitorView } from './shown.ts';
 import { uptimeSection } from './uptime-section.ts';
 
 /** Newest entries of each history that the overview shows. */
@@ -29,7 +29,7 @@ export async function overviewOfMonitor(request: DashboardRequest): Promise<Dash
   const { api, ids, query, now } = request;
   const path = `/v1/monitors/${ids.id}`;
   const choice = chosenCharts(query);
-  const monitor = await api.read<ShownMonitor>(path);
+  const monitor = await api.read<MonitorView>(path);
   const [uptime, series, phases, changes, deliveries, results, maintenance] = await Promise.all([
     api.read<UptimeView>(`${path}/uptime`),
     api.read<SeriesView>(`${path}/series${choiceQuery(choice)}`),
@@ -88,7 +88,7 @@ ${data.length === 0 ? html`<p class="soft">${EMPTY[title]}</p>` : html`${list}<p
 </div></section>`;
 }
 
-function settings(monitor: ShownMonitor): Html {
+function settings(monitor: MonitorView): Html {
   const { description, periodicity, timeout, retry, degraded_at: degradedAt, regions } = monitor;
   return html`<section aria-labelledby="settings" class="stack"><h2 id="settings">Settings</h2>
 <dl class="facts">

@@ -11,7 +11,7 @@ import { type HistoryPage, historyLinks } from './history.ts';
 import { overviewOfMonitor } from './overview.ts';
 import { apiQuery, filterForm, filterIn } from './results-filter.ts';
 import { resultsList } from './results-list.ts';
-import type { ShownMonitor } from './shown.ts';
+import type { MonitorView } from './shown.ts';
 import { whatIfForm, whatIfReplay } from './what-if.ts';
 
 /** Entries on a page of a history. */
@@ -96,7 +96,7 @@ function historyPageOf(view: View, content: (request: DashboardRequest) => Promi
     path: `/monitors/{id}/${view.toLowerCase()}`,
     scope: 'read',
     async handle(request) {
-      const monitor = await request.api.read<ShownMonitor>(`/v1/monitors/${request.ids.id}`);
+      const monitor = await request.api.read<MonitorView>(`/v1/monitors/${request.ids.id}`);
       return {
         title: `${view} of ${monitor.name}`,
         styles: MONITOR_STYLES,

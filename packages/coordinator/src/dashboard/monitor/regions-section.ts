@@ -5,10 +5,10 @@ import { latencyText, percentage } from '../../web/figures.ts';
 import { type Html, html } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
 import { choiceQuery, RANGE_WORDS } from './ranges.ts';
-import { outcomeLabel, type ShownMonitor } from './shown.ts';
+import { type MonitorView, outcomeLabel } from './shown.ts';
 
 /** The regions that a monitor is, or was within the range, checked from, in the fixed order. */
-export function regionsOf(monitor: ShownMonitor, { regions }: SeriesView): Region[] {
+export function regionsOf(monitor: MonitorView, { regions }: SeriesView): Region[] {
   const known = new Set<string>([
     ...(monitor.regions ?? []),
     ...monitor.regions_status.map(({ region }) => region),
@@ -18,7 +18,7 @@ export function regionsOf(monitor: ShownMonitor, { regions }: SeriesView): Regio
 }
 
 /** Each region's newest vote, and its results in the range of the charts. */
-export function regionsSection(monitor: ShownMonitor, series: SeriesView, now: number): Html {
+export function regionsSection(monitor: MonitorView, series: SeriesView, now: number): Html {
   const regions = regionsOf(monitor, series);
   if (regions.length === 0)
     return html`<p class="soft">No region has reported yet. A monitor that names no regions is checked from every region with an agent: <a href="/regions">see the regions</a>.</p>`;
@@ -30,7 +30,7 @@ export function regionsSection(monitor: ShownMonitor, series: SeriesView, now: n
 </div>`;
 }
 
-type Row = { region: Region; monitor: ShownMonitor; series: SeriesView; now: number; top: number };
+type Row = { region: Region; monitor: MonitorView; series: SeriesView; now: number; top: number };
 
 function regionRow({ region, monitor, series, now, top }: Row): Html {
   const vote = monitor.regions_status.find((each) => each.region === region);

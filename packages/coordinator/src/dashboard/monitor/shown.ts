@@ -6,7 +6,7 @@ import { type State, stateLabel } from '../../web/design/states.ts';
 import type { Html } from '../../web/html.ts';
 
 /** What the pages of a monitor show of the API's answer about it. */
-export type ShownMonitor = {
+export type MonitorView = {
   readonly id: string;
   readonly type: CheckKind;
   readonly name: string;

@@ -13,7 +13,7 @@ import { beside, type Pair } from './beside.ts';
 import { channelNames } from './channel-names.ts';
 import { ALERT_WORDS, type ChannelNames } from './deliveries-list.ts';
 import { monitorHead } from './head.ts';
-import type { ShownMonitor } from './shown.ts';
+import type { MonitorView } from './shown.ts';
 
 /** How far back a replay may go, days. */
 const DAYS = [1, 3, 7, 14] as const;
@@ -40,10 +40,10 @@ export async function whatIfReplay(request: DashboardRequest): Promise<Dashboard
 }
 
 /** The monitor, and the regions that it may be asked from. */
-type Subject = { readonly monitor: ShownMonitor; readonly regions: readonly Region[] };
+type Subject = { readonly monitor: MonitorView; readonly regions: readonly Region[] };
 
 async function subjectOf({ api, ids }: DashboardRequest): Promise<Subject> {
-  const monitor = await api.read<ShownMonitor>(`/v1/monitors/${ids.id}`);
+  const monitor = await api.read<MonitorView>(`/v1/monitors/${ids.id}`);
   return { monitor, regions: monitor.regions ?? monitor.regions_status.map(({ region }) => region) };
 }
 

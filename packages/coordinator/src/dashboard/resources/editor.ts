@@ -164,8 +164,7 @@ async function save(
   draft: Draft,
   stored: Stored | null,
 ): Promise<DashboardAnswer> {
-  const { entries, body, wrong } = judged(editor, draft, stored);
-  const shown = { stored, entries, secrets: draft.secrets, key: draft.key, version: draft.version };
+  const { entries, body, shown, wrong } = judged(editor, draft, stored);
   if (wrong !== null) return show(request, editor, { ...shown, messages: wrong, status: 422 });
   const sentBody = editor.sent?.(body, stored) ?? body;
   const answer =
@@ -196,12 +195,13 @@ async function save(
   return show(request, editor, { ...shown, messages, status: answer.status });
 }
 
-/** A draft as the API will see it, or what is wrong with it before. */
+/** A draft as the API will see it, what its form shows then, and what is wrong with it before. */
 function judged(editor: Editor, draft: Draft, stored: Stored | null) {
   const entries = withoutEmptyRows(editor.form, draft.entries);
   const body = resourceFrom(editor.form, entries, stored?.body ?? null);
   const repeated = repeatedKeys(editor.form, entries);
-  return { entries, body, wrong: repeated.length === 0 ? null : { fields: repeated, general: [] } };
+  const shown = { stored, entries, secrets: draft.secrets, key: draft.key, version: draft.version };
+  return { entries, body, shown, wrong: repeated.length === 0 ? null : { fields: repeated, general: [] } };
 }
 
 async function tryOut(
@@ -210,8 +210,7 @@ async function tryOut(
   draft: Draft,
   stored: Stored | null,
 ): Promise<DashboardAnswer> {
-  const { entries, body, wrong } = judged(editor, draft, stored);
-  const shown = { stored, entries, secrets: draft.secrets, key: draft.key, version: draft.version };
+  const { entries, body, shown, wrong } = judged(editor, draft, stored);
   if (wrong !== null) return show(request, editor, { ...shown, messages: wrong, status: 422 });
   if (editor.trial === undefined) return show(request, editor, shown);
   const tried = await editor.trial.run(request, body);

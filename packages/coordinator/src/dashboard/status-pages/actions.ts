@@ -4,7 +4,7 @@ import { problemIn } from '../page.ts';
 import { VERSION_FIELD } from '../resources/draft.ts';
 import { askRemoval, type Removal, remove } from '../resources/removal.ts';
 import { arranged, type Move, moved } from './arrangement.ts';
-import { type ComponentView, everyMember, type GroupView } from './page-views.ts';
+import { everyMember, type GroupView, type ListedComponent } from './page-views.ts';
 
 /** What is done with a status page: its appearance, its order, removals. */
 export const statusPageActions: readonly DashboardPage[] = [
@@ -49,7 +49,7 @@ async function arrange({ api, ids, form }: DashboardRequest): Promise<DashboardA
     id: form.text('moved'),
     by: form.text('by') === '-1' ? -1 : 1,
   };
-  const components = await everyMember<ComponentView>(api, `${path}/components`);
+  const components = await everyMember<ListedComponent>(api, `${path}/components`);
   const groups = await everyMember<GroupView>(api, `${path}/component-groups`);
   const places = moved(arranged(components, groups), move);
   const problem = problemIn(await api.call('PATCH', `${path}/arrangement`, { components: places }));
@@ -68,7 +68,7 @@ function pageRemoval({ ids, api }: DashboardRequest): Removal {
     cancel: path,
     nameOf: ({ title }) => String(title),
     async hanging(_request, { slug }) {
-      const components = await everyMember<ComponentView>(api, `${object}/components`);
+      const components = await everyMember<ListedComponent>(api, `${object}/components`);
       const groups = await everyMember<GroupView>(api, `${object}/component-groups`);
       return html`<p>${counted(components.length, 'component')} and ${counted(groups.length, 'group')} are removed with it. Visitors of <code>/status/${slug}</code> get “not found”. The monitors stay.</p>`;
     },
@@ -102,7 +102,7 @@ function groupRemoval({ ids, api }: DashboardRequest): Removal {
     cancel: `/pages/${page}`,
     nameOf: ({ name }) => String(name),
     async hanging() {
-      const components = await everyMember<ComponentView>(api, `/v1/status-pages/${page}/components`);
+      const components = await everyMember<ListedComponent>(api, `/v1/status-pages/${page}/components`);
       const count = components.filter(({ group_id: id }) => id === String(group)).length;
       return html`<p>${count === 0 ? 'It has no components.' : `${counted(count, 'component')} of it stay on the page, without a group.`}</p>`;
     },

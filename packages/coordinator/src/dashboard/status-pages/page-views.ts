@@ -17,7 +17,7 @@ export type StatusPageView = {
 };
 
 /** A component as the API answers it. */
-export type ComponentView = Placed & {
+export type ListedComponent = Placed & {
   readonly type: 'monitor' | 'static';
   readonly monitor_id: string | null;
   readonly name: string | null;

@@ -10,7 +10,7 @@ import { FORM_STYLE } from '../resources/style.ts';
 import { arranged, type Item } from './arrangement.ts';
 import { PAGE_FORM } from './forms.ts';
 import { servedState } from './list-page.ts';
-import { type ComponentView, everyMember, type GroupView, type StatusPageView } from './page-views.ts';
+import { everyMember, type GroupView, type ListedComponent, type StatusPageView } from './page-views.ts';
 
 /** The editor of a status page: its appearance, its components and groups in their order, its settings. */
 export const statusPagePage: DashboardPage = {
@@ -21,7 +21,7 @@ export const statusPagePage: DashboardPage = {
     const path = `/v1/status-pages/${request.ids.id ?? 0}`;
     const whole = await readWhole(request.api, path);
     const page = whole.body as unknown as StatusPageView;
-    const components = await everyMember<ComponentView>(request.api, `${path}/components`);
+    const components = await everyMember<ListedComponent>(request.api, `${path}/components`);
     const groups = await everyMember<GroupView>(request.api, `${path}/component-groups`);
     const names = await monitorNames(
       request.api,
@@ -104,7 +104,7 @@ type Shown = {
   readonly formToken: Html | null;
 };
 
-type PageItem = Item<ComponentView, GroupView>;
+type PageItem = Item<ListedComponent, GroupView>;
 
 function contents(shown: Shown, items: readonly PageItem[]): Html {
   const { page, formToken } = shown;
@@ -147,7 +147,7 @@ function itemHtml(shown: Shown, item: PageItem, ends: Ends): Html {
 ${ofGroup}</li>`;
 }
 
-function componentLine(shown: Shown, component: ComponentView, ends: Ends): Html {
+function componentLine(shown: Shown, component: ListedComponent, ends: Ends): Html {
   const { page, names, formToken } = shown;
   const { id, type, monitor_id: monitorId, warnings } = component;
   const monitor = monitorId === null ? null : (names.get(monitorId) ?? null);

@@ -1,6 +1,6 @@
 import { type Html, html, NO_HTML, raw } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
-import { type IncidentUpdate, type IncidentView, incidentDays } from '../incidents.ts';
+import { type IncidentUpdate, incidentDays, type PageIncident } from '../incidents.ts';
 import type { MaintenanceView } from '../notes.ts';
 import type { PageView } from '../page-view.ts';
 import type { Place } from '../place.ts';
@@ -10,7 +10,7 @@ import type { Words } from '../words.ts';
 import { stateWord } from './state.ts';
 
 /** The words for an incident: the operator's, or those of its components and impact. */
-export function incidentTitle({ title, components, impact }: IncidentView, words: Words): string {
+export function incidentTitle({ title, components, impact }: PageIncident, words: Words): string {
   if (title !== null) return title;
   if (components.length === 0) return words.text.incident;
   const form = impact === 'degraded' ? words.text.incidentTitle.degraded : words.text.incidentTitle.down;
@@ -18,7 +18,7 @@ export function incidentTitle({ title, components, impact }: IncidentView, words
 }
 
 /** One update of an incident as a sentence. */
-export function updateSentence(update: IncidentUpdate, incident: IncidentView, words: Words): string {
+export function updateSentence(update: IncidentUpdate, incident: PageIncident, words: Words): string {
   if (update.note !== null) return update.note.text;
   const { incidentSentence: sentences } = words.text;
   const components = namesOf(incident.components, words);
@@ -44,7 +44,7 @@ export function updateWord({ state, note }: IncidentUpdate, { text }: Words): st
 }
 
 /** The incidents that last. @param now epoch ms */
-export function currentIncidents(incidents: readonly IncidentView[], now: number, place: Place): Html {
+export function currentIncidents(incidents: readonly PageIncident[], now: number, place: Place): Html {
   if (incidents.length === 0) return NO_HTML;
   return html`<section class="incidents" aria-labelledby="current"><h2 id="current">${place.words.text.activeIncidents}</h2>
 ${incidents.map((incident) => incidentArticle(incident, 'h3', place.words, now))}</section>
@@ -52,7 +52,7 @@ ${incidents.map((incident) => incidentArticle(incident, 'h3', place.words, now))
 }
 
 /** The incidents of the last days that have ended, by the day on which they began. */
-export function pastIncidents(incidents: readonly IncidentView[], { words }: Place): Html {
+export function pastIncidents(incidents: readonly PageIncident[], { words }: Place): Html {
   const { text } = words;
   const days = incidentDays(incidents).map(
     ({ at, incidents: ofDay }) => html`<h3>${words.day(at)}</h3>
@@ -69,7 +69,7 @@ ${days}<p class="soft">${fill(others, { days: String(INCIDENT_DAYS) })}</p>
  * @param level of its heading
  * @param now   epoch ms, for the age of one that lasts
  */
-function incidentArticle(incident: IncidentView, level: 'h3' | 'h4', words: Words, now: number): Html {
+function incidentArticle(incident: PageIncident, level: 'h3' | 'h4', words: Words, now: number): Html {
   const { id, startedAt, endedAt, components, title, updates } = incident;
   const { text, language } = words;
   const affected = title === null || components.length === 0 ? '' : namesOf(components, words);

@@ -11,7 +11,7 @@ type Row = { readonly version: number; readonly result: StoredResult };
  * What the database would hold of one monitor at this point of a replay: its state as it was written last, and the
  * results since. A start reads no more than that.
  */
-export class StoredMonitor {
+export class StoredSoFar {
   #state: WrittenState | null = null;
   #rows: Row[] = [];
 
