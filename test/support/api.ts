@@ -22,6 +22,7 @@ import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import { type Dispatcher, request } from 'undici';
 import { loopbackParts } from './channel-sending.ts';
 import { type ConfiguredStore, configuredStore, DECLARED_FILE, silentLog } from './configured-store.ts';
 import { OPERATOR_VALUES } from './operator-values.ts';
@@ -182,18 +183,21 @@ export async function startApi(
   });
 
   async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    const response = await fetch(`${url}${path}`, {
-      method,
+    // `fetch` takes twice the CPU, most of it for its streams, and tests make thousands of requests.
+    const response = await request(`${url}${path}`, {
+      method: method as Dispatcher.HttpMethod,
       headers: {
+        accept: '*/*',
         authorization: `Bearer ${operator}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    const text = await response.text();
-    const isJson = response.headers.get('content-type')?.includes('json') === true;
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    const text = await response.body.text();
+    const answered = headersOf(response.headers);
+    const isJson = answered.get('content-type')?.includes('json') === true;
+    return { status: response.statusCode, headers: answered, body: isJson ? JSON.parse(text) : text };
   }
 
   return {
@@ -208,4 +212,12 @@ export async function startApi(
     call,
     dispose,
   };
+}
+
+function headersOf(received: Readonly<Record<string, string | string[] | undefined>>): Headers {
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(received)) {
+    for (const value of [values].flat()) headers.append(name, value);
+  }
+  return headers;
 }

@@ -51,11 +51,14 @@ export async function openStoreInProcess(
   log: Logger,
   workers: StoreWorkers = STORE_IN_PROCESS,
 ): Promise<Store> {
-  if (!existsSync(path)) {
-    migrated ??= migratedFile(log);
-    writeFileSync(path, await migrated, { mode: 0o600 });
-  }
+  if (!existsSync(path)) await copyMigrated(path, log);
   return openStore({ path, log, workers });
+}
+
+/** Creates an empty database of this version at `path`: a copy of one that was migrated once. */
+export async function copyMigrated(path: string, log: Logger): Promise<void> {
+  migrated ??= migratedFile(log);
+  writeFileSync(path, await migrated, { mode: 0o600 });
 }
 
 let migrated: Promise<Buffer> | undefined;

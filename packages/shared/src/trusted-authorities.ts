@@ -8,13 +8,35 @@ export type ClientIdentity = { readonly cert: string; readonly key: Secret<strin
  * The authorities that connections trust: Node's (its own list, `NODE_EXTRA_CA_CERTS`, and with
  * `--use-system-ca` the system's store) and `further` ones in PEM.
  *
- * Create it once. It takes some 30 ms without further authorities and some 200 ms with them, because the
- * whole list is read again.
+ * The first call takes some 30 ms without further authorities and some 200 ms with them, because the whole list
+ * is read again. Later calls with the same authorities and without an identity get the same context.
  */
 export function trustedContext(further: readonly string[] = [], identity?: ClientIdentity): SecureContext {
-  const own = identity === undefined ? {} : { cert: identity.cert, key: identity.key.reveal() };
+  if (identity !== undefined) {
+    return contextWith({ cert: identity.cert, key: identity.key.reveal() }, further);
+  }
+  if (further.length === 0) {
+    nodesOwn ??= contextWith({}, further);
+    return nodesOwn;
+  }
+  if (latest === null || !isEqual(latest.further, further)) {
+    latest = { further: [...further], context: contextWith({}, further) };
+  }
+  return latest.context;
+}
+
+/** Trusts Node's authorities only. */
+let nodesOwn: SecureContext | undefined;
+/** For the list of further authorities that was asked for last, which is mostly the only one; null: none was. */
+let latest: { readonly further: readonly string[]; readonly context: SecureContext } | null = null;
+
+function contextWith(own: { cert?: string; key?: string }, further: readonly string[]): SecureContext {
   if (further.length === 0) return createSecureContext(own);
   return createSecureContext({ ...own, ca: [...new Set([...getCACertificates('default'), ...further])] });
+}
+
+function isEqual(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((pem, index) => pem === other[index]);
 }
 
 const SYSTEM_STORE_FLAGS = ['--use-system-ca', '--use-openssl-ca'];

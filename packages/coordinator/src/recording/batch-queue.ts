@@ -143,7 +143,7 @@ export class BatchQueue<E> {
         await this.#parts.write(batch);
         this.#written(batch);
         // Transactions follow each other in microtasks. Without this, a long queue would hold the thread.
-        await setImmediate();
+        if (this.#events.length > 0) await setImmediate();
         return;
       } catch (error) {
         if (!isOwnFault(error)) await this.#failed(error);

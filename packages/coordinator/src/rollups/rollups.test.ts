@@ -416,7 +416,8 @@ describe('what is kept', () => {
     await recording.declare(liveMonitor(1));
     const first = recording.clock.wall();
     for (let day = 0; day < 420; day += 1) {
-      await recording.slot(1, { [FRA]: 'passed', [PAR]: 'passed' });
+      // The oldest days that are kept, and the last ones, have results.
+      if (day < 40 || day >= 380) await recording.slot(1, { [FRA]: 'passed', [PAR]: 'passed' });
       recording.clock.advance(DAY_MS);
       if (day % 13 === 0) await caughtUp(rollups);
     }

@@ -15,7 +15,9 @@ const MIGRATION_TABLE = 'kysely_migration';
  */
 export async function migrate(execute: Execute, path: string): Promise<string[]> {
   const db = new Kysely<Database>({ dialect: sqliteDialect(execute) });
-  await refuseUnknown(db, path);
+  const applied = await appliedTo(db, path);
+  // The migrator looks at every table before it finds that there is nothing to do.
+  if (Object.keys(MIGRATIONS).every((name) => applied.has(name))) return [];
   const migrator = new Migrator({
     db,
     migrationTableName: MIGRATION_TABLE,
@@ -36,18 +38,20 @@ export async function migrate(execute: Execute, path: string): Promise<string[]>
     .map(({ migrationName }) => migrationName);
 }
 
-async function refuseUnknown(db: Kysely<Database>, path: string): Promise<void> {
+/** The names of the migrations that the database has. Refuses one of a newer version, and that of another program. */
+async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySet<string>> {
   const tables = await sql<{ name: string }>`SELECT name FROM sqlite_master WHERE type = 'table'`.execute(db);
-  if (tables.rows.length === 0) return;
+  if (tables.rows.length === 0) return new Set();
   if (!tables.rows.some(({ name }) => name === MIGRATION_TABLE)) {
     throw new StoreError(
       'store-foreign',
       `${path} is a database, but svc did not create it: set SVC_DATA_DIR or SVC_DATABASE_URL to another path`,
     );
   }
-  const applied = await sql<{ name: string }>`SELECT name FROM ${sql.table(MIGRATION_TABLE)}`.execute(db);
-  const newer = applied.rows.map(({ name }) => name).filter((name) => !Object.hasOwn(MIGRATIONS, name));
-  if (newer.length === 0) return;
+  const { rows } = await sql<{ name: string }>`SELECT name FROM ${sql.table(MIGRATION_TABLE)}`.execute(db);
+  const applied = rows.map(({ name }) => name);
+  const newer = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name));
+  if (newer.length === 0) return new Set(applied);
   throw new StoreError(
     'store-newer',
     `${path} was written by a newer version of svc (${newer.sort().join(', ')}): start that version or a later one`,

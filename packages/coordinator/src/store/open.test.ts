@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { makeOldDatabase } from '../../../../test/support/coordinator/old-database.ts';
+import { copyMigrated } from '../../../../test/support/store-in-process.ts';
 import { StoreError } from './errors.ts';
 import { openStore } from './open.ts';
 import { MAX_WAITING_READS } from './reader.ts';
@@ -17,8 +18,16 @@ let store: Store;
 beforeEach(async () => {
   folder = await temporaryFolder();
   path = join(folder.path, 'svc.db');
+  await copyMigrated(path, silentLog);
   store = await openStore({ path, log: silentLog });
 });
+
+/** Opens a database that this creates and migrates. */
+async function createdAnew(): Promise<void> {
+  await store.close();
+  path = join(folder.path, 'new.db');
+  store = await openStore({ path, log: silentLog });
+}
 
 afterEach(async () => {
   await store.close();
@@ -115,6 +124,7 @@ describe('closing', () => {
 
 describe('opening', () => {
   test('only the owner may read the file', async () => {
+    await createdAnew();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect((await stat(`${path}-wal`)).mode & 0o777).toBe(0o600);
   });
@@ -162,6 +172,7 @@ describe('opening', () => {
   });
 
   test('an empty database gets every table of the schema', async () => {
+    await createdAnew();
     const { rows } = await sql<{ name: string }>`
       SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'kysely_%'
       ORDER BY name`.execute(store.read);

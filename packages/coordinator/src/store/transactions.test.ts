@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
-import { STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
+import { copyMigrated, STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
 import { StoreError } from './errors.ts';
 import { openStore } from './open.ts';
 import type { Store, Transaction } from './store.ts';
@@ -14,6 +14,7 @@ let store: Store;
 beforeEach(async () => {
   folder = await temporaryFolder();
   path = join(folder.path, 'svc.db');
+  await copyMigrated(path, silentLog);
 });
 
 afterEach(async () => {
