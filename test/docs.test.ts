@@ -40,6 +40,23 @@ test.each(["The coordinator's machine", 'An agent in each region'])(
   },
 );
 
+describe('where people copy a monitor from', () => {
+  const copied = FILES.filter((path) => /\.(?:md|tf|yaml)$/.test(path))
+    .filter((path) => !path.startsWith('docs/decisions/') && path !== 'CHANGELOG.md')
+    .filter((path) => /^[ #]*active *[:=] *true/m.test(read(path)));
+
+  test.each(copied)('%s says that monitors are not active by themselves', (path) => {
+    const [first] = /^[ #]*active *[:=] *true.*$/m.exec(read(path)) ?? [];
+    expect(first).toMatch(/# the default is false/);
+  });
+
+  test('are README, the sample and the examples', () => {
+    expect(copied).toEqual(
+      expect.arrayContaining(['README.md', 'deploy/local/svc.yaml', 'docs/declared-file.md']),
+    );
+  });
+});
+
 describe('decisions', () => {
   const numbers = new Set(DECISIONS.map(numberOf));
 

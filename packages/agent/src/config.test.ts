@@ -63,6 +63,15 @@ test('a proxy, and what goes past it', () => {
   ]);
 });
 
+test.each([
+  [{ no_proxy: 'a.example' }, 'a.example'],
+  [{ NO_PROXY: '', no_proxy: 'a.example' }, 'a.example'],
+  [{ NO_PROXY: 'b.example', no_proxy: 'a.example' }, 'b.example'],
+])('%j: the proxy is not asked for %s', (environment, host) => {
+  const { values } = readEnvironment(AGENT_SETTINGS, { ...least, ...environment });
+  expect(['a.example', 'b.example'].filter((name) => values.noProxy(name, 443))).toEqual([host]);
+});
+
 test('everything that is wrong is said at once', () => {
   const found = problems({
     SVC_REGION: 'mars',

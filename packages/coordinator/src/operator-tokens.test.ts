@@ -9,7 +9,7 @@ import {
   silentLog,
   temporaryFolder,
 } from '../../../test/support/configured-store.ts';
-import { OperatorTokens, operatorTokens } from './operator-tokens.ts';
+import { OperatorTokens, operatorTokens, operatorTokensOf } from './operator-tokens.ts';
 import { Tokens } from './store/tokens.ts';
 
 const [OLD, NEW] = ['old-token-'.repeat(4), 'new-token-'.repeat(4)];
@@ -84,6 +84,20 @@ describe('what is said of short tokens', () => {
     expect(warnings).toHaveLength(count);
     expect(JSON.stringify(warnings)).not.toContain(secret);
   });
+});
+
+test.each([
+  ['0.1.0', 31, true],
+  ['0.1.9', 16, true],
+  ['0.1.0', 15, false],
+  ['0.2.0', 31, false],
+  ['0.10.0', 31, false],
+  ['1.0.0', 31, false],
+  ['0.2.0', 32, true],
+])('version %s takes a token of %d characters: %j', (version, length, isTaken) => {
+  const { success, error } = operatorTokensOf(version).safeParse('x'.repeat(length));
+  expect(success).toBe(isTaken);
+  if (!isTaken) expect(error?.message).toContain('make one with');
 });
 
 test.each([

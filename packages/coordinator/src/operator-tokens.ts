@@ -4,31 +4,41 @@ import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import { z } from 'zod';
 import type { Tokens } from './store/tokens.ts';
 
-/** Shorter tokens get a warning, and the next version refuses them. */
+/** Version 0.1 warns of shorter tokens, and every later one refuses them. */
 const SHORT_TOKEN = 32;
+/** The version that warns refuses tokens that are shorter than this. */
+const GUESSABLE_TOKEN = 16;
 
 /**
  * The content of SVC_API_TOKEN or its file: one token, or two tokens in two lines. Both are valid at once, so
  * that one can replace the other without a moment in which a client is refused. Clients use the first.
+ *
+ * @param version of svc
  */
-export const operatorTokens = z
-  .string()
-  .transform((text) => text.split(/\r?\n/).filter((line) => line !== ''))
-  .pipe(
-    z
-      .array(
-        z
-          .string()
-          .min(16, 'must have at least 16 characters')
-          .max(512, 'must have at most 512 characters')
-          .regex(/^[\u0021-\u007e]*$/, 'must not contain blanks or characters outside ASCII'),
-      )
-      .min(1, 'must contain a token')
-      .max(2, 'must have at most two lines, one token each'),
-  );
+export function operatorTokensOf(version: string) {
+  const least = /^0\.1\./.test(version) ? GUESSABLE_TOKEN : SHORT_TOKEN;
+  return z
+    .string()
+    .transform((text) => text.split(/\r?\n/).filter((line) => line !== ''))
+    .pipe(
+      z
+        .array(
+          z
+            .string()
+            .min(least, `must have at least ${least} characters: make one with \`openssl rand -base64 32\``)
+            .max(512, 'must have at most 512 characters')
+            .regex(/^[\u0021-\u007e]*$/, 'must not contain blanks or characters outside ASCII'),
+        )
+        .min(1, 'must contain a token')
+        .max(2, 'must have at most two lines, one token each'),
+    );
+}
+
+export const operatorTokens = operatorTokensOf(VERSION);
 
 export type OperatorTokensParts = {
   readonly tokens: Tokens;

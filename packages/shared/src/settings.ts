@@ -14,6 +14,8 @@ import {
 /** One environment variable of a process. */
 export type Setting<Schema extends z.ZodType = z.ZodType> = {
   name: SettingName;
+  /** The other spelling of a variable that programs spell in two ways; `name` goes before it. */
+  otherName?: string;
   /** One sentence for people, shown by `--help`. */
   description: string;
   /** Text that is parsed when the variable is unset. */
@@ -76,7 +78,7 @@ export function readEnvironment<Table extends SettingsTable>(
   const problems: string[] = [];
   const values: { [key: string]: unknown } = {};
   for (const [key, setting] of Object.entries(table)) {
-    const text = textOf(setting.name, environment);
+    const text = textOf(setting, environment);
     if ('problem' in text) {
       problems.push(text.problem);
       continue;
@@ -122,8 +124,8 @@ function kept({ name }: Setting, value: unknown): unknown {
 
 type Text = { value: string | undefined } | { problem: string };
 
-function textOf(name: SettingName, environment: NodeJS.ProcessEnv): Text {
-  const direct = environment[name] || undefined;
+function textOf({ name, otherName = name }: Setting, environment: NodeJS.ProcessEnv): Text {
+  const direct = environment[name] || environment[otherName] || undefined;
   if (!isSecretSetting(name)) return { value: direct };
   const variant = fileVariantOf(name);
   const path = environment[variant] || undefined;

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { httpUrlWithUserInfo } from './resources/texts.ts';
-import { basicAuthorization, credentialsIn, userInfo, withoutUserInfo } from './user-info.ts';
+import {
+  basicAuthorization,
+  credentialsIn,
+  hidesUserInfo,
+  userInfo,
+  userInfoApart,
+  userInfoJoined,
+  withoutUserInfo,
+} from './user-info.ts';
 
 describe('the user information of a URL', () => {
   test.each([
@@ -52,6 +60,26 @@ describe('the user information of a URL', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('an answer that leaves out the user information', () => {
+  test.each([
+    ['https://********@example.com/a', { url: 'https://example.com/a', url_user_information: '********' }],
+    ['HTTP://********@a?********', { url: 'HTTP://a?********', url_user_information: '********' }],
+    ['https://user:secret@example.com/', { url_user_information: null }],
+    ['https://example.com/********@', { url_user_information: null }],
+  ])('%s: %j', (url, apart) => {
+    const monitor = { name: 'a', url };
+    expect(userInfoApart(monitor)).toEqual({ name: 'a', url, ...apart });
+    expect(userInfoJoined(userInfoApart(monitor))).toMatchObject(monitor);
+    expect(hidesUserInfo(userInfoApart(monitor))).toBe('url' in apart);
+  });
+
+  test('hides nothing where somebody has written it again', () => {
+    const monitor = { url: 'https://user:secret@a/', url_user_information: '********' };
+    expect(hidesUserInfo(monitor)).toBe(false);
+    expect(userInfoJoined(monitor)).toBe(monitor);
   });
 });
 

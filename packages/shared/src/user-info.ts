@@ -1,4 +1,5 @@
 import type { SecretPart } from './resources/definition.ts';
+import { MASK } from './secret.ts';
 
 /**
  * The user information of a URL (`user:password` in `https://user:password@host/`) is a secret; the rest is
@@ -30,6 +31,35 @@ export const userInfo: SecretPart = {
   replaced: (url, mask) => replaced(url, `${mask}@`),
   left: withoutUserInfo,
 };
+
+/**
+ * Member of an HTTP monitor in the API's answers: the mask where the answer leaves out the user information of
+ * `url`, as for tokens that may only read; else null. A client that compares or sends back such an answer learns
+ * from it that the URL is not all of it.
+ */
+export const HIDDEN_USER_INFO = 'url_user_information';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Takes masked user information out of `url`, and says so beside it. */
+export function userInfoApart<T extends Members>(monitor: T): T & { [HIDDEN_USER_INFO]: typeof MASK | null } {
+  const { url } = monitor;
+  const isHidden = typeof url === 'string' && userInfo.isIn(url) && userInfo.replaced(url, MASK) === url;
+  return isHidden
+    ? { ...monitor, url: withoutUserInfo(url), [HIDDEN_USER_INFO]: MASK }
+    : { ...monitor, [HIDDEN_USER_INFO]: null };
+}
+
+/** Whether a resource is the answer to a token that does not see the user information of `url`. */
+export function hidesUserInfo({ url, [HIDDEN_USER_INFO]: hidden }: Members): boolean {
+  return hidden === MASK && typeof url === 'string' && !userInfo.isIn(url);
+}
+
+/** The inverse of {@link userInfoApart}, for clients: `url` has the mask in the place of its user information. */
+export function userInfoJoined<T extends Members>(answered: T): T {
+  if (!hidesUserInfo(answered)) return answered;
+  return { ...answered, url: String(answered.url).replace(/^https?:\/\//i, (scheme) => `${scheme}${MASK}@`) };
+}
 
 /** User name and password without their percent-encoding. A part that cannot be decoded stays as it is. */
 export function credentialsIn(url: URL): { user: string; password: string } | null {

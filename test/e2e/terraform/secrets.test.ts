@@ -18,6 +18,40 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
+describeBothWays('a token that only reads', (way) => {
+  test('is told the URL without its user information, and a plan with it shows no differences', async () => {
+    const workspace = await way.workspace(providerFor(api));
+    const resource = (url: string): Configuration => ({
+      resource: {
+        svc_http_monitor: {
+          one: { name: 'One', url: `https://user:s3cret@${url}?key=s3cret`, periodicity: '1m' },
+          two: { name: 'Two', url: `https://${url}`, periodicity: '1m' },
+        },
+      },
+    });
+    const reading = { provider: { svc: { base_url: api.url, api_token: api.reader } } };
+    await applyForGood(workspace, resource('example.com/a'));
+    const { id } = (await workspace.state())['svc_http_monitor.one'] ?? {};
+    const seen = await api.call('GET', `/v1/monitors/${String(id)}`, undefined, {
+      authorization: `Bearer ${api.reader}`,
+    });
+    expect(seen.body).toMatchObject({ url: 'https://example.com/a?********' });
+
+    await workspace.configure({ ...resource('example.com/a'), ...reading });
+    await expectNothingToDo(workspace);
+    // The plan sees what is not secret: the address was changed outside of Terraform.
+    const { body } = await api.call('GET', `/v1/monitors/${String(id)}`);
+    await api.call('PUT', `/v1/monitors/${String(id)}`, {
+      ...(body as object),
+      url: 'https://user:s3cret@example.com/b?key=s3cret',
+    });
+    expect(await changesIn(workspace)).toEqual([{ address: 'svc_http_monitor.one', action: 'update' }]);
+    await workspace.configure(resource('example.com/a'));
+    await destroy(workspace);
+    await workspace.dispose();
+  });
+});
+
 describeBothWays('write-only secrets', (way) => {
   const slug = `wo-${way.isReal ? 'real' : 'protocol'}`;
   const configuration = (secret: string, version: number, more: Body = {}): Configuration => ({

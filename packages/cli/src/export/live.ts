@@ -1,6 +1,7 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { userInfoJoined } from '@svc/shared/user-info.ts';
 
 /** A resource as the API answered it. */
 export type LiveResource = {
@@ -39,7 +40,7 @@ export async function liveConfiguration(api: Lists): Promise<LiveResource[]> {
 function resource(kind: ResourceKind, answered: Readonly<Record<string, unknown>>): LiveResource {
   if (typeof answered.id !== 'string')
     throw new SvcError('not-exportable', `the API returned a ${kind} without an id`);
-  return { kind, id: answered.id, answered };
+  return { kind, id: answered.id, answered: userInfoJoined(answered) };
 }
 
 /** @throws SvcError for a type that this version does not know */

@@ -4,6 +4,8 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import { forMonitors } from '@svc/shared/resources/monitors.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { PAGE_LATENCIES } from '@svc/shared/resources/status-page.ts';
+import { MASK } from '@svc/shared/secret.ts';
+import { HIDDEN_USER_INFO } from '@svc/shared/user-info.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
 import { AUDIT_ACTORS, AUDIT_OUTCOMES } from '../store/audit.ts';
@@ -49,6 +51,13 @@ const monitorMembers = {
  */
 export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> } = {
   ...forMonitors(() => monitorMembers),
+  svc_http_monitor: {
+    ...monitorMembers,
+    [HIDDEN_USER_INFO]: z.literal(MASK).nullable().meta({
+      description:
+        '`********` where `url` has user information that this answer leaves out, because the token may only read. Otherwise null.',
+    }),
+  },
   svc_notification: {
     state: z.enum(['ok', 'failing']).meta({ description: 'Whether alerts are delivered.' }),
     state_reason: z

@@ -1,6 +1,7 @@
 import { notYet } from '@svc/shared/not-yet.ts';
 import { presented } from '@svc/shared/resources/present.ts';
 import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { HIDDEN_USER_INFO } from '@svc/shared/user-info.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -17,7 +18,7 @@ const RESOURCES: { readonly [K in ResourceKind]: { readonly sent: Json; readonly
       headers: [{ key: 'Accept', value: 'application/json' }],
       status_code_assertions: [{ target: 200, comparator: 'eq' }],
     },
-    added: monitorMembers('12'),
+    added: { ...monitorMembers('12'), [HIDDEN_USER_INFO]: null },
   },
   svc_tcp_monitor: {
     sent: { type: 'tcp', name: 'Mail', uri: 'mail.example.com:25', periodicity: '5m', active: true },

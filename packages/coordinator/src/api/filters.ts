@@ -1,11 +1,10 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
+import { textUpTo } from './names.ts';
 
 /** @param what names of the attributes that are searched: `title or slug` */
 export function nameFilter(what: string) {
-  return z
-    .string()
-    .max(256, 'may have at most 256 characters')
+  return textUpTo(LIMITS.monitorName)
     .optional()
     .meta({
       description: `Only items whose ${what} contains this string. The case of a to z does not matter.`,

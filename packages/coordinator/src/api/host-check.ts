@@ -11,7 +11,7 @@ function isLoopbackIpv4(name: string): boolean {
 }
 
 /**
- * Whether the `Host` of a request names this service. It is checked only where the API listens on loopback.
+ * Whether the `Host` of a request names this service. It is checked only where the request came in over loopback.
  * There, a page in a browser on this machine could name a host of its own that resolves to 127.0.0.1 (DNS
  * rebinding), and the request would look local.
  *

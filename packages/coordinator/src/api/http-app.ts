@@ -1,3 +1,4 @@
+import type { HttpBindings } from '@hono/node-server';
 import { messageOf } from '@svc/shared/errors.ts';
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import type { Token } from '../store/tokens.ts';
@@ -16,7 +17,7 @@ import { isExpectedHost, isLoopbackHost } from './host-check.ts';
 import { type ApiCalls, callApi, callerOf } from './in-process.ts';
 import { linkRefused, loggedIn, noteLogin } from './login.ts';
 import { openApi } from './openapi.ts';
-import { createPeerOf } from './peers.ts';
+import { createPeerOf, plainIpv4 } from './peers.ts';
 import { isForTheLog, Problem, problemOf } from './problem.ts';
 import { RequestAudit } from './request-audit.ts';
 import { readBodyText } from './request-body.ts';
@@ -89,14 +90,13 @@ function accompany(
   peerOf: PeerOf,
 ): MiddlewareHandler<{ Variables: Variables }> {
   const { clock, counters } = parts;
-  const isHostChecked = isLoopbackHost(parts.listen.host);
   return async (context, next) => {
     const startedAt = clock.monotonic();
     const requestId = beginRequest(context);
     const page = await pageFor(context, { parts, sites, peerOf });
     if (page !== null) {
       context.res = page;
-    } else if (isHostChecked && !isExpectedHost(context.req.header('host'), parts.publicUrl)) {
+    } else if (isOnLoopback(context, parts) && !isExpectedHost(context.req.header('host'), parts.publicUrl)) {
       context.res = misdirected(context.req.path).response(requestId);
     } else {
       await next();
@@ -111,6 +111,12 @@ function accompany(
     const tokenId = context.get('tokenId');
     parts.log.debug({ requestId, method, path, status, tokenId, ms: Math.round(tookMs) }, 'request answered');
   };
+}
+
+/** Whether a request came in over a loopback address, as it can also where the API listens on all addresses. */
+function isOnLoopback({ env }: ApiContext, { listen }: ApiParts): boolean {
+  const { incoming } = env as Partial<HttpBindings>;
+  return isLoopbackHost(plainIpv4(incoming?.socket.localAddress ?? listen.host));
 }
 
 /** @returns the id of the request */
@@ -261,7 +267,7 @@ function failed(error: Error, context: ApiContext, { log }: ApiParts): Response 
 function misdirected(path: string): Problem {
   return new Problem(
     API_PATH.test(path) ? 'misdirected' : 'not-found',
-    'the API listens only on this machine, and the request names another host: use localhost, or set SVC_PUBLIC_URL to the address under which a proxy serves the API',
+    'the request came from this machine, and names another host: use localhost, or set SVC_PUBLIC_URL to the address under which a proxy serves the API',
   );
 }
 

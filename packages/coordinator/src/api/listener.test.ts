@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { systemClock } from '@svc/shared/clock.ts';
@@ -23,8 +24,8 @@ async function started(more: Partial<ApiParts> = {}): Promise<RunningApi> {
   return api;
 }
 
-function socketTo({ url }: RunningApi): Socket {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+function socketTo({ url }: RunningApi, address = '127.0.0.1'): Socket {
+  const socket = connect(Number(new URL(url).port), address);
   opened.push({ close: async () => void socket.destroy() });
   // A reset is a way of being turned away.
   socket.on('error', () => {});
@@ -119,6 +120,39 @@ describe('the host of a request', () => {
     const answered = textOf(socket);
     socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     expect((await answered).slice(9, 12)).toBe(status);
+  });
+
+  test('on loopback may be the domain of a page once its DNS points here, and leads to that page only', async () => {
+    const api = await started();
+    const page = { title: 'Theirs', slug: 'theirs', custom_domain: 'here.example.com' };
+    const { body } = await api.call('POST', '/v1/status-pages', page);
+    const statusOf = async (path: string) => {
+      const socket = socketTo(api);
+      const answered = textOf(socket);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: here.example.com\r\nConnection: close\r\n\r\n`);
+      return (await answered).slice(9, 12);
+    };
+    await api.call('POST', `/v1/status-pages/${(body as { id: string }).id}/domain/check`);
+    expect(await statusOf('/')).toBe('200');
+    for (const path of ['/v1/monitors', '/metrics', '/docs', '/login'])
+      expect(await statusOf(path)).toBe('404');
+  });
+
+  test.each(['0.0.0.0', '::'])('is checked where a connection to %s came in over loopback', async (host) => {
+    const running = await started({ publicUrl: 'https://svc.example.com', listen: { host, port: 0 } });
+    const statusOf = async (name: string, address: string) => {
+      const socket = socketTo(running, address);
+      const answered = textOf(socket);
+      socket.write(`GET /healthz HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`);
+      return (await answered).slice(9, 12);
+    };
+    expect(await statusOf('attacker.example', '127.0.0.1')).toBe('421');
+    expect(await statusOf('localhost', '127.0.0.1')).toBe('200');
+    expect(await statusOf('svc.example.com', '127.0.0.1')).toBe('200');
+    const others = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+    for (const { address } of others.filter(({ internal, family }) => !internal && family === 'IPv4')) {
+      expect(await statusOf('any.example', address)).toBe('200');
+    }
   });
 });
 

@@ -13,19 +13,17 @@ import {
 import type { WindowContent } from '../store/maintenance-windows.ts';
 import { id } from './answers.ts';
 import { instantOrLocal, readInstant } from './instants.ts';
-import { nameSchema } from './names.ts';
+import { nameSchema, textUpTo } from './names.ts';
 import { invalid } from './problem.ts';
 
 /** Schema of a longer text that people write: lines, as they were written. */
 export function noteText(description: string) {
-  return z
-    .string('must be a string')
-    .max(LIMITS.noteText, `may have at most ${LIMITS.noteText} characters`)
+  return textUpTo(LIMITS.noteText)
     .superRefine((text, context) => {
       const wrong = wellFormed(text);
       if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
     })
-    .meta({ description });
+    .meta({ description, maxLength: LIMITS.noteText });
 }
 
 /** Schema of a list of ids in a body. */

@@ -47,4 +47,6 @@ function blockListOf(cidrs: readonly string[]): BlockList {
 }
 
 /** An IPv4 address that a socket for both families reports has a prefix. */
-const plainIpv4 = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
+export function plainIpv4(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+}

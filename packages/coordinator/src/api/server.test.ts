@@ -57,6 +57,7 @@ describe('monitors', () => {
       type: 'http',
       name: 'Shop',
       url: 'https://shop.example/',
+      url_user_information: null,
       method: 'GET',
       body: '',
       follow_redirects: true,
@@ -292,18 +293,23 @@ describe('notifications', () => {
     const made = await created('/v1/monitors', { ...MONITOR, url });
     expect(made).toMatchObject({ url });
     const seen = await api.call('GET', `/v1/monitors/${made.id}`, undefined, asReader());
-    expect(seen.body).toMatchObject({ url: 'https://********@shop.example/health' });
+    expect(seen.body).toMatchObject({
+      url: 'https://shop.example/health',
+      url_user_information: '********',
+    });
     expect(await api.call('PUT', `/v1/monitors/${made.id}`, seen.body)).toMatchObject({
       status: 422,
       body: {
         errors: [
           {
-            pointer: '/url',
-            message: 'contains the mask that read tokens see: write the secret itself',
+            pointer: '/url_user_information',
+            message: expect.stringContaining('user information of the url'),
           },
         ],
       },
     });
+    const kept = await api.call('PUT', `/v1/monitors/${made.id}`, { ...(seen.body as object), url });
+    expect(kept).toMatchObject({ status: 200, body: { url, url_user_information: null } });
     const without = await api.call('PUT', `/v1/monitors/${made.id}`, {
       ...MONITOR,
       url: 'https://a.example',

@@ -2,6 +2,7 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import { presented } from '@svc/shared/resources/present.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
 import { withoutEffect } from '@svc/shared/resources/without-effect.ts';
+import { userInfoApart } from '@svc/shared/user-info.ts';
 import type {
   Metadata,
   StoredComponent,
@@ -18,7 +19,7 @@ import type { MonitorStates } from './api-parts.ts';
 /** Declared resources as the API answers them: ids as text, instants in RFC 3339. */
 type Declared = Metadata & { readonly kind: ResourceKind; readonly attributes: Resources[ResourceKind] };
 
-function view(stored: Declared, computed: object): object {
+function view(stored: Declared, computed: object): Readonly<Record<string, unknown>> {
   return {
     id: String(stored.id),
     ...presented(stored.kind, stored.attributes),
@@ -39,13 +40,14 @@ export type MonitorSurroundings = {
 
 export function monitorView(stored: StoredMonitor, { states, failing, now }: MonitorSurroundings): object {
   const state = states.get(stored.id);
-  return view(stored, {
+  const answered = view(stored, {
     status: state?.status ?? 'unknown',
     regions_status: (state?.votes ?? [])
       .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
       .map((vote) => regionStatus(vote, now)),
     warnings: [...withoutEffect(stored.kind, stored.attributes), ...undelivered(failing.get(stored.id))],
   });
+  return stored.kind === 'svc_http_monitor' ? userInfoApart(answered) : answered;
 }
 
 function undelivered(failing: FailingChannels | undefined): string[] {

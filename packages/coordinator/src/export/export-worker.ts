@@ -31,7 +31,7 @@ function poster(guard: EgressGuard, tls: { ca: readonly string[]; identity?: Cli
     ...tls,
     timeoutMs,
     lookups: LOOKUPS,
-    proxyFor: proxyFor(used, parseNoProxy(process.env.NO_PROXY ?? '')),
+    proxyFor: proxyFor(used, parseNoProxy(process.env.NO_PROXY || process.env.no_proxy || '')),
   });
 }
 

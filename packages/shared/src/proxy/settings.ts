@@ -13,8 +13,9 @@ export const proxyUrl = z
 export const NO_PROXY_SETTINGS = {
   noProxy: {
     name: 'NO_PROXY',
+    otherName: 'no_proxy',
     description:
-      'hosts that are reached without the proxy: names with their subdomains, addresses, CIDRs, or * for all',
+      'hosts that are reached without the proxy: names with their subdomains, addresses, CIDRs, or * for all; also as no_proxy',
     default: '',
     schema: z.string().transform(parseNoProxy),
   },

@@ -7,6 +7,7 @@ import {
   STRING_COMPARATORS,
 } from '../messages/check.ts';
 import { urlSecrets } from '../url-secrets.ts';
+import { HIDDEN_USER_INFO } from '../user-info.ts';
 import {
   type Normalized,
   type ResourceDefinition,
@@ -115,7 +116,7 @@ export const httpMonitor = {
     }),
   },
   rules: [fitsAJob],
-  apiMembers: MONITOR_API_MEMBERS,
+  apiMembers: [...MONITOR_API_MEMBERS, HIDDEN_USER_INFO],
 } satisfies ResourceDefinition;
 
 export type HttpMonitor = Normalized<typeof httpMonitor>;

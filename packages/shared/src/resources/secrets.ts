@@ -1,4 +1,5 @@
 import { MASK } from '../secret.ts';
+import { HIDDEN_USER_INFO, hidesUserInfo } from '../user-info.ts';
 import type { Attributes, SecretPart } from './definition.ts';
 import { DEFINITIONS, type ResourceKind } from './definitions.ts';
 import type { Issue } from './input.ts';
@@ -81,13 +82,26 @@ export function isMask({ value, part }: Pick<SecretPlace, 'value' | 'part'>): bo
 
 /** Every secret of a resource, as users write it, that is the mask: somebody sends back the answer to a read token. */
 export function maskIssues(kind: ResourceKind, resource: unknown): MaskIssue[] {
-  return secretsIn(kind, resource)
+  const masks = secretsIn(kind, resource)
     .filter(isMask)
     .map(({ path, isMember, part }) => ({
       path,
       isMember,
       message: `${part === undefined ? 'is' : 'contains'} the mask that read tokens see: write the secret itself`,
     }));
+  return isObject(resource) && hidesUserInfo(resource) ? [...masks, LEFT_OUT] : masks;
+}
+
+/** An answer that leaves out the user information of the URL would remove it. */
+const LEFT_OUT: MaskIssue = {
+  path: [HIDDEN_USER_INFO],
+  isMember: false,
+  message:
+    'says that read tokens do not see the user information of the url: write that into the url, or remove this member',
+};
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 /** A copy of a resource as users write it (blocks under their names) with its secrets masked; null stays null. */

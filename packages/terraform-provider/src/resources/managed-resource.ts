@@ -3,6 +3,7 @@ import { ApiError, foreignAnswer } from '@svc/shared/api/api-error.ts';
 import type { ApiAnswer } from '@svc/shared/api/client.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import { userInfoJoined } from '@svc/shared/user-info.ts';
 import { z } from 'zod';
 import { apiDiagnostics, failure, sentence } from '../api-diagnostics.ts';
 import type { Connection } from '../connection.ts';
@@ -184,7 +185,7 @@ export class ResourceOverApi implements ManagedResource {
   #object(request: string, answer: ApiAnswer, state: TerraformObject): Answered {
     const answered = answeredObject.safeParse(answer.body);
     if (!answered.success || answered.data.id !== state.id) throw foreignAnswer(request, answer);
-    return answered.data;
+    return userInfoJoined(answered.data);
   }
 
   /** Handles a creation that failed, or that succeeded with an unusable answer. */

@@ -83,6 +83,17 @@ describe('credentials', () => {
       }
     },
   );
+
+  test.each([
+    ['https://other:word@a.test/b', 'other', 'word'],
+    ['https://other@a.test/b', 'other', ''],
+    ['https://other:word@b.test/', 'other', 'word'],
+  ])('of a Location, %s, replace them, and go no further than its origin', (location, username, password) => {
+    const next = follow(from, 302, location);
+    expect(next).toMatchObject({ sendsUrlCredentials: true, url: { username, password } });
+    expect(follow(next, 302, '/c')).toMatchObject({ sendsUrlCredentials: true, url: { username, password } });
+    expect(follow(next, 302, 'https://c.test/').sendsUrlCredentials).toBe(false);
+  });
 });
 
 test.each([

@@ -12,7 +12,7 @@ export type Hop = {
   body: string;
   /** `name=value` of the cookies for this URL that earlier redirects have set. */
   cookies: readonly string[];
-  /** Whether the user name and password of the declared URL are sent. */
+  /** Whether the user name and password of `url` are sent: of the declared URL, or of a Location. */
   sendsUrlCredentials: boolean;
 };
 
@@ -56,8 +56,11 @@ export function redirectedHop(hop: Hop, statusCode: number, location: string): H
       (isSameOrigin || HARMLESS_HEADERS.has(key.toLowerCase())) &&
       !(becomesGet && BODY_HEADERS.has(key.toLowerCase())),
   );
-  // The user name and password of the declared URL are for its whole origin.
-  if (isSameOrigin && hop.sendsUrlCredentials) {
+  // The user name and password of a URL are for its whole origin. Those that a Location has are sent, as by curl,
+  // browsers and Go.
+  const hasOwn = url.username !== '' || url.password !== '';
+  const keepsFormer = !hasOwn && isSameOrigin && hop.sendsUrlCredentials;
+  if (keepsFormer) {
     url.username = hop.url.username;
     url.password = hop.url.password;
   }
@@ -67,7 +70,7 @@ export function redirectedHop(hop: Hop, statusCode: number, location: string): H
     headers,
     body: becomesGet ? '' : hop.body,
     cookies: [],
-    sendsUrlCredentials: hop.sendsUrlCredentials && isSameOrigin,
+    sendsUrlCredentials: hasOwn || keepsFormer,
   };
 }
 

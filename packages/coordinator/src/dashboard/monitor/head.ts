@@ -1,5 +1,6 @@
 import { MASK } from '@svc/shared/secret.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
+import { withoutUserInfo } from '@svc/shared/user-info.ts';
 import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
 import { monitorState } from '../monitor-state.ts';
 import type { DashboardRequest } from '../page.ts';
@@ -52,6 +53,6 @@ function actionsOf(id: string, leadsTo: DashboardRequest['leadsTo']): Html {
 function targetOf({ url, uri }: MonitorView): Html {
   if (url === undefined) return html`<span>${uri}</span>`;
   const href = urlSecrets.isIn(url) ? null : safeHref(url);
-  if (href === null) return html`<span>${urlSecrets.replaced(url, MASK)}</span>`;
+  if (href === null) return html`<span>${withoutUserInfo(urlSecrets.replaced(url, MASK))}</span>`;
   return html`<a href="${href}" rel="noreferrer noopener">${url}</a>`;
 }

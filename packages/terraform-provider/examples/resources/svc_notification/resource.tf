@@ -2,7 +2,7 @@ resource "svc_http_monitor" "api" {
   name        = "API"
   url         = "https://api.example.com/health"
   periodicity = "30s"
-  active      = true
+  active      = true # the default is false: then it is not checked
 }
 
 resource "svc_tcp_monitor" "database" {
