@@ -24,10 +24,10 @@ const references = new References({
   list: () => [
     {
       name: 'the gateway',
-      ask: (signal) =>
-        isGone
-          ? new Promise((answer) => signal.addEventListener('abort', () => answer(false)))
-          : Promise.resolve(true),
+      ask: async (signal, heard) => {
+        if (isGone) await new Promise((aborted) => signal.addEventListener('abort', aborted));
+        else heard(4);
+      },
     },
   ],
   clock,

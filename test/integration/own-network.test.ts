@@ -13,7 +13,8 @@ const NAMED = ['a1.test', 'a2.test', 'a3.test'];
 const BY_ADDRESS = ['203.0.113.4', '203.0.113.5', '203.0.113.6', '203.0.113.7'];
 const DOWN = BY_ADDRESS.slice(0, 2);
 const UP = BY_ADDRESS.slice(2);
-const ALL = [...NAMED, 'six.test', ...BY_ADDRESS];
+const BY_IPV6 = ['2001:db8::2', '2001:db8::3', '2001:db8::4'];
+const ALL = [...NAMED, 'six.test', ...BY_ADDRESS, ...BY_IPV6];
 /** A machine that is short of CPU voids its time-outs for that reason first. */
 const NOT_RUN = ['agent-starved', 'network-down', 'no-ipv6'];
 
@@ -69,32 +70,48 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
   test('has a dead resolver, names are not a verdict, and what is really down is announced', () => {
     const step = 'resolver dead and half of the targets down';
     expectNotRun(step, [...NAMED, 'six.test']);
-    expectPassed(step, UP);
+    expectPassed(step, [...UP, ...BY_IPV6]);
     expect(told(step).alerts).toEqual(DOWN.map((name) => `error ${name}`));
   });
 
   test('has a silent resolver, names are not a verdict, and addresses pass', () => {
     expectNotRun('resolver silent', [...NAMED, 'six.test']);
-    expectPassed('resolver silent', BY_ADDRESS);
+    expectPassed('resolver silent', [...BY_ADDRESS, ...BY_IPV6]);
     expect(told('resolver silent').alerts).toEqual([]);
   });
 
   test.each(['IPv6 gone', 'IPv6 gone, its route left'])(
     'has its %s, that is said of a target that has nothing else',
     (step) => {
-      const found = told(step).outcomes['six.test']?.filter((outcome) => outcome !== 'agent-starved');
-      expect(found).toEqual(['no-ipv6']);
+      for (const name of ['six.test', ...BY_IPV6]) {
+        const found = told(step).outcomes[name]?.filter((outcome) => outcome !== 'agent-starved');
+        expect([name, found]).toEqual([name, ['no-ipv6']]);
+      }
       expectPassed(step, [...NAMED, ...BY_ADDRESS]);
       expectTold(step, []);
     },
   );
+
+  test('has lost its IPv6 gateway alone, what has IPv6 only is not a verdict, and the rest passes', () => {
+    const step = 'IPv6 gateway gone';
+    expectNotRun(step, ['six.test', ...BY_IPV6]);
+    expectPassed(step, [...NAMED, ...BY_ADDRESS]);
+    expectTold(step, [], ['network-down']);
+  });
+
+  test('has lost its IPv4 gateway alone, what needs it is not a verdict, and IPv6 addresses pass', () => {
+    const step = 'IPv4 gateway gone';
+    expectNotRun(step, [...NAMED, 'six.test', ...BY_ADDRESS]);
+    expectPassed(step, BY_IPV6);
+    expectTold(step, [], ['network-down']);
+  });
 
   test('has lost its gateway, what is really down is announced when it is back, and nothing before', () => {
     const gone = 'gateway gone and half of the targets down';
     expectNotRun(gone, ALL);
     expectTold(gone, [], ['network-down']);
     const back = 'gateway back, half of the targets still down';
-    expectPassed(back, [...NAMED, 'six.test', ...UP]);
+    expectPassed(back, [...NAMED, 'six.test', ...UP, ...BY_IPV6]);
     expectTold(
       back,
       DOWN.map((name) => `error ${name}`),
@@ -107,14 +124,19 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
     expectTold(step, [], ['network-down']);
   });
 
-  test.each(['link down', 'default route gone', 'resolver dead', 'resolver silent', 'IPv6 gone'])(
-    'is back after %s, everything passes again',
-    (step) => {
-      expectPassed(`back after ${step}`, ALL);
-      const recovered = step === 'resolver dead' ? DOWN.map((name) => `recovered ${name}`) : [];
-      expectTold(`back after ${step}`, recovered);
-    },
-  );
+  test.each([
+    'link down',
+    'default route gone',
+    'resolver dead',
+    'resolver silent',
+    'IPv6 gone',
+    'IPv6 gateway gone',
+    'IPv4 gateway gone',
+  ])('is back after %s, everything passes again', (step) => {
+    expectPassed(`back after ${step}`, ALL);
+    const recovered = step === 'resolver dead' ? DOWN.map((name) => `recovered ${name}`) : [];
+    expectTold(`back after ${step}`, recovered);
+  });
 
   test('is back for good, what was down recovers', () => {
     expectPassed('back', ALL);

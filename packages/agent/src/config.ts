@@ -77,9 +77,9 @@ export const AGENT_SETTINGS = {
   referenceHosts: {
     name: 'SVC_REFERENCE_HOSTS',
     description:
-      'hosts that answer while the network works: host:port, separated by commas. When targets begin to fail and none of the hosts that answered within the last hour answers any more, checks are not_run',
+      'hosts that answer while the network works: host:port, separated by commas. When targets begin to fail and none of the hosts that answered within the last hour answers any more, checks are not_run. IPv4 and IPv6 are told apart: a target is compared with the hosts that answered by its address family',
     defaultShown:
-      'the default gateway (port 53), the name servers and the NATS server, unless they are on this machine',
+      'the default gateways (port 53), the name servers and the NATS server, unless they are on this machine',
     schema: referenceHosts.optional(),
   },
   ...TRUST_SETTINGS,

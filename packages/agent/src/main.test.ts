@@ -85,6 +85,21 @@ describe('the agent as a process', () => {
     );
   });
 
+  test('a plain NATS server beyond loopback stops it, and where it is wanted each start warns of it', async () => {
+    // Not a loopback address as it is written; connections to it stay on this machine.
+    const beyond = { ...settings(), SVC_NATS_URL: `nats://0.0.0.0:${server.port}` };
+    const refused = startAgent(beyond);
+    expect(await refused.ended).toEqual([1, null]);
+    await saying(refused, 'SVC_NATS_ALLOW_PLAIN=1');
+    for (let start = 0; start < 2; start += 1) {
+      const agent = startAgent({ ...beyond, SVC_NATS_ALLOW_PLAIN: '1' });
+      await saying(agent, '"event":"ready"');
+      expect(agent.said()).toContain('has no TLS: keys, jobs and results travel in clear text');
+      agent.child.kill('SIGTERM');
+      expect(await agent.ended).toEqual([0, null]);
+    }
+  });
+
   test('an address that is taken stops it', async () => {
     const agent = startAgent({ ...settings(), SVC_AGENT_LISTEN: `127.0.0.1:${server.port}` });
     expect(await agent.ended).toEqual([1, null]);

@@ -21,6 +21,8 @@ export const NAMES: Readonly<Record<string, string>> = {
   'a3.test': '203.0.113.3',
 };
 export const SIX = '2001:db8::1';
+/** Further addresses, without names. */
+export const BY_IPV6 = ['2001:db8::2', '2001:db8::3', '2001:db8::4'];
 export const RESOLVER = '203.0.113.53';
 
 const RESPONSE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok';

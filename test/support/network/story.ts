@@ -13,7 +13,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { LocalService } from '../local-service.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 import { openForwarder } from './forwarder.ts';
-import { NAMES, type Order, RESOLVER, SIX } from './outside.ts';
+import { BY_IPV6, NAMES, type Order, RESOLVER, SIX } from './outside.ts';
 import { ip, ipIn } from './own-network.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
@@ -24,7 +24,8 @@ const BY_ADDRESS = ['203.0.113.4', '203.0.113.5', '203.0.113.6', '203.0.113.7'];
 const HALF = BY_ADDRESS.slice(0, 2);
 const OTHER_HALF = BY_ADDRESS.slice(2);
 const WITH_IPV4 = [...Object.keys(NAMES), ...BY_ADDRESS];
-const ALL = [...WITH_IPV4, 'six.test'];
+const WITH_IPV6 = ['six.test', ...BY_IPV6];
+const ALL = [...WITH_IPV4, ...WITH_IPV6];
 /** Of the probes' sockets, real ms. */
 const TIMEOUT_MS = 600;
 
@@ -66,7 +67,7 @@ function layCables(): void {
   }
   for (const address of [...Object.values(NAMES), ...BY_ADDRESS, RESOLVER])
     ipIn(pid, `addr add ${address}/32 dev lo`);
-  ipIn(pid, `addr add ${SIX}/128 dev lo nodad`);
+  for (const address of [SIX, ...BY_IPV6]) ipIn(pid, `addr add ${address}/128 dev lo nodad`);
   ipIn(pid, 'link set gw0 up');
   ip('addr add 10.77.0.2/24 dev up0');
   linkUp();
@@ -96,7 +97,7 @@ function declaration(receiver: Receiver): object {
   const hosts = ALL;
   const monitors = hosts.map((host, index) => [
     `m${index}`,
-    { ...common, name: host, url: `http://${host}/` },
+    { ...common, name: host, url: `http://${host.includes(':') ? `[${host}]` : host}/` },
   ]);
   return {
     svc_http_monitor: Object.fromEntries(monitors),
@@ -212,7 +213,9 @@ class Story {
     for (const { name, region } of this.#rows(from)) {
       counts.set(`${name} ${region}`, (counts.get(`${name} ${region}`) ?? 0) + 1);
     }
-    return counts.size === 8 * REGIONS.length && [...counts.values()].every((count) => count >= checks);
+    return (
+      counts.size === ALL.length * REGIONS.length && [...counts.values()].every((count) => count >= checks)
+    );
   }
 }
 
@@ -264,6 +267,24 @@ async function tell(service: LocalService, receiver: Receiver): Promise<void> {
     sick: [],
   });
   await story.step('back after IPv6 gone', linkUp, back);
+  await story.step('IPv6 gateway gone', () => ipIn(pid, `addr del ${GATEWAY_6}/64 dev gw0`), {
+    ...down,
+    passing: WITH_IPV4,
+  });
+  await story.step(
+    'back after IPv6 gateway gone',
+    () => ipIn(pid, `addr replace ${GATEWAY_6}/64 dev gw0 nodad`),
+    back,
+  );
+  await story.step('IPv4 gateway gone', () => ipIn(pid, `addr del ${GATEWAY}/24 dev gw0`), {
+    ...down,
+    passing: BY_IPV6,
+  });
+  await story.step(
+    'back after IPv4 gateway gone',
+    () => ipIn(pid, `addr replace ${GATEWAY}/24 dev gw0`),
+    back,
+  );
   await story.step(
     'gateway gone and half of the targets down',
     async () => {

@@ -1,10 +1,11 @@
-import { connect, isIP } from 'node:net';
+import { connect, isIP, isIPv6 } from 'node:net';
 import type { Bus } from '@svc/shared/bus.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
 import type { DnsClient } from '../dns/client.ts';
 import { canonicalName } from '../dns/packet.ts';
 import { type ServerAddress, serverName } from '../dns/servers.ts';
 import type { Resolver } from '../resolve/resolver.ts';
+import type { Family } from './families.ts';
 import { isOwnAddress } from './own-addresses.ts';
 import type { Reference } from './references.ts';
 
@@ -22,11 +23,14 @@ export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): R
   let known: readonly string[] = isIP(host) === 0 ? [] : [host];
   return {
     name: `${host.includes(':') ? `[${host}]` : host}:${port} (tcp)`,
-    async ask(signal) {
+    async ask(signal, heard) {
       if (isIP(host) === 0) known = await addressesOf(host, resolver, signal, known);
       const outside = known.filter((address) => !isOwnAddress(address));
-      const answers = await Promise.all(outside.map((address) => speaks(address, port, signal)));
-      return answers.includes(true);
+      await Promise.all(
+        outside.map(async (address) => {
+          if (await speaks(address, port, signal)) heard(familyOf(address));
+        }),
+      );
     },
   };
 }
@@ -35,7 +39,7 @@ export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): R
 export function dnsReference(server: ServerAddress, client: DnsClient): Reference {
   return {
     name: `${serverName(server)} (dns)`,
-    ask: (signal) =>
+    ask: (signal, heard) =>
       new Promise((settle) => {
         const policy = {
           servers: [server],
@@ -43,30 +47,42 @@ export function dnsReference(server: ServerAddress, client: DnsClient): Referenc
           tries: Number.POSITIVE_INFINITY,
           timeoutMs: 10 * REPEAT_MS,
         };
-        const cancel = client.ask({ name: ROOT, type: 'A' }, policy, ({ kind }) =>
-          settle(kind === 'answer' || kind === 'failed'),
-        );
+        const cancel = client.ask({ name: ROOT, type: 'A' }, policy, ({ kind }) => {
+          if (kind === 'answer' || kind === 'failed') heard(familyOf(server.host));
+          settle();
+        });
         onAbort(signal, () => {
           cancel();
-          settle(false);
+          settle();
         });
       }),
   };
 }
 
-/** A reference that answers when a round trip to the NATS server ends. */
-export function natsReference(name: string, bus: Bus): Reference {
+/**
+ * A reference that answers when a round trip to the NATS server ends.
+ *
+ * @param family address family of all its addresses; null: it has both, and nothing tells which one is used
+ */
+export function natsReference(name: string, bus: Bus, family: () => Family | null): Reference {
   return {
     name: `${name} (nats)`,
-    ask: (signal) =>
+    ask: (signal, heard) =>
       new Promise((settle) => {
-        onAbort(signal, () => settle(false));
+        onAbort(signal, settle);
         bus.flush().then(
-          () => settle(true),
-          () => settle(false),
+          () => {
+            if (!signal.aborted) heard(family());
+            settle();
+          },
+          () => settle(),
         );
       }),
   };
+}
+
+function familyOf(address: string): Family {
+  return isIPv6(address) ? 6 : 4;
 }
 
 async function addressesOf(

@@ -6,11 +6,11 @@ const IPV6_ROUTES = '/proc/net/ipv6_route';
 const UP_BY_GATEWAY = 0x3;
 
 /**
- * Address of the default gateway in the kernel's main table: the IPv4 one, or the IPv6 one on a machine
- * without it. A link-local address has its interface. Null: there is none, or the system is not Linux.
+ * Addresses of the default gateways in the kernel's main table, the IPv4 one first. A link-local address has
+ * its interface. A family without a gateway is left out, and so are both where the system is not Linux.
  */
-export function defaultGateway(): string | null {
-  return gatewayIn(textOf(ROUTES)) ?? ipv6GatewayIn(textOf(IPV6_ROUTES));
+export function defaultGateways(): string[] {
+  return [gatewayIn(textOf(ROUTES)), ipv6GatewayIn(textOf(IPV6_ROUTES))].filter((each) => each !== null);
 }
 
 function textOf(path: string): string {

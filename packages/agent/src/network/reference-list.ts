@@ -6,7 +6,8 @@ import type { Resolver } from '../resolve/resolver.ts';
 import { SystemFiles } from '../resolve/system-files.ts';
 import { createSystemResolver } from '../resolve/system-resolver.ts';
 import { dnsReference, type HostAndPort, natsReference, tcpReference } from './asking.ts';
-import { defaultGateway } from './default-gateway.ts';
+import { defaultGateways } from './default-gateway.ts';
+import { type Family, familiesOf } from './families.ts';
 import { isOwnAddress } from './own-addresses.ts';
 import type { Reference } from './references.ts';
 
@@ -29,8 +30,8 @@ export type ReferenceListParts = {
 export type ReferenceList = { list(): readonly Reference[]; close(): Promise<void> };
 
 /**
- * Creates the agent's references: the operator's, or else the default gateway (port 53), the name servers and
- * the NATS server, unless they are on this machine.
+ * Creates the agent's references: the operator's, or else the default gateways of IPv4 and IPv6 (port 53), the
+ * name servers and the NATS server, unless they are on this machine.
  */
 export function createReferenceList(parts: ReferenceListParts): ReferenceList {
   const { hosts, dnsServers, natsUrl, bus } = parts;
@@ -53,10 +54,9 @@ export function createReferenceList(parts: ReferenceListParts): ReferenceList {
     remembered(known, `dns ${server.host} ${server.port}`, () => dnsReference(server, client));
   return {
     list() {
-      const gateway = defaultGateway();
       const servers = [...system.resolvConf.servers, ...given].filter(({ host }) => !isOwnAddress(host));
       return [
-        ...(gateway === null ? [] : [tcp({ host: gateway, port: GATEWAY_PORT })]),
+        ...defaultGateways().map((host) => tcp({ host, port: GATEWAY_PORT })),
         ...servers.map(dns),
         ...nats.references(),
       ];
@@ -84,12 +84,14 @@ class NatsOutside {
   readonly #reference: Reference;
   readonly #resolver: Resolver;
   #isOutside: boolean | null = null;
+  #family: Family | null = null;
   #isLooking = false;
 
   constructor(natsUrl: string, bus: Bus, resolver: Resolver) {
     const servers = natsUrl.split(',').map((server) => natsAddress(server.trim()));
     this.#hosts = servers.map(({ host }) => host);
-    this.#reference = natsReference(servers.map(({ host, port }) => `${host}:${port}`).join(','), bus);
+    const name = servers.map(({ host, port }) => `${host}:${port}`).join(',');
+    this.#reference = natsReference(name, bus, () => this.#family);
     this.#resolver = resolver;
   }
 
@@ -102,8 +104,10 @@ class NatsOutside {
   async #look(): Promise<void> {
     this.#isLooking = true;
     try {
-      const found = await Promise.all(this.#hosts.map((host) => this.#resolver.resolve(host)));
-      this.#isOutside = found.flat().every(({ address }) => !isOwnAddress(address));
+      const found = (await Promise.all(this.#hosts.map((host) => this.#resolver.resolve(host)))).flat();
+      this.#isOutside = found.every(({ address }) => !isOwnAddress(address));
+      const [family, other] = familiesOf(found);
+      this.#family = other === undefined ? (family ?? null) : null;
     } catch {
       // Not known yet, so it is not a reference for now.
       this.#isOutside = null;

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
+import { type Family, NO_FAMILY } from './families.ts';
 import { type Reference, References } from './references.ts';
 
 const log = pino({ level: 'silent' });
@@ -13,13 +14,15 @@ class Scripted implements Reference {
   readonly name: string;
   does: 'answers' | 'fails' | 'nothing' = 'answers';
   asked = 0;
-  constructor(name: string) {
+  readonly #family: Family | null;
+  constructor(name: string, family: Family | null = 4) {
     this.name = name;
+    this.#family = family;
   }
-  async ask(signal: AbortSignal): Promise<boolean> {
+  async ask(signal: AbortSignal, heard: (family: Family | null) => void): Promise<void> {
     this.asked += 1;
-    if (this.does !== 'nothing') return this.does === 'answers';
-    return await new Promise((end) => signal.addEventListener('abort', () => end(false)));
+    if (this.does === 'answers') heard(this.#family);
+    if (this.does === 'nothing') await new Promise((end) => signal.addEventListener('abort', end));
   }
 }
 
@@ -49,25 +52,25 @@ describe('what the references say', () => {
   test('one that answers is enough', async () => {
     const { references, all } = await bench(['gateway', 'resolver']);
     if (all[0]) all[0].does = 'fails';
-    expect(await references.ask()).toBe('answered');
-    expect(references.goneSince).toBeNull();
+    expect(await references.ask(NO_FAMILY)).toBe('answered');
+    expect(references.goneSince(NO_FAMILY)).toBeNull();
   });
 
   test('they are gone when none answers in time of those that did', async () => {
     const { references, all, clock } = await bench(['gateway', 'resolver']);
     for (const each of all) each.does = 'nothing';
-    const answer = references.ask();
+    const answer = references.ask(NO_FAMILY);
     await clock.advanceSettling(1_999);
-    expect(references.goneSince).toBeNull();
+    expect(references.goneSince(NO_FAMILY)).toBeNull();
     await clock.advanceSettling(1);
     expect(await answer).toBe('gone');
-    expect(references.goneSince).toBe(clock.monotonic());
+    expect(references.goneSince(NO_FAMILY)).toBe(clock.monotonic());
   });
 
   test('nothing, where none has ever answered', async () => {
     const { references } = await bench([]);
     expect(references.areKnown).toBe(false);
-    expect(await references.ask()).toBe('none');
+    expect(await references.ask(NO_FAMILY)).toBe('none');
   });
 
   test('nothing, where the last answer is an hour old when they are missed', async () => {
@@ -76,28 +79,28 @@ describe('what the references say', () => {
     clock.stall(HOUR_MS);
     for (const each of all) each.does = 'fails';
     expect(references.areKnown).toBe(false);
-    expect(await references.ask()).toBe('none');
-    expect(references.goneSince).toBeNull();
+    expect(await references.ask(NO_FAMILY)).toBe('none');
+    expect(references.goneSince(NO_FAMILY)).toBeNull();
   });
 
   test('they stay gone until one is back, however many hours that takes', async () => {
     const { references, all, clock } = await bench(['gateway']);
     for (const each of all) each.does = 'fails';
-    expect(await references.ask()).toBe('gone');
-    const { goneSince } = references;
+    expect(await references.ask(NO_FAMILY)).toBe('gone');
+    const goneSince = references.goneSince(NO_FAMILY);
     await clock.advanceSettling(2 * HOUR_MS);
     expect(references.areKnown).toBe(true);
-    expect(references.goneSince).toBe(goneSince);
+    expect(references.goneSince(NO_FAMILY)).toBe(goneSince);
     for (const each of all) each.does = 'answers';
     await clock.advanceSettling(1_250);
-    expect(references.goneSince).toBeNull();
+    expect(references.goneSince(NO_FAMILY)).toBeNull();
   });
 
   test('nothing, once they were wrong, until one answers again', async () => {
     const { references, all, clock } = await bench(['gateway']);
     for (const each of all) each.does = 'fails';
-    await references.ask();
-    references.forget();
+    await references.ask(NO_FAMILY);
+    references.forget(NO_FAMILY);
     expect(references.areKnown).toBe(false);
     for (const each of all) each.does = 'answers';
     await clock.advanceSettling(60_000);
@@ -110,22 +113,25 @@ test('an answer that lies in the socket when the time is over counts: the agent 
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const asked = Promise.withResolvers<void>();
-  const ask = (signal: AbortSignal): Promise<boolean> =>
+  const ask = (signal: AbortSignal, heard: (family: Family) => void): Promise<void> =>
     new Promise((settled) => {
       const socket = connect({ host: '127.0.0.1', port, autoSelectFamily: false });
-      const end = (isThere: boolean): void => {
+      const end = (): void => {
         socket.destroy();
-        settled(isThere);
+        settled();
       };
-      socket.once('connect', () => end(true));
-      signal.addEventListener('abort', () => end(false));
+      socket.once('connect', () => {
+        heard(4);
+        end();
+      });
+      signal.addEventListener('abort', end);
       asked.resolve();
     });
   const { references, listed, clock } = await bench(['gateway']);
-  await references.ask();
+  await references.ask(NO_FAMILY);
   clock.advance(250);
   listed.now = [{ name: 'gateway', ask }];
-  const answer = references.ask();
+  const answer = references.ask(NO_FAMILY);
   await asked.promise;
   clock.advance(10_000);
   expect(await answer).toBe('answered');
@@ -136,15 +142,15 @@ test('one whose route is gone is not listed any more, and still counts', async (
   const { references, all, listed } = await bench(['gateway']);
   listed.now = [];
   for (const each of all) each.does = 'fails';
-  expect(await references.ask()).toBe('gone');
+  expect(await references.ask(NO_FAMILY)).toBe('gone');
 });
 
 test('failures that come together share a round, and rounds keep their distance', async () => {
   const { references, all, clock } = await bench(['gateway']);
   const before = all[0]?.asked ?? 0;
-  await Promise.all([references.ask(), references.ask()]);
+  await Promise.all([references.ask(NO_FAMILY), references.ask(NO_FAMILY)]);
   expect(all[0]?.asked).toBe(before + 1);
-  const later = Array.from({ length: 100 }, () => references.ask());
+  const later = Array.from({ length: 100 }, () => references.ask(NO_FAMILY));
   await settle();
   expect(all[0]?.asked).toBe(before + 1);
   await clock.advanceSettling(250);
@@ -155,22 +161,22 @@ test('failures that come together share a round, and rounds keep their distance'
 test('while they are gone they are asked every second, so that their return is seen', async () => {
   const { references, all, clock } = await bench(['gateway']);
   for (const each of all) each.does = 'fails';
-  await references.ask();
+  await references.ask(NO_FAMILY);
   await clock.advanceSettling(5_000);
-  expect(references.goneSince).not.toBeNull();
-  expect(references.backAt).toBe(Number.NEGATIVE_INFINITY);
+  expect(references.goneSince(NO_FAMILY)).not.toBeNull();
+  expect(references.backAt(NO_FAMILY)).toBe(Number.NEGATIVE_INFINITY);
   for (const each of all) each.does = 'answers';
   await clock.advanceSettling(1_300);
-  expect(references.goneSince).toBeNull();
-  expect(references.backAt).toBeGreaterThan(clock.monotonic() - 1_300);
+  expect(references.goneSince(NO_FAMILY)).toBeNull();
+  expect(references.backAt(NO_FAMILY)).toBeGreaterThan(clock.monotonic() - 1_300);
 });
 
 test('rounds leave nothing behind, however many there are', async () => {
   const { references, clock } = await bench(['gateway']);
-  await references.ask();
+  await references.ask(NO_FAMILY);
   const added = vi.spyOn(AbortSignal.prototype, 'addEventListener');
   for (let round = 0; round < 20; round += 1) {
-    const answer = references.ask();
+    const answer = references.ask(NO_FAMILY);
     await clock.advanceSettling(250);
     await answer;
   }
@@ -180,17 +186,17 @@ test('rounds leave nothing behind, however many there are', async () => {
 
 test('asking goes on to its end while the agent stops', async () => {
   const { references } = await bench(['gateway']);
-  await references.ask();
+  await references.ask(NO_FAMILY);
   await references.stop();
-  expect(await references.ask()).toBe('none');
+  expect(await references.ask(NO_FAMILY)).toBe('none');
 });
 
 test('those of before are asked where no list can be made, as when no descriptors are left', async () => {
   const { references, all, listed, clock } = await bench(['gateway']);
   listed.now = null;
-  expect(await references.ask()).toBe('answered');
+  expect(await references.ask(NO_FAMILY)).toBe('answered');
   for (const each of all) each.does = 'fails';
-  const answer = references.ask();
+  const answer = references.ask(NO_FAMILY);
   await clock.advanceSettling(250);
   expect(await answer).toBe('gone');
 });

@@ -1,15 +1,20 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { afterReading } from '../after-reading.ts';
+import { BOTH_FAMILIES, type Families, type Family, NO_FAMILY } from './families.ts';
+import { Reach } from './reach.ts';
 
 /** A host outside the machine that answers while the network works. */
 export type Reference = {
   /** Name for the log, which also identifies the reference: `10.0.0.1:53 (tcp)`. */
   readonly name: string;
-  /** Resolves with whether the reference answered, whatever it said. Never rejects. */
-  ask(signal: AbortSignal): Promise<boolean>;
+  /**
+   * Asks once and calls `heard` for each answer, whatever it said, with the family that it came by; null: that
+   * is not known. Resolves when no further answer can come. Never rejects.
+   */
+  ask(signal: AbortSignal, heard: (family: Family | null) => void): Promise<void>;
 };
 
 /**
@@ -18,12 +23,20 @@ export type Reference = {
  */
 export type ReferenceAnswer = 'answered' | 'gone' | 'none';
 
-/** How long a reference counts after its last answer, ms. */
-const COUNTS_MS = 3_600_000;
+/** The references of one family, or all of them. */
+type Scope = Family | 'all';
+
+const SCOPES: readonly Scope[] = ['all', 4, 6];
+
+/** The answers of one round. They come at different times. */
+type Round = Readonly<Record<Scope, Promise<ReferenceAnswer>>>;
+
 /** Interval at which references are asked in calm times, so that the answering ones are known, ms. */
 const ASK_EVERY_MS = 60_000;
-/** Interval while none answers, to see the network come back, ms. */
+/** Interval while some are gone, to see the network come back, ms. */
 const ASK_GONE_EVERY_MS = 1_000;
+/** A family that is gone for this long is asked for as in calm times, ms. */
+const LATELY_MS = 3_600_000;
 /** Time for an answer, ms. A lost datagram or SYN is repeated within it. */
 const ANSWER_WITHIN_MS = 2_000;
 /** Shortest interval between rounds, however many failures ask, ms. */
@@ -42,26 +55,22 @@ export type ReferencesParts = {
  * A caller gets the answer of a round that began after its call, because an answer from before a failure says
  * nothing about it. Failures that come together share a round.
  *
- *     none counts ── one answers ──▶ some count ── none answers any more ──▶ gone, for however long
- *         ▲                            ▲  │                                   │  │
- *         ├──── no answer for an hour ─┼──┘                                   │  │
- *         └──── they were wrong ───────┼──────────────────────────────────────┘  │
- *                                      └──────────── one answers ────────────────┘
+ * IPv4 and IPv6 fail apart, so each family is judged by the references that answered by it ({@link Reach}).
+ * Where none of a family counts, all references together speak for it. What is asked about several families
+ * is gone when all of them are.
  */
 export class References {
   readonly #parts: ReferencesParts;
-  /** Last answer by name of the reference, monotonic ms. */
-  readonly #answeredAt = new Map<string, number>();
-  #lastAnswerAt = Number.NEGATIVE_INFINITY;
+  readonly #reach: Readonly<Record<Scope, Reach>> = { all: new Reach(), 4: new Reach(), 6: new Reach() };
   /** All references that count. One that is not listed any more, because its route is gone, is still asked. */
   readonly #known = new Map<string, Reference>();
   readonly #stopping = new AbortController();
   readonly #stops: (() => void)[] = [];
-  #next: Promise<ReferenceAnswer> | null = null;
+  /** The scopes whose loss the log has told. */
+  readonly #told = new Set<Scope>();
+  #next: Promise<Round> | null = null;
   #roundBeganAt = Number.NEGATIVE_INFINITY;
   #running: Promise<unknown> = Promise.resolve();
-  #goneSince: number | null = null;
-  #backAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ReferencesParts) {
     this.#parts = parts;
@@ -70,12 +79,12 @@ export class References {
   start(): void {
     const { clock } = this.#parts;
     this.#stops.push(
-      clock.every(ASK_EVERY_MS, () => void this.ask()),
+      clock.every(ASK_EVERY_MS, () => void this.ask(NO_FAMILY)),
       clock.every(ASK_GONE_EVERY_MS, () => {
-        if (this.#goneSince !== null) void this.ask();
+        if (this.#isReturnAwaited) void this.ask(NO_FAMILY);
       }),
     );
-    void this.ask();
+    void this.ask(NO_FAMILY);
   }
 
   async stop(): Promise<void> {
@@ -84,16 +93,31 @@ export class References {
     await this.#running;
   }
 
-  /** Since when no reference answers, monotonic ms; null while one answers or none counts. */
-  get goneSince(): number | null {
-    return this.#goneSince;
+  /** Whether all references are gone, or all of a family. */
+  get areSomeGone(): boolean {
+    return SCOPES.some((scope) => this.#reach[scope].goneSince !== null);
   }
 
   /**
-   * When a reference was first heard again after all had been gone, monotonic ms; negative infinity: never.
+   * Since when no reference of these families answers, monotonic ms; null while one answers or none counts.
+   *
+   * @param families those of a target; empty: not known, so all references count
    */
-  get backAt(): number {
-    return this.#backAt;
+  goneSince(families: Families): number | null {
+    let latest = Number.NEGATIVE_INFINITY;
+    for (const { goneSince } of this.#reachOf(families)) {
+      if (goneSince === null) return null;
+      latest = Math.max(latest, goneSince);
+    }
+    return latest;
+  }
+
+  /**
+   * When a reference of these families was first heard again after all of them had been gone, monotonic ms;
+   * negative infinity: never.
+   */
+  backAt(families: Families): number {
+    return Math.min(...this.#reachOf(families).map(({ backAt }) => backAt));
   }
 
   /**
@@ -101,26 +125,50 @@ export class References {
    * every failure asks it.
    */
   get areKnown(): boolean {
-    return this.#goneSince !== null || this.#parts.clock.monotonic() - this.#lastAnswerAt < COUNTS_MS;
+    return this.#reach.all.isKnown(this.#parts.clock.monotonic());
   }
 
-  /** Resolves with the result of the next round. */
-  ask(): Promise<ReferenceAnswer> {
+  /** Resolves with the answer of the next round about targets of these families. */
+  async ask(families: Families): Promise<ReferenceAnswer> {
     this.#next ??= this.#startRound();
-    return this.#next;
+    const round = await this.#next;
+    return await joined(this.#scopesOf(families).map((scope) => round[scope]));
   }
 
   /**
-   * Forgets all answers, after the references proved to say nothing about the network. None counts until it
-   * answers again.
+   * Forgets all answers by these families, after the references proved to say nothing about the network. None
+   * counts until it answers again. Where no family is known, all answers are forgotten.
    */
-  forget(): void {
-    this.#answeredAt.clear();
-    this.#lastAnswerAt = Number.NEGATIVE_INFINITY;
-    this.#goneSince = null;
+  forget(families: Families): void {
+    const { all, 4: four, 6: six } = this.#reach;
+    const forgotten = families.length === 0 ? BOTH_FAMILIES : families;
+    for (const scope of ['all', ...forgotten] as const) {
+      this.#reach[scope].forget();
+      this.#told.delete(scope);
+    }
+    all.takeFrom(four);
+    all.takeFrom(six);
   }
 
-  async #startRound(): Promise<ReferenceAnswer> {
+  /** Whether the return of some is worth a question a second. A family may be gone for good, while the other one works. */
+  get #isReturnAwaited(): boolean {
+    const now = this.#parts.clock.monotonic();
+    const { all, 4: four, 6: six } = this.#reach;
+    const isLately = ({ goneSince }: Reach): boolean => goneSince !== null && now - goneSince < LATELY_MS;
+    return all.goneSince !== null || isLately(four) || isLately(six);
+  }
+
+  #reachOf(families: Families): Reach[] {
+    return this.#scopesOf(families).map((scope) => this.#reach[scope]);
+  }
+
+  #scopesOf(families: Families): Scope[] {
+    if (families.length === 0) return ['all'];
+    const now = this.#parts.clock.monotonic();
+    return families.map((family) => (this.#reach[family].isKnown(now) ? family : 'all'));
+  }
+
+  async #startRound(): Promise<Round> {
     const { clock } = this.#parts;
     const waitMs = Math.max(0, this.#roundBeganAt + ROUND_EVERY_MS - clock.monotonic());
     // The function yields even when there is nothing to wait for, so that callers of this turn still join the
@@ -128,59 +176,67 @@ export class References {
     await (waitMs > 0 ? pause(this.#parts.clock, waitMs, this.#stopping.signal) : Promise.resolve());
     this.#next = null;
     this.#roundBeganAt = clock.monotonic();
-    if (this.#stopping.signal.aborted) return 'none';
+    if (this.#stopping.signal.aborted) return NO_ROUND;
     const round = this.#round();
-    this.#running = round;
-    return await round;
+    this.#running = Promise.all(Object.values(round));
+    return round;
   }
 
-  async #round(): Promise<ReferenceAnswer> {
-    const counting = this.#counting();
-    for (const reference of this.#listed()) this.#known.set(reference.name, reference);
+  #round(): Round {
+    const { clock } = this.#parts;
+    const listed = this.#listed();
+    const counting = this.#counting(listed);
+    for (const reference of listed) this.#known.set(reference.name, reference);
     const end = new AbortController();
     // An agent that was held up for this long has the answers in its sockets.
     const endRound = (): void => afterReading(() => end.abort());
-    const cancel = this.#parts.clock.after(ANSWER_WITHIN_MS, endRound);
+    const cancel = clock.after(ANSWER_WITHIN_MS, endRound);
     const signal = AbortSignal.any([end.signal, this.#stopping.signal]);
-    const asked = [...this.#known.values()].map((reference) => this.#askOne(reference, signal));
-    // One answer is enough. The others are awaited only to note them.
-    const isAnswered = await Promise.any(asked).then(
-      () => true,
-      () => false,
+    const answers = {
+      all: Promise.withResolvers<ReferenceAnswer>(),
+      4: Promise.withResolvers<ReferenceAnswer>(),
+      6: Promise.withResolvers<ReferenceAnswer>(),
+    };
+    const heardBy = new Set<Scope>();
+    const heard = (name: string, scope: Scope): void => {
+      heardBy.add(scope);
+      if (this.#reach[scope].heard(name, clock.monotonic())) this.#tellBack(scope);
+      // One answer is enough. The others are awaited only to note them.
+      answers[scope].resolve('answered');
+    };
+    const asked = [...this.#known.values()].map((reference) =>
+      reference.ask(signal, (family) => {
+        heard(reference.name, 'all');
+        if (family !== null) heard(reference.name, family);
+      }),
     );
-    void Promise.allSettled(asked).then(cancel);
-    if (isAnswered) {
-      this.#found(null);
-      return 'answered';
+    void Promise.all(asked).then(() => {
+      cancel();
+      for (const scope of SCOPES) {
+        if (!heardBy.has(scope)) answers[scope].resolve(this.#missed(scope, counting[scope]));
+      }
+    });
+    return { all: answers.all.promise, 4: answers[4].promise, 6: answers[6].promise };
+  }
+
+  #missed(scope: Scope, counting: readonly string[]): ReferenceAnswer {
+    const { clock, log } = this.#parts;
+    const reach = this.#reach[scope];
+    if (this.#stopping.signal.aborted || !reach.missed(counting.length > 0, clock.monotonic())) return 'none';
+    const isCovered = scope !== 'all' && this.#reach.all.goneSince !== null;
+    if (!isCovered && !this.#told.has(scope)) {
+      this.#told.add(scope);
+      log.warn(
+        { references: counting, by: NAMES[scope] },
+        'no reference host answers any more: the network of the agent may be down',
+      );
     }
-    if (this.#stopping.signal.aborted) return 'none';
-    // References that are gone stay gone even after an hour, so that a long outage of the network does not
-    // become a verdict.
-    if (counting.length === 0 && this.#goneSince === null) return 'none';
-    this.#found(this.#parts.clock.monotonic(), counting);
     return 'gone';
   }
 
-  /** Asks one reference; rejects when it does not answer. */
-  async #askOne(reference: Reference, signal: AbortSignal): Promise<void> {
-    if (!(await reference.ask(signal)))
-      throw new SvcError('reference-silent', `${reference.name} does not answer`);
-    this.#lastAnswerAt = this.#parts.clock.monotonic();
-    this.#answeredAt.set(reference.name, this.#lastAnswerAt);
-  }
-
-  #found(goneAt: number | null, counting: readonly string[] = []): void {
-    const { log } = this.#parts;
-    if (goneAt !== null && this.#goneSince === null) {
-      log.warn(
-        { references: counting },
-        'no reference host answers any more: the network of the agent may be down',
-      );
-    } else if (goneAt === null && this.#goneSince !== null) {
-      this.#backAt = this.#parts.clock.monotonic();
-      log.info({ event: 'recovered' }, 'reference hosts answer again');
-    }
-    this.#goneSince = goneAt === null ? null : (this.#goneSince ?? goneAt);
+  #tellBack(scope: Scope): void {
+    if (!this.#told.delete(scope)) return;
+    this.#parts.log.info({ event: 'recovered', by: NAMES[scope] }, 'reference hosts answer again');
   }
 
   /** The listed references, or the known ones when no list can be made, because no descriptors are left. */
@@ -193,15 +249,34 @@ export class References {
     }
   }
 
-  /** Names of the references that answered within the hour. Others that are not listed are dropped. */
-  #counting(): string[] {
-    const oldest = this.#parts.clock.monotonic() - COUNTS_MS;
-    const listed = new Set(this.#listed().map(({ name }) => name));
-    const counting: string[] = [];
-    for (const name of this.#known.keys()) {
-      if ((this.#answeredAt.get(name) ?? Number.NEGATIVE_INFINITY) > oldest) counting.push(name);
-      else if (!listed.has(name)) this.#known.delete(name);
-    }
+  /**
+   * Names of the references that answered within the hour, by scope. Others that are not listed are dropped.
+   */
+  #counting(listed: readonly Reference[]): Record<Scope, string[]> {
+    const now = this.#parts.clock.monotonic();
+    const { all, 4: four, 6: six } = this.#reach;
+    const counting = { all: all.counting(now), 4: four.counting(now), 6: six.counting(now) };
+    const kept = new Set([...counting.all, ...listed.map(({ name }) => name)]);
+    for (const name of this.#known.keys()) if (!kept.has(name)) this.#known.delete(name);
     return counting;
   }
+}
+
+const NAMES: Readonly<Record<Scope, string>> = { all: 'IPv4 and IPv6', 4: 'IPv4', 6: 'IPv6' };
+
+/** The round of an agent that stops. */
+const NO_ROUND: Round = {
+  all: Promise.resolve('none'),
+  4: Promise.resolve('none'),
+  6: Promise.resolve('none'),
+};
+
+/** The answer of several scopes together. The first one that answered does not wait for the others. */
+async function joined(answers: readonly Promise<ReferenceAnswer>[]): Promise<ReferenceAnswer> {
+  const [only] = answers;
+  if (only !== undefined && answers.length === 1) return await only;
+  const all = Promise.all(answers).then((each) => (each.includes('none') ? 'none' : 'gone'));
+  return await Promise.race(
+    answers.map((answer) => answer.then((each) => (each === 'answered' ? each : all))),
+  );
 }

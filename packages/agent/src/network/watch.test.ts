@@ -21,12 +21,11 @@ function bench() {
       get areKnown() {
         return said.areKnown;
       },
-      get goneSince() {
-        return said.goneSince;
+      get areSomeGone() {
+        return said.goneSince !== null;
       },
-      get backAt() {
-        return said.backAt;
-      },
+      goneSince: () => said.goneSince,
+      backAt: () => said.backAt,
       ask: async () => {
         said.asked += 1;
         if (said.answer === 'gone') said.goneSince ??= clock.monotonic();

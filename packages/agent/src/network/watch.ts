@@ -1,6 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { ProbeOutcome } from '../probes/probe.ts';
+import { type Families, isBy, NO_FAMILY, ONLY_IPV4, ONLY_IPV6 } from './families.ts';
 import { hostOfCheck } from './host-of-check.ts';
 import { isLoopbackHost } from './own-addresses.ts';
 import type { References } from './references.ts';
@@ -15,18 +16,24 @@ const SICK_MS = 10_000;
 const CUT_OFF_MS = 3_600_000;
 
 export type WatchParts = {
-  readonly references: Pick<References, 'ask' | 'areKnown' | 'goneSince' | 'backAt' | 'forget'>;
+  readonly references: Pick<
+    References,
+    'ask' | 'areKnown' | 'areSomeGone' | 'goneSince' | 'backAt' | 'forget'
+  >;
   readonly clock: Pick<Clock, 'monotonic'>;
 };
 
 /**
- * A host that fails at connection level: the start of its first such attempt, and its last failure, monotonic
- * ms.
+ * A host that fails at connection level: the start of its first such attempt, its last failure (monotonic ms),
+ * and the families by which that was tried.
  */
-type Failing = { readonly since: number; lastAt: number };
+type Failing = { readonly since: number; readonly lastAt: number; readonly families: Families };
 
-/** A host that is not probed because of the agent's own network: since when, and when last, monotonic ms. */
-type CutOff = { readonly since: number; lastAt: number };
+/** A host that is not probed because of the agent's own network: since when, when last, and by what. */
+type CutOff = Failing;
+
+/** A host that answered: begin of that attempt, monotonic ms, and the family that it used. */
+type Answered = { readonly at: number; readonly families: Families };
 
 /**
  * Tells the failures of targets from a failure of the agent's own network.
@@ -42,6 +49,9 @@ type CutOff = { readonly since: number; lastAt: number };
  *
  * (*) The network's when the attempt began before the network was back, because its packets were lost.
  *
+ * IPv4 and IPv6 fail apart. A target that was tried by one of them is compared with the references and hosts
+ * that answer by the same one.
+ *
  * A failure waits for the references' answer, some milliseconds while the network works. It cannot be
  * compared with other hosts at once: the first host that begins to fail is up to a period ahead of them.
  * Attempts against this machine say nothing about the network and are ignored. The watch costs nothing while
@@ -50,16 +60,17 @@ type CutOff = { readonly since: number; lastAt: number };
 export class NetworkWatch {
   readonly #parts: WatchParts;
   readonly #failing = new Map<string, Failing>();
-  /**
-   * Begin of the last attempt that each host answered. It is noted only while other hosts fail or no
-   * reference answers.
-   */
-  readonly #answeredAt = new Map<string, number>();
+  /** The last answer of each host. It is noted only while other hosts fail or references are gone. */
+  readonly #answered = new Map<string, Answered>();
   /** Hosts that are cut off, until they answer. */
   readonly #cutOff = new Map<string, CutOff>();
   #cutOffAt = Number.NEGATIVE_INFINITY;
-  /** When any host answered last, monotonic ms; noted at the same times as {@link #answeredAt}. */
-  #anyAnsweredAt = Number.NEGATIVE_INFINITY;
+  /** When any host answered last, by any family and by each, monotonic ms; noted as {@link #answered} is. */
+  readonly #lastAnswerAt = {
+    all: Number.NEGATIVE_INFINITY,
+    4: Number.NEGATIVE_INFINITY,
+    6: Number.NEGATIVE_INFINITY,
+  };
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
@@ -72,8 +83,9 @@ export class NetworkWatch {
    * @returns for a failure that may be the network's: whether it is; otherwise null
    */
   seen(check: Check, found: ProbeOutcome, startedAt: number): Promise<boolean> | null {
+    const families = found.families ?? NO_FAMILY;
     if (found.outcome === 'not_run') {
-      if (found.reason === 'network-down') this.#noteCutOff(hostOfCheck(check));
+      if (found.reason === 'network-down') this.#noteCutOff(hostOfCheck(check), families);
       return null;
     }
     const isCut = found.outcome === 'failed' && (found.timedOut === true || found.notConnected === true);
@@ -81,104 +93,125 @@ export class NetworkWatch {
     const host = hostOfCheck(check);
     if (isLoopbackHost(host)) return null;
     if (!isCut) {
-      this.#answered(host, check, startedAt);
+      this.#noteAnswer(host, check, { at: startedAt, families });
       return null;
     }
-    const failing = this.#failed(host, startedAt);
+    const failing = this.#failed(host, startedAt, families);
     return this.#parts.references.areKnown ? this.#ask(host, failing, startedAt) : null;
   }
 
   /**
-   * Whether the agent's network is down. While the references are gone, one host is enough that was cut off
-   * since another one answered. Otherwise several hosts must have been cut off, the last one within ten
-   * seconds. Hosts that never have a route from here, while others answer, do not count.
+   * Whether the agent's network is down, or that of one address family. While the references are gone, one
+   * host is enough that was cut off since another one answered. Otherwise several hosts must have been cut
+   * off, the last one within ten seconds. Hosts that never have a route from here, while others answer, do
+   * not count.
    */
   get isDown(): boolean {
     const { references, clock } = this.#parts;
-    const telling = this.#countTellingCutOff();
-    if (telling === 0) return false;
-    if (references.goneSince !== null) return true;
-    return telling > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS;
+    const telling = this.#countTellingCutOff(NO_FAMILY);
+    if (telling > 0 && references.goneSince(NO_FAMILY) !== null) return true;
+    if (telling > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS) return true;
+    return [ONLY_IPV4, ONLY_IPV6].some(
+      (family) => references.goneSince(family) !== null && this.#countTellingCutOff(family) > 0,
+    );
   }
 
   /**
    * Number of hosts that were cut off since a host answered last. Hosts that were cut off before count only
    * when nearly all hosts are. It forgets hosts that are not checked any more.
+   *
+   * @param by the family of all these hosts; empty: any
    */
-  #countTellingCutOff(): number {
+  #countTellingCutOff(by: Families): number {
     const oldest = this.#parts.clock.monotonic() - CUT_OFF_MS;
+    const answeredAt = this.#lastAnswerAt[by[0] ?? 'all'];
+    let all = 0;
     let fresh = 0;
     let again = 0;
-    for (const [host, { since, lastAt }] of this.#cutOff) {
+    for (const [host, { since, lastAt, families }] of this.#cutOff) {
       if (lastAt < oldest) {
         this.#cutOff.delete(host);
         continue;
       }
-      if (since > this.#anyAnsweredAt) fresh += 1;
-      if (lastAt > this.#anyAnsweredAt) again += 1;
+      if (!isBy(families, by)) continue;
+      all += 1;
+      if (since > answeredAt) fresh += 1;
+      if (lastAt > answeredAt) again += 1;
     }
-    const answering = this.#answeredAt.size;
-    return answering > ANSWERING_PART * (answering + this.#cutOff.size) ? fresh : again;
+    if (all === 0) return 0;
+    let answering = 0;
+    for (const { families } of this.#answered.values()) if (isBy(families, by)) answering += 1;
+    return answering > ANSWERING_PART * (answering + all) ? fresh : again;
   }
 
   /** Whether nothing fails and no reference is missing. */
   get #isCalm(): boolean {
-    return this.#failing.size === 0 && this.#cutOff.size === 0 && this.#parts.references.goneSince === null;
+    return this.#failing.size === 0 && this.#cutOff.size === 0 && !this.#parts.references.areSomeGone;
   }
 
   async #ask(host: string, failing: Failing, startedAt: number): Promise<boolean> {
     const { references } = this.#parts;
+    const { families } = failing;
     // Another attempt may have failed in the meantime. That does not matter: the connection of this attempt
     // was begun while the network was gone.
-    if ((await references.ask()) !== 'gone') return startedAt < references.backAt;
-    const { goneSince } = references;
+    if ((await references.ask(families)) !== 'gone') return startedAt < references.backAt(families);
+    const goneSince = references.goneSince(families);
     if (goneSince !== null) {
-      if ((this.#answeredAt.get(host) ?? Number.NEGATIVE_INFINITY) > goneSince) return false;
+      const answered = this.#answered.get(host);
+      if (answered !== undefined && answered.at > goneSince && isBy(answered.families, families))
+        return false;
       // The other hosts are checked within one period of this host, so its first failure says nothing yet.
-      if (this.#haveAnsweredSince(Math.max(goneSince, failing.since))) {
-        references.forget();
-        this.#cutOff.clear();
+      if (this.#haveAnsweredSince(Math.max(goneSince, failing.since), families)) {
+        references.forget(families);
+        for (const [each, cutOff] of this.#cutOff)
+          if (isBy(cutOff.families, families)) this.#cutOff.delete(each);
         return false;
       }
     }
-    this.#noteCutOff(host);
+    this.#noteCutOff(host, families);
     return true;
   }
 
-  /** Whether so many hosts have answered since then that it is not true that nearly all fail. */
-  #haveAnsweredSince(since: number): boolean {
+  /** Whether so many hosts of these families have answered since then that it is not true that nearly all fail. */
+  #haveAnsweredSince(since: number, by: Families): boolean {
     let answering = 0;
     let failing = 0;
-    for (const at of this.#answeredAt.values()) if (at > since) answering += 1;
-    for (const { lastAt } of this.#failing.values()) if (lastAt >= since) failing += 1;
+    for (const { at, families } of this.#answered.values())
+      if (at > since && isBy(families, by)) answering += 1;
+    for (const { lastAt, families } of this.#failing.values()) {
+      if (lastAt >= since && (families.length === 0 || isBy(families, by))) failing += 1;
+    }
     return answering > ANSWERING_PART * (answering + failing);
   }
 
-  #failed(host: string, startedAt: number): Failing {
+  #failed(host: string, startedAt: number, families: Families): Failing {
     const lastAt = this.#parts.clock.monotonic();
-    const failing = this.#failing.get(host) ?? { since: startedAt, lastAt };
-    failing.lastAt = lastAt;
-    if (this.#failing.size < MAX_HOSTS) this.#failing.set(host, failing);
+    const { since } = this.#failing.get(host) ?? { since: startedAt };
+    const failing = { since, lastAt, families };
+    if (this.#failing.size < MAX_HOSTS || this.#failing.has(host)) this.#failing.set(host, failing);
     return failing;
   }
 
-  #answered(host: string, { type }: Check, startedAt: number): void {
+  #noteAnswer(host: string, { type }: Check, answered: Answered): void {
     this.#failing.delete(host);
     this.#cutOff.delete(host);
     // A DNS answer speaks only for itself: a name server on this machine answers from its memory.
     if (type === 'dns') return;
-    this.#anyAnsweredAt = this.#parts.clock.monotonic();
-    if (this.#isCalm) this.#answeredAt.clear();
-    else if (this.#answeredAt.size < MAX_HOSTS) this.#answeredAt.set(host, startedAt);
+    const now = this.#parts.clock.monotonic();
+    this.#lastAnswerAt.all = now;
+    for (const family of answered.families) this.#lastAnswerAt[family] = now;
+    if (this.#isCalm) this.#answered.clear();
+    else if (this.#answered.size < MAX_HOSTS) this.#answered.set(host, answered);
   }
 
-  #noteCutOff(host: string): void {
+  #noteCutOff(host: string, families: Families): void {
     const now = this.#parts.clock.monotonic();
     this.#cutOffAt = now;
     // Its earlier answer is out of date.
-    this.#answeredAt.delete(host);
-    const cutOff = this.#cutOff.get(host);
-    if (cutOff !== undefined) cutOff.lastAt = now;
-    else if (this.#cutOff.size < MAX_HOSTS) this.#cutOff.set(host, { since: now, lastAt: now });
+    this.#answered.delete(host);
+    const since = this.#cutOff.get(host)?.since ?? now;
+    if (this.#cutOff.size < MAX_HOSTS || this.#cutOff.has(host)) {
+      this.#cutOff.set(host, { since, lastAt: now, families });
+    }
   }
 }

@@ -5,6 +5,7 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
 import { type Bounded, Deadline } from '../deadline.ts';
 import { localFailureOf } from '../local-failure.ts';
+import { type Families, familiesOf } from '../network/families.ts';
 import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
 import { CONNECT_FAILURES } from './connect-failures.ts';
@@ -39,16 +40,16 @@ export type DialResult = DialTimes &
     | { kind: 'connected'; socket: Socket; address: ResolvedAddress }
     /**
      * The target failed. `code` is the system's (`ECONNREFUSED`), the resolver's, or `ETIMEDOUT` for svc's
-     * own bound.
+     * own bound. `families` are those of the addresses that were dialled.
      */
-    | { kind: 'failed'; code: string; message: string; timedOut: boolean }
+    | { kind: 'failed'; code: string; message: string; timedOut: boolean; families?: Families }
     /** The operator's rules deny every address of the host; nothing was dialled. */
     | { kind: 'denied'; message: string }
     /**
      * This machine could not connect: it has no socket, no route or no name server. That says nothing about
      * the target.
      */
-    | { kind: 'unable'; message: string; reason: NotRunReason }
+    | { kind: 'unable'; message: string; reason: NotRunReason; families?: Families }
     /** `signal` aborted. */
     | { kind: 'aborted' }
   );
@@ -202,12 +203,18 @@ class Dialling implements Bounded {
   async #askForRoute(): Promise<void> {
     const noRoute = await noLocalRoute(this.#failures.map(({ address }) => address));
     if (noRoute === null) this.#refused();
-    else this.#finish({ kind: 'unable', ...noRoute });
+    else this.#finish({ kind: 'unable', ...noRoute, families: this.#families });
   }
 
   #refused(): void {
     const code = this.#failures[0]?.code ?? 'EUNKNOWN';
-    this.#finish({ kind: 'failed', code, message: describe(this.#failures, this.#port), timedOut: false });
+    const message = describe(this.#failures, this.#port);
+    this.#finish({ kind: 'failed', code, message, timedOut: false, families: this.#families });
+  }
+
+  /** Those of the addresses that were dialled. */
+  get #families(): Families {
+    return familiesOf(this.#addresses.slice(0, this.#next));
   }
 
   onDeadline(): void {
@@ -225,7 +232,7 @@ class Dialling implements Bounded {
     const silent = [...this.#open.values()].map(({ address }) => endpoint(address, this.#port));
     const others = this.#failures.length === 0 ? '' : `; ${describe(this.#failures, this.#port)}`;
     const message = `no connection within ${timeoutMs} ms (ETIMEDOUT ${listed(silent)})${others}`;
-    this.#finish({ kind: 'failed', code: 'ETIMEDOUT', message, timedOut: true });
+    this.#finish({ kind: 'failed', code: 'ETIMEDOUT', message, timedOut: true, families: this.#families });
   }
 
   /** Settles once and leaves nothing behind: no timers, look-up, listeners or losing sockets. */

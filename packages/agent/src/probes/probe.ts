@@ -1,6 +1,7 @@
 import type { JudgedAssertion } from '@svc/shared/assertions/evaluate.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { NotRunReason, Phases } from '@svc/shared/messages/check-result.ts';
+import type { Families } from '../network/families.ts';
 
 /**
  * The finding of one attempt. `failed` is a verdict about the target. `not_run` says that the agent could not
@@ -26,6 +27,11 @@ export type ProbeOutcome = {
    * agent's own network may then be down.
    */
   notConnected?: boolean;
+  /**
+   * The address family of the connection, or those of the addresses that were dialled. Absent or empty: none
+   * was, or a proxy connected.
+   */
+  families?: Families;
   certificateExpiresAt?: number;
   /** With `judgesEach` only: every assertion by itself, where the attempt came so far. */
   assertions?: JudgedAssertion[];

@@ -1,6 +1,7 @@
 import { SvcError } from '@svc/shared/errors.ts';
+import type { Family } from '../network/families.ts';
 
-export type ResolvedAddress = { address: string; family: 4 | 6 };
+export type ResolvedAddress = { address: string; family: Family };
 
 /**
  * Turns the host of an HTTP or TCP target into addresses. It works like the system's resolver (hosts file,

@@ -87,6 +87,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   #startHop(hop: Hop): void {
     this.#hop = hop;
     this.#head = undefined;
+    this.#exchange = undefined;
     try {
       const host = hostOf(hop.url);
       const family = isIP(host);
@@ -366,6 +367,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     measured = this.#stopwatch.read(),
   ): ProbeOutcome {
     const outcome: ProbeOutcome = { outcome: kind, ...measured };
+    if (this.#exchange !== undefined) outcome.families = this.#exchange.families;
     if (this.#head !== undefined) outcome.statusCode = this.#head.statusCode;
     if (message !== undefined) outcome.errorMessage = message.slice(0, LIMITS.errorMessage);
     if (this.#certificateExpiresAt !== undefined) outcome.certificateExpiresAt = this.#certificateExpiresAt;

@@ -3,13 +3,14 @@ import type { SecureContext, TLSSocket } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
+import { type Families, familiesOf } from '../../network/families.ts';
 import { noLocalRoute } from '../../network/local-route.ts';
 import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
 import { type DialParts, type DialResult, dial } from '../dial.ts';
 import { dialBy, type ProxyDialResult } from './dial-by-proxy.ts';
 import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
 import { Http2Conversation } from './http2-conversation.ts';
-import { isHttp2 } from './http2-frame.ts';
+import { HTTP2_NOT_AGREED, HTTP2_WITHOUT_TLS, isHttp2, NEITHER_PROTOCOL } from './http2-frame.ts';
 import { http2RequestOf } from './http2-request.ts';
 import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
 import { READ_BUFFER_BYTES } from './read-buffer.ts';
@@ -70,6 +71,8 @@ export type ExchangeParts = {
  * buffer for all plain sockets, and four listeners. The listener hears nothing after {@link close}.
  */
 export class Exchange implements SocketListener {
+  /** The family of the connection, or those of the addresses before there is one. Empty: a proxy connects. */
+  families: Families;
   readonly #parts: ExchangeParts;
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
@@ -92,6 +95,7 @@ export class Exchange implements SocketListener {
   constructor(parts: ExchangeParts, listener: ExchangeListener) {
     this.#parts = parts;
     this.#listener = listener;
+    this.families = familiesOf(parts.addresses);
     this.#parser = new ResponseParser(parts.hop.method, listener, parts.keptBodies);
   }
 
@@ -167,6 +171,7 @@ export class Exchange implements SocketListener {
       return;
     }
     const { socket } = result;
+    if ('address' in result) this.families = familiesOf([result.address]);
     if (this.#isClosed) {
       socket.destroy();
       return;
@@ -389,11 +394,6 @@ export class Exchange implements SocketListener {
 
 /** The alert of a target that speaks none of the offered protocols (RFC 7301, section 3.2). */
 const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
-
-const NEITHER_PROTOCOL = 'the target speaks neither HTTP/1.1 nor HTTP/2 (ALPN)';
-const HTTP2_WITHOUT_TLS =
-  'the target speaks HTTP/2 without TLS, which svc does not probe: use an https URL, or let the target speak HTTP/1.1';
-const HTTP2_NOT_AGREED = 'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)';
 
 /** A size that surely fits into one packet: the smallest usual MTU less headers, bytes. */
 const ONE_PACKET = 1_200;

@@ -15,6 +15,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { fixedResolver, httpCheck } from '../../../../../test/support/http-check.ts';
+import { skipsIpv6 } from '../../../../../test/support/ipv6.ts';
 import { SELF_SIGNED } from '../../../../../test/support/self-signed.ts';
 import {
   EXPIRED,
@@ -493,6 +494,17 @@ describe('addresses', () => {
       { timeoutMs: LONG_MS, signal },
     );
     expect(outcome).toMatchObject({ outcome: 'passed' });
+  });
+
+  test.skipIf(skipsIpv6).each([
+    ['that connects', ['::1', '127.0.0.1'], 'passed', [4]],
+    ['of both that fail', ['::1', '127.0.0.2'], 'failed', [4, 6]],
+    ['of the only address', ['::1'], 'failed', [6]],
+  ] as const)('the outcome says the family %s', async (_what, addresses, outcome, families) => {
+    const { port } = await mirror();
+    const both = createHttpProbe({ resolver: fixedResolver({ 'both.test': [...addresses] }), egress });
+    const check = httpCheck({ url: `http://both.test:${port}/` });
+    expect(await both.run(check, { timeoutMs: LONG_MS, signal })).toMatchObject({ outcome, families });
   });
 
   test('of several only the allowed ones are dialled', async () => {

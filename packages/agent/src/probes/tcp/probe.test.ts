@@ -42,6 +42,7 @@ describe('a listener', () => {
       outcome: 'passed',
       latency: expect.any(Number),
       phases: { connect: outcome.latency },
+      families: [4],
     });
     expect(outcome.latency).toBeGreaterThan(0);
   });
@@ -67,7 +68,8 @@ describe('a listener', () => {
   });
 
   test.skipIf(skipsIpv6)('on IPv6 loopback, in brackets', async () => {
-    expect((await run(`[::1]:${await listen('::1')}`)).outcome).toBe('passed');
+    const outcome = await run(`[::1]:${await listen('::1')}`);
+    expect(outcome).toMatchObject({ outcome: 'passed', families: [6] });
   });
 });
 
