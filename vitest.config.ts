@@ -39,24 +39,32 @@ const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts']
 /** Two workers work while two wait. The projects of one group have the same number. */
 const BESIDE = { maxWorkers: 4, isolate: false };
 
-/**
- * `npm run check` sets how many worlds it simulates. They are few, and run beside the tests of its group. In `npm test`
- * they use the time in which tests of the whole system wait.
- */
+/** What needs nothing but processors takes what those that are alone leave of them. */
+const LEFT_OVER = { maxWorkers: 4, isolate: false, setupFiles: ['test/support/low-priority.ts'] };
+
+/** `npm run check` sets how many worlds it simulates. They are few, and run beside the tests of its group. */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
-const SIMULATION = IS_QUICK ? { groupOrder: 1, ...BESIDE } : { groupOrder: 6, maxWorkers: 4, isolate: true };
+const SIMULATION = { name: 'simulation', include: ['test/simulation/*.test.ts'] };
 
 /** Groups of tests run one after the other. None has the number 0, which would run last. */
 const project = (
   groupOrder: number,
-  test: { name: string; include: string[]; exclude?: string[]; maxWorkers?: number; isolate?: boolean },
+  test: {
+    name: string;
+    include: string[];
+    exclude?: string[];
+    maxWorkers: number;
+    isolate?: boolean;
+    setupFiles?: string[];
+  },
 ) => ({ extends: true as const, test: { ...test, sequence: { groupOrder } } });
 
 /**
- * Tests beside the code keep the processors busy. Tests under `test/` mostly wait for periods to pass, so more of them
- * run at once. Files of a project share its workers, each of which loads the sources once (decision 0418). Fuzzing
- * measures time, and has its worker alone. The test that kills processes at 1,000 checks a second needs the machine for
- * itself and comes last.
+ * Tests beside the code keep the processors busy. Tests of several parts wait for three quarters of their time, and those
+ * in a browser work: they are one project, in the order of their length, so that six of them, mixed, keep the processors
+ * busy too. Files of a project share its workers, each of which loads the sources once (decision 0418). The test that
+ * kills processes at 1,000 checks a second comes last: beside it are only the simulation and fuzzing, with the lowest
+ * priority (decision 0435).
  */
 export default defineConfig({
   test: {
@@ -82,23 +90,16 @@ export default defineConfig({
       }),
       project(1, { name: 'processes', include: STARTING_PROCESSES, ...BESIDE }),
       project(1, { name: 'long', include: LONG, ...BESIDE }),
-      project(3, {
-        name: 'integration',
-        include: ['test/integration/**/*.test.ts'],
-        maxWorkers: 4,
+      project(2, {
+        name: 'system',
+        include: ['test/{integration,e2e,browser}/**/*.test.ts'],
+        exclude: ALONE,
+        maxWorkers: 6,
         isolate: false,
       }),
-      // Each worker has a Chromium beside it.
-      project(2, { name: 'browser', include: ['test/browser/**/*.test.ts'], maxWorkers: 2, isolate: false }),
-      project(SIMULATION.groupOrder, {
-        name: 'simulation',
-        include: ['test/simulation/*.test.ts'],
-        maxWorkers: SIMULATION.maxWorkers,
-        isolate: SIMULATION.isolate,
-      }),
-      project(5, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1 }),
-      project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 4 }),
-      project(7, { name: 'alone', include: ALONE, maxWorkers: 1 }),
+      IS_QUICK ? project(1, { ...SIMULATION, ...BESIDE }) : project(3, { ...SIMULATION, ...LEFT_OVER }),
+      project(3, { name: 'alone', include: ALONE, maxWorkers: LEFT_OVER.maxWorkers }),
+      project(3, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], ...LEFT_OVER }),
     ],
   },
 });

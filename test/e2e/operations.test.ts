@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, type TestContext, test } from 'vitest';
 import { findNatsServer } from '../../deploy/local/nats-server.mjs';
+import { builtService } from '../support/built-services.ts';
 import { type ConfiguredNats, startConfiguredNats } from '../support/configured-nats.ts';
 import { reloadNatsAsUnit } from '../support/deployed/unit.ts';
 import { freePort } from '../support/free-port.ts';
@@ -55,10 +56,7 @@ class Units {
     const part = region === undefined ? 'coordinator' : 'agent';
     const settings = parseEnv(await readFile(join(this.#folder, 'etc', file), 'utf8'));
     const more = region === undefined ? this.#settings : { SVC_AGENT_ID: 'one', SVC_DRAIN_MS: '2000' };
-    const program = new Program(`packages/${part}/src/main.ts`, { ...settings, ...more } as Record<
-      string,
-      string
-    >);
+    const program = new Program(await builtService(part), { ...settings, ...more } as Record<string, string>);
     this.programs.set(unit, program);
     const joined =
       region === undefined
@@ -106,7 +104,7 @@ async function machineIn(context: TestContext) {
       // On a busy machine an agent may call itself starved for a while, and the service is not healthy then. An incident
       // begins with the first result. The waits end with the process of the test.
       svc: `#!/bin/sh
-svc() { '${process.execPath}' -- '${join(ROOT, 'packages/cli/src/main.ts')}' "$@"; }
+svc() { '${process.execPath}' -- '${await builtService('svc')}' "$@"; }
 if [ "$1" != status ] && [ "$1 $2" != 'incident update' ]; then svc "$@"; exit; fi
 until said=$(svc "$@"); do kill -0 ${process.pid} || exit 1; sleep 1; done
 echo "$said"

@@ -24,6 +24,7 @@ import {
   type TestContext,
   test,
 } from 'vitest';
+import { builtService } from '../support/built-services.ts';
 import { type ConfiguredNats, startConfiguredNats } from '../support/configured-nats.ts';
 import { freePort } from '../support/free-port.ts';
 import type { HttpTarget } from '../support/http-target.ts';
@@ -88,7 +89,7 @@ async function nats(...tls: string[]): Promise<ConfiguredNats> {
 
 async function coordinatorOf(dataDir: string): Promise<Program> {
   await writeFile(place('svc.json'), JSON.stringify(declared()));
-  return new Program('packages/coordinator/src/main.ts', {
+  return new Program(await builtService('coordinator'), {
     ...(await settingsIn('coordinator.env')),
     SVC_DATA_DIR: place(dataDir),
     SVC_LISTEN: '127.0.0.1:0',
@@ -105,7 +106,7 @@ async function coordinator(dataDir = 'data'): Promise<Program> {
 
 async function agent(id = 'one'): Promise<Program> {
   const settings = { ...(await settingsIn('agent.env')), SVC_AGENT_ID: id, SVC_DRAIN_MS: '2000' };
-  return started(new Program('packages/agent/src/main.ts', settings));
+  return started(new Program(await builtService('agent'), settings));
 }
 
 const namesOf = (path: string): string[] =>

@@ -6,7 +6,7 @@ import { TARGETS } from './targets.ts';
 
 const USAGE = `npm run fuzz -- [--seconds N] [--seed S] [--only NAME]
 
-  --seconds  for all parsers together (default 60)
+  --seconds  of CPU time for all parsers together (default 60)
   --seed     of the first case (default: a random one, which is printed); the next cases count on from it
   --only     one parser: ${TARGETS.map(({ name }) => name).join(', ')}
 `;

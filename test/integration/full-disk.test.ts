@@ -9,6 +9,7 @@ import { natsKeyOf } from '@svc/shared/nats-keys.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { builtService } from '../support/built-services.ts';
 import { ROOT } from '../support/process.ts';
 import { SmallDisk, whyNoSmallDisk } from '../support/small-disk.ts';
 
@@ -29,8 +30,8 @@ async function diskOf(options: string): Promise<SmallDisk> {
   return disk;
 }
 
-const svc = (disk: SmallDisk, args: readonly string[], environment: Record<string, string> = {}) =>
-  disk.run(process.execPath, ['--', join(ROOT, 'packages/cli/src/main.ts'), ...args], {
+const svc = async (disk: SmallDisk, args: readonly string[], environment: Record<string, string> = {}) =>
+  disk.run(process.execPath, ['--', await builtService('svc'), ...args], {
     NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
     ...environment,
   });
@@ -103,7 +104,7 @@ describe('svc backup to a full disk', () => {
   test.skipIf(isSkipped)('leaves nothing where a bound ends it half-way', async () => {
     const data = await database();
     const disk = await diskOf('size=32m');
-    const main = join(ROOT, 'packages/cli/src/main.ts');
+    const main = await builtService('svc');
     // Files of 64 KiB at most.
     const script = `ulimit -f 64; exec '${process.execPath}' -- '${main}' backup '${disk.path}/backup'`;
     const { code, err } = await disk.run('bash', ['-c', script], { SVC_DATA_DIR: data });

@@ -8,6 +8,7 @@ import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { builtService } from '../support/built-services.ts';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { Program } from '../support/process.ts';
 import { startRawTarget } from '../support/raw-target.ts';
@@ -34,7 +35,7 @@ afterEach(async () => {
 });
 
 async function startAgent(): Promise<Program> {
-  const agent = new Program('packages/agent/src/main.ts', {
+  const agent = new Program(await builtService('agent'), {
     SVC_NATS_URL: server.url,
     SVC_REGION: REGION,
     SVC_AGENT_ID: 'held-up',

@@ -8,6 +8,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { builtService } from '../support/built-services.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
 import { freePort } from '../support/free-port.ts';
 import { startNatsServer } from '../support/nats-server.ts';
@@ -110,7 +111,7 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const common = { SVC_NATS_URL: nats.url, SVC_LOG_LEVEL: 'trace', SVC_METRICS_TOKEN: `${MARK}-metrics` };
-  const coordinator = new Program('packages/coordinator/src/main.ts', {
+  const coordinator = new Program(await builtService('coordinator'), {
     ...common,
     SVC_LISTEN: `127.0.0.1:${port}`,
     SVC_DATA_DIR: folder,
@@ -121,7 +122,7 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
     SVC_TWILIO_AUTH_TOKEN: `${MARK}-twilio`,
     SVC_TELEGRAM_BOT_TOKEN: `123:${MARK}-telegram`,
   });
-  const agent = new Program('packages/agent/src/main.ts', {
+  const agent = new Program(await builtService('agent'), {
     ...common,
     SVC_REGION: 'hosta-fra',
     SVC_PROBE_PROXY: probeProxy.url,

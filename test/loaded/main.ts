@@ -4,7 +4,7 @@
  *
  *     npm run loaded -- --rounds 10 --busy 4 --minutes 40 test/integration/garbage.test.ts test/e2e/kill.test.ts
  *
- * Without files each project of `vitest.config.ts` is a series.
+ * Without files all tests but those in a browser are run, in several series.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,15 @@ import { BusyLoops } from './busy-loops.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const VITEST = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
-const PROJECTS = ['unit', 'long', 'processes', 'integration', 'e2e', 'alone'];
+/** Arguments of Vitest by the name of a series. */
+const SERIES: Readonly<Record<string, readonly string[]>> = {
+  unit: ['--project', 'unit'],
+  long: ['--project', 'long'],
+  processes: ['--project', 'processes'],
+  integration: ['test/integration/'],
+  e2e: ['--project', 'system', 'test/e2e/'],
+  alone: ['--project', 'alone'],
+};
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -35,7 +43,7 @@ type Series = { readonly name: string; readonly args: readonly string[]; passed:
 const series: Series[] =
   positionals.length > 0
     ? positionals.map((file) => ({ name: file, args: [file], passed: 0, failed: 0 }))
-    : PROJECTS.map((name) => ({ name, args: ['--project', name], passed: 0, failed: 0 }));
+    : Object.entries(SERIES).map(([name, args]) => ({ name, args, passed: 0, failed: 0 }));
 
 const endsAt = performance.now() + Number(values.minutes) * 60_000;
 const loops = await BusyLoops.start(Number(values.busy));

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
+import { builtService } from './built-services.ts';
 import { ROOT } from './process.ts';
 
 /** Released versions whose services are kept under `test/fixtures/versions/`. */
@@ -11,13 +12,13 @@ export type Version = (typeof VERSIONS)[number] | 'today';
 export type ServiceName = 'coordinator' | 'agent';
 
 /**
- * The program of a service as a version had it: its sources today, else its bundle, unpacked.
+ * The program of a service as a version had it: its bundle; that of an earlier version is unpacked.
  *
  * @param folder where bundles are unpacked to
  * @returns its path
  */
 export async function programOf(service: ServiceName, version: Version, folder: string): Promise<string> {
-  if (version === 'today') return join(ROOT, 'packages', service, 'src/main.ts');
+  if (version === 'today') return builtService(service);
   const packed = await readFile(join(ROOT, 'test/fixtures/versions', version, `${service}.mjs.br`));
   const path = join(folder, `${service}-${version}.mjs`);
   await writeFile(path, brotliDecompressSync(packed));

@@ -30,7 +30,7 @@ export const LONGEST: Readonly<Record<string, number>> = {
   'packages/coordinator/src/store/checkpoints.test.ts': 6,
   'packages/coordinator/src/dispatch/overload.test.ts': 5,
   'test/browser/resource-forms.test.ts': 75,
-  'test/browser/every-page.test.ts': 41,
+  'test/browser/every-page.test.ts': 55,
   'test/browser/monitor.test.ts': 23,
   'test/browser/status-page.test.ts': 15,
   'test/browser/status-page-editor.test.ts': 9,
@@ -45,7 +45,7 @@ export const LONGEST: Readonly<Record<string, number>> = {
   'test/browser/what-if.test.ts': 5,
   'test/browser/page-problems.test.ts': 4,
   'test/integration/leading.test.ts': 79,
-  'test/integration/alert-rules.test.ts': 70,
+  'test/integration/alert-rules.test.ts': 95,
   'test/integration/own-network.test.ts': 67,
   'test/integration/region-command.test.ts': 54,
   'test/integration/contract.test.ts': 49,
@@ -72,9 +72,9 @@ export const LONGEST: Readonly<Record<string, number>> = {
   'test/integration/export.test.ts': 10,
   'test/e2e/recovery.test.ts': 113,
   'test/e2e/operations.test.ts': 46,
-  'test/e2e/terraform/examples.test.ts': 42,
-  'test/e2e/terraform/lifecycle.test.ts': 42,
-  'test/e2e/terraform/terraform.test.ts': 40,
+  'test/e2e/terraform/examples.test.ts': 25,
+  'test/e2e/terraform/lifecycle.test.ts': 30,
+  'test/e2e/terraform/terraform.test.ts': 32,
   'test/e2e/killed-export.test.ts': 39,
   'test/e2e/release.test.ts': 31,
   'test/e2e/start.test.ts': 29,
@@ -99,14 +99,15 @@ export const LONGEST: Readonly<Record<string, number>> = {
   'test/e2e/terraform/places.test.ts': 1,
   'test/e2e/kill.test.ts': 70,
   'test/e2e/stop-on-stalled-disk.test.ts': 2,
-  'test/simulation/simulation.test.ts': 32,
+  'test/simulation/simulation.test.ts': 60,
   'test/simulation/mutations.test.ts': 26,
   'test/simulation/replay.test.ts': 26,
+  'test/fuzz/fuzz.test.ts': 12,
 };
 
 /**
  * The {@link LONGEST} files come first. Those of projects whose files share workers stay together, by the longest one of
- * the project.
+ * the project. Files that have workers of their own precede them.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -118,6 +119,7 @@ export class LongestFirst extends BaseSequencer {
     }
     return sorted.sort(
       (one, other) =>
+        Number(other.project.config.isolate) - Number(one.project.config.isolate) ||
         (longest.get(sharingOf(other)) ?? 0) - (longest.get(sharingOf(one)) ?? 0) ||
         sharingOf(one).localeCompare(sharingOf(other)) ||
         secondsOf(other) - secondsOf(one),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Region } from '@svc/shared/regions.ts';
+import { builtService } from './built-services.ts';
 import { freePort } from './free-port.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { OPERATOR_ENVIRONMENT } from './operator-values.ts';
@@ -74,8 +75,11 @@ export class System {
       ...OPERATOR_ENVIRONMENT,
       ...options.environment,
     };
+    const programOf = async (service: 'coordinator' | 'agent') =>
+      options.root === undefined ? await builtService(service) : `packages/${service}/src/main.ts`;
+    const agentProgram = await programOf('agent');
     const coordinator = new Program(
-      'packages/coordinator/src/main.ts',
+      await programOf('coordinator'),
       {
         ...flags.COORDINATOR_ENVIRONMENT,
         ...common,
@@ -92,7 +96,7 @@ export class System {
       options.regions.map((region) => [
         region,
         new Program(
-          'packages/agent/src/main.ts',
+          agentProgram,
           {
             ...flags.AGENT_ENVIRONMENT,
             ...common,

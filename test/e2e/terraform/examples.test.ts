@@ -6,8 +6,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { exampleFolders, terraformPages } from '../../../docs/generate/terraform-pages.ts';
 import { type RunningApi, startApi } from '../../support/api.ts';
 import { VALID } from '../../support/resources.ts';
+import { type DebugProvider, startDebugProvider } from '../../support/terraform/debug-provider.ts';
 import type { State } from '../../support/terraform/runner.ts';
-import { byDevOverrides, TerraformWorkspace } from '../../support/terraform/terraform-workspace.ts';
+import { byReattach, TerraformWorkspace } from '../../support/terraform/terraform-workspace.ts';
 import { describeTerraform } from '../../support/terraform/ways.ts';
 
 const EXAMPLES = new URL('../../../packages/terraform-provider/examples/', import.meta.url);
@@ -27,19 +28,23 @@ test('there is an example for every resource and data source', () => {
 describeTerraform('the examples of the docs', ({ binary, provider }) => {
   let api: RunningApi;
   let workspaces: TerraformWorkspace[];
+  /** Terraform would start four of them for each command. */
+  let debug: DebugProvider;
 
   beforeEach(async () => {
     workspaces = [];
     api = await startApi();
+    debug = await startDebugProvider(provider().command, { SVC_API_TOKEN: api.operator });
   });
   afterEach(async () => {
     await Promise.all(workspaces.map((workspace) => workspace.dispose()));
+    await debug.stop();
     await api.dispose();
   });
 
   async function open(folder: string): Promise<TerraformWorkspace> {
-    const environment = { SVC_API_TOKEN: api.operator, TF_VAR_svc_base_url: api.url, ...(await variables()) };
-    const installation = byDevOverrides(provider().folder);
+    const environment = { TF_VAR_svc_base_url: api.url, ...(await variables()) };
+    const installation = byReattach(debug.reattach);
     const workspace = await TerraformWorkspace.open(binary, installation, { provider: {}, environment });
     workspaces.push(workspace);
     for (const from of ['provider', folder]) {

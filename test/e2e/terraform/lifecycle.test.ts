@@ -1,4 +1,4 @@
-/** The whole life of every kind of resource. Every attribute is changed and removed, one after the other. */
+/** The whole life of every kind of resource. Every attribute is changed and removed by itself. */
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
@@ -23,25 +23,46 @@ type Step = {
   readonly isRemoval: boolean;
 };
 
-/**
- * Sets each attribute to each of its further values, and then removes it from the configuration where that is
- * allowed.
- */
-function stepsOf(sample: Sample): Step[] {
+/** One attribute of a resource takes another value, or is removed from the configuration. */
+type Move = { readonly attribute: string } & ({ readonly value: unknown } | { readonly isRemoval: true });
+
+/** Most moves of one resource. Those of a kind with many attributes are shared by several resources of it. */
+const MOST_MOVES = 20;
+
+/** Each attribute takes each of its further values. */
+function changesOf({ values }: Sample): Move[] {
+  return Object.entries(values).flatMap(([attribute, [, ...others]]) =>
+    others.map((value) => ({ attribute, value })),
+  );
+}
+
+/** Steps of the resource with these moves, one after the other. A value that it has already is left out. */
+function stepsOf(sample: Sample, moves: readonly Move[]): Step[] {
   let body = firstBody(sample);
   const steps: Step[] = [];
-  for (const [attribute, [, ...others]] of Object.entries(sample.values)) {
-    for (const value of others) {
-      if (JSON.stringify(value) === JSON.stringify(body[attribute])) continue;
-      body = { ...body, [attribute]: value };
-      steps.push({ sample, attribute, body, isRemoval: false });
-    }
-  }
-  for (const attribute of removable(sample)) {
-    body = Object.fromEntries(Object.entries(body).filter(([name]) => name !== attribute));
-    steps.push({ sample, attribute, body, isRemoval: true });
+  for (const move of moves) {
+    const { attribute } = move;
+    const { [attribute]: before, ...others } = body;
+    const isRemoval = 'isRemoval' in move;
+    if (!isRemoval && JSON.stringify(move.value) === JSON.stringify(before)) continue;
+    body = isRemoval ? others : { ...body, [attribute]: move.value };
+    steps.push({ sample, attribute, body, isRemoval });
   }
   return steps;
+}
+
+/**
+ * The steps of the resources of a sample, in which each attribute takes each of its further values, and is then removed
+ * where that is allowed. One resource loses all that can be removed. A further resource is named `all_2`.
+ */
+function queuesOf(sample: Sample): Step[][] {
+  const removals = removable(sample).map((attribute) => ({ attribute, isRemoval: true as const }));
+  const changes = changesOf(sample);
+  const parts: Move[][] = [[...changes.splice(0, Math.max(0, MOST_MOVES - removals.length)), ...removals]];
+  while (changes.length > 0) parts.push(changes.splice(0, MOST_MOVES));
+  return parts.map((moves, index) =>
+    stepsOf(index === 0 ? sample : { ...sample, name: `${sample.name}_${index + 1}` }, moves),
+  );
 }
 
 function removable({ kind, values }: Sample): string[] {
@@ -130,7 +151,9 @@ test('the samples have every attribute and block of every kind', () => {
 
 describeBothWays('the life of every resource', (way) => {
   let workspace: Workspace;
-  const bodies = new Map(SAMPLES.map((sample) => [sample, firstBody(sample)]));
+  const queues = SAMPLES.flatMap(queuesOf);
+  const resources = new Set([...SAMPLES, ...queues.flatMap((steps) => steps.map(({ sample }) => sample))]);
+  const bodies = new Map([...resources].map((sample) => [sample, firstBody(sample)]));
 
   beforeAll(async () => {
     workspace = await way.workspace(providerFor(api));
@@ -141,11 +164,10 @@ describeBothWays('the life of every resource', (way) => {
     await workspace.configure(configurationOf(bodies));
     expect(await workspace.validate()).toEqual([]);
     await applyForGood(workspace, configurationOf(bodies));
-    expect(Object.keys(await workspace.state()).toSorted()).toEqual(SAMPLES.map(addressOf).toSorted());
+    expect(Object.keys(await workspace.state()).toSorted()).toEqual([...resources].map(addressOf).toSorted());
   });
 
   test('each attribute is changed in place, then taken out', async () => {
-    const queues = SAMPLES.map(stepsOf);
     const before = await workspace.state();
     for (let turn = 0; queues.some((queue) => turn < queue.length); turn += 1) {
       const steps = queues.flatMap((queue) => queue[turn] ?? []);

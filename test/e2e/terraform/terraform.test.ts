@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
 import { SOURCE, VERSION } from '../../support/terraform/built-provider.ts';
-import { startDebugProvider } from '../../support/terraform/debug-provider.ts';
+import { type DebugProvider, startDebugProvider } from '../../support/terraform/debug-provider.ts';
 import {
   apply,
   applyForGood,
@@ -48,11 +48,18 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     return workspace;
   };
   const overridden = (more: Body = {}) => open(byDevOverrides(provider().folder), more);
+  let debug: DebugProvider;
+  beforeAll(async () => {
+    debug = await startDebugProvider(provider().command);
+  });
+  afterAll(() => debug.stop());
+  /** One provider for all commands, for what does not depend on how it is started: else each command starts several. */
+  const attached = () => open(byReattach(debug.reattach));
 
   test.each(['-replace', 'taint'])(
     '%s of a monitor that a page and a channel use is one apply',
     async (way) => {
-      const workspace = await overridden();
+      const workspace = await attached();
       const [monitor, component] = ['svc_http_monitor.web', 'svc_status_page_component.part'];
       await workspace.configure({
         resource: {
@@ -118,9 +125,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
   });
 
   test('attached to a running provider, which outlives the commands', async () => {
-    const debug = await startDebugProvider(provider().command);
-    onTestFinished(() => debug.stop());
-    const workspace = await open(byReattach(debug.reattach));
+    const workspace = await attached();
     await applyForGood(workspace, ONE);
     await destroy(workspace);
     expect(process.kill(debug.pid, 0)).toBe(true);
@@ -204,7 +209,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
       { to: 'svc_status_page_component_group.group', id: `${page}/${group}` },
       { to: 'svc_status_page_component.component', id: `${page}/${component}` },
     ];
-    const workspace = await overridden();
+    const workspace = await attached();
     await workspace.configure({ import: blocks });
     const generated = await workspace.run(
       'plan',
@@ -224,7 +229,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
   });
 
   test('HCL: headers of a webhook in both spellings, dynamic blocks, for_each, count', async () => {
-    const workspace = await overridden();
+    const workspace = await attached();
     await workspace.configure({});
     await workspace.write('more.tf', HCL);
     await apply(workspace);
@@ -315,7 +320,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
   });
 
   test('secrets are not shown in a plan', async () => {
-    const workspace = await overridden();
+    const workspace = await attached();
     await workspace.configure({
       resource: {
         svc_http_monitor: { web: { ...WEB, otlp_headers: { Authorization: 'hidden-one' } } },

@@ -1,8 +1,8 @@
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile, link, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stop } from 'esbuild';
 import { buildAgentExecutable } from '../../../deploy/build/agent-executable.ts';
-import { buildService } from '../../../deploy/build/services.ts';
+import { builtService } from '../built-services.ts';
 import { madeOnce } from '../made-once.ts';
 import { ROOT } from '../process.ts';
 
@@ -19,9 +19,8 @@ export async function sharedDist(): Promise<Dist> {
 }
 
 async function fill(folder: string): Promise<string | null> {
-  await Promise.all(
-    (['coordinator', 'agent', 'svc'] as const).map((name) => buildService(name, ROOT, folder)),
-  );
+  for (const service of ['coordinator', 'agent', 'svc'] as const)
+    await link(await builtService(service), join(folder, `${service}.mjs`));
   const withoutExecutable = await buildAgentExecutable(ROOT, folder);
   await stop();
   await copyFile(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type PluginCommand, temporaryFolder } from './plugin-process.ts';
 
@@ -17,7 +19,12 @@ export async function startDebugProvider(
 ): Promise<DebugProvider> {
   const temporary = await temporaryFolder();
   const child = spawn(file, [...args, '--debug'], {
-    env: { PATH: process.env.PATH ?? '', TMPDIR: temporary.path, ...environment },
+    env: {
+      PATH: process.env.PATH ?? '',
+      TMPDIR: temporary.path,
+      NODE_COMPILE_CACHE: join(tmpdir(), 'compiled'),
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const ended = once(child, 'exit').finally(temporary.remove);
