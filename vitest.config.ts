@@ -40,7 +40,7 @@ const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts']
 const BESIDE = { maxWorkers: 4, isolate: false };
 
 /**
- * `npm run check` sets how many worlds it simulates. They are few, and run beside the tests of its group. In `npm test`
+ * `npm run check` sets how many worlds it simulates. They run beside the tests of its group. In `npm test`
  * they use the time in which tests of the whole system wait.
  */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
