@@ -42,7 +42,7 @@ const BESIDE = { maxWorkers: 4, isolate: false };
 /** What needs nothing but processors takes what those that are alone leave of them. */
 const LEFT_OVER = { maxWorkers: 4, isolate: false, setupFiles: ['test/support/low-priority.ts'] };
 
-/** `npm run check` sets how many worlds it simulates. They are few, and run beside the tests of its group. */
+/** `npm run check` sets how many worlds it simulates. They run beside the tests of its group. */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
 const SIMULATION = { name: 'simulation', include: ['test/simulation/*.test.ts'] };
 

@@ -10,7 +10,7 @@ const PARTS: readonly Part[] = [
   { name: 'tests', command: 'vitest run --project unit --project simulation' },
 ];
 
-process.env.SIMULATED_WORLDS ??= '250';
+process.env.SIMULATED_WORLDS ??= '1000';
 // The parts write to pipes, to which programs write no colours unless they are told to.
 if (process.stdout.isTTY) process.env.FORCE_COLOR ??= '1';
 
