@@ -32,9 +32,10 @@ afterEach(async () => {
   await running?.stop();
 });
 
-async function bench(names: readonly string[]) {
+async function bench(names: readonly string[], does: Scripted['does'] = 'answers') {
   const clock = new FakeClock();
   const all = names.map((name) => new Scripted(name));
+  for (const each of all) each.does = does;
   const listed = { now: all as readonly Reference[] | null };
   const list = (): readonly Reference[] => {
     if (listed.now === null) throw new Error('EMFILE');
@@ -136,6 +137,24 @@ test('an answer that lies in the socket when the time is over counts: the agent 
   clock.advance(10_000);
   expect(await answer).toBe('answered');
   server.close();
+});
+
+test('one that is listed a moment after the start is known within seconds, not after the first minute', async () => {
+  const { references, listed, clock } = await bench([]);
+  expect(references.areKnown).toBe(false);
+  // The addresses of the NATS server are resolved meanwhile.
+  listed.now = [new Scripted('nats')];
+  await clock.advanceSettling(2_000);
+  expect(references.areKnown).toBe(true);
+});
+
+test('one that never answers is asked every second for ten seconds, then once a minute', async () => {
+  const { all, clock } = await bench(['filtered'], 'fails');
+  await clock.advanceSettling(59_000);
+  expect(all[0]?.asked).toBeLessThanOrEqual(11);
+  const before = all[0]?.asked ?? 0;
+  await clock.advanceSettling(600_000);
+  expect(all[0]?.asked).toBe(before + 10);
 });
 
 test('one whose route is gone is not listed any more, and still counts', async () => {

@@ -35,6 +35,8 @@ type Round = Readonly<Record<Scope, Promise<ReferenceAnswer>>>;
 const ASK_EVERY_MS = 60_000;
 /** Interval while some are gone, to see the network come back, ms. */
 const ASK_GONE_EVERY_MS = 1_000;
+/** Time after the start for which references are asked as often until one is known, ms: NATS may be resolved late. */
+const BEGINNING_MS = 10_000;
 /** A family that is gone for this long is asked for as in calm times, ms. */
 const LATELY_MS = 3_600_000;
 /** Time for an answer, ms. A lost datagram or SYN is repeated within it. */
@@ -69,6 +71,7 @@ export class References {
   /** The scopes whose loss the log has told. */
   readonly #told = new Set<Scope>();
   #next: Promise<Round> | null = null;
+  #startedAt = Number.NEGATIVE_INFINITY;
   #roundBeganAt = Number.NEGATIVE_INFINITY;
   #running: Promise<unknown> = Promise.resolve();
 
@@ -78,10 +81,11 @@ export class References {
 
   start(): void {
     const { clock } = this.#parts;
+    this.#startedAt = clock.monotonic();
     this.#stops.push(
       clock.every(ASK_EVERY_MS, () => void this.ask(NO_FAMILY)),
       clock.every(ASK_GONE_EVERY_MS, () => {
-        if (this.#isReturnAwaited) void this.ask(NO_FAMILY);
+        if (this.#isReturnAwaited || this.#isBeginning) void this.ask(NO_FAMILY);
       }),
     );
     void this.ask(NO_FAMILY);
@@ -148,6 +152,10 @@ export class References {
     }
     all.takeFrom(four);
     all.takeFrom(six);
+  }
+
+  get #isBeginning(): boolean {
+    return !this.areKnown && this.#parts.clock.monotonic() - this.#startedAt <= BEGINNING_MS;
   }
 
   /** Whether the return of some is worth a question a second. A family may be gone for good, while the other one works. */
