@@ -6,12 +6,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { STORE_THREADS } from '@svc/coordinator/store/store-workers.ts';
 import { startApi } from '../support/api.ts';
 import { LARGE_BODIES } from '../support/large-bodies.ts';
 import { percentile } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
-const LIST_OF = { monitors: 40, characters: 250_000 };
+/** The most that a page of a list has, with bodies of nearly the size that is allowed. */
+const LIST_OF = { monitors: 100, characters: 250_000 };
 
 type Ready = { url: string; token: string };
 
@@ -45,7 +47,7 @@ class Turns {
 
 /** The process of the API. It answers each message with its longest turn since the former message. */
 async function serve(): Promise<void> {
-  const api = await startApi();
+  const api = await startApi({}, {}, STORE_THREADS);
   const turns = new Turns();
   process.on('message', () => process.send?.(turns.takeWorst()));
   process.once('disconnect', () => {

@@ -11,5 +11,15 @@ test.each([
   [null],
   [[1, 2]],
 ])('%j is written as JSON.stringify does', async (body) => {
-  expect(Buffer.from(await answerText(body)).toString()).toBe(JSON.stringify(body));
+  expect(await new Response(await answerText(body)).text()).toBe(JSON.stringify(body));
+});
+
+test('a long list is written alike, in parts', async () => {
+  const body = {
+    data: Array.from({ length: 9 }, (_, index) => ({ index, text: 'ü'.repeat(100_000) })),
+    total: 9,
+  };
+  const written = await answerText(body);
+  expect(written).toBeInstanceOf(ReadableStream);
+  expect(await new Response(written).text()).toBe(JSON.stringify(body));
 });

@@ -30,6 +30,22 @@ test('a large body that is valid is stored, and answered with what is wrong wher
   });
 });
 
+test('a list of large monitors has them all, in their order', async () => {
+  const texts = Array.from({ length: 8 }, (_, index) =>
+    index % 3 === 2 ? 'small' : `${index}`.repeat(250_000),
+  );
+  const monitor = JSON.parse(`{${MONITOR}}`) as object;
+  for (const text of texts) {
+    await api.call('POST', '/v1/monitors', { ...monitor, name: 'listed', method: 'POST', body: text });
+  }
+  const { body } = await api.call('GET', '/v1/monitors?name=listed');
+  const { data, total } = body as { data: { id: string; body: string }[]; total: number };
+  expect(total).toBe(texts.length);
+  expect(data.map((one) => one.body)).toEqual(texts);
+  const page = await api.call('GET', '/v1/monitors?name=listed&limit=3&offset=5');
+  expect(page.body).toEqual({ data: data.slice(5), total, limit: 3, offset: 5 });
+});
+
 test('a large component belongs to the page of its path', async () => {
   const page = await api.call('POST', '/v1/status-pages', { title: 'a', slug: 'large' });
   const { id } = page.body as { id: string };

@@ -21,7 +21,10 @@ export async function startBlackbox(): Promise<Client> {
   const child = spawn(BINARY, [`--config.file=${file}`, `--web.listen-address=127.0.0.1:${port}`], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  for await (const line of child.stderr) if (String(line).includes('Listening')) break;
+  child.stderr.setEncoding('utf8');
+  for (let said = ''; !said.includes('Listening'); said += await once(child.stderr, 'data'));
+  // Its log is read on: with a closed pipe it would end at the next line.
+  child.stderr.resume();
   return {
     version: /version [\d.]+/.exec(stdout + stderr)?.[0].replace('version', 'blackbox_exporter') ?? BINARY,
     async ask(url, { method }): Promise<Observation> {
