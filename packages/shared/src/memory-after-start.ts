@@ -16,8 +16,8 @@ type Parts = {
 
 /**
  * Returns to the system, once, what a start leaves behind in the memory of this thread: garbage, and the pages of V8 that
- * were free at the end of it, which V8 keeps while a thread allocates steadily. It holds the thread for some
- * 0.1 s. No check starts late for it, because jobs are sent some seconds before their slots.
+ * were free at the end of it, which V8 keeps while a thread allocates steadily. It holds the thread for 50 to
+ * 400 ms. No check starts late for it, because jobs are sent some seconds before their slots.
  *
  * @returns cancels it
  */
