@@ -3,11 +3,12 @@
  * time, so that what else the machine does meets both, at the given rate, each on a real database file. 10 of the 50 endpoints,
  * which run in another process, never answer.
  *
- *   node test/bench/otlp.ts [checks per second] [seconds] [pairs] [speed]
+ *   node test/bench/otlp.ts [checks per second] [seconds] [pairs] [speed] [json]
  *
  * Each monitor is checked every 30 s in 3 regions, exported every 60 s, and its totals are stored every 600 s. With a
  * speed of 4 there are a quarter of the monitors, and all of this happens four times as often. The measurement begins
- * after three intervals of exports. OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf measures protobuf in place of JSON.
+ * after three intervals of exports, when endpoints get protobuf. With `json` none of them reads it. OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
+ * measures protobuf from the beginning, also for those that never answer.
  */
 import { COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { Children } from './children.ts';
@@ -15,6 +16,7 @@ import { machine } from './machine.ts';
 import { median } from './process-usage.ts';
 
 const [rate = 1_000, seconds = 120, pairs = 3, speed = 1] = process.argv.slice(2).map(Number);
+const isJsonOnly = process.argv[6] === 'json';
 const BUDGET_US = 10;
 
 type Run = { readonly cpuUs: number };
@@ -22,7 +24,7 @@ type Run = { readonly cpuUs: number };
 async function runOnce(isExported: boolean): Promise<Run> {
   const children = new Children();
   try {
-    const receivers = await children.node('test/bench/otlp-receivers.ts');
+    const receivers = await children.node('test/bench/otlp-receivers.ts', isJsonOnly ? ['json'] : []);
     const run = await children.node(
       'test/bench/otlp-process.ts',
       [rate, seconds, speed].map(String).concat(receivers.line.split(' '), isExported ? [] : ['none']),

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Agent } from '@svc/agent/app.ts';
-import type { ProcessMemory } from '@svc/agent/memory-return.ts';
 import { createReferenceList, type ReferenceList } from '@svc/agent/network/reference-list.ts';
 import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
 import { createHttpProbe } from '@svc/agent/probes/http/probe.ts';
@@ -20,6 +19,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
+import type { ProcessMemory } from '@svc/shared/process-memory.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
@@ -70,8 +70,8 @@ const SECRET_KEY = randomBytes(32).toString('base64');
 const TOKEN = 'token-of-the-operator-in-the-tests';
 
 /**
- * Each agent returns the memory of its process, which here is that of all services of a file: it would be collected
- * every second, for half of the CPU time of such a test.
+ * Each agent and each coordinator returns the memory of its process, which here is that of all services of a file: it would be
+ * collected every second, for half of the CPU time of such a test.
  */
 const SHARED_MEMORY: ProcessMemory = { residentBytes: () => 0, collect: () => {} };
 
@@ -157,6 +157,7 @@ export class LocalService {
       streams: new NatsResultStreams(bus),
       clock: observe?.clock(this.clock) ?? this.clock,
       log: this.#log,
+      memory: SHARED_MEMORY,
       environment: {},
     });
     this.#coordinator = coordinator;

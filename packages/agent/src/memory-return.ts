@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { ProcessMemory } from '@svc/shared/process-memory.ts';
 
 /** Interval at which the memory is looked at, ms. */
 const LOOK_MS = 5_000;
@@ -14,24 +13,6 @@ const WORTH_BYTES = 32 * 1_024 ** 2;
 /** The same after a burst: so many attempts at once, since the last return. It is over, and does not come every minute. */
 const WORTH_AFTER_BURST_BYTES = 12 * 1_024 ** 2;
 const BURST_ATTEMPTS = 64;
-
-/** The memory of this process. */
-export interface ProcessMemory {
-  /** Resident memory, bytes. */
-  residentBytes(): number;
-  /** Collects all garbage and returns free pages to the system. It holds the event loop for 50 to 100 ms. */
-  collect(): void;
-}
-
-/** The memory of this process, as the kernel counts it and V8 collects it. */
-export const processMemory: ProcessMemory = {
-  residentBytes: () => process.memoryUsage.rss(),
-  collect: () => {
-    setFlagsFromString('--expose-gc');
-    const collect: NodeJS.GCFunction = runInNewContext('gc');
-    collect({ type: 'major', flavor: 'last-resort' });
-  },
-};
 
 /**
  * Returns memory to the system after the start and after an overload.

@@ -4,8 +4,10 @@ import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { returnMemoryAfterStart } from '@svc/shared/memory-after-start.ts';
 import { OwnExport } from '@svc/shared/own-metrics/own-export.ts';
 import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
+import { type ProcessMemory, processMemory } from '@svc/shared/process-memory.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -56,6 +58,8 @@ export type CoordinatorParts = {
   streams: ResultStreams;
   clock: Clock;
   log: Logger;
+  /** The memory that is returned to the system; default: that of this process. */
+  memory?: ProcessMemory;
   /** The last errors of `log`; left out: they are not kept. */
   recentErrors?: () => readonly RecentError[];
   /** Variables that `${env.NAME}` in the declared file inserts. */
@@ -183,6 +187,8 @@ export class Coordinator {
     this.#started.add('serving', () => serving.stop());
     const [listening] = await Promise.all([serving.start(), dispatching]);
     this.#exportOwnMetrics(serving);
+    const cancelReturn = returnMemoryAfterStart({ memory: this.#parts.memory ?? processMemory, clock, log });
+    this.#started.add('return of memory', cancelReturn);
     return listening;
   }
 

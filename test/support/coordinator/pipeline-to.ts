@@ -1,8 +1,8 @@
 import { Attributes, NO_ATTRIBUTES } from '@svc/coordinator/export/attributes.ts';
-import { JsonEncoder } from '@svc/coordinator/export/json-encoder.ts';
+import { createEncoder } from '@svc/coordinator/export/encoders.ts';
 import { type ExportTarget, Pipeline } from '@svc/coordinator/export/pipeline.ts';
-import { ProtobufEncoder } from '@svc/coordinator/export/protobuf-encoder.ts';
-import type { Encoding } from '@svc/coordinator/export/request-encoder.ts';
+import { encodeLog } from '@svc/coordinator/export/point-log.ts';
+import type { CollectedForm } from '@svc/coordinator/export/request-encoder.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { expect } from 'vitest';
@@ -35,20 +35,18 @@ export function pipelineTo(
 ) {
   const clock = new FakeClock();
   const { requests = 1, allow = ['127.0.0.0/8'], timeoutMs = 15_000, ...target } = more;
-  const collected: Encoding[] = [];
-  const encoderOf = (encoding: Encoding) => {
-    const frame = {
+  const collected: CollectedForm[] = [];
+  const encoderOf = (form: CollectedForm, at = clock.wall()) =>
+    createEncoder(form, {
       resource: new Attributes([]),
       scope: { name: 's', version: '1' },
       histograms: 'exponential',
-      at: clock.wall(),
-    } as const;
-    return encoding === 'json' ? new JsonEncoder(frame) : new ProtobufEncoder(frame);
-  };
-  const collect = function* (encoding: Encoding) {
+      at,
+    });
+  const collect = function* (form: CollectedForm) {
     for (let index = 0; index < requests; index += 1) {
-      collected.push(encoding);
-      const encoder = encoderOf(encoding);
+      collected.push(form);
+      const encoder = encoderOf(form);
       encoder.beginMonitor([['part', index]], clock.wall());
       encoder.gauge('uptime', NO_ATTRIBUTES, 1);
       yield { body: encoder.finish(), points: 1 };
@@ -77,6 +75,7 @@ export function pipelineTo(
     intervalMs: INTERVAL_MS,
     endpoints: () => 1,
     collect,
+    encode: (log, encoding) => encodeLog(log, 'exponential', (at) => encoderOf(encoding, at)).finish(),
   });
   closing.push(() => pipeline.stop());
   pipeline.start(0);

@@ -4,11 +4,11 @@ import { SCOPE_NAME } from '@svc/shared/otlp/scope.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import { Attributes } from './attributes.ts';
+import { createEncoder } from './encoders.ts';
 import { ExportedMonitors } from './exported-monitors.ts';
-import { JsonEncoder } from './json-encoder.ts';
 import { readBatch } from './note-batch.ts';
 import { type Collected, type ExportTarget, Pipeline } from './pipeline.ts';
-import { ProtobufEncoder } from './protobuf-encoder.ts';
+import { encodeLog } from './point-log.ts';
 import type {
   EndpointState,
   ExportEntry,
@@ -19,7 +19,7 @@ import type {
   TestAnswer,
   ToExportThread,
 } from './protocol.ts';
-import type { Encoding, RequestEncoder } from './request-encoder.ts';
+import type { CollectedForm, RequestEncoder } from './request-encoder.ts';
 import { addPoints, NO_POINTS } from './told-states.ts';
 
 /** Delay after which new totals are stored, ms. */
@@ -56,7 +56,7 @@ export class ExportThread {
   readonly #monitors: ExportedMonitors;
   readonly #destinations = new Map<string, Destination>();
   readonly #targets = new Map<number, ExportTarget>();
-  readonly #encoders: Record<Encoding, RequestEncoder | null> = { json: null, protobuf: null };
+  readonly #encoders = new Map<CollectedForm, RequestEncoder>();
   readonly #timers: (() => void)[] = [];
   /** Keys of endpoints that are gone since states were last told. */
   #gone: string[] = [];
@@ -154,7 +154,9 @@ export class ExportThread {
       clock,
       intervalMs: data.intervalMs,
       endpoints: () => this.#destinations.size,
-      collect: (encoding) => this.#collect(monitors, encoding),
+      collect: (form) => this.#collect(monitors, form),
+      encode: (log, encoding) =>
+        encodeLog(log, data.histograms, (at) => this.#encoder(encoding, at)).finish(),
     });
     const url = urlSecrets.left(target.url);
     const destination = { pipeline, url, monitors, told: { changes: -1, monitors: 0 } };
@@ -178,30 +180,30 @@ export class ExportThread {
     this.#gone.push(target.key);
   }
 
-  *#collect(monitors: ReadonlySet<number>, encoding: Encoding): Generator<Collected> {
+  *#collect(monitors: ReadonlySet<number>, form: CollectedForm): Generator<Collected> {
     const at = this.#parts.clock.wall();
-    let encoder = this.#encoder(encoding, at);
+    let encoder = this.#encoder(form, at);
     for (const id of monitors) {
       this.#monitors.get(id)?.encode(encoder, at);
       if (encoder.points < MOST_POINTS && encoder.bytes < MOST_BYTES) continue;
       yield { body: encoder.finish(), points: encoder.points };
-      encoder = this.#encoder(encoding, at);
+      encoder = this.#encoder(form, at);
     }
     if (encoder.points > 0) yield { body: encoder.finish(), points: encoder.points };
   }
 
   /** The same one each time: a body is compressed, or copied, before the next is begun. */
-  #encoder(encoding: Encoding, at: number): RequestEncoder {
+  #encoder(form: CollectedForm, at: number): RequestEncoder {
     const { resource, version, histograms } = this.#parts.data;
     const scope = { name: SCOPE_NAME, version };
     const frame = { resource: new Attributes(resource), scope, histograms, at };
-    const known = this.#encoders[encoding];
-    if (known !== null) {
+    const known = this.#encoders.get(form);
+    if (known !== undefined) {
       known.begin(frame);
       return known;
     }
-    const made = encoding === 'json' ? new JsonEncoder(frame) : new ProtobufEncoder(frame);
-    this.#encoders[encoding] = made;
+    const made = createEncoder(form, frame);
+    this.#encoders.set(form, made);
     return made;
   }
 

@@ -10,6 +10,7 @@ import {
   postsUnderWay,
   receive,
 } from '../../../../test/support/coordinator/pipeline-to.ts';
+import { metricsOf } from '../../../../test/support/otlp-receiver.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -103,12 +104,14 @@ describe('an endpoint that is down', () => {
   test('loses nothing while it is away for some intervals', async () => {
     const receiver = await receive();
     await receiver.close();
-    const { pipeline, clock } = pipelineTo(receiver.url);
+    const { pipeline, clock, collected: forms } = pipelineTo(receiver.url);
     for (let intervals = 1; intervals <= 3; intervals += 1) {
       await collected(() => pipeline.state.bufferedRequests, intervals);
       clock.advance(INTERVAL_MS);
     }
     await collected(() => pipeline.state.bufferedRequests, 4);
+    // Nothing but the first request is encoded before it can be sent.
+    expect(forms).toEqual(['json', 'log', 'log', 'log']);
     expect(pipeline.state).toMatchObject({ isFailing: true, taken: 0, dropped: 0 });
     expect(pipeline.state.lastError?.message).toContain('ECONNREFUSED');
     await receiver.restart();
@@ -119,9 +122,41 @@ describe('an endpoint that is down', () => {
     };
     await expect.poll(waiting, { interval: 20 }).toBe(0);
     expect(pipeline.state).toMatchObject({ isFailing: false, dropped: 0 });
-    const times = receiver.series.map(({ point }) => point.timeUnixNano);
+    // Each point has the time at which it was collected.
+    const times = receiver.requests.map(({ request }) => {
+      const [metric] = request === null ? [] : metricsOf(request);
+      return Number(metric?.gauge?.dataPoints[0]?.timeUnixNano) / 1e6;
+    });
+    const [first = 0] = times;
+    expect(times.slice(0, 4).map((time) => Math.round(time - first))).toEqual(
+      [0, 1, 2, 3].map((intervals) => intervals * INTERVAL_MS),
+    );
     expect(times.toSorted()).toEqual(times);
     expect(pipeline.state.taken).toBe(receiver.requests.length);
+  });
+
+  test('gets what has waited in the encoding that it takes when it is back', async () => {
+    const receiver = await receive();
+    await receiver.close();
+    const { pipeline, clock, collected: forms } = pipelineTo(receiver.url, { requests: 2 });
+    await collected(() => pipeline.state.bufferedRequests, 2);
+    clock.advance(INTERVAL_MS);
+    await collected(() => pipeline.state.bufferedRequests, 4);
+    receiver.intercept = ({ headers }, response) => {
+      const isRefused = headers['content-type'] === 'application/json';
+      if (isRefused) response.writeHead(415).end();
+      return isRefused;
+    };
+    await receiver.restart();
+    const waiting = () => {
+      if (postsUnderWay() === 0) clock.advance(2_000);
+      return pipeline.state.bufferedRequests;
+    };
+    await expect.poll(waiting, { interval: 20 }).toBe(0);
+    // The first two are collected again, and come after those that have waited since.
+    expect(forms).toEqual(['json', 'json', 'log', 'log', 'protobuf', 'protobuf']);
+    expect(pipeline.state).toMatchObject({ encoding: 'protobuf', taken: 4, dropped: 0, isFailing: false });
+    expect(receiver.errors).toEqual([]);
   });
 
   test('is not asked before the time that it names', async () => {

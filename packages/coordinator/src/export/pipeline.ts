@@ -5,9 +5,9 @@ import { RETRY_AFTER_MAXIMUM_MS } from '../domain/backoff.ts';
 import { type HttpPost, mergeHeaders, type PostResult } from '../outgoing/http-post.ts';
 import { type Consequence, consequenceOf, readsProtobuf } from './answers.ts';
 import { EncodingChoice, otherThan } from './encoding-choice.ts';
-import { gzipped } from './gzipped.ts';
-import { type BufferedRequest, RequestBuffer } from './request-buffer.ts';
-import { CONTENT_TYPES, type Encoding } from './request-encoder.ts';
+import { gunzipped, gzipped } from './gzipped.ts';
+import { type EncodedRequest, isEncoded, RequestBuffer } from './request-buffer.ts';
+import { CONTENT_TYPES, type CollectedForm, type Encoding } from './request-encoder.ts';
 
 /** The destination of the metrics of some monitors. */
 export type ExportTarget = {
@@ -54,8 +54,10 @@ type Parts = {
   readonly intervalMs: number;
   /** How many endpoints there are: their buffers share the memory. */
   readonly endpoints: () => number;
-  /** The exported points at this moment, in requests of a bounded size. */
-  readonly collect: (encoding: Encoding) => Iterable<Collected>;
+  /** The exported points at this moment, in requests, or logs of requests, of a bounded size. */
+  readonly collect: (form: CollectedForm) => Iterable<Collected>;
+  /** The request of a log. */
+  readonly encode: (log: Uint8Array, encoding: Encoding) => Uint8Array;
 };
 
 /** ms; the wait doubles with each try. */
@@ -82,7 +84,8 @@ const noState = {
  *                     ▲                    │ ├── retry ──▶ wait (growing, or as the endpoint says) ──▶ send
  *                     └─ other encoding ───┘ └── refused ──▶ dropped, next
  *
- * Which encoding: {@link EncodingChoice}.
+ * Which encoding: {@link EncodingChoice}. While the endpoint is not there, later collections are kept as logs, because most of them
+ * are dropped in the end, or are sent in another encoding.
  *
  * Nothing of it waits for another endpoint. Temporality is cumulative, so what is dropped costs points in
  * time and no counts.
@@ -100,7 +103,8 @@ export class Pipeline {
   /** Tries of the oldest request. */
   #tries = 0;
   #isSending = false;
-  #isCollecting = false;
+  /** What the collection under way makes; null: none is. */
+  #collecting: CollectedForm | null = null;
   /** Counts the collections; one is counted again in another encoding. */
   #collection = 0;
   /** The encoding was changed for what is collected now. */
@@ -166,22 +170,21 @@ export class Pipeline {
 
   /** A collection that is under way at the next interval is not begun a second time. */
   async #collect(isAgain = false): Promise<void> {
-    if (this.#isCollecting) return;
-    this.#isCollecting = true;
-    if (!isAgain) {
-      this.#hasChanged = false;
-      this.#choice.begin();
-    }
+    if (this.#collecting !== null) return;
+    const isLogged = !isAgain && this.#tries > 0;
+    if (!isAgain) this.#hasChanged = false;
+    if (!isAgain && !isLogged) this.#choice.begin();
     this.#collection += 1;
-    let encoding = this.#choice.current;
-    let requests = this.#parts.collect(encoding)[Symbol.iterator]();
+    let form: CollectedForm = isLogged ? 'log' : this.#choice.current;
+    this.#collecting = form;
+    let requests = this.#parts.collect(form)[Symbol.iterator]();
     for (;;) {
       const next = requests.next();
       if (next.done === true || this.#stopping.signal.aborted) break;
       const { body, points } = next.value;
       const request = {
-        body: this.#compressed(body),
-        encoding,
+        body: form === 'log' ? gzipped(body) : this.#compressed(body),
+        encoding: form === 'log' ? null : form,
         points,
         at: this.#parts.clock.monotonic(),
         collection: this.#collection,
@@ -190,12 +193,12 @@ export class Pipeline {
       this.#count({ dropped: this.#buffer.push(request, this.#parts.endpoints()) });
       this.#send();
       await this.#room();
-      if (this.#choice.current === encoding) continue;
+      if (form === 'log' || this.#choice.current === form) continue;
       // The endpoint refused the encoding: all of it again in the other one.
-      encoding = this.#choice.current;
-      requests = this.#parts.collect(encoding)[Symbol.iterator]();
+      form = this.#choice.current;
+      requests = this.#parts.collect(form)[Symbol.iterator]();
     }
-    this.#isCollecting = false;
+    this.#collecting = null;
   }
 
   /** Resolves when the next request is to be made: at once while the endpoint fails, as the buffer is bounded. */
@@ -219,7 +222,7 @@ export class Pipeline {
   }
 
   async #sendAll(): Promise<void> {
-    for (let next = this.#buffer.oldest; next !== null; next = this.#buffer.oldest) {
+    for (let next = this.#oldest(); next !== null; next = this.#oldest()) {
       const verdict = consequenceOf(await this.#post(next.body, next.encoding), next.encoding, this.#secrets);
       if (this.#stopping.signal.aborted) return;
       const waitMs = this.#settle(next, verdict);
@@ -229,8 +232,17 @@ export class Pipeline {
     }
   }
 
+  /** The oldest request. A log is encoded when its turn has come. */
+  #oldest(): EncodedRequest | null {
+    const { oldest } = this.#buffer;
+    if (oldest === null || isEncoded(oldest)) return oldest;
+    const encoding = this.#choice.current;
+    const body = this.#parts.encode(gunzipped(oldest.body), encoding);
+    return this.#buffer.encodeOldest(this.#compressed(body), encoding);
+  }
+
   /** @returns ms to wait before the next try */
-  #settle(request: BufferedRequest, verdict: Consequence): number {
+  #settle(request: EncodedRequest, verdict: Consequence): number {
     const at = this.#parts.clock.wall();
     this.#changes += 1;
     if (verdict.error !== null) this.#state = { ...this.#state, lastError: { at, message: verdict.error } };
@@ -274,7 +286,7 @@ export class Pipeline {
    * Points in the refused encoding are collected again in the other one. If the other one was refused too, they are
    * dropped.
    */
-  #refusedEncoding(request: BufferedRequest): void {
+  #refusedEncoding(request: EncodedRequest): void {
     if (this.#hasChanged) {
       this.#drop(request);
     } else {
@@ -284,26 +296,28 @@ export class Pipeline {
   }
 
   /** Nobody knows yet whether the endpoint takes points in protobuf, so these do not wait for it. */
-  #trialMissed(request: BufferedRequest): void {
+  #trialMissed(request: EncodedRequest): void {
     this.#choice.missed();
     this.#collectInstead(request);
   }
 
   /** Collects again, in place of the requests in this encoding. */
-  #collectInstead({ encoding, collection }: BufferedRequest): void {
+  #collectInstead({ encoding, collection }: EncodedRequest): void {
+    const isLogging = this.#collecting === 'log';
     this.#hasChanged = true;
     this.#tries = 0;
-    this.#count({ dropped: this.#buffer.clear(encoding, collection) });
+    // The points of a log that is under way are newer: no others are collected for it.
+    this.#count({ dropped: this.#buffer.clear(encoding, isLogging ? null : collection) });
     // If everything was collected already, nothing would collect again before the next interval.
-    if (!this.#isCollecting) void this.#collect(true);
+    if (this.#collecting === null) void this.#collect(true);
   }
 
-  #drop(request: BufferedRequest): void {
+  #drop(request: EncodedRequest): void {
     if (this.#taken(request)) this.#count({ dropped: request.points });
   }
 
   /** False: it was dropped meanwhile, and is counted. */
-  #taken(request: BufferedRequest): boolean {
+  #taken(request: EncodedRequest): boolean {
     this.#tries = 0;
     if (this.#buffer.oldest !== request) return false;
     this.#buffer.shift();

@@ -121,3 +121,8 @@ export function varintLength(value: number): number {
 export function zigzag(value: number): number {
   return value >= 0 ? value * 2 : -value * 2 - 1;
 }
+
+/** The `sint32` that this `varint` stands for. */
+export function unzigzag(value: number): number {
+  return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+}

@@ -35,3 +35,16 @@ test('a refused encoding takes its requests along, and leaves the others in thei
   expect([buffer.points, buffer.bytes, buffer.length]).toEqual([1_001, 20, 2]);
   expect([buffer.shift()?.collection, buffer.shift()?.collection]).toEqual([1, 4]);
 });
+
+test('a log is encoded in its place', () => {
+  const buffer = new RequestBuffer();
+  const body = new Uint8Array(10);
+  buffer.push({ body, encoding: null, collection: 1, points: 5, at: 7 }, 1);
+  buffer.push({ body, encoding: null, collection: 2, points: 6, at: 8 }, 1);
+  const encoded = buffer.encodeOldest(new Uint8Array(30), 'json');
+  expect(buffer.oldest).toBe(encoded);
+  expect(encoded).toMatchObject({ encoding: 'json', collection: 1, points: 5, at: 7 });
+  expect([buffer.points, buffer.bytes, buffer.length]).toEqual([11, 40, 2]);
+  expect(buffer.clear('json', 1)).toBe(0);
+  expect([buffer.points, buffer.bytes, buffer.oldest?.collection]).toEqual([6, 10, 2]);
+});

@@ -1,15 +1,23 @@
 import type { Encoding } from './request-encoder.ts';
 
-/** A request that is encoded and compressed, and waits to be taken. */
+/** A request that waits to be taken. */
 export type BufferedRequest = {
+  /** Encoded and compressed, or a log of points that is compressed. */
   readonly body: Uint8Array;
-  readonly encoding: Encoding;
+  /** Null: `body` is a log, which is encoded when it is the oldest. */
+  readonly encoding: Encoding | null;
   readonly points: number;
   /** When it was encoded, ms on the monotonic clock. */
   readonly at: number;
   /** Which collection it is of. */
   readonly collection: number;
 };
+
+export type EncodedRequest = BufferedRequest & { readonly encoding: Encoding };
+
+export function isEncoded(request: BufferedRequest): request is EncodedRequest {
+  return request.encoding !== null;
+}
 
 /** Compressed bytes that an endpoint's requests may take. */
 const MOST_BYTES = 4 * 1_024 * 1_024;
@@ -58,11 +66,25 @@ export class RequestBuffer {
   }
 
   /**
+   * Puts an encoded request in the place of the oldest one, which is a log.
+   *
+   * @returns the oldest one
+   */
+  encodeOldest(body: Uint8Array, encoding: Encoding): EncodedRequest {
+    const log = this.#requests[0] as BufferedRequest;
+    const request = { ...log, body, encoding };
+    this.bytes += body.length - log.body.length;
+    this.#requests[0] = request;
+    return request;
+  }
+
+  /**
    * Takes out all requests in this encoding.
    *
-   * @returns points of all collections but this one, which is made again
+   * @param collection which is made again; null: none is
+   * @returns points of all other collections
    */
-  clear(encoding: Encoding, collection: number): number {
+  clear(encoding: Encoding, collection: number | null): number {
     const kept = this.#requests.filter((request) => request.encoding !== encoding);
     let others = 0;
     for (let request = this.shift(); request !== null; request = this.shift()) {

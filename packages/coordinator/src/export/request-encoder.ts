@@ -44,6 +44,9 @@ export interface RequestEncoder {
 
 export type Encoding = 'json' | 'protobuf';
 
+/** What a collection makes of the points: requests, or logs of points, which are encoded when they can be sent. */
+export type CollectedForm = Encoding | 'log';
+
 export const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
   json: 'application/json',
   protobuf: 'application/x-protobuf',

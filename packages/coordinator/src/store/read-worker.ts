@@ -1,4 +1,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { systemClock } from '@svc/shared/clock.ts';
+import { returnMemoryAfterStart } from '@svc/shared/memory-after-start.ts';
+import { processMemory } from '@svc/shared/process-memory.ts';
 import type { ReaderData, ReaderRequest } from './read-protocol.ts';
 import { serveReads } from './read-serving.ts';
 import type { Numbered } from './thread-protocol.ts';
@@ -11,3 +14,4 @@ serveReads(
   workerData as ReaderData,
   () => receiveMessageOnPort(port)?.message as Numbered<ReaderRequest> | undefined,
 );
+returnMemoryAfterStart({ memory: processMemory, clock: systemClock });
