@@ -226,6 +226,24 @@ test.each<[string, Partial<World>]>([
       moves: [{ at: 18_087, do: 'restart', downMs: 6_244, isBeforeCommit: true }],
     },
   ],
+  [
+    'a slot that was certain before anybody reported it is not known after a restart, and its report may wait',
+    {
+      seed: 900_325,
+      id: 64_842,
+      lengthMs: 1_740_000,
+      periodMs: 60_000,
+      regions: null,
+      agents: ['hosta-gru', 'hostb-sfo', 'hostc-us-east4'],
+      timeoutMs: 10_000,
+      isAhead: true,
+      mishaps: { ...CALM, forgotten: 0.01, lagMs: 262_778 },
+      limits: [
+        { from: 0, until: 1_740_000, part: 0.25, regions: ['hosta-gru', 'hostb-sfo', 'hostc-us-east4'] },
+      ],
+      moves: [{ at: 633_707, do: 'restart', downMs: 267, isBeforeCommit: false }],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);
