@@ -244,6 +244,27 @@ test.each<[string, Partial<World>]>([
       moves: [{ at: 633_707, do: 'restart', downMs: 267, isBeforeCommit: false }],
     },
   ],
+  [
+    'the report of a region that was removed is no vote after a restart, when the region is declared again meanwhile',
+    {
+      seed: 70_007_965,
+      id: 109_994,
+      lengthMs: 4_200_000,
+      regions: ['hosta-iad', 'hostb-fra', 'hostb-par'],
+      agents: ['hosta-iad', 'hostb-fra', 'hostb-par'],
+      timeoutMs: 5_000,
+      mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 151_989 },
+      moves: [
+        {
+          at: 33_141,
+          do: 'change-regions',
+          regions: ['hosta-dfw', 'hosta-gru', 'hosta-lax', 'hostb-tyo'],
+        },
+        { at: 602_227, do: 'restart', downMs: 109_353, isBeforeCommit: true },
+        { at: 754_612, do: 'change-regions', regions: ['hosta-iad', 'hostb-fra', 'hostb-par'] },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);
