@@ -45,7 +45,7 @@ type Stage = {
   memory: Parts<number>;
   /** Counters that grew. */
   notRun: string[];
-  /** Of each second: checks that began in it, and how late. */
+  /** Of each second: checks that began in it, how late, and how long after their end they were recorded. */
   seconds: string[];
 };
 
@@ -90,7 +90,8 @@ function bySecond(checks: RecordedChecks, from: number): string[] {
   const seconds = Map.groupBy(checks.starts(), ({ at }) => Math.floor((at - from) / 1_000));
   return [...seconds].map(([second, starts]) => {
     const lateness = spreadText(spreadOf(starts.map(({ lateMs }) => lateMs)));
-    return `${second} s: ${starts.length} began, lateness ${lateness}`;
+    const recording = spreadText(spreadOf(starts.map(({ recordedMs }) => recordedMs)));
+    return `${second} s: ${starts.length} began, lateness ${lateness}, end → recorded ${recording}`;
   });
 }
 

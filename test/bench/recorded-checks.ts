@@ -67,10 +67,14 @@ export class RecordedChecks {
     return spreadOf(this.#started().map((row) => row.recorded_at - row.started_at - (row.latency ?? 0)));
   }
 
-  /** Starts of checks with how late they were, by the start. */
-  starts(): { at: number; lateMs: number }[] {
+  /** Starts of checks with how late they were, and how long after their end they were recorded, by the start. */
+  starts(): { at: number; lateMs: number; recordedMs: number }[] {
     return this.#started()
-      .map((row) => ({ at: row.started_at, lateMs: row.started_at - row.slot }))
+      .map((row) => ({
+        at: row.started_at,
+        lateMs: row.started_at - row.slot,
+        recordedMs: row.recorded_at - row.started_at - (row.latency ?? 0),
+      }))
       .toSorted((a, b) => a.at - b.at);
   }
 

@@ -226,6 +226,45 @@ test.each<[string, Partial<World>]>([
       moves: [{ at: 18_087, do: 'restart', downMs: 6_244, isBeforeCommit: true }],
     },
   ],
+  [
+    'a slot that was certain before anybody reported it is not known after a restart, and its report may wait',
+    {
+      seed: 900_325,
+      id: 64_842,
+      lengthMs: 1_740_000,
+      periodMs: 60_000,
+      regions: null,
+      agents: ['hosta-gru', 'hostb-sfo', 'hostc-us-east4'],
+      timeoutMs: 10_000,
+      isAhead: true,
+      mishaps: { ...CALM, forgotten: 0.01, lagMs: 262_778 },
+      limits: [
+        { from: 0, until: 1_740_000, part: 0.25, regions: ['hosta-gru', 'hostb-sfo', 'hostc-us-east4'] },
+      ],
+      moves: [{ at: 633_707, do: 'restart', downMs: 267, isBeforeCommit: false }],
+    },
+  ],
+  [
+    'the report of a region that was removed is no vote after a restart, when the region is declared again meanwhile',
+    {
+      seed: 70_007_965,
+      id: 109_994,
+      lengthMs: 4_200_000,
+      regions: ['hosta-iad', 'hostb-fra', 'hostb-par'],
+      agents: ['hosta-iad', 'hostb-fra', 'hostb-par'],
+      timeoutMs: 5_000,
+      mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 151_989 },
+      moves: [
+        {
+          at: 33_141,
+          do: 'change-regions',
+          regions: ['hosta-dfw', 'hosta-gru', 'hosta-lax', 'hostb-tyo'],
+        },
+        { at: 602_227, do: 'restart', downMs: 109_353, isBeforeCommit: true },
+        { at: 754_612, do: 'change-regions', regions: ['hosta-iad', 'hostb-fra', 'hostb-par'] },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

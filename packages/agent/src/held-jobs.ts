@@ -21,8 +21,8 @@ export class HeldJobs {
   #bytes = 0;
   // Two generations of slots by monitor. The old one is dropped as a whole, which needs no timer and no
   // instant for each job.
-  #finished = new Map<number, number[]>();
-  #finishedBefore = new Map<number, number[]>();
+  #finished: Finished = new Map();
+  #finishedBefore: Finished = new Map();
   #finishedCount = 0;
   #generationStartedAt: number;
 
@@ -48,8 +48,7 @@ export class HeldJobs {
     if (this.#held.has(textOf(monitor, slot))) return 'held';
     this.#turnGeneration();
     const isFinished =
-      this.#finished.get(monitor)?.includes(slot) === true ||
-      this.#finishedBefore.get(monitor)?.includes(slot) === true;
+      isAmong(this.#finished.get(monitor), slot) || isAmong(this.#finishedBefore.get(monitor), slot);
     return isFinished ? 'finished' : 'unknown';
   }
 
@@ -70,7 +69,8 @@ export class HeldJobs {
     if (as === 'forgotten') return;
     this.#turnGeneration();
     const slots = this.#finished.get(monitor);
-    if (slots === undefined) this.#finished.set(monitor, [slot]);
+    if (slots === undefined) this.#finished.set(monitor, slot);
+    else if (typeof slots === 'number') this.#finished.set(monitor, [slots, slot]);
     else slots.push(slot);
     this.#finishedCount += 1;
   }
@@ -84,6 +84,16 @@ export class HeldJobs {
     this.#finishedCount = 0;
     this.#generationStartedAt = now;
   }
+}
+
+/**
+ * Finished slots by monitor. A single one is no array: an array that grows gets room for sixteen more, and under an
+ * overload there are many monitors with few slots each.
+ */
+type Finished = Map<number, number | number[]>;
+
+function isAmong(slots: number | number[] | undefined, slot: number): boolean {
+  return typeof slots === 'object' ? slots.includes(slot) : slots === slot;
 }
 
 const textOf = (monitor: number, slot: number): string => `${monitor}:${slot}`;

@@ -75,9 +75,34 @@ describe('memory is returned', () => {
     expect(state.collections).toBe(0);
   });
 
-  test('not again and again where it is in use', () => {
+  test('not again and again where it is in use, but once more when the jobs of the overload are forgotten', () => {
     const { clock, state } = overloaded();
     Object.assign(state, { running: 50, leftMiB: 210 });
+    clock.advance(600_000);
+    expect(state.collections).toBe(1);
+    clock.advance(3_600_000);
+    expect(state.collections).toBe(2);
+  });
+
+  test('once more under a steady load, however much of it comes and goes', () => {
+    const { clock, state } = overloaded();
+    Object.assign(state, { running: 50, leftMiB: 130 });
+    clock.advance(60_000);
+    Object.assign(state, { residentMiB: 150, leftMiB: 100, running: 60 });
+    clock.advance(600_000);
+    expect(state).toMatchObject({ collections: 1, residentMiB: 150 });
+    clock.advance(60_000);
+    expect(state).toMatchObject({ collections: 2, residentMiB: 100 });
+    Object.assign(state, { residentMiB: 120 });
+    clock.advance(3_600_000);
+    expect(state.collections).toBe(2);
+  });
+
+  test('not in the next overload', () => {
+    const { clock, state } = overloaded();
+    Object.assign(state, { running: 50, leftMiB: 130 });
+    clock.advance(60_000);
+    Object.assign(state, { residentMiB: 215, running: 4_000 });
     clock.advance(3_600_000);
     expect(state.collections).toBe(1);
   });

@@ -13,6 +13,13 @@ const WORTH_BYTES = 32 * 1_024 ** 2;
 /** The same after a burst: so many attempts at once, since the last return. It is over, and does not come every minute. */
 const WORTH_AFTER_BURST_BYTES = 12 * 1_024 ** 2;
 const BURST_ATTEMPTS = 64;
+/** What a burst may leave behind after its return, bytes. */
+const REST_BYTES = 15 * 1_024 ** 2;
+/**
+ * Time after the return that follows a burst, ms: the agent has then forgotten the jobs that it finished in the burst
+ * (`held-jobs.ts`), which took memory until then.
+ */
+const FORGOTTEN_MS = 660_000;
 
 /**
  * Returns memory to the system after the start and after an overload.
@@ -24,6 +31,9 @@ const BURST_ATTEMPTS = 64;
  * the agent held 60 MiB of free pages for ever. Only the last resort of its collector returns them, and that
  * pauses the event loop. So it is used when the agent has been calm for half a minute, and holds clearly more
  * than it held at some time since the last return. An agent with a steady load is never calm in this sense.
+ *
+ * The agent remembers for some minutes which jobs it has finished. Where a long overload has left much of that, the rest
+ * is returned when it is forgotten.
  */
 export class MemoryReturn {
   readonly #parts: MemoryReturnParts;
@@ -32,6 +42,8 @@ export class MemoryReturn {
   /** Most running attempts since the start or the last return. */
   #mostRunning = 0;
   #calmLooks = 0;
+  /** What a burst may have left after its return; null: nothing is expected. */
+  #rest: { readonly from: number; readonly least: number; readonly mostRunning: number } | null = null;
   /** What the start has left behind is still there. */
   #isAfterStart = true;
   #cancel: (() => void) | null = null;
@@ -58,7 +70,14 @@ export class MemoryReturn {
     this.#least = Math.min(this.#least, resident);
     const worth = this.#mostRunning >= BURST_ATTEMPTS ? WORTH_AFTER_BURST_BYTES : WORTH_BYTES;
     const isWorthIt = (this.#isAfterStart && count === 0) || resident >= this.#least + worth;
-    if (this.#calmLooks >= CALM_LOOKS && isWorthIt) this.#collect(resident);
+    if ((this.#calmLooks >= CALM_LOOKS && isWorthIt) || this.#hasRest(resident)) this.#collect(resident);
+  }
+
+  /** Whether memory of an earlier burst is worth another return, and no further burst has come. */
+  #hasRest(resident: number): boolean {
+    if (this.#rest === null || this.#parts.clock.monotonic() < this.#rest.from) return false;
+    const { least, mostRunning } = this.#rest;
+    return this.#mostRunning <= mostRunning * CALM_PART && resident > least + REST_BYTES;
   }
 
   #collect(before: number): void {
@@ -66,6 +85,9 @@ export class MemoryReturn {
     const startedAt = clock.monotonic();
     memory.collect();
     const after = memory.residentBytes();
+    const [least, mostRunning] = [this.#least, this.#mostRunning];
+    const hasRest = mostRunning >= BURST_ATTEMPTS && after > least + REST_BYTES;
+    this.#rest = hasRest ? { from: startedAt + FORGOTTEN_MS, least, mostRunning } : null;
     // Memory that could not be returned is in use, so it is no reason to try again.
     this.#least = after;
     this.#mostRunning = 0;

@@ -24,10 +24,14 @@ export type OpenSlot = {
 /** The slots of a monitor that are not decided, the oldest first, and up to where they are. */
 export class OpenSlots implements Iterable<OpenSlot> {
   readonly #open: OpenSlot[] = [];
-  /** The newest slot that is decided. */
   #decidedSlot = 0;
   /** Reports about this slot or an older one never vote, because votes were ended since. */
   endedSlot = 0;
+
+  /** The newest slot that is decided; 0: none is. */
+  get decidedSlot(): number {
+    return this.#decidedSlot;
+  }
 
   [Symbol.iterator](): Iterator<OpenSlot> {
     return this.#open.values();

@@ -5,6 +5,7 @@ import type { Now, Told } from '../told.ts';
 import { Doubts } from './doubts.ts';
 import { Electorate, type RegionsWithAgents } from './electorate.ts';
 import { castInto, isTooOld } from './following-votes.ts';
+import { ForgottenSlots } from './forgotten-slots.ts';
 import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot, OpenSlots } from './open-slot.ts';
 import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, tookMs, type Vote } from './rule.ts';
 
@@ -23,6 +24,7 @@ export class Picture {
   /** The last vote of each region, fresh or aged. */
   readonly votes = new Map<Region, Vote>();
   readonly #open = new OpenSlots();
+  readonly #forgotten = new ForgottenSlots();
   readonly #electorate: Electorate;
   /** Slots and regions with a recorded outcome other than `not_run`. The first such outcome stays. */
   readonly #recorded = new Set<string>();
@@ -126,6 +128,7 @@ export class Picture {
     // "If that lies more than 60 s ahead it is set aside", with everything that lies ahead then.
     this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) forgetAnswers(open);
+    this.#forgotten.restarted(this.#open.decidedSlot);
     if (monitor === null) return;
     for (const vote of this.votes.values()) {
       // A vote of a clock that was set back since then counts for no longer than a new one.
@@ -236,6 +239,7 @@ export class Picture {
       if (!isOfferedAgain) this.#answered(slot, region, now);
       return;
     }
+    this.#forgotten.reported(slot);
     if (isTooOld(slot, monitor, now)) return;
     const freshUntil = now.age + this.#countedMs;
     const vote: Vote = {
@@ -255,9 +259,10 @@ export class Picture {
       return;
     }
     // "A report that comes after its slot was decided becomes its region's vote at once."
-    // A region enters with a slot that is given to it or decided. A late report from before it was removed and
-    // declared again gives it no part in the electorate.
+    // A late report from before the region was removed and declared again gives it no part in the electorate.
     if (!this.#castNow(vote, now)) return;
+    const endsAt = now.age + slot + monitor.periodMs - now.slot;
+    if (this.#forgotten.mayBeOpen(slot)) this.doubts.add(region, endsAt);
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     // "After it the open slot's certainty is looked at again": both together make one verdict.
     if (!this.#decideOpen(now)) this.#judge(now);

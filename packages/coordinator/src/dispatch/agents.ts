@@ -185,9 +185,10 @@ export class Agents {
    *
    * @returns `silentSince`: monotonic ms of the oldest of these heartbeats
    */
-  loadOf(region: Region): { held: number; capacity: number; silentSince: number } {
-    const load = { held: 0, capacity: 0, silentSince: Number.POSITIVE_INFINITY };
+  loadOf(region: Region): { agents: number; held: number; capacity: number; silentSince: number } {
+    const load = { agents: 0, held: 0, capacity: 0, silentSince: Number.POSITIVE_INFINITY };
     for (const { held, capacity, lastSeenAt } of this.#of(region).agents.values()) {
+      load.agents += 1;
       load.held += held;
       load.capacity += capacity;
       load.silentSince = Math.min(load.silentSince, lastSeenAt);

@@ -1,23 +1,21 @@
 import { type Admission, admittedPerSecond, type Load, nextAdmission, OPEN } from '../domain/admission.ts';
 import {
-  type Earned,
+  type Account,
+  type AdmittedFlow,
   type Evenness,
-  earn,
   evenedAt,
   fairParts,
-  neededCredit,
-  passedOver,
+  neededWait,
+  nextSlot,
+  usualPartAfter,
 } from '../domain/fair-slots.ts';
 import type { Pressure } from '../domain/pressure.ts';
 import { spreadOf } from '../domain/schedule.ts';
 
-/**
- * Number of values over which first credits are spread, so that not all monitors are skipped in the same
- * round.
- */
-const FIRST_CREDITS = 1_000;
+/** Number of values over which first waits are spread. */
+const FIRST_WAITS = 1_000;
 
-/** Time after which an open gate forgets earned credits, ms. */
+/** Time after which an open gate forgets who has waited, ms. */
 const FORGET_AFTER_MS = 600_000;
 
 /**
@@ -27,13 +25,7 @@ const FORGET_AFTER_MS = 600_000;
 const USUAL_UP = 0.1;
 const USUAL_DOWN = 0.005;
 
-/**
- * Credit of a monitor, with the sum that had been withheld from its workspace by then, and the time of that,
- * both in ms of the gate's time.
- */
-type Account = Earned & { readonly withheldMs: number; readonly atMs: number };
-
-type Flow = { perMs: number; evenness: Evenness };
+type Flow = { admitted: AdmittedFlow; evenness: Evenness };
 
 /** A slot that asks for admission. */
 export type GatedSlot = {
@@ -42,10 +34,11 @@ export type GatedSlot = {
   /** Number of its jobs. */
   readonly jobs: number;
   /**
-   * False: the slot is not admitted where its workspace is limited. Its monitor keeps what it has earned, and is one of
-   * the next.
+   * False: the slot is not admitted where its workspace is limited. Its monitor goes on waiting, and is one of the next.
    */
   readonly isInTime: boolean;
+  /** Slots by which its monitor waits for less, because the slot runs elsewhere; below 0: for more. */
+  readonly sooner?: number;
 };
 
 /** Admits as many jobs as can be done: all of them, or a fair part of each workspace's jobs. */
@@ -53,13 +46,11 @@ export class Gate {
   #admission: Admission = OPEN;
   /** By workspace; a workspace without an entry is admitted whole. */
   #parts: ReadonlyMap<number, number> = new Map();
-  /** Admitted jobs of limited workspaces: per ms, and in time. */
+  /** What is admitted of limited workspaces. */
   readonly #flows = new Map<number, Flow>();
-  /** The missing part of each workspace, summed up over time, ms. */
-  readonly #withheldMs = new Map<number, number>();
   /**
-   * The accounts of all monitors that were limited here. They are kept when the gate opens: the monitor that
-   * was skipped last is the first to run when it closes again.
+   * The accounts of all monitors that were limited here. They are kept when the gate opens: the monitor that was skipped
+   * last is the first to run when it closes again.
    */
   readonly #accounts = new Map<number, Account>();
   /** Jobs done per second while the gate was open and nothing was wrong. */
@@ -104,39 +95,37 @@ export class Gate {
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
     this.#parts = this.isOpen ? new Map() : fairParts(wanted, this.perSecond);
-    this.#limitFlows(wanted);
+    this.#limitFlows(wanted, elapsedMs);
     return wasOpen && !this.isOpen;
   }
 
   /**
    * Whether this slot of the monitor is admitted. To be called once per slot.
    */
-  admits(monitorId: number, workspaceId: number, { slot, jobs, isInTime }: GatedSlot): boolean {
+  admits(monitorId: number, workspaceId: number, { slot, jobs, isInTime, sooner }: GatedSlot): boolean {
     const part = this.#parts.get(workspaceId);
     if (part === undefined) return true;
-    const withheldMs = this.#withheldMs.get(workspaceId) ?? 0;
-    const before = this.#accounts.get(monitorId);
     const flow = this.#flows.get(workspaceId) as Flow;
-    flow.evenness = evenedAt(flow.evenness, slot, flow.perMs);
-    const needed = neededCredit(flow.evenness, flow.perMs);
-    const earned =
-      before === undefined
-        ? earn({ credit: spreadOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS, part }, part, part, needed)
-        : earn(before, part, this.#averageSince(before, withheldMs), needed);
-    const { isAdmitted, credit } = isInTime ? earned : passedOver(earned);
-    this.#accounts.set(monitorId, { credit, part, withheldMs, atMs: this.#nowMs });
+    flow.evenness = evenedAt(flow.evenness, slot, flow.admitted.perMs, jobs);
+    const needed = isInTime ? neededWait(flow.evenness, flow.admitted, jobs) : Number.POSITIVE_INFINITY;
+    const before = this.#accounts.get(monitorId) ?? firstAccount(monitorId, part);
+    const { isAdmitted, account } = nextSlot(before, needed, flow.admitted.usualPart, sooner);
+    this.#accounts.set(monitorId, account);
     if (isAdmitted) flow.evenness = { ...flow.evenness, left: flow.evenness.left - jobs };
     return isAdmitted;
   }
 
-  #limitFlows(wanted: ReadonlyMap<number, number>): void {
+  #limitFlows(wanted: ReadonlyMap<number, number>, elapsedMs: number): void {
     for (const workspaceId of this.#flows.keys())
       if (!this.#parts.has(workspaceId)) this.#flows.delete(workspaceId);
     for (const [workspaceId, part] of this.#parts) {
+      const before = this.#flows.get(workspaceId);
+      const usualPart =
+        before === undefined ? part : usualPartAfter(before.admitted.usualPart, part, elapsedMs);
       const perMs = (part * (wanted.get(workspaceId) ?? 0)) / 1_000;
-      const flow = this.#flows.get(workspaceId);
-      if (flow === undefined) this.#flows.set(workspaceId, { perMs, evenness: { left: 0, at: 0 } });
-      else flow.perMs = perMs;
+      const admitted = { part, usualPart, perMs };
+      if (before === undefined) this.#flows.set(workspaceId, { admitted, evenness: { left: 0, at: 0 } });
+      else before.admitted = admitted;
     }
   }
 
@@ -145,24 +134,18 @@ export class Gate {
     this.#usualPerSecond += difference * (difference > 0 ? USUAL_UP : USUAL_DOWN);
   }
 
-  #averageSince({ part, withheldMs: before, atMs }: Account, withheldMs: number): number {
-    const elapsedMs = this.#nowMs - atMs;
-    return elapsedMs > 0 ? 1 - (withheldMs - before) / elapsedMs : part;
-  }
-
   #pass(elapsedMs: number): void {
     this.#nowMs += elapsedMs;
     if (!this.isOpen) this.#closedAtMs = this.#nowMs;
-    for (const [workspaceId, part] of this.#parts) {
-      const before = this.#withheldMs.get(workspaceId) ?? 0;
-      this.#withheldMs.set(workspaceId, before + (1 - part) * elapsedMs);
-    }
-    if (this.#accounts.size === 0 || this.#nowMs - this.#closedAtMs < FORGET_AFTER_MS) return;
-    this.#accounts.clear();
-    this.#withheldMs.clear();
+    if (this.#accounts.size > 0 && this.#nowMs - this.#closedAtMs >= FORGET_AFTER_MS) this.#accounts.clear();
   }
 
   forget(monitorId: number): void {
     if (this.#accounts.size > 0) this.#accounts.delete(monitorId);
   }
+}
+
+/** First waits are spread, so that not all monitors are skipped in the same round. */
+function firstAccount(monitorId: number, part: number): Account {
+  return { waited: spreadOf(monitorId, FIRST_WAITS) / FIRST_WAITS / part, owed: 0 };
 }

@@ -4,6 +4,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
 import {
+  EAST,
   FRA,
   liveMonitor,
   log,
@@ -302,6 +303,26 @@ describe('beyond the capacity of the recording', () => {
   });
 });
 
+test('where somewhat more than a third can be recorded, few votes age before the next slot of their monitor', async () => {
+  // 400 jobs a second.
+  const world = await begin(monitors(12_000));
+  world.records = 1_000;
+  await world.run(45);
+  world.records = 150;
+  await world.run(60);
+  rig.sink.opens.length = 0;
+  await world.run(300);
+  const gaps: number[] = [];
+  for (const slots of Map.groupBy(rig.sink.opens, ({ id }) => id).values()) {
+    for (const [index, { slot }] of slots.slice(1).entries())
+      gaps.push(Math.round((slot - (slots[index]?.slot ?? 0)) / 30_000));
+  }
+  expect(rig.sink.opens.length / 300).toBeGreaterThanOrEqual(140);
+  // Votes age after three periods.
+  expect(gaps.filter((gap) => gap > 3).length / gaps.length).toBeLessThanOrEqual(0.16);
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(6);
+});
+
 test('hourly monitors that are declared while a limit holds are checked soon, not an hour later', async () => {
   const world = await begin(monitors(12_000));
   world.records = 1_000;
@@ -346,6 +367,53 @@ test('a region that is overloaded alone skips its own checks only', async () => 
   await world.run(30);
   expect(shed()).toBe(since);
 });
+
+test('where all regions are overloaded, slots are skipped whole: what runs is seen by all regions together', async () => {
+  const regions: readonly Region[] = [FRA, PAR, EAST];
+  // 200 checks a second in each.
+  const world = await begin(
+    monitors(6_000, () => ({ regions })),
+    regions,
+  );
+  await world.run(45);
+  for (const region of regions) world.runs.set(region, 40);
+  await world.run(90);
+  const skipped = rig.sink.skips.length;
+  rig.sink.opens.length = 0;
+  await world.run(150);
+  // Of failures in different slots a majority makes no error where passes have aged between them.
+  expect(rig.sink.opens.length).toBeGreaterThanOrEqual(150 * 30);
+  expect(rig.sink.skips.length - skipped).toBeLessThanOrEqual(0.05 * rig.sink.opens.length);
+});
+
+test.each([40, 60, 100])(
+  'of two overloaded regions, one that does 40 a second runs its slots together with one that does %i',
+  async (perSecond) => {
+    // 180 checks a second in each of two regions. A third one is in time, so each is limited by itself.
+    const world = await begin(
+      monitors(6_000, (id) => ({ regions: id % 10 === 0 ? [EAST] : [FRA, PAR] })),
+      [FRA, PAR, EAST],
+    );
+    await world.run(45);
+    world.runs.set(FRA, 40);
+    world.runs.set(PAR, perSecond);
+    await world.run(90);
+    rig.sink.opens.length = 0;
+    rig.sink.skips.length = 0;
+    await world.run(300);
+    expect(rig.dispatch.counters.jobsSkipped['lateness-overloaded']).toBe(0);
+    const skipsOf = (region: Region) =>
+      new Set(rig.sink.skips.filter((skip) => skip.region === region).map(({ id, slot }) => `${id} ${slot}`));
+    const [ofFra, ofPar] = [skipsOf(FRA), skipsOf(PAR)];
+    const inFra = rig.sink.opens
+      .filter(({ id }) => id % 10 !== 0)
+      .map(({ id, slot }) => `${id} ${slot}`)
+      .filter((key) => !ofFra.has(key));
+    const together = inFra.filter((key) => !ofPar.has(key)).length;
+    expect(inFra.length / 300).toBeGreaterThanOrEqual(0.85 * 40);
+    expect(together / inFra.length).toBeGreaterThanOrEqual(0.85);
+  },
+);
 
 test('a region whose agents begin nothing takes nothing from the others, and is alarmed about', async () => {
   const world = await begin(
@@ -395,6 +463,20 @@ describe('where agents run less than is asked of them', () => {
       }
     },
   );
+
+  test('the more they run in a second, the sooner what runs begins', async () => {
+    // 1,000 checks a second.
+    const world = await begin(monitors(30_000));
+    (world.agents.get(FRA) as TestAgent).capacity = 2_000;
+    await world.run(45);
+    world.runs.set(FRA, 400);
+    await world.run(60);
+    world.latenessMs.clear();
+    await world.run(60);
+    const late = (world.latenessMs.get(FRA) ?? []).toSorted((a, b) => a - b);
+    expect(late.length / 60).toBeGreaterThanOrEqual(0.9 * 400);
+    expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(350);
+  });
 
   test('one that is slow for two seconds loses no slot', async () => {
     const world = await begin(monitors(6_000));

@@ -34,10 +34,19 @@ const LATE_MS = 50;
  */
 const MOST_LATE_MS = 100;
 /**
- * While a limit holds, a check that has not begun this long after its slot does not begin, ms. What runs is in time
- * then, and so many wait at an agent that it always has one to begin.
+ * While a limit holds, a check that has not begun this long after its slot does not begin, ms: as long as each agent of
+ * its region takes for so many checks, within the bounds. What runs is in time then, and so many wait at an agent that
+ * it always has one to begin.
  */
-const START_WITHIN_MS = 500;
+const WAITING_AT_AGENT = 40;
+const SHORTEST_WAIT_MS = 300;
+const LONGEST_WAIT_MS = 500;
+/**
+ * Slots by which a monitor waits for less in an overloaded region when its slot runs in another one, and for more when it
+ * does not. Its regions then see an outage together, and its votes age together.
+ */
+const SOONER_TOGETHER = 1.5;
+const LATER_ALONE = 0.5;
 /** An agent heard of within this time also answers offers, unless it is overloaded, ms. */
 const HEARD_WITHIN_MS = HEARTBEAT_INTERVAL_MS + 500;
 /** Least time between two alarms of one kind, ms. */
@@ -96,6 +105,8 @@ export class Overload {
   readonly #alarmedAt = new Map<string, number>();
   /** The sign that closed the gate of the whole. */
   #cause: 'recording' | 'scheduling' | 'lateness' = 'recording';
+  /** The slot that an overloaded region was asked about last, and whether one of them runs it. */
+  #askedBefore = { id: 0, slot: 0, runs: false };
   #steppedAt: number;
   #excusedUntil = Number.NEGATIVE_INFINITY;
 
@@ -128,9 +139,18 @@ export class Overload {
   admits({ id, workspaceId }: LiveMonitor, slot: number, region: Region, lateMs: number): boolean {
     const { gate } = this.#of(region);
     if (gate.isOpen) return true;
-    if (gate.admits(id, workspaceId, { slot, jobs: 1, isInTime: lateMs <= MOST_LATE_MS })) return true;
-    this.#parts.counters.jobsSkipped['region-overloaded'] += 1;
-    return false;
+    const asked = this.#askedBefore;
+    const isAsked = asked.id === id && asked.slot === slot;
+    const sooner = !isAsked ? 0 : asked.runs ? SOONER_TOGETHER : -LATER_ALONE;
+    const isAdmitted = gate.admits(id, workspaceId, {
+      slot,
+      jobs: 1,
+      isInTime: lateMs <= MOST_LATE_MS,
+      sooner,
+    });
+    this.#askedBefore = { id, slot, runs: isAdmitted || (isAsked && asked.runs) };
+    if (!isAdmitted) this.#parts.counters.jobsSkipped['region-overloaded'] += 1;
+    return isAdmitted;
   }
 
   opened(jobs: number): void {
@@ -174,7 +194,10 @@ export class Overload {
 
   /** Longest time after its slot, ms, in which a check of the region may begin; infinite: as long as it is offered. */
   startWithinMs(region: Region): number {
-    return this.#isLimited(region) ? START_WITHIN_MS : Number.POSITIVE_INFINITY;
+    if (!this.#isLimited(region)) return Number.POSITIVE_INFINITY;
+    const donePerSecond = this.#of(region).signs.done.sum / WINDOW_S;
+    const waitMs = (1_000 * WAITING_AT_AGENT * this.#parts.agents.loadOf(region).agents) / donePerSecond;
+    return Math.max(SHORTEST_WAIT_MS, Math.min(LONGEST_WAIT_MS, waitMs));
   }
 
   /**

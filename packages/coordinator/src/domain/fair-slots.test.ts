@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { earn, evenedAt, fairParts, neededCredit } from './fair-slots.ts';
+import { evenedAt, fairParts, neededWait, nextSlot, usualPartAfter } from './fair-slots.ts';
 
 describe('who is admitted', () => {
   const workspaces = fc
@@ -31,58 +31,91 @@ describe('who is admitted', () => {
       }),
     );
   });
+});
 
-  test('of monitors with the same period none loses more than three slots more than another', () => {
-    const credits = fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 2, maxLength: 10 });
-    const parts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 10, maxLength: 400 });
+describe('whose slots run', () => {
+  const PERIOD_MS = 30_000;
+  const ROUNDS = 60;
+
+  /** Monitors with one period, by their instants in it. @returns for each, the rounds in which its slot ran */
+  function runsOf(phases: readonly number[], partAt: (ms: number) => number): number[][] {
+    const runs: number[][] = phases.map(() => []);
+    const accounts = phases.map((_, index) => ({ waited: ((index * 0.618) % 1) / partAt(0), owed: 0 }));
+    const due = phases.map((phase, monitor) => ({ phase, monitor })).sort((a, b) => a.phase - b.phase);
+    let evenness = { left: 0, at: 0 };
+    let usualPart = partAt(0);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const { phase, monitor } of due) {
+        const now = round * PERIOD_MS + phase;
+        const part = partAt(now);
+        usualPart = usualPartAfter(usualPart, part, Math.max(0, now - evenness.at));
+        const flow = { part, usualPart, perMs: (part * phases.length) / PERIOD_MS };
+        evenness = evenedAt(evenness, now, flow.perMs, 1);
+        const before = accounts[monitor] ?? { waited: 0, owed: 0 };
+        const { isAdmitted, account } = nextSlot(before, neededWait(evenness, flow, 1), usualPart);
+        accounts[monitor] = account;
+        if (!isAdmitted) continue;
+        evenness = { ...evenness, left: evenness.left - 1 };
+        runs[monitor]?.push(round);
+      }
+    }
+    return runs;
+  }
+
+  const some = fc.array(fc.nat({ max: PERIOD_MS - 1 }), { minLength: 20, maxLength: 300 });
+  const spread = fc
+    .integer({ min: 20, max: 300 })
+    .map((count) => Array.from({ length: count }, (_, index) => Math.floor((index * PERIOD_MS) / count)));
+  const someParts = fc.double({ min: 0.15, max: 0.95, noNaN: true });
+
+  function figuresOf(runs: readonly (readonly number[])[]) {
+    const counts = runs.map(({ length }) => length);
+    const gaps = runs.flatMap((each) => each.slice(1).map((round, index) => round - (each[index] ?? 0)));
+    return {
+      part: counts.reduce((sum, count) => sum + count, 0) / (ROUNDS * runs.length),
+      longestGap: Math.max(...gaps),
+      difference: Math.max(...counts) - Math.min(...counts),
+    };
+  }
+
+  test('as many as may, monitors alike, and none waits for much longer than usual', () => {
     fc.assert(
-      fc.property(credits, parts, fc.boolean(), (starts, all, isPeriodic) => {
-        // A period of ten steps, and each monitor at a step of its own: also where the part follows the period.
-        const partAt = (step: number) => all[isPeriodic ? step % 10 : step] ?? 1;
-        const skipped = starts.map((credit, offset) => {
-          let before = { credit, part: partAt(offset) };
-          let count = 0;
-          for (let step = offset; step + 10 <= all.length; step += 10) {
-            const since = Array.from({ length: 10 }, (_, back) => partAt(Math.max(offset, step - back)));
-            const average = since.reduce((sum, part) => sum + part, 0) / since.length;
-            const { isAdmitted, credit: left } = earn(before, partAt(step), average);
-            before = { credit: left, part: partAt(step) };
-            if (!isAdmitted) count += 1;
-          }
-          return { count, slots: Math.floor((all.length - offset) / 10) };
-        });
-        const least = Math.min(...skipped.map(({ slots }) => slots));
-        const comparable = skipped.filter(({ slots }) => slots === least).map(({ count }) => count);
-        expect(Math.max(...comparable) - Math.min(...comparable)).toBeLessThanOrEqual(3);
+      fc.property(some, someParts, (phases, part) => {
+        const { part: ran, longestGap, difference } = figuresOf(runsOf(phases, () => part));
+        expect(Math.abs(ran / part - 1)).toBeLessThanOrEqual(0.06);
+        expect(longestGap).toBeLessThanOrEqual(Math.ceil(1 / part) + 2);
+        expect(difference).toBeLessThanOrEqual(ROUNDS / 6);
+      }),
+    );
+  });
+
+  test('as many as may, also while the part is halved for some seconds again and again', () => {
+    fc.assert(
+      fc.property(spread, someParts, fc.integer({ min: 7, max: 40 }), (phases, part, everyS) => {
+        const partAt = (ms: number) => (ms % (everyS * 1_000) < 3_000 ? part / 2 : part);
+        const usual = (part * (everyS - 1.5)) / everyS;
+        const { part: ran, longestGap } = figuresOf(runsOf(phases, partAt));
+        expect(ran).toBeGreaterThanOrEqual(usual * 0.9);
+        expect(longestGap).toBeLessThanOrEqual(2 * Math.ceil(1 / usual) + 2);
       }),
     );
   });
 });
 
-describe('admitted slots are evened', () => {
-  test('less credit is needed where less was admitted than may be, and more where more was', () => {
-    const atFirst = evenedAt({ left: 0, at: 0 }, 1_000, 0.5);
-    expect(atFirst).toEqual({ left: 200, at: 1_000 });
-    expect(neededCredit(atFirst, 0.5)).toBe(0.8);
-    expect(neededCredit({ left: 0, at: 0 }, 0.5)).toBe(1);
-    expect(neededCredit({ left: -20, at: 0 }, 0.5)).toBe(1.1);
-    expect(neededCredit({ left: -2_000, at: 0 }, 0.5)).toBe(1.2);
-  });
-
-  test('a slot before the newest changes nothing', () => {
-    expect(evenedAt({ left: 3, at: 1_000 }, 900, 0.5)).toEqual({ left: 3, at: 1_000 });
-  });
-
-  test('monitors that have all earned their slot at once do not run at once', () => {
-    const perMs = 0.1;
-    let evenness = { left: 0, at: 0 };
-    let admitted = 0;
-    for (let slot = 0; slot < 1_000; slot += 1) {
-      evenness = evenedAt(evenness, slot, perMs);
-      if (!earn({ credit: 0.75, part: 0.3 }, 0.3, 0.3, neededCredit(evenness, perMs)).isAdmitted) continue;
-      evenness = { ...evenness, left: evenness.left - 1 };
-      admitted += 1;
-    }
-    expect(admitted).toBeLessThan(150);
-  });
+test('a slot before the newest changes nothing about the evenness', () => {
+  expect(evenedAt({ left: 3, at: 1_000 }, 900, 0.5, 1)).toEqual({ left: 3, at: 1_000 });
 });
+
+test.each([
+  { left: 0, part: 0.5, usualPart: 0.5, needed: 2 },
+  { left: -1_000, part: 0.5, usualPart: 0.5, needed: 2.7 },
+  { left: 1_000, part: 0.5, usualPart: 0.5, needed: 1 },
+  { left: 0, part: 0.25, usualPart: 0.5, needed: 2.7 },
+  { left: -1_000, part: 0.25, usualPart: 0.25, needed: 4.7 },
+  { left: 1_000, part: 0.25, usualPart: 0.5, needed: 1 },
+])(
+  '$left jobs left of a part of $part, usually $usualPart: a slot runs after $needed',
+  ({ left, needed, ...parts }) => {
+    expect(neededWait({ left, at: 0 }, { ...parts, perMs: 1 }, 1)).toBeCloseTo(needed, 6);
+  },
+);

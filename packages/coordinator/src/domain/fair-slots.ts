@@ -19,12 +19,9 @@ export function fairParts(asked: ReadonlyMap<number, number>, perSecond: number)
   return parts;
 }
 
-/** The credit of a monitor after its last slot, and the admitted part at that time. */
-export type Earned = { readonly credit: number; readonly part: number };
-
 /**
- * The admitted jobs of a workspace in time. Slots that make up for others would come in waves, so the credit that a
- * slot needs rises and falls with what was admitted lately.
+ * The admitted jobs of a workspace in time. How long monitors have waited varies from second to second, so the wait that
+ * a slot needs follows what was admitted lately.
  */
 export type Evenness = {
   /** Jobs that may be admitted, less those that were. */
@@ -33,44 +30,92 @@ export type Evenness = {
   readonly at: number;
 };
 
-/** Time over which the admitted jobs are evened, ms, and how far the needed credit moves at most. */
-const EVENED_OVER_MS = 400;
-const MOST_EVENING = 0.2;
+/** What is admitted of a workspace: a part of the slots, its average of the last time, and jobs per ms. */
+export type AdmittedFlow = { readonly part: number; readonly usualPart: number; readonly perMs: number };
 
-/** @param perMs jobs that are admitted */
-export function evenedAt({ left, at }: Evenness, now: number, perMs: number): Evenness {
+/** Time over which the admitted jobs are evened, ms; so many slots at least, where few are asked for. */
+const EVENED_OVER_MS = 200;
+const LEAST_EVENED_SLOTS = 10;
+/** Time over which the usual part is an average, ms: a backlog is worked off more quickly. */
+const USUAL_OVER_MS = 15_000;
+/** Slots by which the needed wait differs from the inverse of the part: below the usual one, above the present and the usual one. */
+const MOST_BELOW_USUAL = 1.5;
+const MOST_ABOVE = 1;
+const MOST_ABOVE_USUAL = 0.7;
+
+/** @param jobs of a slot */
+export function evenedAt({ left, at }: Evenness, now: number, perMs: number, jobs: number): Evenness {
   if (now <= at) return { left, at };
-  const most = perMs * EVENED_OVER_MS;
+  const most = mostLeft(perMs, jobs);
   return { left: Math.max(-most, Math.min(most, left + (now - at) * perMs)), at: now };
 }
 
-/** The credit that a slot needs to run: 1 where as much was admitted as may be. */
-export function neededCredit({ left }: Evenness, perMs: number): number {
-  const ahead = left / (perMs * EVENED_OVER_MS);
-  return 1 - Math.max(-MOST_EVENING, Math.min(MOST_EVENING, ahead));
+/** @param elapsedMs since the usual part was `before` */
+export function usualPartAfter(before: number, part: number, elapsedMs: number): number {
+  return before + (part - before) * Math.min(1, elapsedMs / USUAL_OVER_MS);
 }
-
-/** Whether a slot runs, and the monitor's credit after it. */
-export type Earning = { readonly isAdmitted: boolean; readonly credit: number };
 
 /**
- * Decides whether a monitor's next slot runs while only a part of its slots does.
+ * The slots for which a monitor waits, until one of them runs. It is the inverse of the part where as much was admitted
+ * as may be, more where more was, and less where less was. While the part is low for some seconds, because a backlog is
+ * worked off, those run nevertheless that have waited longer than usual.
  *
- * Each slot earns the part, and a slot that runs costs 1. The part changes between the slots, and monitors
- * meet it at different instants. So each slot also makes up for the difference between the last slot's part
- * and the average since then. Over any time, two monitors with the same period differ by one or two skipped
- * slots at most, and none starves.
- *
- * @param part in [0, 1]
- * @param averagePart average since the last slot, in [0, 1]
- * @param needed credit with which it runs: see {@link neededCredit}
+ * @param jobs of a slot
  */
-export function earn(before: Earned, part: number, averagePart: number, needed = 1): Earning {
-  const credit = before.credit + part + averagePart - before.part;
-  return credit >= needed ? { isAdmitted: true, credit: credit - 1 } : { isAdmitted: false, credit };
+export function neededWait(
+  { left }: Evenness,
+  { part, usualPart, perMs }: AdmittedFlow,
+  jobs: number,
+): number {
+  const ahead = Math.max(-1, Math.min(1, left / mostLeft(perMs, jobs)));
+  const [even, usual] = [1 / part, 1 / usualPart];
+  if (ahead <= 0) return Math.min(even - ahead * MOST_ABOVE, usual + MOST_ABOVE_USUAL);
+  const least = Math.min(even, Math.max(1, usual - MOST_BELOW_USUAL));
+  return even + ahead * (least - even);
 }
 
-/** The same for a slot that is skipped whatever it has earned. One slot is owed to the monitor at most. */
-export function passedOver({ isAdmitted, credit }: Earning): Earning {
-  return { isAdmitted: false, credit: Math.min(1, isAdmitted ? credit + 1 : credit) };
+function mostLeft(perMs: number, jobs: number): number {
+  return Math.max(perMs * EVENED_OVER_MS, jobs * LEAST_EVENED_SLOTS);
+}
+
+/** What is remembered of a monitor whose slots are limited. */
+export type Account = {
+  /** Slots since one ran, with what is carried over from before. */
+  readonly waited: number;
+  /** Slots that have run less than the usual part. */
+  readonly owed: number;
+};
+
+/** Most slots that are owed, either way, and the part of them that shortens or lengthens the next wait. */
+const MOST_OWED = 1.5;
+const OWED_PART = 0.6;
+/** What is carried over into the next wait, in slots: less than one, so that no two slots run for one wait. */
+const LEAST_CARRIED = -0.5;
+const MOST_CARRIED = 0.99;
+
+/**
+ * Decides whether a monitor's next slot runs while only a part of its slots does. Those run that have waited longest, in
+ * slots of their own, so that no vote ages because its monitor has waited for much longer than others. What a monitor has
+ * run more or less than others changes its next wait: monitors meet the needed wait at different instants, and without
+ * that some would always meet a long one.
+ *
+ * @param sooner slots by which it need not wait, because it runs elsewhere; below 0: it waits for longer
+ */
+export function nextSlot(
+  before: Account,
+  needed: number,
+  usualPart: number,
+  sooner = 0,
+): { readonly isAdmitted: boolean; readonly account: Account } {
+  const waited = before.waited + 1;
+  const isAdmitted = waited >= needed - sooner;
+  const owed = before.owed + usualPart - (isAdmitted ? 1 : 0);
+  const carried = Math.min(MOST_CARRIED, waited - needed) + owed * OWED_PART;
+  return {
+    isAdmitted,
+    account: {
+      waited: isAdmitted ? Math.max(LEAST_CARRIED, Math.min(MOST_CARRIED, carried)) : waited,
+      owed: Math.max(-MOST_OWED, Math.min(MOST_OWED, owed)),
+    },
+  };
 }

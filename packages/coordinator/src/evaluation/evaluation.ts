@@ -81,6 +81,7 @@ export class Evaluation {
       changes: [],
       effects: 0,
       unwritten: new Set(),
+      recordedOnly: new Set(),
       decided: new Map(),
     };
     this.#results = new KeptResults(this.frame);
@@ -162,7 +163,12 @@ export class Evaluation {
     const isKept = this.#results.keep(monitor, news);
     if (!isKept && outcome !== 'not_run') return false;
     const state = this.#evaluated(monitor.id, result.version, region)?.state;
-    if (state === undefined || slot <= state.floorSlot) return isKept;
+    if (state === undefined) {
+      const row = this.frame.writes.results.at(-1);
+      if (isKept && row !== undefined) this.frame.recordedOnly.add(row);
+      return isKept;
+    }
+    if (slot <= state.floorSlot) return isKept;
     // The slot was given before the clock was set back. Its vote would hide all slots until then.
     if (isAhead(this.frame, slot)) return isKept;
     if (outcome !== 'not_run') {

@@ -1,7 +1,7 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { RegionSet } from '../domain/region-set.ts';
 import type { MonitorState } from './state.ts';
-import type { ChangeOfStatus, Writes } from './writes.ts';
+import type { ChangeOfStatus, ReportedResult, Writes } from './writes.ts';
 
 /** The instants of one evaluation. Everything in it happens at one moment. */
 export type Instants = {
@@ -54,6 +54,8 @@ export type Frame = {
   effects: number;
   /** States that are written at the end in any case. */
   readonly unwritten: Set<MonitorState>;
+  /** Results that are recorded and can be no vote, for example those of a region that is not the monitor's any more. */
+  readonly recordedOnly: Set<ReportedResult>;
   /** The first slot of each state that was decided with reports. */
   readonly decided: Map<MonitorState, number>;
 };

@@ -3,6 +3,13 @@ import type { Vote } from '../domain/status.ts';
 import type { MonitorState } from './state.ts';
 
 /**
+ * Time by which a monitor with an open slot is looked at later for the ages of its votes, ms. Where a slot was skipped or
+ * lost twice, votes age while the next check is under way: its reports, which mostly come at once, take their places, and
+ * the status is not `unknown` for some milliseconds. Whoever removes an open slot judges the votes.
+ */
+const UNDER_WAY_MS = 500;
+
+/**
  * When the monitor must be looked at although nothing arrives, monotonic ms: the deadline of its oldest open
  * slot, or the next expiry of a vote (which matters only while the status depends on votes). Null: never.
  *
@@ -17,9 +24,10 @@ export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs
     const { deadline } = open[index] as OpenSlot;
     if (deadline < next) next = deadline;
   }
+  const laterMs = open.length > 0 ? UNDER_WAY_MS : 0;
   for (let index = 0; state.status !== 'unknown' && index < votes.length; index += 1) {
-    const { expiresAt } = votes[index] as Vote;
-    if (expiresAt > now && expiresAt - jumpedMs < next) next = expiresAt - jumpedMs;
+    const agedAt = (votes[index] as Vote).expiresAt + laterMs;
+    if (agedAt > now && agedAt - jumpedMs < next) next = agedAt - jumpedMs;
   }
   return next === Number.POSITIVE_INFINITY ? null : next;
 }
@@ -27,5 +35,9 @@ export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs
 /** Whether looking at the monitor now may change anything. `monotonic` and `jumpedMs` are ms. */
 export function isDue(state: Readonly<MonitorState>, monotonic: number, jumpedMs: number): boolean {
   if (state.open.some((open) => open.deadline <= monotonic)) return true;
-  return state.status !== 'unknown' && state.votes.some((vote) => vote.expiresAt <= monotonic + jumpedMs);
+  const laterMs = state.open.length > 0 ? UNDER_WAY_MS : 0;
+  return (
+    state.status !== 'unknown' &&
+    state.votes.some(({ expiresAt }) => expiresAt + laterMs <= monotonic + jumpedMs)
+  );
 }

@@ -1,4 +1,5 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
+import { bitOf } from '../domain/region-set.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from '../domain/status.ts';
 import { recast } from './casting.ts';
 import type { Evaluation } from './evaluation.ts';
@@ -103,8 +104,10 @@ function takeUp(
       // A region that is not the monitor's any more has no vote. Its report may be the one that decided the slot.
       const isOfMonitor = monitor.regions === null || monitor.regions.includes(region);
       if (decidedAt < Number.POSITIVE_INFINITY) {
-        // A report from before the decision waited for it.
-        if (isOfMonitor) casts.push({ at: result.decidedAt ?? decidedAt, result });
+        // A report from before the decision waited for it. That of a region which was removed meanwhile, and is declared
+        // again, was no vote: the region has not entered.
+        const wasVote = result.decidedAt !== null || (state.entered & bitOf(region)) !== 0;
+        if (isOfMonitor && wasVote) casts.push({ at: result.decidedAt ?? decidedAt, result });
         state.decidedSlot = Math.max(state.decidedSlot, slot);
       } else if (isOfMonitor && (slot > writtenSlot || openSlots.includes(slot))) {
         const { slotNow } = evaluation.frame.instants;

@@ -38,11 +38,12 @@ export function addStateWrites(
  * without any result of its slot is stored with the state.
  */
 function dateDecisions(frame: Frame, drafts: Drafts): void {
-  const { decided, instants, writes } = frame;
+  const { decided, instants, recordedOnly, writes } = frame;
   const { results } = writes;
   for (let index = 0; index < results.length; index += 1) {
     const row = results[index] as ReportedResult;
     const { monitor, slot, outcome } = row.result;
+    if (recordedOnly.size > 0 && recordedOnly.has(row)) continue;
     const state = drafts.find(monitor);
     // Under a clock that was ahead, nothing waits for it.
     if (outcome === 'not_run' || state === null || !(isOver(state, slot) || isAhead(frame, slot))) continue;

@@ -176,6 +176,26 @@ describe('regions without agents', () => {
     expect(told()).toEqual([]);
   });
 
+  test('votes that age while the next check is under way make nothing unknown, if it is answered at once', async () => {
+    await it.slot(1, all('passed'));
+    await it.pass(3 * PERIOD - 100);
+    const next = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), next, THREE);
+    await it.pass(300);
+    for (const region of THREE) await it.report(1, next, region, 'passed');
+    await it.pass(PERIOD);
+    expect(it.changes.map(({ to }) => to)).toEqual(['active']);
+  });
+
+  test('votes that age while the next check is under way age when they do, if it is answered later', async () => {
+    const first = await it.slot(1, all('passed'));
+    await it.pass(3 * PERIOD - 100);
+    it.recorder.opened(liveMonitor(1), it.clock.wall(), THREE);
+    await it.pass(1_000);
+    expect(it.status(1)).toBe('unknown');
+    expect((await transitions()).at(-1)).toMatchObject({ reason: 'votes-expired', at: first + 3 * PERIOD });
+  });
+
   test('ageing never makes an error into anything but unknown, and unknown clears nothing', async () => {
     await period('passed');
     await it.slot(1, { [A]: 'failed', [B]: 'failed', [C]: 'passed' });
