@@ -5,7 +5,7 @@ import { describeStatistics, failingSeeds } from './statistics.ts';
 /** Worlds of `npm test`; the quick check sets fewer. */
 const WORLDS = Number(process.env.SIMULATED_WORLDS ?? 10_000);
 
-test('the service says in every world what the design says', async () => {
+test('the service says in every world what the oracle says', async () => {
   const started = performance.now();
   const sum = await runInProcesses({ seed: 1, worlds: WORLDS });
   console.log(describeStatistics(sum, performance.now() - started));
