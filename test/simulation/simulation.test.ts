@@ -8,7 +8,7 @@ const WORLDS = Number(QUICK ?? 10_000);
 /** In the quick check other tests keep the processors busy, and each further process takes a second of CPU to warm up. */
 const PROCESSES = QUICK === undefined ? undefined : 1;
 
-test('the service says in every world what the design says', async () => {
+test('the service says in every world what the oracle says', async () => {
   const started = performance.now();
   const sum = await runInProcesses({ seed: 1, worlds: WORLDS }, PROCESSES);
   console.log(describeStatistics(sum, performance.now() - started));

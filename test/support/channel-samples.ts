@@ -3,7 +3,7 @@ import { CHANNEL_KINDS, type ChannelKind, type ChannelSettings } from '@svc/shar
 const header = (key: string, value: string) => ({ key, value });
 
 /**
- * The settings of each kind as the specification has them, in their order: `name!` is required, `name?` optional,
+ * The settings of each kind as the format of declarations has them, in their order: `name!` is required, `name?` optional,
  * `*` sensitive, `+` secret without being sensitive.
  */
 export const EXPECTED_SETTINGS: { readonly [K in ChannelKind]: string } = {

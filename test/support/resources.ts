@@ -16,7 +16,7 @@ export const x = (length: number) => 'x'.repeat(length);
 export const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 export const longUrl = (length: number) => `https://example.com/${x(length - 20)}`;
 export const longPort = (length: number) => `${`${x(60)}.`.repeat(40)}:443`.slice(-length);
-/** The 28 regions, as the specification lists them. */
+/** The 28 regions, as the format of declarations lists them. */
 export const REGION_NAMES =
   'hosta-ams hosta-arn hosta-bom hosta-cdg hosta-dfw hosta-ewr hosta-fra hosta-gru hosta-iad hosta-jnb hosta-lax hosta-lhr hosta-nrt hosta-ord hosta-sjc hosta-sin hosta-syd hosta-yyz hostb-fra hostb-par hostb-sfo hostb-sin hostb-tyo hostb-was hostc-us-west2 hostc-us-east4 hostc-europe-west4 hostc-asia-southeast1'.split(
     ' ',

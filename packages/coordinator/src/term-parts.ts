@@ -28,7 +28,7 @@ import { createHttpPost } from './outgoing/http-post.ts';
 import { createSendMail } from './outgoing/smtp/mail.ts';
 import { loadNodemailer } from './outgoing/smtp/nodemailer.ts';
 import type { DomainChecks } from './pages/domains/checks.ts';
-import { createDomainChecks } from './pages/domains/domains.ts';
+import { domainChecksOf } from './pages/domains/domains.ts';
 import { IconFetches } from './pages/icons/fetches.ts';
 import { PageNews } from './pages/subscribers/news.ts';
 import { BacklogHold } from './recording/backlog-hold.ts';
@@ -203,7 +203,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     retention,
     metricsExport,
     news: createNews(parts, deliverer, (monitorId) => recorder.holds(monitorId)),
-    domainChecks: createDomainChecks(parts, config.publicUrl),
+    domainChecks: domainChecksOf(parts, config.publicUrl),
     iconFetches: createIconFetches(parts),
   };
 }

@@ -131,7 +131,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect(process.kill(debug.pid, 0)).toBe(true);
   });
 
-  test('its schema has the marks of the specification', async () => {
+  test('its schema has the marks of the format', async () => {
     const workspace = await overridden();
     await workspace.configure(ONE);
     const { stdout } = await workspace.run('providers', 'schema', '-json');

@@ -32,7 +32,7 @@ function expectComplete(schema: Schema, state: TerraformObject | null): void {
   expect(Object.values(state ?? {})).not.toContain(UNKNOWN);
 }
 
-test('they have the attributes of the specification, and no others', () => {
+test('they have the attributes of the format, and no others', () => {
   const settings = Object.fromEntries(
     Object.entries(svc.provider.dataSources).map(([name, { schema }]) => [
       name,

@@ -3,7 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { Now } from '../told.ts';
 import { type Vote, votableMs } from './rule.ts';
 
-/* How the vote of a region becomes another one. Like the rule, it is written from the sentences of the design. */
+/* How the vote of a region becomes another one. Like the rule, it is written from the sentences of the decisions. */
 
 /** Time after a pass for which the target is believed to have been up for the region, ms. */
 const UP_AFTER_PASS_MS = 5_000;

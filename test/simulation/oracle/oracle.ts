@@ -59,8 +59,8 @@ type Step = {
 const NOTHING = { windows: new Map<number, Window>(), monitor: null };
 
 /**
- * Watches a world. It gets the inputs of the evaluation and checks the outputs. The sentences of the design
- * say which outputs are right.
+ * Watches a world. It gets the inputs of the evaluation and checks the outputs. The sentences of the
+ * decisions about verdicts (0151, 0152) say which outputs are right.
  */
 export class Oracle {
   readonly violations: Violation[] = [];

@@ -13,7 +13,7 @@ import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, tookMs, type 
 const TIMER_MS = 50;
 
 /**
- * Applies the design's sentences about a monitor's slots and votes, one after the other, as plainly as possible. It
+ * Applies the sentences of decision 0151 about a monitor's slots and votes, one after the other, as plainly as possible. It
  * knows the inputs of the evaluation, and nothing of its implementation.
  */
 export class Picture {

@@ -2,7 +2,7 @@ import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
-/* The rule of the verdict. It is written from the sentences of the design, not from the code that it judges. */
+/* The rule of the verdict. It is written from the sentences of the decisions, not from the code that it judges. */
 
 /** What a region said last. */
 export type Vote = {

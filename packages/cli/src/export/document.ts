@@ -19,7 +19,7 @@ export class ExportedReference {
 
 /**
  * The part that Terraform hides by itself: the attribute, the mapping that contains the secret, or nothing
- * (header values, which the specification does not mark as sensitive).
+ * (header values, which the definition does not mark as sensitive).
  */
 export type Hiding = 'attribute' | 'mapping' | 'nothing';
 

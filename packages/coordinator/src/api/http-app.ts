@@ -71,7 +71,7 @@ export function createApp(
     noteLogin: (token, from) => noteLogin(token, from, { trail, clock: parts.clock }),
   };
   const sites = parts.sites?.(calls) ?? [];
-  app.use(accompany(parts, sites, peerOf));
+  app.use(accompany(parts, { sites, peerOf, isOfApi: pathsOf(endpoints) }));
   for (const endpoint of endpoints) {
     app.on(endpoint.method, routePath(endpoint.path), handlerOf(endpoint, answering));
   }
@@ -81,13 +81,17 @@ export function createApp(
   return { app, sites };
 }
 
-const API_PATH = /^\/(v1|docs|healthz|readyz|metrics)(\/|$)/;
+/** Makes the function that tells the paths of the API, known or not, from those of pages: by their first part. */
+function pathsOf(endpoints: readonly Endpoint[]): (path: string) => boolean {
+  const firstOf = (path: string) => path.split('/', 2)[1];
+  const firsts = new Set([DOCS_PATH, ...endpoints.map(({ path }) => path)].map(firstOf));
+  return (path) => firsts.has(firstOf(path));
+}
 
 /** The common steps of all requests: their id, counts, the log, and headers of the answer. */
 function accompany(
   parts: ApiParts,
-  sites: readonly Site[],
-  peerOf: PeerOf,
+  { sites, peerOf, isOfApi }: { sites: readonly Site[]; peerOf: PeerOf; isOfApi: (path: string) => boolean },
 ): MiddlewareHandler<{ Variables: Variables }> {
   const { clock, counters } = parts;
   return async (context, next) => {
@@ -97,7 +101,7 @@ function accompany(
     if (page !== null) {
       context.res = page;
     } else if (isOnLoopback(context, parts) && !isExpectedHost(context.req.header('host'), parts.publicUrl)) {
-      context.res = misdirected(context.req.path).response(requestId);
+      context.res = misdirected(isOfApi(context.req.path)).response(requestId);
     } else {
       await next();
     }
@@ -215,6 +219,8 @@ function admit(
   return token;
 }
 
+const DOCS_PATH = '/docs';
+
 /** The description of the API, for programs and for people. */
 function serveDocuments(app: App, endpoints: readonly Endpoint[], { publicUrl }: ApiParts): void {
   const document = once(() => openApi(endpoints, publicUrl));
@@ -224,7 +230,7 @@ function serveDocuments(app: App, endpoints: readonly Endpoint[], { publicUrl }:
     context.header('content-type', 'application/json');
     return context.body(documentText());
   });
-  app.get('/docs', async (context) => {
+  app.get(DOCS_PATH, async (context) => {
     context.header('content-security-policy', DOCS_POLICY);
     return context.html(await readable());
   });
@@ -264,9 +270,9 @@ function failed(error: Error, context: ApiContext, { log }: ApiParts): Response 
 }
 
 /** A host that is not ours may have wanted a page, for which the answer is that there is none. */
-function misdirected(path: string): Problem {
+function misdirected(isOfApi: boolean): Problem {
   return new Problem(
-    API_PATH.test(path) ? 'misdirected' : 'not-found',
+    isOfApi ? 'misdirected' : 'not-found',
     'the request came from this machine, and names another host: use localhost, or set SVC_PUBLIC_URL to the address under which a proxy serves the API',
   );
 }

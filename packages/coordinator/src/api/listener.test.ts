@@ -113,6 +113,10 @@ describe('the host of a request', () => {
     ['svc.example.com', '/healthz', '200'],
     ['attacker.example', '/healthz', '421'],
     ['attacker.example', '/v1/monitors', '421'],
+    ['attacker.example', '/v1', '421'],
+    ['attacker.example', '/v1/nothing', '421'],
+    ['attacker.example', '/docs', '421'],
+    ['attacker.example', '/v1x', '404'],
     ['attacker.example', '/', '404'],
     ['attacker.example', '/status/example', '404'],
   ])('%s%s on loopback is answered %s', async (host, path, status) => {

@@ -134,7 +134,7 @@ class IncidentChange {
     const incident = await this.#find(incidentId);
     await this.#require(incident, content);
     if ((await this.#updates(incidentId)).length >= LIMITS.updatesPerIncident)
-      throw new Conflict('too-many', `an incident may have ${LIMITS.updatesPerIncident} updates`);
+      throw new Conflict('too-many', `an incident may have at most ${LIMITS.updatesPerIncident} updates`);
     const id = await insertUpdate(this.tx, incidentId, content, this.now);
     await this.#follow(incident);
     return id;

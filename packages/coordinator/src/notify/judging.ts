@@ -16,7 +16,7 @@ type Retry = Extract<SendResult, { outcome: 'retry' }>;
  * A certificate that is not trusted may say that an address that users declare leads to somebody else: after some
  * minutes it is dead. One that has expired is renewed, and what the operator sets is the operator's to mend.
  *
- * @param own   what the vendor means otherwise; null: nothing
+ * @param own   judges the replies that the vendor means otherwise; it returns null for all others
  * @param whose who sets the address
  */
 export function judged(

@@ -39,14 +39,14 @@ export type TestOutcome = TestedDelivery & {
   readonly resolved: TestedDelivery | null;
 };
 
-export function createManualDeliveries(options: {
+export function createManualDeliveries(parts: {
   store: Store;
   clock: Clock;
   deliverer: Deliverer;
   /** Address that the test alert shows in place of a monitor's address. */
   publicUrl: string;
 }): ManualDeliveries {
-  const { store, clock, deliverer, publicUrl } = options;
+  const { store, clock, deliverer, publicUrl } = parts;
   return {
     replay(deliveryId) {
       return store.transaction(async (tx) => {

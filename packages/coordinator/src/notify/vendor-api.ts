@@ -11,7 +11,7 @@ const OF_THE_ADDRESS: ReadonlySet<number> = new Set([401, 403, 404, 410]);
  * from a proxy or a login page in between.
  *
  * @param taken the status of a success
- * @param own what the vendor means otherwise; null: nothing
+ * @param own judges the replies that the vendor means otherwise; it returns null for all others
  */
 export function judgedByApi(
   result: PostResult,

@@ -9,7 +9,7 @@ import type { Store } from './store.ts';
 import { STORE_THREADS, type StoreWorkers } from './store-workers.ts';
 import { Writer } from './writer.ts';
 
-type Options = {
+type Parts = {
   readonly path: string;
   readonly log: Logger;
   /** The writer and the readers of the file; threads by default. */
@@ -21,7 +21,7 @@ type Options = {
  *
  * @throws StoreError `store-in-use`, `store-newer`, `store-foreign`, or SQLite's error
  */
-export async function openStore({ path, log, workers = STORE_THREADS }: Options): Promise<Store> {
+export async function openStore({ path, log, workers = STORE_THREADS }: Parts): Promise<Store> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const unlock = lockDatabaseFile(path);
   const writer = new Writer(path, workers, log);

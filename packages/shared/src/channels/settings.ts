@@ -93,7 +93,7 @@ export const CHANNEL_BLOCKS = {
 
 export type ChannelKind = keyof typeof CHANNEL_BLOCKS;
 
-/** In the order of the specification. */
+/** In the order in which the reference lists them. */
 export const CHANNEL_KINDS = Object.keys(CHANNEL_BLOCKS) as [ChannelKind, ...ChannelKind[]];
 
 /** Normalized settings by kind. */

@@ -3,7 +3,7 @@ import { EXPECTED_SETTINGS } from '../../../../test/support/channel-samples.ts';
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from './registry.ts';
 
 /**
- * What the specification says, written out: names, limits, defaults and enums are literals here, so
+ * The format of declarations, written out: names, limits, defaults and enums are literals here, so
  * that a change of a shared constant is noticed.
  */
 type Row = [attribute: string, type: string, presence: string, fallback?: unknown];
@@ -45,7 +45,7 @@ const ATTRIBUTES: Record<ResourceKind, Row[]> = {
     ['name', 'string', 'optional'],
     ['provider_type', 'string', 'required'],
     ['monitor_ids', 'set', 'default', []],
-    // Not of the specification: an addition.
+    // An addition to the format that declarations had at first.
     ['group_alerts', 'bool', 'default', true],
   ],
   svc_status_page: [
@@ -95,7 +95,7 @@ const BLOCKS: Partial<Record<ResourceKind, Record<string, [maximum: number, attr
   ),
 };
 
-describe.each(RESOURCE_KINDS)('%s has what the specification lists', (kind) => {
+describe.each(RESOURCE_KINDS)('%s has what the format lists', (kind) => {
   const definition = DEFINITIONS[kind];
 
   test('attributes, types, presence and defaults', () => {

@@ -5,8 +5,8 @@ import type { SchemaAttribute } from '../schema.ts';
 import { resourceSchema } from './resource-schema.ts';
 
 /**
- * The marks of the specification, written out: `name: type setting [sensitive] [replaces]`. What the
- * specification gives a default is optional+computed.
+ * The marks of the format of declarations, written out: `name: type setting [sensitive] [replaces]`. What the
+ * format gives a default is optional+computed.
  */
 const MONITOR = `
   name: string required
@@ -130,7 +130,7 @@ const lines = (text: string) =>
     .filter((line) => line !== '')
     .sort();
 
-describe.each(RESOURCE_KINDS)('%s is what the specification marks it as', (kind) => {
+describe.each(RESOURCE_KINDS)('%s is what the format marks it as', (kind) => {
   const definition = DEFINITIONS[kind];
   const schema = resourceSchema(definition);
 

@@ -10,7 +10,7 @@ import { judged, passing, refused } from '../judging.ts';
 const DELIVERY_ID = 'webhook-id';
 
 /**
- * A custom HTTP endpoint. It gets the specification's flat JSON with the configured headers and without a
+ * A custom HTTP endpoint. It gets one flat object of JSON with the configured headers and without a
  * signature.
  */
 export const webhook: Channel<'webhook'> = {

@@ -28,7 +28,7 @@ type Parts = {
   readonly resolve?: Resolve;
 };
 
-export function createDomainChecks(parts: Parts, publicUrl: string): DomainChecks {
+export function domainChecksOf(parts: Parts, publicUrl: string): DomainChecks {
   const { ask = askNameServers(), resolve } = parts;
   return new DomainChecks({ ...parts, ask, service: () => servicePlace(publicUrl, resolve) });
 }
@@ -36,7 +36,7 @@ export function createDomainChecks(parts: Parts, publicUrl: string): DomainCheck
 /** What serving pages and the API need of custom domains. */
 export function createPageDomains(parts: Parts, publicUrl: string): PageDomains {
   const directory = new DomainDirectory(parts);
-  const checks = createDomainChecks(parts, publicUrl);
+  const checks = domainChecksOf(parts, publicUrl);
   return {
     find: (host) => directory.find(host),
     check: (pageId, declared) => checks.check(pageId, declared),
