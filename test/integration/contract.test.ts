@@ -92,7 +92,9 @@ async function judged(operation: Operation, name: string, sent: Sent, by = world
   const answer = await by.send(sent);
   const isReader = sent.headers?.authorization === `Bearer ${world.reader}`;
   const faults = judge.faults(operation, answer, { isReader });
-  expect(faults, `${operation.id}, ${name}: ${JSON.stringify(sent).slice(0, 500)}`).toEqual([]);
+  // The message is made for a fault only: there are thousands of requests, and some have a body of a MiB.
+  if (faults.length > 0)
+    expect.fail(`${operation.id}, ${name}: ${JSON.stringify(sent).slice(0, 500)}\n${faults.join('\n')}`);
   return answer;
 }
 

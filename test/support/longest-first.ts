@@ -48,7 +48,7 @@ export const LONGEST: Readonly<Record<string, number>> = {
   'test/integration/alert-rules.test.ts': 95,
   'test/integration/own-network.test.ts': 67,
   'test/integration/region-command.test.ts': 54,
-  'test/integration/contract.test.ts': 49,
+  'test/integration/contract.test.ts': 35,
   'test/integration/otlp.test.ts': 45,
   'test/integration/changes.test.ts': 41,
   'test/integration/clocks.test.ts': 35,

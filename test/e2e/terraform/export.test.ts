@@ -7,7 +7,14 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { anyText } from '../../support/any-text.ts';
 import { type RunningApi, startApi } from '../../support/api.ts';
 import { declare, storedByName } from '../../support/declare.ts';
-import { byDevOverrides, byMirror, TerraformWorkspace } from '../../support/terraform/terraform-workspace.ts';
+import { type DebugProvider, startDebugProvider } from '../../support/terraform/debug-provider.ts';
+import {
+  byDevOverrides,
+  byMirror,
+  byReattach,
+  type Installation,
+  TerraformWorkspace,
+} from '../../support/terraform/terraform-workspace.ts';
 import { describeTerraform } from '../../support/terraform/ways.ts';
 import { asDeclaredFile, WHOLE_CONFIGURATION } from '../../support/whole-configuration.ts';
 
@@ -16,33 +23,44 @@ const VERSION_CONSTRAINT = '~> 0.1';
 
 describeTerraform('an export as HCL', ({ binary, provider }) => {
   let api: RunningApi;
+  let debug: DebugProvider;
+  let environment: Readonly<Record<string, string>>;
   let workspace: TerraformWorkspace | null = null;
 
   beforeAll(async () => {
     api = await startApi();
     await declare(api, asDeclaredFile(WHOLE_CONFIGURATION));
+    environment = { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator };
+    debug = await startDebugProvider(provider().command, environment);
   });
-  afterAll(() => api.dispose());
+  afterAll(async () => {
+    await debug?.stop();
+    await api.dispose();
+  });
   afterEach(async () => {
     await workspace?.dispose();
     workspace = null;
   });
 
-  async function open(): Promise<TerraformWorkspace> {
-    const environment = { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator };
-    const installation = byMirror(provider().mirror, VERSION_CONSTRAINT);
+  async function open(installation: Installation): Promise<TerraformWorkspace> {
     workspace = await TerraformWorkspace.open(binary, installation, { provider: {}, environment });
     return workspace;
   }
 
   /** Writes the export into the folder of a new workspace. Answers the messages for people. */
   async function exported(...options: string[]): Promise<{ in: TerraformWorkspace; said: string }> {
-    const opened = await open();
+    return exportedInto(await open(byReattach(debug.reattach)), options);
+  }
+
+  async function exportedInto(
+    opened: TerraformWorkspace,
+    options: readonly string[],
+  ): Promise<{ in: TerraformWorkspace; said: string }> {
     let said = '';
     const output = ['--format', 'hcl', '--output', join(opened.folder, 'main.tf')];
     const inFolder = options.map((option) => option.replace('FOLDER', opened.folder));
     const code = await runCommandLine(['export', ...output, ...inFolder], {
-      environment: { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator },
+      environment,
       out: { write: () => {} },
       err: { write: (text) => (said += text) },
     });
@@ -60,7 +78,8 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
   const stored = () => storedByName(api, (kind, id) => `${kind} ${id}`);
 
   test('with secrets in clear: imported without a change', async () => {
-    const { in: at } = await exported('--secrets', 'inline');
+    const installed = await open(byMirror(provider().mirror, VERSION_CONSTRAINT));
+    const { in: at } = await exportedInto(installed, ['--secrets', 'inline']);
     expect(await at.run('fmt', '-check', '-diff')).toMatchObject({ code: 0, stdout: '' });
     expect(await plan(at)).toBe(`Plan: ${count} to import, 0 to add, 0 to change, 0 to destroy.`);
     const before = await stored();
