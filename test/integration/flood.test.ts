@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
-import { agentsSubject } from '@svc/shared/messages/subjects.ts';
+import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
 import type { LocalService } from '../support/local-service.ts';
@@ -50,9 +50,15 @@ async function start(opened: Opened) {
   return { service, seed: accounts.seedOf(FLOODED) };
 }
 
-function startFlood(opened: Opened, { nats }: LocalService, seed: string, bytes: number) {
+function startFlood(
+  opened: Opened,
+  { nats }: LocalService,
+  seed: string,
+  bytes: number,
+  subject = agentsSubject(FLOODED),
+) {
   const script = join(import.meta.dirname, '../support/flood.ts');
-  const flood = spawn(process.execPath, [script, nats.url, agentsSubject(FLOODED), String(bytes), '20'], {
+  const flood = spawn(process.execPath, [script, nats.url, subject, String(bytes), '20'], {
     env: { ...process.env, SEED: seed },
     stdio: ['pipe', 'ignore', 'inherit'],
   });
@@ -107,5 +113,38 @@ describe.each([LONG, SHORT])('a flood of $what over 20 connections of one region
     ]);
     const muted = service.warnings.filter(({ msg }) => msg.includes('send more than svc reads'));
     expect(new Set(muted.map(({ region }) => region))).toEqual(new Set([FLOODED]));
+  });
+});
+
+describe.each([
+  { what: 'as long as a batch may be', bytes: 250 * 1_024, isTaken: true },
+  { what: 'larger than the stream takes', bytes: MAX_AGENT_MESSAGE_BYTES, isTaken: false },
+  { what: 'short', bytes: 16, isTaken: true },
+])('a flood of what is no result, $what, over 20 connections of one region', ({ bytes, isTaken }) => {
+  test('evicts, delays and cuts off nothing of another region', async (context) => {
+    const opened = openedIn(context);
+    const { service, seed } = await start(opened);
+    const others = service.idOf(OTHERS.join(' '));
+    const began = service.clock.wall();
+    const memory = watchMemory(opened);
+
+    const stop = startFlood(opened, service, seed, bytes, resultsSubject(FLOODED));
+    await service.decided(others, 3);
+    await stop();
+    const read = await service.metric('svc_result_messages_dropped_total{reason="malformed"}');
+    expect(read > 100).toBe(isTaken);
+
+    const told = service.query<{ region: Region; outcome: string }>(
+      'SELECT DISTINCT region, outcome FROM results WHERE monitor_id = ? AND slot > ? ORDER BY region',
+      others,
+      began,
+    );
+    expect(told).toEqual(OTHERS.map((region) => ({ region, outcome: 'passed' })));
+    expect(service.said.get('lost the connection to NATS')).toBeUndefined();
+    expect(memory()).toBeLessThan(MOST_MEMORY);
+    expect(service.transitions.map(({ monitor, to }) => [monitor.name, to])).not.toContainEqual([
+      OTHERS.join(' '),
+      'unknown',
+    ]);
   });
 });
