@@ -265,6 +265,28 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'a report that decides two slots may make one status after the other',
+    {
+      seed: 70_019_732,
+      id: 525_388,
+      lengthMs: 360_000,
+      periodMs: 30_000,
+      regions: null,
+      agents: [
+        'hosta-lhr',
+        'hosta-syd',
+        'hosta-yyz',
+        'hostb-was',
+        'hostc-us-west2',
+        'hostc-us-east4',
+        'hostc-europe-west4',
+      ],
+      isAhead: true,
+      mishaps: { ...CALM, blip: 0.005, late: 0.3, lagMs: 76_301 },
+      troubles: [{ from: 17_141, until: 42_074, regions: null, sees: 'refused', flapMs: 0 }],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

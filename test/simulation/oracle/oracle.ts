@@ -178,6 +178,7 @@ export class Oracle {
     const isJudging = now.monotonic >= this.#judgeFrom;
     this.#maintenance.look(now, this.#freeSince);
     if (isJudging) this.#judgeHeldBack(now, moment);
+    this.#picture.steps.clear();
     const steps = new Set([this.#picture.expected]);
     if (isJudging) steps.add(this.#judgeTime(now));
     steps.add(this.#picture.expected);
@@ -190,6 +191,7 @@ export class Oracle {
       this.#declared(each, ended, linked);
       isHeld = this.#maintenance.isHeld(now) && isHeld;
     }
+    for (const step of this.#picture.steps) steps.add(step);
     for (const transition of seen.transitions) {
       this.#transition(transition, steps, now);
       steps.add(transition.to);

@@ -13,14 +13,16 @@ import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, tookMs, type 
 const TIMER_MS = 50;
 
 /**
- * Applies the sentences of decision 0151 about a monitor's slots and votes, one after the other, as plainly as possible. It
- * knows the inputs of the evaluation, and nothing of its implementation.
+ * Applies the sentences of decision 0151 about a monitor's slots and votes, as plainly as possible. It knows the inputs of
+ * the evaluation, and nothing of its implementation.
  */
 export class Picture {
   monitor: LiveMonitor | null = null;
   /** The expected status, and since when it is expected, monotonic ms. */
   expected: MonitorStatus = 'unknown';
   expectedSince = 0;
+  /** The statuses that were expected one after the other since it was emptied: one event may decide several slots. */
+  readonly steps = new Set<MonitorStatus>();
   /** The last vote of each region, fresh or aged. */
   readonly votes = new Map<Region, Vote>();
   readonly #open = new OpenSlots();
@@ -343,6 +345,7 @@ export class Picture {
   #expect(status: MonitorStatus, since: number): void {
     if (status === this.expected) return;
     this.expected = status;
+    this.steps.add(status);
     this.expectedSince = since;
   }
 
