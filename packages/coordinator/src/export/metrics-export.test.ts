@@ -143,6 +143,14 @@ test('notes go when the totals that have them are stored', async () => {
   await counted(1, 2);
 });
 
+test('a result that is recorded already is in no note', async () => {
+  monitors.set(exported(1));
+  const one = await started();
+  const monitor = monitors.get(1) ?? liveMonitor(1);
+  const known = { result: resultOf(1), region: 'hosta-fra' as const, monitor, isNew: false };
+  expect(one.noteOf([known])).toBeNull();
+});
+
 test('a monitor that is not exported leaves no note, and what it had is forgotten', async () => {
   monitors.set(exported(1));
   monitors.set(liveMonitor(2));
