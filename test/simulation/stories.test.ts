@@ -287,6 +287,22 @@ test.each<[string, Partial<World>]>([
       troubles: [{ from: 17_141, until: 42_074, regions: null, sees: 'refused', flapMs: 0 }],
     },
   ],
+  [
+    'reports about slots that were certain before a restart wait until it is over',
+    {
+      seed: 70_024_760,
+      id: 570_351,
+      lengthMs: 1_020_000,
+      periodMs: 30_000,
+      regions: ['hosta-yyz', 'hostb-sfo', 'hostc-us-east4'],
+      agents: ['hosta-yyz', 'hostb-sfo', 'hostc-us-east4'],
+      retry: 1,
+      laggards: ['hosta-yyz', 'hostb-sfo'],
+      mishaps: { ...CALM, notRun: 0.1, lagMs: 39_259 },
+      troubles: [{ from: 9_097, until: 465_004, regions: null, sees: 'hung', flapMs: 0 }],
+      moves: [{ at: 185_903, do: 'restart', downMs: 203_186, isBeforeCommit: false }],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

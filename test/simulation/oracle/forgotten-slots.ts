@@ -1,3 +1,6 @@
+/** A start waits for the reports of before it for so long, ms. */
+const LONGEST_START_MS = 30_000;
+
 /**
  * "A slot that nobody has reported by the restart is not known afterwards, and its first report opens it again", although
  * it was decided (decision 0157). Whether it is known depends on what else was written.
@@ -20,8 +23,12 @@ export class ForgottenSlots {
     this.#reported.clear();
   }
 
-  /** Whether a slot that is decided may be open again. */
-  mayBeOpen(slot: number): boolean {
-    return slot <= this.#decidedSlot && !this.#reportedBefore.has(slot);
+  /**
+   * How long a slot that is decided may be open again, ms: for `leftMs` of its period, and until the start is over. 0: it
+   * is not.
+   */
+  openForMs(slot: number, leftMs: number, isStarting: boolean): number {
+    if (slot > this.#decidedSlot || this.#reportedBefore.has(slot)) return 0;
+    return Math.max(0, leftMs, isStarting ? LONGEST_START_MS : 0);
   }
 }

@@ -263,8 +263,8 @@ export class Picture {
     // "A report that comes after its slot was decided becomes its region's vote at once."
     // A late report from before the region was removed and declared again gives it no part in the electorate.
     if (!this.#castNow(vote, now)) return;
-    const endsAt = now.age + slot + monitor.periodMs - now.slot;
-    if (this.#forgotten.mayBeOpen(slot)) this.doubts.add(region, endsAt);
+    const left = slot + monitor.periodMs - now.slot;
+    this.doubts.add(region, now.age + this.#forgotten.openForMs(slot, left, this.#upSince === Infinity));
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     // "After it the open slot's certainty is looked at again": both together make one verdict.
     if (!this.#decideOpen(now)) this.#judge(now);
