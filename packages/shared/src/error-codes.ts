@@ -99,7 +99,6 @@ const PROBE_CODES = {
   ENOROOM: 'The memory for response bodies is used up.',
   EEGRESS: "The operator's egress rules deny the address.",
   'probe-stuck': 'A probe never settled: a defect of svc.',
-  'reference-silent': 'A host that the agent uses to judge its own network does not answer.',
 } as const;
 
 /** Codes of a request to the API that got no problem document as its answer. */
