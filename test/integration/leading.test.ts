@@ -59,11 +59,14 @@ function byPath(target: HttpTarget): void {
 }
 
 async function started(opened: Opened, observed?: HeldResources): Promise<LocalService> {
-  return serviceIn(opened, {
+  const service = await serviceIn(opened, {
     regions: REGIONS,
     declared: {},
     ...(observed === undefined ? {} : { observe: observed }),
   });
+  // Until then the service holds a timer for it.
+  if (observed !== undefined) await service.until(() => service.said.has(MEMORY_RETURNED));
+  return service;
 }
 
 async function created(service: LocalService, path: string, body: object): Promise<number> {
@@ -88,6 +91,7 @@ const queued = (service: LocalService): Queued[] =>
 
 const logged = (service: LocalService) => service.query('SELECT * FROM changes');
 
+const MEMORY_RETURNED = 'the memory that the start left behind is returned to the system';
 const NOTHING = { timers: 0, intervals: 0, subscriptions: 0, connectionListeners: 0 };
 /**
  * The timers and listeners that stay while nobody leads: they save uses of tokens, measure the database, and count lost
