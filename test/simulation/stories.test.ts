@@ -303,6 +303,22 @@ test.each<[string, Partial<World>]>([
       moves: [{ at: 185_903, do: 'restart', downMs: 203_186, isBeforeCommit: false }],
     },
   ],
+  [
+    'the late report of a region that is declared again announces an outage while its first slot is open',
+    {
+      seed: 72_001_840,
+      id: 693_758,
+      lengthMs: 360_000,
+      periodMs: 30_000,
+      regions: ['hosta-gru'],
+      agents: ['hosta-gru'],
+      troubles: [{ from: 93_932, until: 466_286, regions: ['hosta-gru'], sees: 'hung', flapMs: 66_544 }],
+      moves: [
+        { at: 271_587, do: 'change-regions', regions: ['hosta-fra', 'hosta-iad', 'hosta-sin'] },
+        { at: 276_279, do: 'change-regions', regions: null },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);
