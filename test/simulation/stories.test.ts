@@ -303,6 +303,48 @@ test.each<[string, Partial<World>]>([
       moves: [{ at: 185_903, do: 'restart', downMs: 203_186, isBeforeCommit: false }],
     },
   ],
+  [
+    'the late report of a region that is declared again announces an outage while its first slot is open',
+    {
+      seed: 72_001_840,
+      id: 693_758,
+      lengthMs: 360_000,
+      periodMs: 30_000,
+      regions: ['hosta-gru'],
+      agents: ['hosta-gru'],
+      troubles: [{ from: 93_932, until: 466_286, regions: ['hosta-gru'], sees: 'hung', flapMs: 66_544 }],
+      moves: [
+        { at: 271_587, do: 'change-regions', regions: ['hosta-fra', 'hosta-iad', 'hosta-sin'] },
+        { at: 276_279, do: 'change-regions', regions: null },
+      ],
+    },
+  ],
+  [
+    'a status that a window held is not announced by a start that sets its votes aside',
+    {
+      seed: 70_021_214,
+      id: 161_894,
+      lengthMs: 180_000,
+      periodMs: 30_000,
+      regions: ['hostb-fra', 'hostb-par', 'hostc-asia-southeast1'],
+      agents: ['hostb-fra', 'hostb-par', 'hostc-asia-southeast1'],
+      timeoutMs: 5_000,
+      channels: ['webhook'],
+      isAhead: true,
+      mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 26_944 },
+      troubles: [
+        { from: 82_519, until: 99_106, regions: null, sees: 'refused', flapMs: 0 },
+        { from: 106_136, until: 194_566, regions: null, sees: 'hung', flapMs: 0 },
+      ],
+      moves: [
+        { at: 10_896, do: 'switch-off' },
+        { at: 11_005, do: 'switch-on' },
+        { at: 61_632, do: 'set-window', window: 3, from: 61_632, until: 3_794_566, isDaily: false },
+        { at: 98_690, do: 'set-wall-clock', byMs: -92_447 },
+        { at: 132_421, do: 'restart', downMs: 8_995, isBeforeCommit: true },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

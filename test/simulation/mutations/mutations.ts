@@ -79,6 +79,21 @@ const SECOND_NOT_RUN: Partial<World> = {
   moves: [{ at: 2_504, do: 'roll-agent', region: C }],
 };
 
+/** A region is removed and declared again. A slot of before fails after the next one was given. */
+const DECLARED_AGAIN: Partial<World> = {
+  seed: 72_001_840,
+  id: 693_758,
+  periodMs: PERIOD,
+  lengthMs: 12 * PERIOD,
+  regions: [A],
+  agents: [A],
+  troubles: [{ from: 248_000, until: 466_000, regions: null, sees: 'hung', flapMs: 0 }],
+  moves: [
+    { at: 271_587, do: 'change-regions', regions: [B] },
+    { at: 276_279, do: 'change-regions', regions: null },
+  ],
+};
+
 const HOUR = 3_600_000;
 
 /** In a maintenance window the target goes down for hours. */
@@ -147,6 +162,13 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'old.slot < vote.slot ? following(old, vote, time) : recounted(old, vote)',
     to: 'following(old, vote, time)',
     story: LATE_PASS,
+  },
+  {
+    name: 'a late report of a region whose first slot is open waits for the end of the slot',
+    file: 'evaluation/slot-life.ts',
+    from: 'if (canEnter(frame, state, monitor)) enter(',
+    to: 'if (frame.now < 0) enter(',
+    story: DECLARED_AGAIN,
   },
   {
     name: 'a region that abstains has passed',

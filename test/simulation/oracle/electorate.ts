@@ -31,11 +31,11 @@ export class Electorate {
     for (const region of regions) this.#given.add(region);
   }
 
-  /** A slot of the regions is decided. Returns whether there are new ones among them. */
-  enter(regions: Iterable<Region>): boolean {
-    const before = this.#entered.size;
-    for (const region of regions) this.#entered.add(region);
-    return this.#entered.size > before;
+  /** A slot of the regions is decided. Returns the new ones among them. */
+  enter(regions: Iterable<Region>): Region[] {
+    const joining = [...regions].filter((region) => !this.#entered.has(region));
+    for (const region of joining) this.#entered.add(region);
+    return joining;
   }
 
   /** The regions whose votes count, with these as if their slot were decided. */

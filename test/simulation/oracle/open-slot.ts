@@ -37,6 +37,16 @@ export class OpenSlots implements Iterable<OpenSlot> {
     return this.#open.values();
   }
 
+  /** Who was given the slots that are not decided; nobody while that is not known of one of them. */
+  given(): Set<Region> {
+    const given = new Set<Region>();
+    for (const open of this.#open) {
+      if (open.given === null) return new Set();
+      for (const region of open.given) given.add(region);
+    }
+    return given;
+  }
+
   /** It is decided, or never will be. */
   isOver(slot: number): boolean {
     if (slot <= this.endedSlot) return true;

@@ -7,7 +7,16 @@ import { Electorate, type RegionsWithAgents } from './electorate.ts';
 import { castInto, isTooOld } from './following-votes.ts';
 import { ForgottenSlots } from './forgotten-slots.ts';
 import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot, OpenSlots } from './open-slot.ts';
-import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, tookMs, type Vote } from './rule.ts';
+import {
+  freshMs,
+  isSureError,
+  isTooFew,
+  type Question,
+  SET_ASIDE_MS,
+  statusOf,
+  tookMs,
+  type Vote,
+} from './rule.ts';
 
 /** A timer may be late by so much, ms. */
 const TIMER_MS = 50;
@@ -78,6 +87,7 @@ export class Picture {
         if (this.isActive && !this.#open.isOver(told.slot)) {
           const open = this.#openSlot(told.slot, now);
           open.given = new Set([...open.heard, ...told.waitedFor]);
+          this.#given(now);
         }
         break;
       case 'all-resumed':
@@ -186,11 +196,36 @@ export class Picture {
       // A slot that is decided by its end is decided at that instant, whenever this is called, or after the commit that
       // was on its way then.
       const endedMs = Math.max(0, now.monotonic - Math.max(this.#endOf(open), this.busyUntil));
-      if (this.#electorate.enter(open.given ?? open.heard)) this.#grewAt = now.monotonic - endedMs;
+      const joining = this.#electorate.enter(open.given ?? open.heard);
+      if (joining.length > 0) this.#grewAt = now.monotonic - endedMs;
       this.#agesAt = Number.NEGATIVE_INFINITY;
-      isJudged = this.#cast(open.reports, ago(now, endedMs)) || isJudged;
+      const then = ago(now, endedMs);
+      const isCast = this.#cast(open.reports, then);
+      // Votes that did not count before: "it enters with the first slot given to it since then".
+      const isJoined = joining.some((region) => (this.votes.get(region)?.freshUntil ?? 0) > then.age);
+      if (!isCast && isJoined) this.#judge(then);
+      isJudged = isCast || isJoined || isJudged;
     }
     return isJudged;
+  }
+
+  /** Votes have changed between two decisions: they and what they make certain are one verdict. */
+  #judgeAnew(now: Now): void {
+    if (this.#isSure(now)) {
+      this.#electorate.enter(this.#open.given());
+      this.#grewAt = now.monotonic;
+    }
+    if (!this.#decideOpen(now)) this.#judge(now);
+  }
+
+  /**
+   * "A majority's failure about one slot is announced within 1 s of the report that makes it certain": also a majority of
+   * regions whose first slot is not decided.
+   */
+  #isSure(now: Now): boolean {
+    const electorate = this.#electorate.now(this.#open.given());
+    if (this.expected === 'error' || electorate.size === this.#electorate.now().size) return false;
+    return isSureError({ ...this.#question(now), electorate });
   }
 
   /** The electorate with the regions of slots that are not decided, because they may still vote otherwise. */
@@ -209,6 +244,13 @@ export class Picture {
     const open = this.#openSlot(slot, now);
     open.given = new Set([...(open.given ?? open.heard), ...regions]);
     this.#electorate.gave(regions);
+    this.#given(now);
+  }
+
+  /** Late reports of regions that were given nothing since they are the monitor's count from here on. */
+  #given(now: Now): void {
+    this.#decideOpen(now);
+    if (this.#isSure(now)) this.#judgeAnew(now);
   }
 
   #openSlot(slot: number, now: Now): OpenSlot {
@@ -267,7 +309,7 @@ export class Picture {
     this.doubts.add(region, now.age + this.#forgotten.openForMs(slot, left, this.#upSince === Infinity));
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     // "After it the open slot's certainty is looked at again": both together make one verdict.
-    if (!this.#decideOpen(now)) this.#judge(now);
+    this.#judgeAnew(now);
   }
 
   /** A service that was down waits until it has read the reports of that time. */
@@ -389,7 +431,7 @@ export class Picture {
     }
     // "A removed region's vote goes at once", and a slot is decided "when every region given it has reported": both
     // together make one verdict.
-    if (isChanged && !this.#decideOpen(now)) this.#judge(now);
+    if (isChanged) this.#judgeAnew(now);
   }
 }
 

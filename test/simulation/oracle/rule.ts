@@ -74,6 +74,12 @@ export function isTooFew(question: Question): boolean {
   return count === 0 || count < question.electorate.size / 2;
 }
 
+/** The votes are an error whatever those say who have not voted: more than half of the electorate failed at one moment. */
+export function isSureError(question: Question): boolean {
+  const failed = freshVotes(question).filter((vote) => vote.outcome === 'failed');
+  return failed.length > question.electorate.size / 2 && statusOf(question) === 'error';
+}
+
 function freshVotes({ votes, electorate, age }: Question): Vote[] {
   return votes.filter((vote) => vote.freshUntil > age && electorate.has(vote.region));
 }

@@ -63,7 +63,8 @@ export function restarted(
   if (writtenAt > instants.slotNow) evaluation.frame.unwritten.add(state);
   if (state.decidedSlot > newestBelieved) state.decidedSlot = 0;
   if (state.floorSlot > newestBelieved) state.floorSlot = 0;
-  if (state.since > newestBelieved) {
+  const isStatusAhead = state.since > newestBelieved;
+  if (isStatusAhead) {
     state.since = instants.slotNow;
     state.intervals = [];
   }
@@ -82,6 +83,8 @@ export function restarted(
       (decidedAt === null || decidedAt >= slot - BELIEVED_AHEAD_MS),
   );
   takeUp(evaluation, state, monitor, believed, stored);
+  // The votes that made the status are set aside. Older ones made another one: nothing is known until the next slot.
+  if (isStatusAhead) state.votes = [];
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Region } from '@svc/shared/regions.ts';
 import { type OpenSlot, type SlotDecision, slotDecision } from '../domain/decision.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet } from '../domain/region-set.ts';
-import type { Vote } from '../domain/status.ts';
+import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, sizeOf } from '../domain/region-set.ts';
+import { tally, type Vote, verdict } from '../domain/status.ts';
 import { cast, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
 import { mentioned, note } from './journal.ts';
@@ -25,6 +25,7 @@ export function give(
   open.given |= regions;
   open.isGivenKnown = true;
   settle(frame, state, monitor);
+  if (canEnter(frame, state, monitor)) judgeAnew(frame, state, monitor, slot);
 }
 
 /** After a restart: slots whose given regions nobody has named wait for no region. */
@@ -143,15 +144,41 @@ function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: O
   const isCast = cast(frame, state, monitor, open.reports);
   // Ageing is dated at the expiry as far as it left too few votes for the electorate of before.
   if (!isCast) age(frame, state, monitor);
+  const joining = open.given & ~state.entered;
   enter(frame, state, open.given);
   if (!isCast) {
     age(frame, state, monitor, frame.instants.slotNow);
-    return false;
+    // Late reports of a region that was declared again count from here on.
+    if (joining === NO_REGIONS || tally(state.votes, joining, frame.now).total === 0) return false;
   }
   judge(frame, state, monitor, open.slot);
   state.unwrittenDecisions += 1;
   if (state.unwrittenDecisions >= DECISIONS_PER_WRITE) frame.unwritten.add(state);
   return true;
+}
+
+/**
+ * Whether regions whose first slot is not decided can enter before it is: of all that would count then, more than half
+ * have failed at one moment, by their late reports. It is an `error` whatever the slot brings, and does not wait for it.
+ */
+function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): boolean {
+  if (state.votes.length === 0 || state.status === 'error') return false;
+  const given = givenNow(state);
+  if ((given & ~state.entered) === NO_REGIONS) return false;
+  const electorate = electorateFor(frame, state, monitor, given);
+  if (tally(state.votes, electorate, frame.now).failed * 2 <= sizeOf(electorate)) return false;
+  return verdict(state.votes, electorate, state.status, frame.now).status === 'error';
+}
+
+/** The regions that were given the open slots; none while that is not known of one of them. */
+function givenNow({ open }: Readonly<MonitorState>): RegionSet {
+  let given = NO_REGIONS;
+  for (let index = 0; index < open.length; index += 1) {
+    const each = open[index] as OpenSlot;
+    if (!each.isGivenKnown) return NO_REGIONS;
+    given |= each.given;
+  }
+  return given;
 }
 
 /** A region without an agent for 24 h enters anew, with the first slot that it is given then. */
@@ -189,6 +216,7 @@ export function judgeAnew(
   monitor: LiveMonitor,
   slot: number | null,
 ): void {
+  if (canEnter(frame, state, monitor)) enter(frame, state, givenNow(state));
   if (settle(frame, state, monitor)) return;
   judge(frame, state, monitor, slot);
   settle(frame, state, monitor);

@@ -172,6 +172,20 @@ test('a status whose votes were set aside with a clock that was ahead is unknown
   expect(it.status(1)).toBe('active');
 });
 
+test('a status whose votes were set aside is unknown until the next slot also where older votes would count', async () => {
+  await period('passed');
+  it.aheadSlot = await period('failed');
+  await it.recorder.stop();
+  it.clock.stepWall(-1.5 * PERIOD);
+  await it.restart();
+  it.recorder.resumed();
+  await it.pass(1_000);
+  expect(it.states.get(1)).toMatchObject({ status: 'unknown', reason: 'too-few-votes' });
+  it.aheadSlot = null;
+  await period('passed');
+  expect(it.status(1)).toBe('active');
+});
+
 test('a vote that had aged stays aged where the clock was set back before the start', async () => {
   await period('passed');
   await it.pass(3 * PERIOD);

@@ -639,6 +639,56 @@ describe('changed declarations', () => {
     expect((await transitions()).map(({ to_status }) => to_status)).toEqual(['active']);
   });
 
+  describe('regions that were removed and are declared again', () => {
+    let before: number;
+    let since: number;
+
+    beforeEach(async () => {
+      await it.slot(1, all('passed'));
+      await it.pass(PERIOD);
+      before = it.clock.wall();
+      it.recorder.opened(liveMonitor(1), before, THREE);
+      await it.declare(liveMonitor(1, { regions: ['hosta-ams'] }));
+      await it.declare(liveMonitor(1));
+      await it.pass(PERIOD);
+      since = it.clock.wall();
+    });
+
+    test('count with a late report as soon as a slot is given to them', async () => {
+      it.recorder.opened(liveMonitor(1), since, THREE);
+      await it.report(1, before, A, 'failed');
+      expect(it.status(1)).toBe('unknown');
+      await it.report(1, before, B, 'failed');
+      expect(it.status(1)).toBe('error');
+      expect(told()).toContainEqual([10, 'error', undefined]);
+    });
+
+    test('count with the late reports of before as soon as a slot is given to them', async () => {
+      for (const region of [A, B]) await it.report(1, before, region, 'failed');
+      expect(it.status(1)).toBe('unknown');
+      it.recorder.opened(liveMonitor(1), since, THREE);
+      await it.recorder.flushed();
+      expect(it.status(1)).toBe('error');
+    });
+
+    test('make no error while those that were asked with them are more', async () => {
+      await it.report(1, before, A, 'failed');
+      it.recorder.opened(liveMonitor(1), since, THREE);
+      await it.recorder.flushed();
+      expect(it.states.get(1)).toMatchObject({ status: 'unknown', entered: 0 });
+    });
+
+    test('count with their late reports when a slot ends without one', async () => {
+      for (const region of [A, B]) await it.report(1, before, region, 'passed');
+      it.recorder.opened(liveMonitor(1), since, THREE);
+      await it.pass(PERIOD - 1_000);
+      expect(it.status(1)).toBe('unknown');
+      await it.pass(1_000);
+      expect(it.status(1)).toBe('active');
+      expect((await transitions()).at(-1)).toMatchObject({ reason: 'all-passed', slot: since });
+    });
+  });
+
   test('added regions do not make the status unknown before they were asked', async () => {
     await it.declare(liveMonitor(1, { regions: [A] }));
     await it.slot(1, { [A]: 'passed' });
