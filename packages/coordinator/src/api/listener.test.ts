@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
@@ -11,7 +12,7 @@ import { silentLog, temporaryFolder } from '../../../../test/support/configured-
 import { SELF_SIGNED } from '../../../../test/support/self-signed.ts';
 import { TRUSTED } from '../../../../test/support/tls/certificates.ts';
 import type { ApiParts } from './api-parts.ts';
-import { DEFAULT_TIMEOUTS } from './listener-timeouts.ts';
+import { DEFAULT_TIMEOUTS, type ListenerTimeouts } from './listener-timeouts.ts';
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -24,12 +25,27 @@ async function started(more: Partial<ApiParts> = {}): Promise<RunningApi> {
   return api;
 }
 
-function socketTo({ url }: RunningApi, address = '127.0.0.1'): Socket {
+function socketTo({ url }: { readonly url: string }, address = '127.0.0.1'): Socket {
   const socket = connect(Number(new URL(url).port), address);
   opened.push({ close: async () => void socket.destroy() });
   // A reset is a way of being turned away.
   socket.on('error', () => {});
   return socket;
+}
+
+/** A server with these time-outs, and all else as Node has it. */
+async function serverOfNode({ headers, request }: ListenerTimeouts): Promise<{ url: string }> {
+  const server = createServer({ headersTimeout: headers, requestTimeout: request });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  opened.push({
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 async function textOf(socket: Socket): Promise<string> {
@@ -71,11 +87,15 @@ describe('time-outs hold', () => {
     const api = await started({ timeouts });
     const socket = socketTo(api);
     const answered = textOf(socket);
+    const other = socketTo(await serverOfNode(timeouts));
     socket.write(sent);
+    other.write(sent);
     const drip = setInterval(() => socket.writable && socket.write(sent === '' ? '' : 'x'), 40);
     const text = await answered;
     clearInterval(drip);
     if (sent.startsWith('GET')) expect(text).toMatch(/^HTTP\/1.1 408 /);
+    // Node by itself looks at these time-outs after 30 s only.
+    expect(other.readyState).toBe('open');
   });
 
   test('and are looked at each second', () => {
