@@ -345,6 +345,28 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'a status whose votes have aged while nothing ran is not announced by the start',
+    {
+      seed: 73_500_082,
+      id: 20_462,
+      lengthMs: 1_470_000,
+      periodMs: 30_000,
+      regions: ['hostc-us-east4'],
+      agents: ['hostc-us-east4'],
+      laggards: ['hostc-us-east4'],
+      channels: ['webhook'],
+      isAhead: true,
+      mishaps: { ...CALM, blip: 0.05, lagMs: 148_201 },
+      moves: [
+        { at: 89_096, do: 'set-wall-clock', byMs: 410 },
+        { at: 837_561, do: 'restart', downMs: 45_067, isBeforeCommit: true },
+        { at: 1_092_941, do: 'restart', downMs: 315_168, isBeforeCommit: false },
+        { at: 1_398_928, do: 'set-window', window: 1, from: 1_091_929, until: 1_093_467, isDaily: false },
+      ],
+      isDeclaredMeanwhile: true,
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -114,7 +114,7 @@ test('a channel that is linked in a window is told when the window ends', async 
 });
 
 test('what a window held survives a restart in the window, and one over its end', async () => {
-  const end = now() + 4 * PERIOD;
+  const end = now() + 3 * PERIOD;
   await it.window([1], now(), end);
   await period('failed');
   await it.restart();
@@ -145,6 +145,20 @@ test('a window that ends while the start is under way tells nothing before the r
   it.recorder.resumed();
   await it.recorder.flushed();
   expect(told()).toEqual([]);
+});
+
+test('what a window held is not told by a start that comes after its votes have aged', async () => {
+  const end = now() + 2 * PERIOD;
+  await it.window([1], now(), end);
+  await period('failed');
+  it.clock.advance(9 * PERIOD);
+  await it.restart();
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(it.status(1)).toBe('unknown');
+  expect(told()).toEqual([]);
+  await period('failed');
+  expect(told()).toEqual(['error']);
 });
 
 test('a status that is unknown at the end of the window is not told, and the next one is', async () => {

@@ -276,11 +276,13 @@ export class Recorder implements SlotEvents, SlotRecovery {
       this.#queue.push({ kind: 'resumed-all', monitorId }, false);
     }
     if (status !== 'unknown') {
-      // Its votes were set aside together with a clock that was ahead, so no ageing will end the status.
-      if (votes.length === 0) this.#queue.push({ kind: 'due', monitorId }, false);
       // A commit changes a status and queues its alerts together. They differ only when a hold was in
       // progress at the end.
-      if (links.some(({ announced }) => announced !== status)) this.announce([monitorId]);
+      const isUntold = links.some(({ announced }) => announced !== status);
+      // Votes that were set aside together with a clock that was ahead will not age, and those that have aged since the
+      // end make nothing that is told.
+      if (votes.length === 0 || isUntold) this.#queue.push({ kind: 'due', monitorId }, false);
+      if (isUntold) this.announce([monitorId]);
     }
     // Earlier alarms were ignored.
     this.#deadlines.arm(state, Number.NEGATIVE_INFINITY);
