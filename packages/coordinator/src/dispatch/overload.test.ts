@@ -299,7 +299,9 @@ describe('beyond the capacity of the recording', () => {
     expect(small.length).toBeGreaterThan(680);
     expect(new Set(small)).toEqual(new Set([10]));
     expect(large.length).toBeGreaterThan(8_500);
-    expect(Math.max(...large) - Math.min(...large)).toBeLessThanOrEqual(2);
+    expect(Math.max(...large) - Math.min(...large)).toBeLessThanOrEqual(3);
+    const usual = large.filter((count) => count === 3 || count === 4);
+    expect(usual.length / large.length).toBeGreaterThan(0.98);
   });
 });
 

