@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import type { CpuCounters } from '@svc/shared/cpu-counters.ts';
 import { describe, expect, test } from 'vitest';
-import type { CpuCounters } from './cpu-counters.ts';
 import { Starvation } from './starvation.ts';
 
 /** An event loop that can be blocked: its timers are late, as in a real one. */

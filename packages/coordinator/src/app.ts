@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
+import { openCpuCounters } from '@svc/shared/cpu-counters.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { returnMemoryAfterStart } from '@svc/shared/memory-after-start.ts';
@@ -159,6 +160,8 @@ export class Coordinator {
     await operatorTokens.start();
     await sayLostAdministration(store, log);
 
+    const cpu = openCpuCounters(log);
+    this.#started.add('counters of the CPU', () => cpu.close());
     const visitorKey = new Secret(keyOfVisitors(jobKey));
     const shared = { config, operator, store, secrets, visitorKey, clock, log };
     const leading = new Leading({
@@ -169,6 +172,7 @@ export class Coordinator {
       workspaceId,
       bus,
       streams,
+      cpu,
       environment,
     });
     this.#leading = leading;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
+import type { CpuCounterSource } from '@svc/shared/cpu-counters.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { Distribution } from '@svc/shared/metrics/distribution.ts';
@@ -77,6 +78,8 @@ export type TermParts = {
   readonly workspaceId: number;
   readonly bus: Bus;
   readonly streams: ResultStreams;
+  /** Counters of this process, whose main thread schedules. */
+  readonly cpu: CpuCounterSource;
   readonly clock: Clock;
   readonly log: Logger;
   /** Variables that `${env.NAME}` in the declared file inserts. */
@@ -273,7 +276,7 @@ function createRecorder(
 }
 
 function createDispatch(
-  { bus, clock, log }: TermParts,
+  { bus, cpu, clock, log }: TermParts,
   { monitors, newestSlots, slotClock, presence }: Loaded,
   parts: {
     readonly tokens: JobTokens;
@@ -298,6 +301,7 @@ function createDispatch(
     readerCaughtUp: (region) => progress.isCaughtUp(region),
     recovery: recorder,
     backlog: () => backlogOf(recorder, consumer),
+    cpuWaitedMs: () => cpu.read().waitedMs,
   });
 }
 

@@ -64,6 +64,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   /** Regions of which results wait to be read. */
   readonly behind = new Set<Region>();
   backlog: Backlog = { events: 0, oldestMs: 0 };
+  cpuWaitedMs: number | null = null;
 
   constructor({ store, bus, clock, monitors = [], newest = {}, floors = {}, ahead }: RigOptions<B, C>) {
     this.bus = bus;
@@ -87,6 +88,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
       readerCaughtUp: (region) => this.isCaughtUp && !this.behind.has(region),
       recovery: this.recovery,
       backlog: () => this.backlog,
+      cpuWaitedMs: () => this.cpuWaitedMs,
     });
   }
 }

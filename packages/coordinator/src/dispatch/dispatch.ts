@@ -61,6 +61,11 @@ export type DispatchParts = {
   recovery: SlotRecovery;
   /** Answers what waits to be recorded. Called twice a second. */
   backlog: () => Backlog;
+  /**
+   * Answers for how long this thread has waited for a CPU since some instant, ms; null: it is not known. Called twice a
+   * second.
+   */
+  cpuWaitedMs: () => number | null;
 };
 
 /**
@@ -110,6 +115,7 @@ export class Dispatch implements SlotOutcomes {
       agents: this.agents,
       counters,
       backlog: parts.backlog,
+      cpuWaitedMs: parts.cpuWaitedMs,
       isDeaf: (region) => this.#deaf.has(region),
     });
     this.#inFlight = new InFlight({ events, counters, readerCaughtUp, tokens, overload: this.#overload });

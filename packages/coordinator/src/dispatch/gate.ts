@@ -7,7 +7,6 @@ import {
   neededCredit,
   nextSlot,
 } from '../domain/fair-slots.ts';
-import type { Pressure } from '../domain/pressure.ts';
 import { spreadOf } from '../domain/schedule.ts';
 
 /** Number of values over which first credits are spread. */
@@ -38,6 +37,9 @@ export type GatedSlot = {
   /** Slots by which its monitor waits for less, because the slot runs elsewhere; below 0: for more. */
   readonly sooner?: number;
 };
+
+/** What was seen since the last step. */
+type Observed = Pick<Load, 'pressure' | 'isPressed' | 'donePerSecond'>;
 
 /** Admits as many jobs as can be done: all of them, or a fair part of each workspace's jobs. */
 export class Gate {
@@ -76,8 +78,7 @@ export class Gate {
    * @returns true when the gate has just closed
    */
   step(
-    pressure: Pressure,
-    donePerSecond: number,
+    { pressure, isPressed, donePerSecond }: Observed,
     asked: () => ReadonlyMap<number, number>,
     elapsedMs: number,
   ): boolean {
@@ -89,7 +90,8 @@ export class Gate {
     const wanted = asked();
     let askedPerSecond = 0;
     for (const rate of wanted.values()) askedPerSecond += rate;
-    const load: Load = { pressure, donePerSecond, usualPerSecond: this.#usualPerSecond, askedPerSecond };
+    const usualPerSecond = this.#usualPerSecond;
+    const load: Load = { pressure, isPressed, donePerSecond, usualPerSecond, askedPerSecond };
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
     this.#parts = this.isOpen ? new Map() : fairParts(wanted, this.perSecond);

@@ -278,6 +278,29 @@ describe('beyond the capacity of the recording', () => {
     expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(150);
   });
 
+  test('while the thread waits for a CPU, the limit hardly grows', async () => {
+    const limitAfter = async (waitsPart: number) => {
+      const world = await begin(monitors(12_000));
+      world.records = 1_000;
+      await world.run(45);
+      world.records = 150;
+      await world.run(45);
+      world.records = 1_000;
+      rig.cpuWaitedMs = 0;
+      const stop = rig.clock.every(100, () => {
+        rig.cpuWaitedMs = (rig.cpuWaitedMs ?? 0) + 100 * waitsPart;
+      });
+      await world.run(15);
+      stop();
+      const before = rig.sink.opens.length;
+      await world.run(5);
+      rig.dispatch.stop();
+      return (rig.sink.opens.length - before) / 5;
+    };
+    const [free, pressed] = [await limitAfter(0.2), await limitAfter(0.6)];
+    expect(free).toBeGreaterThanOrEqual(1.25 * pressed);
+  });
+
   test('monitors lose alike, and a small workspace nothing', async () => {
     // The small one asks for less than half of what is admitted while a backlog is worked off.
     const world = await begin(monitors(11_000, (id) => ({ workspaceId: id % 14 === 0 ? 2 : 1 })));

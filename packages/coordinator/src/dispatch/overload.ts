@@ -9,6 +9,7 @@ import {
   recordingPressure,
   regionPressure,
   tickPressure,
+  waitsForCpu,
 } from '../domain/pressure.ts';
 import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
@@ -77,6 +78,8 @@ export type OverloadParts = {
   counters: DispatchCounters;
   /** Answers what waits to be recorded. Called twice a second. */
   backlog: () => Backlog;
+  /** Answers for how long this thread has waited for a CPU, ms; null: it is not known. Called twice a second. */
+  cpuWaitedMs: () => number | null;
   /** Whether the server said that nobody listens in the region. */
   isDeaf: (region: Region) => boolean;
 };
@@ -102,6 +105,8 @@ export class Overload {
   readonly #done = new Recent();
   readonly #ticks = new Recent();
   readonly #lateTicks = new Recent();
+  /** Time in which this thread waited for a CPU, ms. */
+  readonly #cpuWaits = new Recent();
   readonly #alarmedAt = new Map<string, number>();
   /** The sign that closed the gate of the whole. */
   #cause: 'recording' | 'scheduling' | 'lateness' = 'recording';
@@ -109,10 +114,12 @@ export class Overload {
   #askedBefore = { id: 0, slot: 0, runs: false };
   #steppedAt: number;
   #excusedUntil = Number.NEGATIVE_INFINITY;
+  #cpuWaitedMs: number | null;
 
   constructor(parts: OverloadParts) {
     this.#parts = parts;
     this.#steppedAt = parts.clock.monotonic();
+    this.#cpuWaitedMs = parts.cpuWaitedMs();
   }
 
   changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
@@ -245,14 +252,16 @@ export class Overload {
     this.#lateness.step(standsStill || this.#isExcused);
     const lateness = this.#lateness.everywhere(this.#gate.isOpen);
     const pressure = worst(recording, scheduling, lateness);
+    this.#cpuWaits.add(this.#cpuWaited());
+    const isPressed = waitsForCpu(this.#cpuWaits.sum, WINDOW_S * 1_000);
     const asked = () => this.#demand.askedIn(this.#parts.agents.live());
-    const hasClosed = this.#gate.step(pressure, donePerSecond, asked, elapsedMs);
+    const hasClosed = this.#gate.step({ pressure, isPressed, donePerSecond }, asked, elapsedMs);
     if (hasClosed) {
       this.#cause =
         pressure === recording ? 'recording' : pressure === scheduling ? 'scheduling' : 'lateness';
       this.#alarm(this.#cause, { perSecond: Math.round(this.#gate.perSecond) });
     }
-    for (const each of [this.#opened, this.#done, this.#ticks, this.#lateTicks]) each.step();
+    for (const each of [this.#opened, this.#done, this.#ticks, this.#lateTicks, this.#cpuWaits]) each.step();
   }
 
   #stepRegion(region: Region, now: number, elapsedMs: number): void {
@@ -273,10 +282,18 @@ export class Overload {
     const isAnswered = this.#lateness.isEverywhere && !this.#gate.isOpen;
     const pressure = isAnswered ? 'busy' : worst(this.#lateness.of(region, gate.isOpen), shown);
     const asked = () => this.#askedIn(region);
-    if (gate.step(pressure, signs.done.sum / WINDOW_S, asked, elapsedMs)) {
+    const step = { pressure, isPressed: false, donePerSecond: signs.done.sum / WINDOW_S };
+    if (gate.step(step, asked, elapsedMs)) {
       this.#alarm('region', { region, perSecond: Math.round(gate.perSecond) });
     }
     for (const each of Object.values(signs)) each.step();
+  }
+
+  /** Time since the last call in which this thread waited for a CPU, ms. */
+  #cpuWaited(): number {
+    const before = this.#cpuWaitedMs;
+    this.#cpuWaitedMs = this.#parts.cpuWaitedMs();
+    return before === null || this.#cpuWaitedMs === null ? 0 : this.#cpuWaitedMs - before;
   }
 
   /** The region's requested jobs that the gate of the whole leaves. */

@@ -34,7 +34,7 @@ class Service {
       );
       this.admission = nextAdmission(
         this.admission,
-        { pressure, donePerSecond, usualPerSecond: 0, askedPerSecond: asked },
+        { pressure, isPressed: false, donePerSecond, usualPerSecond: 0, askedPerSecond: asked },
         STEP_MS,
       );
     }
@@ -47,7 +47,13 @@ function lateFor(seconds: number, before: Admission, asked: number, capacity: nu
   let admission = before;
   for (let step = 0; step < seconds * 2; step += 1) {
     const donePerSecond = Math.min(asked, capacity, admittedPerSecond(admission));
-    const load = { pressure: 'late', donePerSecond, usualPerSecond: 0, askedPerSecond: asked } as const;
+    const load = {
+      pressure: 'late',
+      isPressed: false,
+      donePerSecond,
+      usualPerSecond: 0,
+      askedPerSecond: asked,
+    } as const;
     admission = nextAdmission(admission, load, STEP_MS);
   }
   return admission;
@@ -136,16 +142,38 @@ describe('the limit', () => {
   });
 
   test('it lingers where it was too much', () => {
-    const free = { pressure: 'free', donePerSecond: 900, usualPerSecond: 0, askedPerSecond: 5_000 } as const;
+    const free = {
+      pressure: 'free',
+      isPressed: false,
+      donePerSecond: 900,
+      usualPerSecond: 0,
+      askedPerSecond: 5_000,
+    } as const;
     const limit = { is: 'limited', formerPerSecond: 900, leastLatePerSecond: 450, forMs: 5_000 } as const;
-    const growth = (perSecond: number, tooMuchPerSecond: number) => {
-      const after = nextAdmission({ ...limit, perSecond, tooMuchPerSecond }, free, 1_000);
+    const growth = (perSecond: number, tooMuchPerSecond: number, isPressed = false) => {
+      const after = nextAdmission({ ...limit, perSecond, tooMuchPerSecond }, { ...free, isPressed }, 1_000);
       return admittedPerSecond(after) / perSecond;
     };
     expect(growth(900, 1_000)).toBeGreaterThan(1.05);
     expect(growth(1_000, 1_000)).toBeCloseTo(1.01);
     expect(growth(1_100, 1_000)).toBeGreaterThan(1.05);
     expect(growth(1_000, Number.POSITIVE_INFINITY)).toBeGreaterThan(1.05);
+    // And where the thread waits for a CPU, unless it is far below what was done lately.
+    expect(growth(1_000, Number.POSITIVE_INFINITY, true)).toBeCloseTo(1.01);
+    expect(growth(500, Number.POSITIVE_INFINITY, true)).toBeGreaterThan(1.05);
+  });
+
+  test('a recording that stands still for a minute says nothing about what can be done', () => {
+    const service = new Service();
+    service.run(60, 12_000, 4_000);
+    const still = { pressure: 'overloaded', isPressed: false, donePerSecond: 0, usualPerSecond: 0 } as const;
+    for (let ms = 0; ms < 60_000; ms += STEP_MS)
+      service.admission = nextAdmission(service.admission, { ...still, askedPerSecond: 12_000 }, STEP_MS);
+    expect(admittedPerSecond(service.admission)).toBe(LEAST_PER_SECOND);
+    service.queued = 0;
+    const { donePerSecond } = service.run(20, 12_000, 4_000);
+    expect(donePerSecond).toBeGreaterThanOrEqual(0.4 * 4_000);
+    expect(service.run(10, 12_000, 4_000).donePerSecond).toBeGreaterThanOrEqual(0.8 * 4_000);
   });
 
   test('as soon as less is asked than is admitted, it ends', () => {
@@ -160,6 +188,7 @@ describe('the limit', () => {
     const loads = fc.record({
       pressure: pressures,
       donePerSecond: fc.double({ min: 0, max: 1e5, noNaN: true }),
+      isPressed: fc.boolean(),
       usualPerSecond: fc.double({ min: 0, max: 1e5, noNaN: true }),
       askedPerSecond: fc.double({ min: 0, max: 1e5, noNaN: true }),
     });

@@ -11,7 +11,8 @@
  * The first sign of overload sets the limit to the recent throughput, because that is what can be done. Half
  * of the limit is admitted until the backlog is gone, so that checks run in time again. Then the limit grows.
  * It grows fast until it is near the former limit, which was lately enough. It lingers where it was too much, because
- * each time that it is too much costs more than what is given away. Beyond it grows faster and faster, until
+ * each time that it is too much costs more than what is given away, and while the thread waits for a CPU for much of the
+ * time, which shows before checks begin late. Beyond it grows faster and faster, until
  * overload shows again or everything is admitted.
  *
  * When the only problem is that checks begin late, the limit is a little less than the recent throughput, and
@@ -43,7 +44,7 @@ const BUSY_GROWTH = 0.01;
  */
 const FAST_GROWTH = 0.5;
 const NEAR_FORMER = 0.8;
-/** Growth per second between these parts of the rate that was too much. */
+/** Growth per second between these parts of the rate that was too much, and while the thread waits for a CPU. */
 const LINGERING_GROWTH = 0.01;
 const LINGERS_FROM = 0.97;
 const LINGERS_UNTIL = 1.03;
@@ -79,6 +80,8 @@ const ENOUGH = 1.1;
 
 export type Load = {
   readonly pressure: Pressure;
+  /** Whether the thread that schedules waits for a CPU so much that it is about to come late. */
+  readonly isPressed: boolean;
   /** Jobs per second that were done over the last seconds. */
   readonly donePerSecond: number;
   /** The same as an average of the time before, while there was no problem; 0: there was no such time. */
@@ -209,7 +212,9 @@ function firstCut(load: Load): Admission {
 
 function cutAgain(before: Limit, load: Load): Admission {
   const was = Math.min(before.perSecond, load.askedPerSecond);
-  const formerPerSecond = Math.max(was, before.formerPerSecond * BELIEVED_AGAIN);
+  // Where nothing at all is done, the recording stands still. That says nothing about what can be done.
+  const believedPart = load.donePerSecond === 0 ? 1 : BELIEVED_AGAIN;
+  const formerPerSecond = Math.max(was, before.formerPerSecond * believedPart);
   const perSecond = cut(was, load);
   return {
     is: 'draining',
@@ -241,7 +246,8 @@ function grown(before: Limit, load: Load, elapsedMs: number): Admission {
   const { perSecond: was, formerPerSecond, tooMuchPerSecond, forMs } = before;
   const near = formerPerSecond * NEAR_FORMER;
   const isFast = pressure === 'free' && was < near;
-  const lingers = was >= tooMuchPerSecond * LINGERS_FROM && was < tooMuchPerSecond * LINGERS_UNTIL;
+  const isTooMuch = was >= tooMuchPerSecond * LINGERS_FROM && was < tooMuchPerSecond * LINGERS_UNTIL;
+  const lingers = isTooMuch || load.isPressed;
   const slow = Math.min(MOST_GROWTH, GROWTH + (GROWTH_PER_SECOND * forMs) / 1_000);
   const growth = pressure === 'busy' ? BUSY_GROWTH : isFast ? FAST_GROWTH : lingers ? LINGERING_GROWTH : slow;
   const more = was * (1 + (growth * elapsedMs) / 1_000);

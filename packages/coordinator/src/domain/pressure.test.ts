@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recordingPressure, regionPressure, tickPressure } from './pressure.ts';
+import { recordingPressure, regionPressure, tickPressure, waitsForCpu } from './pressure.ts';
 
 describe('the pressure', () => {
   test.each([
@@ -47,4 +47,9 @@ describe('the pressure', () => {
   ])('of %i ticks of which %i were late: %s', (ticks, late, is) => {
     expect(tickPressure(ticks, late)).toBe(is);
   });
+});
+
+test('a thread waits for a CPU for much of its time from two fifths of it on', () => {
+  expect(waitsForCpu(190, 500)).toBe(false);
+  expect(waitsForCpu(200, 500)).toBe(true);
 });

@@ -157,3 +157,14 @@ export function tickPressure(ticks: number, lateTicks: number): Pressure {
   if (lateTicks >= LEAST_SIGNS && lateTicks > ticks / 2) return 'overloaded';
   return lateTicks > ticks / 4 ? 'busy' : 'free';
 }
+
+/** Part of the time from which a thread waits for a CPU for much of it. Up to a third it comes in time. */
+const PRESSED_PART = 0.4;
+
+/**
+ * Whether a thread has waited for a CPU so much that it is about to come late: more work would go on in the same time, and
+ * each part of it would take longer.
+ */
+export function waitsForCpu(waitedMs: number, elapsedMs: number): boolean {
+  return waitedMs >= elapsedMs * PRESSED_PART;
+}

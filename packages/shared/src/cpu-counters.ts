@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
-import { messageOf } from '@svc/shared/errors.ts';
-import type { Logger } from '@svc/shared/log.ts';
+import { messageOf } from './errors.ts';
+import type { Logger } from './log.ts';
 
 /** What the kernel has counted since some instant of the past, ms. Null: this machine does not count it. */
 export type CpuCounters = {
