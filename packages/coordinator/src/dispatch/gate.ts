@@ -1,19 +1,17 @@
 import { type Admission, admittedPerSecond, type Load, nextAdmission, OPEN } from '../domain/admission.ts';
 import {
-  type Account,
   type AdmittedFlow,
   type Evenness,
   evenedAt,
   fairParts,
-  neededWait,
+  neededCredit,
   nextSlot,
-  usualPartAfter,
 } from '../domain/fair-slots.ts';
 import type { Pressure } from '../domain/pressure.ts';
 import { spreadOf } from '../domain/schedule.ts';
 
-/** Number of values over which first waits are spread. */
-const FIRST_WAITS = 1_000;
+/** Number of values over which first credits are spread. */
+const FIRST_CREDITS = 1_000;
 
 /** Time after which an open gate forgets who has waited, ms. */
 const FORGET_AFTER_MS = 600_000;
@@ -49,10 +47,10 @@ export class Gate {
   /** What is admitted of limited workspaces. */
   readonly #flows = new Map<number, Flow>();
   /**
-   * The accounts of all monitors that were limited here. They are kept when the gate opens: the monitor that was skipped
+   * The credits of all monitors that were limited here. They are kept when the gate opens: the monitor that was skipped
    * last is the first to run when it closes again.
    */
-  readonly #accounts = new Map<number, Account>();
+  readonly #credits = new Map<number, number>();
   /** Jobs done per second while the gate was open and nothing was wrong. */
   #usualPerSecond = 0;
   /** Sum of all steps, ms. */
@@ -95,7 +93,7 @@ export class Gate {
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
     this.#parts = this.isOpen ? new Map() : fairParts(wanted, this.perSecond);
-    this.#limitFlows(wanted, elapsedMs);
+    this.#limitFlows(wanted);
     return wasOpen && !this.isOpen;
   }
 
@@ -106,24 +104,22 @@ export class Gate {
     const part = this.#parts.get(workspaceId);
     if (part === undefined) return true;
     const flow = this.#flows.get(workspaceId) as Flow;
-    flow.evenness = evenedAt(flow.evenness, slot, flow.admitted.perMs, jobs);
-    const needed = isInTime ? neededWait(flow.evenness, flow.admitted, jobs) : Number.POSITIVE_INFINITY;
-    const before = this.#accounts.get(monitorId) ?? firstAccount(monitorId, part);
-    const { isAdmitted, account } = nextSlot(before, needed, flow.admitted.usualPart, sooner);
-    this.#accounts.set(monitorId, account);
+    const { perMs } = flow.admitted;
+    flow.evenness = evenedAt(flow.evenness, slot, perMs, jobs);
+    const needed = isInTime ? neededCredit(flow.evenness, perMs, jobs) : Number.POSITIVE_INFINITY;
+    const before = this.#credits.get(monitorId) ?? firstCredit(monitorId);
+    const { isAdmitted, credit } = nextSlot(before, part, needed, sooner);
+    this.#credits.set(monitorId, credit);
     if (isAdmitted) flow.evenness = { ...flow.evenness, left: flow.evenness.left - jobs };
     return isAdmitted;
   }
 
-  #limitFlows(wanted: ReadonlyMap<number, number>, elapsedMs: number): void {
+  #limitFlows(wanted: ReadonlyMap<number, number>): void {
     for (const workspaceId of this.#flows.keys())
       if (!this.#parts.has(workspaceId)) this.#flows.delete(workspaceId);
     for (const [workspaceId, part] of this.#parts) {
+      const admitted = { part, perMs: (part * (wanted.get(workspaceId) ?? 0)) / 1_000 };
       const before = this.#flows.get(workspaceId);
-      const usualPart =
-        before === undefined ? part : usualPartAfter(before.admitted.usualPart, part, elapsedMs);
-      const perMs = (part * (wanted.get(workspaceId) ?? 0)) / 1_000;
-      const admitted = { part, usualPart, perMs };
       if (before === undefined) this.#flows.set(workspaceId, { admitted, evenness: { left: 0, at: 0 } });
       else before.admitted = admitted;
     }
@@ -137,15 +133,15 @@ export class Gate {
   #pass(elapsedMs: number): void {
     this.#nowMs += elapsedMs;
     if (!this.isOpen) this.#closedAtMs = this.#nowMs;
-    if (this.#accounts.size > 0 && this.#nowMs - this.#closedAtMs >= FORGET_AFTER_MS) this.#accounts.clear();
+    if (this.#credits.size > 0 && this.#nowMs - this.#closedAtMs >= FORGET_AFTER_MS) this.#credits.clear();
   }
 
   forget(monitorId: number): void {
-    if (this.#accounts.size > 0) this.#accounts.delete(monitorId);
+    if (this.#credits.size > 0) this.#credits.delete(monitorId);
   }
 }
 
-/** First waits are spread, so that not all monitors are skipped in the same round. */
-function firstAccount(monitorId: number, part: number): Account {
-  return { waited: spreadOf(monitorId, FIRST_WAITS) / FIRST_WAITS / part, owed: 0 };
+/** First credits are spread, so that not all monitors are skipped in the same round. */
+function firstCredit(monitorId: number): number {
+  return spreadOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS;
 }

@@ -301,7 +301,7 @@ describe('beyond the capacity of the recording', () => {
     expect(large.length).toBeGreaterThan(8_500);
     expect(Math.max(...large) - Math.min(...large)).toBeLessThanOrEqual(3);
     const usual = large.filter((count) => count === 3 || count === 4);
-    expect(usual.length / large.length).toBeGreaterThan(0.98);
+    expect(usual.length / large.length).toBeGreaterThan(0.8);
   });
 });
 

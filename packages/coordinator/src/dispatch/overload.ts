@@ -45,8 +45,8 @@ const LONGEST_WAIT_MS = 500;
  * Slots by which a monitor waits for less in an overloaded region when its slot runs in another one, and for more when it
  * does not. Its regions then see an outage together, and its votes age together.
  */
-const SOONER_TOGETHER = 1.5;
-const LATER_ALONE = 0.5;
+const SOONER_TOGETHER = 2.5;
+const LATER_ALONE = 1;
 /** An agent heard of within this time also answers offers, unless it is overloaded, ms. */
 const HEARD_WITHIN_MS = HEARTBEAT_INTERVAL_MS + 500;
 /** Least time between two alarms of one kind, ms. */
