@@ -62,9 +62,9 @@ const project = (
 /**
  * Tests beside the code keep the processors busy. Tests of several parts wait for three quarters of their time, and those
  * in a browser work: they are one project, in the order of their length, so that six of them, mixed, keep the processors
- * busy too. Files of a project share its workers, each of which loads the sources once (decision 0418). The test that
+ * busy too. Files of a project share its workers, each of which loads the sources once (decision 0293). The test that
  * kills processes at 1,000 checks a second comes last: beside it are only the simulation and fuzzing, with the lowest
- * priority (decision 0435).
+ * priority (decision 0293).
  */
 export default defineConfig({
   test: {

@@ -9,7 +9,7 @@ const SERVICES = {
   agent: { sources: 'packages/agent/src', flags: AGENT_FLAGS },
   svc: {
     sources: 'packages/cli/src',
-    // Without the last flag Node would take some of the command's options for its own (decision 0270).
+    // Without the last flag Node would take some of the command's options for its own (decision 0093).
     flags: ['--use-system-ca', '--'],
   },
 };

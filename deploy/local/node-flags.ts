@@ -1,5 +1,5 @@
 /**
- * Flags of Node for the processes of svc, as measured in docs/decisions/0159 and 0434.
+ * Flags of Node for the processes of svc, as measured in docs/decisions/0159.
  *
  * The results of half a second fit into the young generation. The bound of the old generation keeps it from
  * growing to several times its live size. No object begins in the old generation: what a check leaves behind lives for

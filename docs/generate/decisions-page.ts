@@ -32,6 +32,7 @@ export function decisionsPage(): string {
     'A record gives the reason for a choice that others may question. The code shows what svc does, and the other pages explain what',
     'users need. Each record stands alone. When a later record replaces it, the later one takes over what is still true, and the number',
     'of the former is not used again. When a later record changes a part of it, its status says which part, and names that record.',
+    'Several records about one subject become one, under the lowest number of those that it replaces.',
     '',
     'A new record has the next free number, fewer than 40 lines, and the form below. `npm run docs` puts it into this index.',
     '`test/docs.test.ts` checks the form, and that each number that code or a page cites is recorded.',

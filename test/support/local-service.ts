@@ -77,7 +77,12 @@ const SHARED_MEMORY: ProcessMemory = { residentBytes: () => 0, collect: () => {}
 
 /**
  * Coordinator and agents in this process, on a faster clock, over a real NATS server, for events that take
- * several periods. All parts are those of production.
+ * several periods. All parts are those of production. Processes would be too slow for that, and a fake clock drives no
+ * sockets and no NATS server.
+ *
+ * A stall of the machine counts tenfold: 100 ms look like a second. So a test may not assume that something happens
+ * before something else unless one causes the other. Latencies do not shrink with the clock, so thresholds of
+ * `degraded_at` are real milliseconds.
  */
 export class LocalService {
   readonly clock: ScaledClock;

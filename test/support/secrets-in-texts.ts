@@ -2,7 +2,7 @@ import { Secret } from '@svc/shared/secret.ts';
 
 /**
  * For all tests: a secret that is put into a text fails the test. In production the text has the mask, and whoever meant
- * the value sends the mask; the type check cannot tell (decision 0211).
+ * the value sends the mask; the type check cannot tell (decision 0081).
  */
 export function refuseSecretsInTexts(): void {
   Object.defineProperty(Secret.prototype, Symbol.toPrimitive, {

@@ -17,7 +17,7 @@ type Parts = {
 /**
  * Returns to the system, once, what a start leaves behind in the memory of this thread: garbage, and the pages of V8 that
  * were free at the end of it, which V8 keeps while a thread allocates steadily. It holds the thread for 50 to
- * 400 ms. No check starts late for it, because jobs are sent some seconds before their slots.
+ * 400 ms. Jobs are sent 200 to 400 ms before their slots, so a check that falls into a longer pause starts late by the rest.
  *
  * @returns cancels it
  */

@@ -26,7 +26,7 @@ type Hold = {
 
 /**
  * The times in which nothing is announced about the monitor, because the results that are read are old (decision
- * 0164).
+ * 0151).
  */
 export class Holds {
   #hold: Hold | null = null;

@@ -9,7 +9,15 @@ import { inOrderOf, linksOf, located, type Step, type Stored, type WholePlan } f
 import type { Applied, Body, Change, Configuration, Planned, State, Workspace } from './runner.ts';
 import { isWhollyKnown, type ObjectValue, plain, stateJson, UNKNOWN, type Value } from './value.ts';
 
-/** A configuration with its state, planned and applied over the plug-in protocol as Terraform does it. */
+/**
+ * A configuration with its state, planned and applied over the plug-in protocol as Terraform does it: it plans twice,
+ * orders by references, and refuses what Terraform refuses, in its words. Terraform may not be installed where the tests
+ * run, and takes long to start for several hundred small cases.
+ *
+ * It shares no code with the provider. It knows literal values, references and templates of them, but no functions,
+ * `for_each`, `count` or dynamic blocks. The flows of `test/e2e/terraform/` run with both; where the two disagree, this
+ * one is wrong. `rules.test.ts` has a provider for each rule that breaks it and is caught.
+ */
 export class ProtocolWorkspace implements Workspace {
   readonly #plugin: CheckedPlugin;
   readonly #provider: Body;

@@ -22,7 +22,7 @@ const OTHER_NAME_MS = 10_000;
 
 /**
  * Asks DNS servers in the event loop alone: it uses no thread pool and a bounded number of sockets. One
- * client serves all look-ups of an agent and remembers which servers answer (decision 0177).
+ * client serves all look-ups of an agent and remembers which servers answer (decision 0030).
  */
 export class DnsClient {
   readonly #servers = new Map<string, KnownServer>();

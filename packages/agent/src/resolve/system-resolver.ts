@@ -15,7 +15,7 @@ import { SYSTEM_FILES, type SystemFilePaths, SystemFiles } from './system-files.
 /**
  * Creates a resolver that follows the system's hosts file and resolv.conf, with its own DNS client.
  *
- * Nothing is cached between look-ups, so that every check measures DNS as it is (decision 0177). Look-ups of
+ * Nothing is cached between look-ups, so that every check measures DNS as it is (decision 0030). Look-ups of
  * one name at the same time share their queries. It does not follow nsswitch.conf (the order is always files,
  * then dns), multicast DNS, or LOCALDOMAIN and RES_OPTIONS in the environment.
  */

@@ -19,7 +19,8 @@ const AS_TEXT = { outputEncoding: 'base64url', outputLength: OUTPUT_BYTES } as c
 
 /**
  * Proof that a job was given to a region: a part of SHAKE256 of (key, monitor, slot, group of regions), another one for
- * each region of the group. It is the same for every offer of the job, and can be checked without memory of it.
+ * each region of the group. It is the same for every offer of the job, and can be checked without memory of it: after a
+ * restart, tokens of jobs come back that this process does not know.
  *
  * A hash costs a microsecond, so the regions of a slot share it. The output is as long as all their tokens together:
  * knowing one part of it tells nothing about the others. A key in front of the message is a sound MAC with a sponge,

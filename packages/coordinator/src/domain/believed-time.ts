@@ -14,6 +14,9 @@ import { DAY_MS } from './summary-range.ts';
  *
  * Time in which nobody looked, because the coordinator was down or the machine slept, is such a step too: it
  * cannot be told from a clock that was set forward.
+ *
+ * A flat bound by the wall clock at the start and the monotonic time since would never let a machine recover that starts in
+ * 1970 and is corrected later. A doubt of always a week would never end where restarts are more frequent.
  */
 export type BelievedTime = {
   /** Epoch ms. */

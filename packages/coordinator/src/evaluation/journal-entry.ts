@@ -8,7 +8,7 @@ import type { Link } from './state.ts';
 
 /*
  * The journal of the evaluation: everything that it is told about a monitor, so that a replay can tell it again
- * in the same order and at the same instants (decision 0370).
+ * in the same order and at the same instants (decision 0153).
  *
  * The outcomes of regions are journalled in their result rows: when each was evaluated, its place among events
  * of the same ms, and the regions that were given its slot. Everything else is an entry. An event that only

@@ -26,7 +26,7 @@ export type ExportSettings = {
   readonly intervalMs: number;
   /** Of one request, ms. */
   readonly timeoutMs: number;
-  /** For the operator's own endpoint only. */
+  /** For the operator's own endpoint only: users must not have the operator's identity shown to a server of theirs. */
   readonly tls: ExportTls;
   /** Between two times that totals are stored, ms: a start reads the notes since then again. */
   readonly saveEveryMs: number;

@@ -11,7 +11,12 @@ import type { Overall } from './states.ts';
  * which the form comes. Members that have no meaning here have the value that they have there by default.
  */
 
-/** The form knows no state without data; see decision 0341. */
+/**
+ * The form knows no state without data, so a component without a verdict is `operational` there; the HTML page, the
+ * feeds and the badge say "No data". A failure of ours must not become a verdict about a target: whoever is woken by an
+ * aggregator would look at the wrong service. Clients that look for the id of a component, or have a closed list of
+ * states, would fail where it is left out or has another word.
+ */
 const STATUS: Readonly<Record<State, string>> = {
   operational: 'operational',
   unknown: 'operational',

@@ -41,7 +41,10 @@ type Target = {
   readonly path: string;
 };
 
-/** Serves the status pages: under `/status/{slug}` of this service's own hosts, and under their domains. */
+/**
+ * Serves the status pages: under `/status/{slug}` of this service's own hosts, and under their domains. Under a domain
+ * there is its page and nothing else: neither API nor dashboard.
+ */
 export function createStatusPages(parts: StatusPagesParts): Site {
   const cache = new PageCache(parts);
   return {

@@ -3,7 +3,10 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { checkEnd } from '../domain/check-end.ts';
 import { Deadlines } from './deadlines.ts';
 
-/** A result that is read this long after its check ended comes from a backlog, ms. */
+/**
+ * A result that is read this long after its check ended comes from a backlog, ms. The end counts and not the slot: four
+ * attempts of 45 s are reported at once when they are over.
+ */
 const OLD_MS = 30_000;
 /** The backlog of a monitor is over when none of its results was old for this long, ms. */
 const QUIET_MS = 3_000;

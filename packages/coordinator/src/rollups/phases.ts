@@ -26,7 +26,8 @@ export type PhaseSeries = {
 
 /**
  * Reads how the time of a monitor's checks was spent, by buckets of a range. Roll-ups do not have the phases, so
- * this reads results: all of them, or an even sample where they are many.
+ * this reads results: all of them, or an even sample where they are many. A phase that did not happen counts as 0, so the
+ * means add up to the mean latency.
  *
  * @param asked.region      null: all of them together
  * @param asked.regionCount number of regions that the monitor is checked from

@@ -9,7 +9,10 @@ import type { Transaction } from './store.ts';
 
 export type IncidentRow = Selectable<Database['incidents']>;
 
-/** An incident, with the pages that it names. */
+/**
+ * An incident, with the pages that it names. Those of monitors and those that people write are rows of one table with one
+ * kind of id, so updates belong to either.
+ */
 export type StoredIncident = IncidentRow & { readonly pageIds: readonly number[] };
 
 const componentList = z.array(z.number().int());

@@ -51,6 +51,8 @@ ${[BASE_STYLE, ...styles].map(
   ({ path }) => html`<link rel="stylesheet" href="${path}">
 `,
 )}${scripts.map(
+  // Times in the visitor's zone have another width. Browsers that know `blocking` (Chromium 105, Safari 18.2) paint when
+  // they are written, so no column moves. The script is kept for ever: only the first page waits for it.
   (
     script,
   ) => html`<script type="module" src="${script.path}"${script === TIMES_SCRIPT ? html` blocking="render"` : NO_HTML}></script>

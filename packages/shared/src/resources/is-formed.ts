@@ -2,7 +2,7 @@ import type { Attribute, Attributes, Block, ResourceDefinition, Value } from './
 
 /*
  * Whether a value has the form of stored attributes. It makes no copy; the parser that `stored-form.ts` uses
- * otherwise does, and takes five times as long (decision 0233). It answers true only for values that the parser
+ * otherwise does, and takes five times as long (decision 0010). It answers true only for values that the parser
  * would answer unchanged.
  */
 

@@ -65,7 +65,7 @@ export type ExchangeParts = {
  *
  * It speaks HTTP/1.1 wherever the target accepts it. A target that knows only HTTP/2 says so during the TLS
  * handshake, or agrees to no protocol there and sends no answer. The exchange then begins again over HTTP/2
- * (decision 0174).
+ * (decision 0020).
  *
  * The code does as little work per check as it can: no streams between the socket and the parser, one read
  * buffer for all plain sockets, and four listeners. The listener hears nothing after {@link close}.

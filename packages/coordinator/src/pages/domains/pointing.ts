@@ -32,6 +32,7 @@ const NAMED = 4;
 /**
  * Whether a domain points to this service: one of its aliases is the service's name, or all of its addresses are the
  * service's. Some addresses are not enough, because some visitors would reach somebody else.
+ * A domain behind a CDN that hides the alias and has addresses of its own is not verified.
  *
  * @param domain in lower case and ASCII
  */

@@ -38,6 +38,9 @@ type Outcome =
  * Fetches the icons of status pages, so that visitors load them from this service: their addresses go nowhere else. An
  * icon is fetched within a minute after a page has it, and once a day after that. While its server fails, pages show
  * the last image, and svc's own icon where there was none.
+ *
+ * Nothing is fetched at a visit, because visitors could then make svc ask. An SVG is not taken apart: it is served in a
+ * sandbox.
  */
 export class IconFetches {
   readonly #parts: Parts;
