@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
-import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
@@ -156,7 +156,7 @@ async function generatedTokens(dataDir: string): Promise<Secret<readonly string[
 }
 
 function explained(error: unknown, config: CoordinatorConfig): string {
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+  if (isCode(error, 'EADDRINUSE')) {
     return `another program uses ${config.listen.host}:${config.listen.port}: set SVC_LISTEN to another address`;
   }
   // The log has each error with its place in the file.

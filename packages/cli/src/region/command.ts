@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { nearest } from '@svc/shared/nearest.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { describeSettings, readEnvironment } from '@svc/shared/settings.ts';
@@ -255,12 +255,11 @@ async function withFolder(
   }
 }
 
-const NOT_WRITABLE = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM']);
+const NOT_WRITABLE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM'];
 
 /** What to do where the folder could not be written; another error stays as it is. */
 function explained(error: unknown, path: string): unknown {
-  const code = error instanceof Error && !(error instanceof SvcError) && 'code' in error ? error.code : '';
-  if (!NOT_WRITABLE.has(String(code))) return error;
+  if (!isCode(error, ...NOT_WRITABLE)) return error;
   return new SvcError(
     'file-not-written',
     `cannot write to ${path}: ${messageOf(error)}. Keys that are in use work on: make room or call it as the owner of the folder, and call it again`,
