@@ -3,6 +3,7 @@ import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { nearest } from '@svc/shared/nearest.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { describeSettings, readEnvironment } from '@svc/shared/settings.ts';
+import { runOf } from '../actions.ts';
 import type { Command, Surroundings } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
 import { CLI_SETTINGS } from '../settings.ts';
@@ -76,16 +77,7 @@ ${describeOptions(FOLDER)}
 Settings, from the environment:
 ${describeSettings(SETTINGS)}
 `,
-  async run([action, ...args], surroundings) {
-    if (action === 'init') return init(args, surroundings);
-    if (action === 'add') return add(args, surroundings);
-    if (action === 'list') return list(args, surroundings);
-    if (action === 'rotate') return rotate(args, surroundings);
-    if (action === 'remove') return remove(args, surroundings);
-    throw new UsageError(
-      'the action is missing: use "region init", "region add", "region list", "region rotate" or "region remove"',
-    );
-  },
+  run: runOf('region', { init, add, list, rotate, remove }),
 };
 
 type Files = { readonly 'nats-dir'?: string; readonly 'env-file'?: string; readonly force?: true };
