@@ -13,7 +13,6 @@ import { sayReady } from '@svc/shared/readiness.ts';
 import { RecentErrors } from '@svc/shared/recent-errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { fileVariantOf } from '@svc/shared/setting-names.ts';
-import { describeSettings } from '@svc/shared/settings.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import { Coordinator } from './app.ts';
@@ -41,13 +40,7 @@ const STOP_WITHIN_MS = 10_000;
 
 /** Runs the coordinator for the life of this process. */
 export async function runCoordinator(args: readonly string[]): Promise<void> {
-  if (args.includes('--help')) {
-    process.stdout.write(
-      `The coordinator takes its settings from the environment:\n\n${describeSettings(COORDINATOR_SETTINGS)}\n`,
-    );
-    return;
-  }
-  const settings = settingsOfProcess(COORDINATOR_SETTINGS, checkCoordinatorSettings);
+  const settings = settingsOfProcess('coordinator', args, COORDINATOR_SETTINGS, checkCoordinatorSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const errors = new RecentErrors();
