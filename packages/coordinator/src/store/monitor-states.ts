@@ -1,3 +1,4 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
 import { isRegion } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
 import { z } from 'zod';
@@ -198,7 +199,7 @@ async function linksBetween(store: Store, after: number, until: number): Promise
     .execute();
   const links = new Map<number, Link[]>();
   for (const { monitorId, announced, ...link } of rows) {
-    push(links, monitorId, { ...link, announced: announced satisfies Announced });
+    appendTo(links, monitorId, { ...link, announced: announced satisfies Announced });
   }
   return links;
 }
@@ -283,7 +284,7 @@ async function resultsSince(
   for (const row of rows) {
     if (row.version !== monitors.get(row.monitor_id)?.version) continue;
     const result = isSetAside(setBacks, row.slot, row.set_backs) ? null : resultOf(row, now);
-    if (result !== null) push(found, row.monitor_id, result);
+    if (result !== null) appendTo(found, row.monitor_id, result);
   }
   return found;
 }
@@ -299,7 +300,7 @@ async function offGridSlots(store: Store, states: readonly StateRow[]): Promise<
     .orderBy('slot', 'desc')
     .execute();
   const slots = new Map<number, number[]>();
-  for (const { monitor_id: id, slot } of rows) push(slots, id, slot);
+  for (const { monitor_id: id, slot } of rows) appendTo(slots, id, slot);
   return slots;
 }
 
@@ -319,10 +320,4 @@ function resultOf(row: ResultRow, now: number): StoredResult | null {
     statusCode: row.status_code,
     errorMessage: row.error_message,
   };
-}
-
-function push<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }
