@@ -133,27 +133,9 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   // The functions that use `consumer` and `dispatch` are called only after all parts exist.
   const progress = () => consumerProgress;
   const told = () => recorder;
-  const rollups = await Rollups.load({
-    store,
-    clock,
-    slotNow: () => slotClock.now(),
-    believedNow: () => believed.now(),
-    isCaughtUp: () => progress().isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
-    log,
-  });
+  const rollups = await loadRollups(parts, loaded, () => progress().isCaughtUp());
   const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
-  const maintenanceHold = new MaintenanceHold({
-    clock,
-    slotClock,
-    onEnd: (ids) => told().maintenanceEnded(ids),
-  });
-  const loadedAt = slotClock.now();
-  maintenanceHold.changed(await loadWindows(store, loadedAt), loadedAt);
-  for (const { id, timeZone } of await windowsOfUnknownZones(store))
-    log.warn(
-      { window: id, timeZone },
-      'the time zone of a maintenance window is unknown: it is taken as UTC',
-    );
+  const maintenanceHold = await loadMaintenance(parts, slotClock, (ids) => told().maintenanceEnded(ids));
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
@@ -217,6 +199,38 @@ async function load({ store, secrets, clock, log }: TermParts): Promise<Loaded> 
   const presence = new RegionPresence({ store, clock, log });
   await presence.load();
   return { monitors, newestSlots: given.newest, slotClock, believed, presence };
+}
+
+function loadRollups(
+  { store, clock, log }: TermParts,
+  { slotClock, believed }: Loaded,
+  isCaughtUp: () => boolean,
+): Promise<Rollups> {
+  return Rollups.load({
+    store,
+    clock,
+    slotNow: () => slotClock.now(),
+    believedNow: () => believed.now(),
+    isCaughtUp: () => isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
+    log,
+  });
+}
+
+/** The windows of now, with a warning for each whose time zone is unknown. */
+async function loadMaintenance(
+  { store, clock, log }: TermParts,
+  slotClock: SlotClock,
+  onEnd: (monitorIds: readonly number[]) => void,
+): Promise<MaintenanceHold> {
+  const hold = new MaintenanceHold({ clock, slotClock, onEnd });
+  const loadedAt = slotClock.now();
+  hold.changed(await loadWindows(store, loadedAt), loadedAt);
+  for (const { id, timeZone } of await windowsOfUnknownZones(store))
+    log.warn(
+      { window: id, timeZone },
+      'the time zone of a maintenance window is unknown: it is taken as UTC',
+    );
+  return hold;
 }
 
 function createRecorder(
