@@ -5,6 +5,7 @@ import { pageProblems } from '../support/browser/page-problems.ts';
 import { skipsBrowser, TestBrowser, type View } from '../support/browser.ts';
 import { inputOf, save } from '../support/dashboard/fill-form.ts';
 import { openDashboard } from '../support/dashboard.ts';
+import { MONITOR_DEFAULTS } from '../support/resources.ts';
 import { WHOLE_CONFIGURATION } from '../support/whole-configuration.ts';
 
 const PLAIN: View = { width: 768, theme: 'light', hasScript: false };
@@ -146,14 +147,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
           name: 'Declared',
           uri: 'a.example:1',
           periodicity: '1m',
-          timeout: 45_000,
-          degraded_at: 0,
-          retry: 3,
-          active: false,
-          public: false,
-          description: null,
-          regions: null,
-          otlp_endpoint: null,
+          ...MONITOR_DEFAULTS,
           otlp_headers: { Authorization: SECRET },
         },
         { localName: 'shop' },
