@@ -2,25 +2,14 @@ import { html } from '../../web/html.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { problemIn } from '../page.ts';
 import { problemOfAnswer } from '../resources/read-whole.ts';
-import { askRemoval, type Removal, remove } from '../resources/removal.ts';
+import { type Removal, removalPages } from '../resources/removal.ts';
 import { type ChannelView, channelName } from './channel-state.ts';
 
 /** What is done with a channel: a test, replays, its removal. */
 export const channelActions: readonly DashboardPage[] = [
   { method: 'POST', path: '/channels/{id}/test', scope: 'write', handle: sendTest },
   { method: 'POST', path: '/channels/{id}/retry', scope: 'write', handle: replay },
-  {
-    method: 'GET',
-    path: '/channels/{id}/delete',
-    scope: 'write',
-    handle: (request) => askRemoval(request, removalOf(request)),
-  },
-  {
-    method: 'POST',
-    path: '/channels/{id}/delete',
-    scope: 'write',
-    handle: (request) => remove(request, removalOf(request)),
-  },
+  ...removalPages('/channels/{id}/delete', removalOf),
 ];
 
 type Tested = { readonly delivered: boolean; readonly delivery_id: string; readonly error: string | null };
