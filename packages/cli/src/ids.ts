@@ -1,3 +1,4 @@
+import { isId } from '@svc/shared/ids.ts';
 import { UsageError } from './usage-error.ts';
 
 /**
@@ -6,6 +7,6 @@ import { UsageError } from './usage-error.ts';
  * @throws UsageError when it is not the id of an object
  */
 export function requireId(id: string | undefined, what: string, hint: string): string {
-  if (id !== undefined && /^[1-9]\d{0,14}$/.test(id)) return id;
+  if (id !== undefined && isId(id)) return id;
   throw new UsageError(`the id of the ${what} is missing: ${hint}`);
 }

@@ -1,3 +1,4 @@
+import { ID } from '@svc/shared/ids.ts';
 import { z } from 'zod';
 import { TOKEN_SCOPES, type Token, type Tokens } from '../../store/tokens.ts';
 import { findWorkspace } from '../../store/workspaces.ts';
@@ -23,14 +24,10 @@ const newToken = z
       .datetime({ offset: true, error: 'must be an instant as in 2027-01-01T00:00:00Z' })
       .nullish()
       .meta({ description: 'When the token expires (RFC 3339, in the future). The default is never.' }),
-    workspace_id: z
-      .string('must be a string')
-      .regex(/^[1-9]\d{0,14}$/, 'must be the id of a workspace')
-      .nullish()
-      .meta({
-        description:
-          "Workspace of the new token. The default is the caller's; only the operator's token may name another.",
-      }),
+    workspace_id: z.string('must be a string').regex(ID, 'must be the id of a workspace').nullish().meta({
+      description:
+        "Workspace of the new token. The default is the caller's; only the operator's token may name another.",
+    }),
   })
   .meta({ examples: [{ name: 'Terraform', scope: 'write', expires_at: '2027-01-01T00:00:00Z' }] });
 

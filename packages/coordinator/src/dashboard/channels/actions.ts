@@ -1,3 +1,4 @@
+import { isId } from '@svc/shared/ids.ts';
 import { html } from '../../web/html.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { problemIn } from '../page.ts';
@@ -36,7 +37,7 @@ async function sendTest({ api, ids }: DashboardRequest): Promise<DashboardAnswer
 async function replay({ api, ids, form }: DashboardRequest): Promise<DashboardAnswer> {
   const id = ids.id ?? 0;
   const delivery = form.text('delivery');
-  const isOne = /^[1-9]\d{0,14}$/.test(delivery);
+  const isOne = isId(delivery);
   const path = isOne ? `/v1/deliveries/${delivery}/retry` : `/v1/notifications/${id}/retry`;
   const answer = await api.call('POST', path);
   const problem = problemIn(answer);
