@@ -126,9 +126,8 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   if (parts.operator.smtpUrl !== undefined) await loadNodemailer();
   const loaded = await load(parts);
   const { store, clock, log, config } = parts;
-  const { monitors, slotClock, believed } = loaded;
+  const { monitors, slotClock, believed, presence } = loaded;
   const states = new States();
-  const tokens = new JobTokens(parts.jobKey);
   const deliverer = createDeliverer(parts);
   // The functions that use `consumer` and `dispatch` are called only after all parts exist.
   const progress = () => consumerProgress;
@@ -150,7 +149,6 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     maintenanceHold,
     slots: () => dispatch,
   });
-  const { presence } = loaded;
   const consumer = new ResultConsumer({
     bus: parts.bus,
     streams: parts.streams,
@@ -163,7 +161,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   presence.onCame((region) => consumer.regionCame(region));
   const consumerProgress = new ReadingProgress(consumer, clock);
   const dispatch: Dispatch = createDispatch(parts, loaded, {
-    tokens,
+    tokens: new JobTokens(parts.jobKey),
     states,
     recorder,
     consumer,
