@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { isCode } from '@svc/shared/errors.ts';
 import { executableName, type ProviderBundle } from './provider.ts';
 import type { ZipEntry } from './zip.ts';
 
@@ -126,7 +127,7 @@ async function strip(executable: string): Promise<void> {
   try {
     await run('strip', [executable]);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (!isCode(error, 'ENOENT')) throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { SvcError } from '@svc/shared/errors.ts';
+import { isCode, SvcError } from '@svc/shared/errors.ts';
 
 /**
  * Chooses the port for the NATS server of this data folder: the former one, so that agents that outlive a
@@ -15,8 +15,8 @@ export async function choosePort(file: string): Promise<number> {
   return port;
 }
 
-function missingIsEmpty(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOENT') return '';
+function missingIsEmpty(error: unknown): string {
+  if (isCode(error, 'ENOENT')) return '';
   throw error;
 }
 

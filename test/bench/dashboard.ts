@@ -106,17 +106,12 @@ async function addHistory({ store, clock }: RunningApi, id: number): Promise<voi
 }
 
 /** Status pages, incidents of monitors and of people, windows of few and of many monitors. */
-async function addNotes({ call, store, workspaceId }: RunningApi): Promise<void> {
-  const made = async (path: string, body: object) => {
-    const answer = await call('POST', path, body);
-    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
-    return (answer.body as { id: string }).id;
-  };
+async function addNotes({ create, store, workspaceId }: RunningApi): Promise<void> {
   for (let page = 1; page <= PAGES; page += 1) {
-    const id = await made('/v1/status-pages', { title: `Page ${page}`, slug: `page-${page}` });
+    const id = await create('/v1/status-pages', { title: `Page ${page}`, slug: `page-${page}` });
     for (let index = 1; index <= COMPONENTS; index += 1) {
       const body = { type: 'monitor', monitor_id: String(page * 100 + index), order: index };
-      await made(`/v1/status-pages/${id}/components`, body);
+      await create(`/v1/status-pages/${id}/components`, body);
     }
   }
   const incidents = Array.from({ length: 200 }, (_, index) => [
@@ -137,17 +132,17 @@ async function addNotes({ call, store, workspaceId }: RunningApi): Promise<void>
     time_zone: 'Europe/Berlin',
   };
   const held = Array.from({ length: HELD }, (_, index) => String(index * 5 + 1));
-  await made('/v1/maintenance-windows', { ...at, title: 'Many', monitor_ids: held });
+  await create('/v1/maintenance-windows', { ...at, title: 'Many', monitor_ids: held });
   for (let index = 0; index < 100; index += 1) {
     const repeat = { frequency: 'weekly' };
-    await made('/v1/maintenance-windows', {
+    await create('/v1/maintenance-windows', {
       ...at,
       title: `Window ${index}`,
       repeat,
       monitor_ids: [held[index]],
     });
   }
-  await made('/v1/notifications', {
+  await create('/v1/notifications', {
     ...{ name: 'Hook', provider_type: 'webhook', webhook: { endpoint: 'https://hook.example/' } },
     monitor_ids: held,
   });

@@ -10,12 +10,6 @@ let api: RunningApi;
 let browser: TestBrowser;
 let receiver: Receiver;
 
-async function create(path: string, body: object): Promise<string> {
-  const answer = await api.call('POST', path, body);
-  expect(answer).toMatchObject({ status: 201 });
-  return (answer.body as { id: string }).id;
-}
-
 const webhook = (endpoint: string) => ({ name: 'Ops', provider_type: 'webhook', webhook: { endpoint } });
 
 describe.skipIf(skipsBrowser)('channels', () => {
@@ -44,7 +38,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
   test.each(VIEWS.map((view) => [nameOf(view), view] as const))(
     'a test and its attempt are in the ledger %s',
     async (_name, view) => {
-      const id = await create('/v1/notifications', webhook(`${receiver.url}/hook`));
+      const id = await api.create('/v1/notifications', webhook(`${receiver.url}/hook`));
       const before = receiver.requests.length;
       const visitor = await browser.visitor(view);
       const page = await openDashboard(api, visitor, `/channels/${id}`);
@@ -65,7 +59,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
   );
 
   test('a test that does not arrive says why, and the channel shows it', async () => {
-    const id = await create('/v1/notifications', webhook('http://127.0.0.1:1/hook'));
+    const id = await api.create('/v1/notifications', webhook('http://127.0.0.1:1/hook'));
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor, `/channels/${id}`);
     await page.getByRole('button', { name: 'Send a test' }).click();
@@ -77,7 +71,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
   });
 
   test('alerts that were given up are sent again, one of them or all', async () => {
-    const id = await create('/v1/notifications', webhook(`${receiver.url}/again`));
+    const id = await api.create('/v1/notifications', webhook(`${receiver.url}/again`));
     const world = World.ofOperator(api);
     for (let index = 0; index < 3; index += 1) await world.delivery('dead', { notification: id });
     const before = receiver.requests.length;
@@ -98,7 +92,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
   });
 
   test('who may only read sees no button', async () => {
-    const id = await create('/v1/notifications', webhook(`${receiver.url}/secret-path`));
+    const id = await api.create('/v1/notifications', webhook(`${receiver.url}/secret-path`));
     const visitor = await browser.visitor();
     const page = await openDashboard({ ...api, operator: api.reader }, visitor, `/channels/${id}`);
     await page.getByRole('heading', { name: 'Ops', level: 1 }).waitFor();
@@ -115,9 +109,11 @@ describe.skipIf(skipsBrowser)('channels', () => {
     const ids: string[] = [];
     for (let index = 0; index < 120; index += 1) {
       const name = `Monitor ${String(index).padStart(3, '0')}`;
-      ids.push(await create('/v1/monitors', { type: 'tcp', name, uri: 'a.example:1', periodicity: '1m' }));
+      ids.push(
+        await api.create('/v1/monitors', { type: 'tcp', name, uri: 'a.example:1', periodicity: '1m' }),
+      );
     }
-    const id = await create('/v1/notifications', {
+    const id = await api.create('/v1/notifications', {
       ...webhook(`${receiver.url}/hook`),
       monitor_ids: ids.slice(0, 110),
     });

@@ -5,6 +5,7 @@ import { pageProblems } from '../support/browser/page-problems.ts';
 import { skipsBrowser, TestBrowser, type View } from '../support/browser.ts';
 import { inputOf, save } from '../support/dashboard/fill-form.ts';
 import { openDashboard } from '../support/dashboard.ts';
+import { MONITOR_DEFAULTS } from '../support/resources.ts';
 import { WHOLE_CONFIGURATION } from '../support/whole-configuration.ts';
 
 const PLAIN: View = { width: 768, theme: 'light', hasScript: false };
@@ -14,12 +15,6 @@ let api: RunningApi;
 let browser: TestBrowser;
 /** A page of a visitor who is logged in. */
 let page: Page;
-
-async function create(path: string, body: object): Promise<string> {
-  const answer = await api.call('POST', path, body);
-  expect(answer).toMatchObject({ status: 201 });
-  return (answer.body as { id: string }).id;
-}
 
 const stored = async (path: string) => (await api.call('GET', path)).body as Record<string, unknown>;
 
@@ -44,7 +39,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
   test.each(Object.entries(WHOLE_CONFIGURATION.svc_http_monitor ?? {}))(
     'the form of the monitor "%s" changes nothing when nothing was changed',
     async (_name, monitor) => {
-      const id = await create('/v1/monitors', { ...monitor, type: 'http' });
+      const id = await api.create('/v1/monitors', { ...monitor, type: 'http' });
       const before = await api.call('GET', `/v1/monitors/${id}`);
       await opened(`/monitors/${id}/edit`);
       await save(page);
@@ -62,7 +57,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
       header('X-Same', `${SECRET}-c`),
     ];
     const body = { ...MONITOR, url: `https://u:${SECRET}@shop.example/?k=${SECRET}`, body: SECRET, headers };
-    const id = await create('/v1/monitors', body);
+    const id = await api.create('/v1/monitors', body);
     await opened(`/monitors/${id}/edit`);
     expect(await page.content()).not.toContain(SECRET);
     await page.getByRole('button', { name: 'Remove header 1' }).click();
@@ -78,7 +73,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
   });
 
   test('show stored secrets on demand, and keep what was typed before', async () => {
-    const id = await create('/v1/monitors', { ...MONITOR, headers: [header('X-A', SECRET)] });
+    const id = await api.create('/v1/monitors', { ...MONITOR, headers: [header('X-A', SECRET)] });
     await opened(`/monitors/${id}/edit`);
     await inputOf(page, 'name').fill('Typed');
     await page.getByRole('button', { name: 'Show stored secrets' }).click();
@@ -96,7 +91,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
 
   test('remove a secret that need not be there', async () => {
     const push = { provider_type: 'push_a', push_a: { topic: 'alerts', token: SECRET } };
-    const id = await create('/v1/notifications', push);
+    const id = await api.create('/v1/notifications', push);
     await opened(`/channels/${id}/edit`);
     await page.getByRole('checkbox', { name: 'Remove the stored token' }).check();
     await save(page);
@@ -107,7 +102,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
   });
 
   test('do not overwrite what somebody else saved, unless their author wants it', async () => {
-    const id = await create('/v1/monitors', MONITOR);
+    const id = await api.create('/v1/monitors', MONITOR);
     const path = `/v1/monitors/${id}`;
     await opened(`/monitors/${id}/edit`);
     await inputOf(page, 'name').fill('Mine');
@@ -124,7 +119,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
   });
 
   test('survive the removal of what they are about, and make a new one', async () => {
-    const id = await create('/v1/monitors', MONITOR);
+    const id = await api.create('/v1/monitors', MONITOR);
     await opened(`/monitors/${id}/edit`);
     await inputOf(page, 'name').fill('Survivor');
     await api.call('DELETE', `/v1/monitors/${id}`);
@@ -146,14 +141,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
           name: 'Declared',
           uri: 'a.example:1',
           periodicity: '1m',
-          timeout: 45_000,
-          degraded_at: 0,
-          retry: 3,
-          active: false,
-          public: false,
-          description: null,
-          regions: null,
-          otlp_endpoint: null,
+          ...MONITOR_DEFAULTS,
           otlp_headers: { Authorization: SECRET },
         },
         { localName: 'shop' },
@@ -171,7 +159,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
 
   test('show texts of others as texts', async () => {
     const name = '<img src=x onerror=alert(1)>"\'&amp;';
-    const id = await create('/v1/notifications', {
+    const id = await api.create('/v1/notifications', {
       name,
       provider_type: 'webhook',
       webhook: { endpoint: 'https://hook.example/', headers: [header('X-A', name)] },

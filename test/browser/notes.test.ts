@@ -13,8 +13,6 @@ describe.skipIf(skipsBrowser)('incidents and maintenance in the dashboard', () =
   beforeAll(async () => {
     api = await startApi();
     browser = await TestBrowser.launch();
-    const make = async (path: string, body: object) =>
-      ((await api.call('POST', path, body)).body as { id: string }).id;
     const monitor = {
       type: 'tcp',
       name: 'Mail <b>',
@@ -22,9 +20,9 @@ describe.skipIf(skipsBrowser)('incidents and maintenance in the dashboard', () =
       periodicity: '1m',
       public: true,
     };
-    monitorId = await make('/v1/monitors', monitor);
-    pageId = await make('/v1/status-pages', { title: 'Status <b>', slug: 'status' });
-    await make(`/v1/status-pages/${pageId}/components`, { type: 'monitor', monitor_id: monitorId });
+    monitorId = await api.create('/v1/monitors', monitor);
+    pageId = await api.create('/v1/status-pages', { title: 'Status <b>', slug: 'status' });
+    await api.create(`/v1/status-pages/${pageId}/components`, { type: 'monitor', monitor_id: monitorId });
   });
   afterAll(async () => {
     await browser?.close();

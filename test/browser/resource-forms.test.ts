@@ -76,15 +76,9 @@ const unique = (name: string) => {
   return `${name}-${made}`;
 };
 
-async function create(path: string, body: object): Promise<string> {
-  const answer = await api.call('POST', path, body);
-  expect(answer).toMatchObject({ status: 201 });
-  return (answer.body as { id: string }).id;
-}
-
 const aMonitor = () =>
-  create('/v1/monitors', { type: 'tcp', name: unique('m'), uri: 'a.example:1', periodicity: '1m' });
-const aPage = () => create('/v1/status-pages', { title: 'Page', slug: unique('page') });
+  api.create('/v1/monitors', { type: 'tcp', name: unique('m'), uri: 'a.example:1', periodicity: '1m' });
+const aPage = () => api.create('/v1/status-pages', { title: 'Page', slug: unique('page') });
 
 const KINDS: readonly Kind[] = [
   ...Object.entries(MONITORS).map(([type, resource]) => ({
@@ -142,7 +136,7 @@ const KINDS: readonly Kind[] = [
     kind: 'svc_status_page_component',
     of: async () => {
       const page = await aPage();
-      const group = await create(`/v1/status-pages/${page}/component-groups`, { name: 'Web' });
+      const group = await api.create(`/v1/status-pages/${page}/component-groups`, { name: 'Web' });
       return {
         newPath: `/pages/${page}/components/new`,
         list: `/v1/status-pages/${page}/components`,

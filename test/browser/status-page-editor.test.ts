@@ -9,12 +9,6 @@ let api: RunningApi;
 let browser: TestBrowser;
 let declared: Omit<DeclaredFileState, 'workspaceId'> | null = null;
 
-async function create(path: string, body: object): Promise<string> {
-  const answer = await api.call('POST', path, body);
-  expect(answer).toMatchObject({ status: 201 });
-  return (answer.body as { id: string }).id;
-}
-
 describe.skipIf(skipsBrowser)('the editor of a status page', () => {
   beforeAll(async () => {
     api = await startApi({
@@ -30,15 +24,15 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
   test.each(VIEWS.map((view) => [nameOf(view), view] as const))(
     'has appearance, order and removal of its components %s',
     async (_name, view) => {
-      const id = await create('/v1/status-pages', { title: 'Example', slug: `example-${view.width}` });
+      const id = await api.create('/v1/status-pages', { title: 'Example', slug: `example-${view.width}` });
       const path = `/v1/status-pages/${id}`;
-      const group = await create(`${path}/component-groups`, { name: 'Web' });
+      const group = await api.create(`${path}/component-groups`, { name: 'Web' });
       for (const [text, of] of [
         ['Shop', group],
         ['Blog', group],
         ['Support', null],
       ]) {
-        await create(`${path}/components`, { type: 'static', name: text, group_id: of });
+        await api.create(`${path}/components`, { type: 'static', name: text, group_id: of });
       }
       const visitor = await browser.visitor(view);
       const page = await openDashboard(api, visitor, `/pages/${id}`);
@@ -84,7 +78,7 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
   );
 
   test('does not overwrite an appearance that somebody else has changed', async () => {
-    const id = await create('/v1/status-pages', { title: 'Contested', slug: 'contested' });
+    const id = await api.create('/v1/status-pages', { title: 'Contested', slug: 'contested' });
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor, `/pages/${id}`);
     await api.call('PATCH', `/v1/status-pages/${id}/appearance`, { theme: 'light' });
@@ -96,7 +90,7 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
   });
 
   test('a monitor leaves its components behind or takes them along, as is chosen', async () => {
-    const page = await create('/v1/status-pages', { title: 'Shown', slug: 'shown' });
+    const page = await api.create('/v1/status-pages', { title: 'Shown', slug: 'shown' });
     const visitor = await browser.visitor({ width: 320, theme: 'dark', hasScript: false });
     const tab = await openDashboard(api, visitor);
     for (const [choice, left] of [
@@ -104,8 +98,8 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
       ['Remove them too', 1],
     ] as const) {
       const monitor = { type: 'tcp', name: 'Shop', uri: 'a.example:1', periodicity: '1m' };
-      const id = await create('/v1/monitors', monitor);
-      await create(`/v1/status-pages/${page}/components`, { type: 'monitor', monitor_id: id });
+      const id = await api.create('/v1/monitors', monitor);
+      await api.create(`/v1/status-pages/${page}/components`, { type: 'monitor', monitor_id: id });
       await tab.goto(`${api.url}/monitors/${id}/delete`);
       expect(await pageProblems(tab)).toEqual([]);
       await tab.getByRole('radio', { name: choice }).check();

@@ -45,12 +45,6 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     await api?.dispose();
   });
 
-  async function created(path: string, body: object): Promise<string> {
-    const answer = await api.call('POST', path, body);
-    expect(answer).toMatchObject({ status: 201 });
-    return (answer.body as { id: string }).id;
-  }
-
   test.each(VIEWS.map((view) => [nameOf(view), view] as const))('works %s', async (_, view) => {
     const visitor = await browser.visitor(view);
     const page = await visitor.newPage();
@@ -129,9 +123,9 @@ describe.skipIf(skipsBrowser)('a status page', () => {
 
   test('shows response times where its owner wants them', async () => {
     const monitorId = String(await addSampleHistory(api));
-    const path = `/v1/status-pages/${await created('/v1/status-pages', { title: 'Speed', slug: 'speed' })}`;
-    await created(`${path}/components`, { type: 'monitor', monitor_id: monitorId });
-    await created(`${path}/components`, { type: 'static', name: 'Office' });
+    const path = `/v1/status-pages/${await api.create('/v1/status-pages', { title: 'Speed', slug: 'speed' })}`;
+    await api.create(`${path}/components`, { type: 'monitor', monitor_id: monitorId });
+    await api.create(`${path}/components`, { type: 'static', name: 'Office' });
     await api.call('PATCH', `${path}/appearance`, { latency: '7d' });
     for (const view of VIEWS) {
       const visitor = await browser.visitor(view);
@@ -154,7 +148,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
 
   test('loads its icon from this service alone', async () => {
     const url = 'https://icons.example/icon.svg';
-    const pageId = Number(await created('/v1/status-pages', { title: 'Icon', slug: 'icon', icon: url }));
+    const pageId = Number(await api.create('/v1/status-pages', { title: 'Icon', slug: 'icon', icon: url }));
     const content = Buffer.from(
       '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><rect width="40" height="40"/></svg>',
     );

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
 import type { LocalService } from '../support/local-service.ts';
-import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+import { hookOf, type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const PERIOD_MS = 30_000;
@@ -22,13 +22,7 @@ async function start(opened: Opened, agentClockOffset: (region: Region) => numbe
       svc_http_monitor: {
         web: { name: 'Web', url: web.url, periodicity: '30s', active: true, retry: 0, regions: REGIONS },
       },
-      svc_notification: {
-        hook: {
-          provider_type: 'webhook',
-          webhook: { endpoint: hook.url },
-          monitor_ids: [`\${svc_http_monitor.web.id}`],
-        },
-      },
+      svc_notification: { hook: hookOf(hook, 'svc_http_monitor.web') },
     },
   });
   await service.changed('Web', 'active');

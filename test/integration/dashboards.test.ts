@@ -7,7 +7,7 @@ import type { Dashboard } from '../../deploy/monitoring/generate/dashboard.ts';
 import { monitoringFiles } from '../../deploy/monitoring/generate/files.ts';
 import { MONITORS_DASHBOARD } from '../../deploy/monitoring/generate/monitors-dashboard.ts';
 import { SERVICE_DASHBOARD } from '../../deploy/monitoring/generate/service-dashboard.ts';
-import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+import { hookOf, type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 import { prometheusPrograms, startPrometheus } from '../support/prometheus.ts';
 import { skipsVictoriaMetrics, victoriaMetricsIn } from '../support/victoria-metrics.ts';
 
@@ -49,13 +49,7 @@ async function busyService(opened: Opened, more: { otlp_endpoint?: string }) {
       svc_tcp_monitor: {
         up: { name: 'Up', uri: `127.0.0.1:${web.port}`, periodicity: '30s', active: true, regions: REGIONS },
       },
-      svc_notification: {
-        hook: {
-          provider_type: 'webhook',
-          webhook: { endpoint: hook.url },
-          monitor_ids: [`\${svc_http_monitor.web.id}`],
-        },
-      },
+      svc_notification: { hook: hookOf(hook, 'svc_http_monitor.web') },
     },
   });
   await service.changed('Web', 'active');

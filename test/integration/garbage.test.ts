@@ -12,7 +12,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { garbage } from '../support/garbage.ts';
 import type { LocalService } from '../support/local-service.ts';
-import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+import { hookOf, type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const [HERE, THERE] = ['hosta-fra', 'hostb-par'] as const;
@@ -58,13 +58,7 @@ async function start(opened: Opened) {
       svc_http_monitor: {
         web: { name: 'Web', url: web.url, periodicity: '30s', active: true, retry: 0, regions: REGIONS },
       },
-      svc_notification: {
-        hook: {
-          provider_type: 'webhook',
-          webhook: { endpoint: hook.url },
-          monitor_ids: [`\${svc_http_monitor.web.id}`],
-        },
-      },
+      svc_notification: { hook: hookOf(hook, 'svc_http_monitor.web') },
     },
   });
   const bus = await connectBus({ url: service.nats.url, name: 'stranger', log: pino({ level: 'silent' }) });

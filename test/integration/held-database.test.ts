@@ -3,7 +3,7 @@ import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+import { hookOf, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 
@@ -17,13 +17,7 @@ test('while no commit gets through, checks and reads go on and nothing is announ
       svc_http_monitor: {
         web: { name: 'Web', url: web.url, periodicity: '30s', retry: 0, active: true, regions: REGIONS },
       },
-      svc_notification: {
-        hook: {
-          provider_type: 'webhook',
-          webhook: { endpoint: hook.url },
-          monitor_ids: [`\${svc_http_monitor.web.id}`],
-        },
-      },
+      svc_notification: { hook: hookOf(hook, 'svc_http_monitor.web') },
     },
   });
   await service.changed('Web', 'active');

@@ -7,11 +7,8 @@ let pageId: string;
 let monitorId: string;
 beforeAll(async () => {
   api = await startApi();
-  const make = async (path: string, body: object) => {
-    return ((await api.call('POST', path, body)).body as { id: string }).id;
-  };
-  pageId = await make('/v1/status-pages', { title: 'Status', slug: 'status' });
-  monitorId = await make('/v1/monitors', {
+  pageId = await api.create('/v1/status-pages', { title: 'Status', slug: 'status' });
+  monitorId = await api.create('/v1/monitors', {
     type: 'tcp',
     name: 'Mail',
     uri: 'mail.example:25',

@@ -117,6 +117,14 @@ function byPath(response: ServerResponse, path: string): void {
   response.writeHead(Number(/^\/status\/(\d+)/.exec(path)?.[1] ?? 200)).end('ok');
 }
 
+/** Declares a monitor of one region, with more attributes. */
+async function webIn(opened: Opened): Promise<(more: object) => object> {
+  const web = await targetIn(opened);
+  web.answerWith(byPath);
+  const monitor = { name: 'Web', url: web.url, periodicity: '30s', active: true, regions: ['hosta-fra'] };
+  return (more) => ({ svc_http_monitor: { web: { ...monitor, ...more } } });
+}
+
 /** JSON at first; the endpoint reads protobuf too, and gets it from some interval on. */
 const ENCODING: string = expect.stringMatching(/^(?:json|protobuf)$/);
 
@@ -227,10 +235,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', asy
 test('monitors without an endpoint go to the default, and a monitor may get and lose its own', async (context) => {
   const opened = openedIn(context);
   const [fallback, own] = [await receiverIn(opened), await receiverIn(opened)];
-  const web = await targetIn(opened);
-  web.answerWith(byPath);
-  const monitor = { name: 'Web', url: web.url, periodicity: '30s', active: true, regions: ['hosta-fra'] };
-  const declared = (more: object) => ({ svc_http_monitor: { web: { ...monitor, ...more } } });
+  const declared = await webIn(opened);
   const service = await serviceIn(opened, {
     regions: ['hosta-fra'],
     scale: 10,
@@ -266,10 +271,7 @@ test('a monitor leaves an endpoint that hangs at once, and takes all its counts 
   const opened = openedIn(context);
   const [hanging, own] = [await receiverIn(opened), await receiverIn(opened)];
   hanging.intercept = () => true;
-  const web = await targetIn(opened);
-  web.answerWith(byPath);
-  const monitor = { name: 'Web', url: web.url, periodicity: '30s', active: true, regions: ['hosta-fra'] };
-  const declared = (more: object) => ({ svc_http_monitor: { web: { ...monitor, ...more } } });
+  const declared = await webIn(opened);
   const service = await serviceIn(opened, {
     regions: ['hosta-fra'],
     scale: 10,

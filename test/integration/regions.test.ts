@@ -2,7 +2,7 @@
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
 import type { LocalService } from '../support/local-service.ts';
-import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+import { hookOf, type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
 const WITH_AGENTS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const NEVER_THERE: Region = 'hosta-ams';
@@ -24,13 +24,7 @@ async function start(opened: Opened) {
           regions: [...WITH_AGENTS, NEVER_THERE],
         },
       },
-      svc_notification: {
-        hook: {
-          provider_type: 'webhook',
-          webhook: { endpoint: hook.url },
-          monitor_ids: [`\${svc_http_monitor.web.id}`],
-        },
-      },
+      svc_notification: { hook: hookOf(hook, 'svc_http_monitor.web') },
     },
   });
   await service.changed('Web', 'active');

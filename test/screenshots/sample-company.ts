@@ -99,18 +99,11 @@ function addIncidentsOfChanges(api: RunningApi, id: number, until: number) {
   ]);
 }
 
-/** Sends a body to the API. @returns the id of what was made */
-async function make(api: RunningApi, path: string, body: object): Promise<string> {
-  const answer = await api.call('POST', path, body);
-  if (answer.status !== 201) throw new Error(`POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-  return (answer.body as { id: string }).id;
-}
-
 async function addMonitor(api: RunningApi, monitor: SampleMonitor, random: () => number): Promise<number> {
   const { name, target, isPaused = false, group, now: current } = monitor;
   const settings = { ...target, name, periodicity: '1m', regions: REGIONS };
   const attributes = { ...settings, active: !isPaused, public: group !== null };
-  const id = Number(await make(api, '/v1/monitors', attributes));
+  const id = Number(await api.create('/v1/monitors', attributes));
   if (isPaused) return id;
   const now = api.clock.wall();
   await addDays(api, id, random);
@@ -171,14 +164,14 @@ function addState(api: RunningApi, id: number, state: { status: MonitorStatus; s
 type SamplePage = { readonly id: string; readonly components: ReadonlyMap<string, string> };
 
 async function addStatusPage(api: RunningApi, ids: ReadonlyMap<string, number>): Promise<SamplePage> {
-  const pageId = await make(api, '/v1/status-pages', {
+  const pageId = await api.create('/v1/status-pages', {
     ...{ title: 'Example Shop', slug: 'example-shop' },
     description: 'Our shop and its API, measured from Frankfurt, Paris and Virginia.',
     ...{ homepage_url: 'https://shop.example/', contact_url: 'mailto:support@shop.example' },
   });
   const groups = new Map<string, string>();
   for (const name of ['Shop', 'API'])
-    groups.set(name, await make(api, `/v1/status-pages/${pageId}/component-groups`, { name }));
+    groups.set(name, await api.create(`/v1/status-pages/${pageId}/component-groups`, { name }));
   const shown = [{ name: 'Shop', group: 'Shop' }, ...MONITORS.filter(({ group }) => group !== null)];
   const components = new Map<string, string>();
   for (const [order, { name, group }] of shown.entries()) {
@@ -187,10 +180,10 @@ async function addStatusPage(api: RunningApi, ids: ReadonlyMap<string, number>):
     // The group has the name of the monitor already.
     const own = name === 'Shop' ? { name: 'Storefront' } : {};
     const body = { type: 'monitor', monitor_id, ...place, ...own };
-    components.set(name, await make(api, `/v1/status-pages/${pageId}/components`, body));
+    components.set(name, await api.create(`/v1/status-pages/${pageId}/components`, body));
   }
   const help = { type: 'static', name: 'Customer service', description: 'Monday to Friday, 9 to 17 h' };
-  await make(api, `/v1/status-pages/${pageId}/components`, { ...help, order: 20 });
+  await api.create(`/v1/status-pages/${pageId}/components`, { ...help, order: 20 });
   return { id: pageId, components };
 }
 
@@ -199,12 +192,12 @@ const before = (api: RunningApi, ms: number) => new Date(api.clock.wall() - ms).
 /** One that people wrote. */
 async function addFormerIncident(api: RunningApi, { id, components }: SamplePage): Promise<void> {
   const affected = { component_ids: [components.get('Checkout')] };
-  const payments = await make(api, '/v1/incidents', {
+  const payments = await api.create('/v1/incidents', {
     ...{ title: 'Payments by card were refused', impact: 'partial_outage', page_ids: [id] },
     ...{ state: 'investigating', text: 'Some payments by card are refused. We are looking into it.' },
     ...{ ...affected, at: before(api, 3 * DAY_MS) },
   });
-  await make(api, `/v1/incidents/${payments}/updates`, {
+  await api.create(`/v1/incidents/${payments}/updates`, {
     ...{ state: 'resolved', text: 'Our provider has mended it. No order was lost.' },
     ...{ ...affected, at: before(api, 3 * DAY_MS - 52 * MINUTE_MS) },
   });
@@ -218,14 +211,14 @@ async function addNotes(
 ): Promise<void> {
   const { body } = await api.call('GET', `/v1/incidents?monitor_id=${ids.get('Search')}`);
   const search = (body as { data: { id: string }[] }).data[0]?.id;
-  await make(api, `/v1/incidents/${search}/updates`, {
+  await api.create(`/v1/incidents/${search}/updates`, {
     ...{
       state: 'identified',
       text: 'A rebuild of the index slows the search down. It ends within the hour.',
     },
     ...{ component_ids: [components.get('Search')], at: before(api, 21 * MINUTE_MS) },
   });
-  await make(api, '/v1/maintenance-windows', {
+  await api.create('/v1/maintenance-windows', {
     ...{ title: 'Update of the database', text: 'Orders may take some seconds longer.' },
     ...{ starts_at: '2026-07-22T02:00', ends_at: '2026-07-22T03:30', time_zone: 'Europe/Berlin' },
     monitor_ids: [String(ids.get('Orders'))],

@@ -1,7 +1,11 @@
-import { checkEnd } from '@svc/coordinator/domain/check-end.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import { BELIEVED_AHEAD_MS, freshForMs, votableForMs } from '@svc/coordinator/domain/status.ts';
-import type { StoredResult, StoredState } from '@svc/coordinator/evaluation/restart.ts';
+import { BELIEVED_AHEAD_MS } from '@svc/coordinator/domain/status.ts';
+import {
+  readFrom,
+  reportAsStored,
+  type StoredResult,
+  type StoredState,
+} from '@svc/coordinator/evaluation/restart.ts';
 import type { Link } from '@svc/coordinator/evaluation/state.ts';
 import { type LiveWindow, Windows } from '@svc/coordinator/evaluation/windows.ts';
 import type { ReportedResult, Writes, WrittenState } from '@svc/coordinator/evaluation/writes.ts';
@@ -187,27 +191,12 @@ export class MemoryStore implements WorldStore, RecordingStore {
     return incident === null ? null : (this.#incidents.get(incident) ?? null);
   }
 
-  #recordResult({ result, region, decidedAfterMs }: ReportedResult): void {
-    const { monitor, slot, outcome, version } = result;
-    const stored: StoredResult | null =
-      outcome === 'not_run'
-        ? null
-        : {
-            region,
-            outcome,
-            slot,
-            decidedAt: decidedAfterMs === null ? null : slot + decidedAfterMs,
-            endedAt: checkEnd(result, Number.POSITIVE_INFINITY),
-            failedSince: outcome === 'failed' ? slot : null,
-            upSlot: outcome === 'failed' ? 0 : slot,
-            latency: result.latency ?? null,
-            statusCode: result.status_code ?? null,
-            errorMessage: result.error_message ?? null,
-          };
-    this.#insert(monitor, slot, region, {
+  #recordResult(reported: ReportedResult): void {
+    const { monitor, slot, outcome, version } = reported.result;
+    this.#insert(monitor, slot, reported.region, {
       outcome,
       version,
-      result: stored,
+      result: reportAsStored(reported),
       setBacks: this.#setAside.length,
     });
   }
@@ -231,24 +220,17 @@ export class MemoryStore implements WorldStore, RecordingStore {
     );
   }
 
-  #resultsSince(
-    { id, decidedSlot, openSlots }: WrittenState,
-    monitor: LiveMonitor | undefined,
-    now: number,
-  ): StoredResult[] {
+  #resultsSince(state: WrittenState, monitor: LiveMonitor | undefined, now: number): StoredResult[] {
     if (monitor === undefined || !monitor.active) return [];
-    const { periodMs, longestCheckMs, version } = monitor;
-    const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
-    const from = Math.min(decidedSlot, openSlots[0] ?? decidedSlot);
-    const decided = from > now + BELIEVED_AHEAD_MS ? 0 : from;
+    const from = readFrom(state, monitor, now);
     const found: StoredResult[] = [];
-    for (const [slot, rows] of this.#results.get(id) ?? []) {
-      if (slot < decided || slot < oldest || slot > now + BELIEVED_AHEAD_MS) continue;
+    for (const [slot, rows] of this.#results.get(state.id) ?? []) {
+      if (slot < from || slot > now + BELIEVED_AHEAD_MS) continue;
       for (const { result, version: ofRow, setBacks } of rows.values()) {
         const isSetAside = this.#setAside
           .slice(setBacks)
           .some(({ from, until }) => slot > from && slot <= until);
-        if (result !== null && ofRow === version && !isSetAside) found.push(result);
+        if (result !== null && ofRow === monitor.version && !isSetAside) found.push(result);
       }
     }
     return found.sort((a, b) => a.slot - b.slot || (a.region < b.region ? -1 : 1));

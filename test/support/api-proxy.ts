@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { endServer, listenOnLoopback } from './loopback-server.ts';
 
 export type ProxiedRequest = { readonly method: string; readonly path: string };
 
@@ -39,9 +39,7 @@ export async function startApiProxy(target: string): Promise<ApiProxy> {
     for (const wake of waiting) wake();
     void treated(decide(request), target, incoming, response);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
 
   return {
     url: `http://127.0.0.1:${port}`,
@@ -61,11 +59,7 @@ export async function startApiProxy(target: string): Promise<ApiProxy> {
     treat(next) {
       decide = next;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => endServer(server),
   };
 }
 

@@ -40,6 +40,8 @@ export type RunningApi = ConfiguredStore & {
   readonly agents: Map<Region, LiveAgent[]>;
   /** Sends a request, by default with the operator's token and JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+  /** Creates a resource and answers its id. Rejects when it is refused. */
+  create(path: string, body: object): Promise<string>;
 };
 
 /** Makes the tokens of visitors of status pages. */
@@ -210,6 +212,11 @@ export async function startApi(
     states,
     agents,
     call,
+    async create(path, body) {
+      const answer = await call('POST', path, body);
+      if (answer.status === 201) return (answer.body as { id: string }).id;
+      throw new Error(`POST ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    },
     dispose,
   };
 }

@@ -24,9 +24,24 @@ export async function temporaryFolder(): Promise<{ path: string; remove(): Promi
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-export type ConfiguredStore = {
-  readonly file: string;
-  readonly store: Store;
+export type TemporaryStore = { readonly file: string; readonly store: Store; dispose(): Promise<void> };
+
+/** A new SQLite file in a folder of its own, opened without threads. */
+export async function temporaryStore(workers = STORE_IN_PROCESS): Promise<TemporaryStore> {
+  const folder = await temporaryFolder();
+  const file = join(folder.path, 'svc.db');
+  const store = await openStoreInProcess(file, silentLog, workers);
+  return {
+    file,
+    store,
+    async dispose() {
+      await store.close();
+      await folder.remove();
+    },
+  };
+}
+
+export type ConfiguredStore = TemporaryStore & {
   readonly secrets: Secrets;
   /** The key of `secrets`. */
   readonly secretKey: Uint8Array;
@@ -39,7 +54,6 @@ export type ConfiguredStore = {
   readonly reading: Reading;
   /** The workspace `default`. */
   readonly workspaceId: number;
-  dispose(): Promise<void>;
 };
 
 /** Name of the declared file in what the API is refused. */
@@ -50,9 +64,8 @@ export const DECLARED_FILE = 'monitors.yaml';
  * follow its changes.
  */
 export async function configuredStore(workers = STORE_IN_PROCESS): Promise<ConfiguredStore> {
-  const folder = await temporaryFolder();
-  const file = join(folder.path, 'svc.db');
-  const store = await openStoreInProcess(file, silentLog, workers);
+  const opened = await temporaryStore(workers);
+  const { store } = opened;
   const clock = new FakeClock();
   const secretKey = randomBytes(32);
   const secrets = new Secrets(secretKey);
@@ -75,8 +88,7 @@ export async function configuredStore(workers = STORE_IN_PROCESS): Promise<Confi
     },
   });
   return {
-    file,
-    store,
+    ...opened,
     secrets,
     secretKey,
     clock,
@@ -93,9 +105,5 @@ export async function configuredStore(workers = STORE_IN_PROCESS): Promise<Confi
     }),
     reading: new Reading(store, secrets),
     workspaceId,
-    async dispose() {
-      await store.close();
-      await folder.remove();
-    },
   };
 }

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { isCode } from '@svc/shared/errors.ts';
 
 /** Systems take the ports of connections and of servers on port 0 from above these: Linux from 32,768 on. */
 const FIRST_PORT = 10_000;
@@ -22,7 +23,7 @@ async function isFree(port: number): Promise<boolean> {
   try {
     await once(server.listen(port, '127.0.0.1'), 'listening');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return false;
+    if (isCode(error, 'EADDRINUSE')) return false;
     throw error;
   }
   server.close();

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { endServer, listenOnLoopback } from './loopback-server.ts';
 
 export type HttpTarget = {
   readonly url: string;
@@ -22,9 +21,7 @@ export async function startHttpTarget(): Promise<HttpTarget> {
     request.resume();
     answer(response, request.url ?? '');
   });
-  server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server, 4_096);
   return {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -34,10 +31,6 @@ export async function startHttpTarget(): Promise<HttpTarget> {
     answerWith(handler) {
       answer = handler;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => endServer(server),
   };
 }

@@ -27,6 +27,15 @@ export async function receiverIn(opened: Opened): Promise<Receiver> {
   return started;
 }
 
+/** A channel, as a file declares it, that tells the receiver of these monitors: `svc_http_monitor.web`. */
+export function hookOf({ url }: { readonly url: string }, ...monitors: string[]) {
+  return {
+    provider_type: 'webhook',
+    webhook: { endpoint: url },
+    monitor_ids: monitors.map((monitor) => `\${${monitor}.id}`),
+  };
+}
+
 export async function serviceIn(opened: Opened, options: LocalServiceOptions): Promise<LocalService> {
   const service = await LocalService.start(options);
   opened.push({ close: () => service.dispose() });

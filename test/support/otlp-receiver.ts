@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
+import { endServer } from './loopback-server.ts';
 
 /** OpenTelemetry's own definitions of OTLP, as protobufjs made them from the `.proto` files. */
 const definitions = createRequire(import.meta.url)('otlp-definitions/build/src/generated/root.js') as {
@@ -152,10 +153,7 @@ export class OtlpReceiver {
 
   /** Nothing listens any more until {@link restart}. */
   async close(): Promise<void> {
-    if (!this.#server.listening) return;
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+    if (this.#server.listening) await endServer(this.#server);
   }
 
   /** On the same port. */

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { endServer, listenOnLoopback } from './loopback-server.ts';
 
 export type ReceivedRequest = {
   method: string;
@@ -37,9 +36,7 @@ export async function startReceiver(): Promise<Receiver> {
       answer(request, response);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnLoopback(server);
 
   return {
     url: `http://127.0.0.1:${port}`,
@@ -56,11 +53,7 @@ export async function startReceiver(): Promise<Receiver> {
     answerWith(handler) {
       answer = handler;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => endServer(server),
   };
 }
 

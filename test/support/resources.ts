@@ -11,6 +11,32 @@ export const VALID: Record<ResourceKind, Record<string, unknown>> = {
   svc_status_page_component_group: { page_id: '1', name: 'a' },
 };
 
+/** The attributes that every monitor has, where nothing is said of them. */
+export const MONITOR_DEFAULTS = {
+  timeout: 45_000,
+  degraded_at: 0,
+  retry: 3,
+  active: false,
+  public: false,
+  description: null,
+  regions: null,
+  otlp_endpoint: null,
+  otlp_headers: null,
+};
+
+/** All attributes of an HTTP monitor that need not be given. */
+export const HTTP_MONITOR_DEFAULTS = {
+  ...MONITOR_DEFAULTS,
+  method: 'GET',
+  body: '',
+  follow_redirects: true,
+  certificate_expiry_days: 0,
+  headers: [],
+  status_code_assertions: [],
+  body_assertions: [],
+  header_assertions: [],
+};
+
 /** A text of this length. */
 export const x = (length: number) => 'x'.repeat(length);
 export const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);

@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { endServer, listenOnLoopback } from './loopback-server.ts';
 
 const run = promisify(execFile);
 
@@ -48,9 +47,7 @@ export class PageShell {
         },
       );
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const port = await listenOnLoopback(server);
     const bin = join(folder, 'bin');
     await mkdir(bin, { recursive: true });
     const call = `const a = process.argv.slice(1).map(encodeURIComponent).join('/');
@@ -67,11 +64,7 @@ if (!answer.ok) { console.error(await answer.text()); process.exit(1); }`;
     const PATH = `${bin}:${environment.PATH ?? process.env.PATH ?? ''}`;
     return {
       shell: new PageShell(folder, { ...environment, PATH }),
-      async close() {
-        server.closeAllConnections();
-        server.close();
-        await once(server, 'close');
-      },
+      close: () => endServer(server),
     };
   }
 

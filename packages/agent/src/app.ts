@@ -18,7 +18,7 @@ import { type ProcessMemory, processMemory } from '@svc/shared/process-memory.ts
 import { VERSION } from '@svc/shared/version.ts';
 import type { AgentConfig } from './config.ts';
 import type { HealthServer } from './health-server.ts';
-import { Heartbeats } from './heartbeat.ts';
+import { type AgentState, Heartbeats } from './heartbeat.ts';
 import { HeldJobs } from './held-jobs.ts';
 import { Intake } from './intake.ts';
 import { MemoryReturn } from './memory-return.ts';
@@ -89,19 +89,7 @@ export class Agent {
     this.#parts = parts;
     this.#startedAt = clock.wall();
     this.id = config.agentId ?? generatedId();
-    this.#ownExport = new OwnExport({
-      ...(parts.ownExport ?? { settings: null, ca: [] }),
-      resource: {
-        'service.name': 'svc-agent',
-        'service.version': VERSION,
-        'service.instance.id': this.id,
-        'svc.region': config.region,
-      },
-      measurements: () => this.measurements(),
-      proxyFor: undefined,
-      clock,
-      log,
-    });
+    this.#ownExport = this.#createOwnExport();
     const shared = { bus, clock, log, metrics };
     const bootId = randomBytes(9).toString('base64url');
     const onResult = (result: CheckResult, subject: string | null): void =>
@@ -152,14 +140,7 @@ export class Agent {
       bootId,
       version: VERSION,
       capacity: config.concurrency,
-      state: () => ({
-        running: this.#runner.running,
-        held: held.keys(),
-        loopDelayMs: this.#starvation.takeLargestDelay(),
-        isDraining: this.#intake.isDraining,
-        sicknesses: this.#sicknesses(),
-        disownedBatches: metrics.batchesDisowned,
-      }),
+      state: () => this.#stateNow(),
     });
   }
 
@@ -234,6 +215,34 @@ export class Agent {
     await this.#health?.stop();
     await probeSet.close();
     await bus.close();
+  }
+
+  #createOwnExport(): OwnExport {
+    const { ownExport = { settings: null, ca: [] }, config, clock, log } = this.#parts;
+    return new OwnExport({
+      ...ownExport,
+      resource: {
+        'service.name': 'svc-agent',
+        'service.version': VERSION,
+        'service.instance.id': this.id,
+        'svc.region': config.region,
+      },
+      measurements: () => this.measurements(),
+      proxyFor: undefined,
+      clock,
+      log,
+    });
+  }
+
+  #stateNow(): AgentState {
+    return {
+      running: this.#runner.running,
+      held: this.#held.keys(),
+      loopDelayMs: this.#starvation.takeLargestDelay(),
+      isDraining: this.#intake.isDraining,
+      sicknesses: this.#sicknesses(),
+      disownedBatches: this.metrics.batchesDisowned,
+    };
   }
 
   /** The faults that the agent finds in itself. */

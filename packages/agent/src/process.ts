@@ -9,7 +9,6 @@ import { ownExportOf } from '@svc/shared/own-metrics/settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
-import { describeSettings } from '@svc/shared/settings.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { Agent } from './app.ts';
@@ -22,13 +21,7 @@ const EXIT_GRACE_MS = 500;
 
 /** Runs one agent for the life of this process. */
 export async function runAgent(args: readonly string[]): Promise<void> {
-  if (args.includes('--help')) {
-    process.stdout.write(
-      `The agent takes its settings from the environment:\n\n${describeSettings(AGENT_SETTINGS)}\n`,
-    );
-    return;
-  }
-  const settings = settingsOfProcess(AGENT_SETTINGS, checkSharedSettings);
+  const settings = settingsOfProcess('agent', args, AGENT_SETTINGS, checkSharedSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const log = createLogger('agent', config.logLevel);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { baseUrlProblem, tokenProblem } from '@svc/shared/api/settings.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { z } from 'zod';
 import { replaceFile } from './replace-file.ts';
 import { UsageError } from './usage-error.ts';
@@ -27,7 +27,7 @@ export function keptLogin(environment: NodeJS.ProcessEnv): Login | null {
   try {
     return login.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (isCode(error, 'ENOENT')) return null;
     const why =
       error instanceof z.ZodError || error instanceof SyntaxError
         ? 'it is no file of "svc login"'

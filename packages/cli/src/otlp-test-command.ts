@@ -4,9 +4,9 @@ import { forTerminal } from '@svc/shared/terminal.ts';
 import { z } from 'zod';
 import { asking, openApi } from './api.ts';
 import type { Command } from './command.ts';
+import { requireId } from './ids.ts';
 import { parseOptions } from './options.ts';
 import { CLI_SETTINGS } from './settings.ts';
-import { UsageError } from './usage-error.ts';
 
 export const otlpTestCommand: Command = {
   summary: "send a monitor's metrics to its OTLP endpoint, and show its answer",
@@ -18,10 +18,8 @@ endpoint did not take all of them. Needs a token of scope write.
 Settings, from the environment:
 ${describeSettings(CLI_SETTINGS)}
 `,
-  async run([id, ...args], surroundings) {
-    if (id === undefined || !/^[1-9]\d{0,14}$/.test(id)) {
-      throw new UsageError('the id of the monitor is missing: use otlp-test 12');
-    }
+  async run([given, ...args], surroundings) {
+    const id = requireId(given, 'monitor', 'use otlp-test 12');
     parseOptions(args, {});
     const api = openApi(surroundings);
     const { body } = await asking(api, () => api.client.request('POST', `/v1/monitors/${id}/otlp-test`));

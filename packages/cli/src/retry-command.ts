@@ -2,9 +2,9 @@ import { describeSettings } from '@svc/shared/settings.ts';
 import { z } from 'zod';
 import { asking, openApi } from './api.ts';
 import type { Command } from './command.ts';
+import { requireId } from './ids.ts';
 import { parseOptions } from './options.ts';
 import { CLI_SETTINGS } from './settings.ts';
-import { UsageError } from './usage-error.ts';
 
 export const retryCommand: Command = {
   summary: 'send all alerts again that a channel gave up',
@@ -16,10 +16,8 @@ Needs a token of scope write.
 Settings, from the environment:
 ${describeSettings(CLI_SETTINGS)}
 `,
-  async run([id, ...args], surroundings) {
-    if (id === undefined || !/^[1-9]\d{0,14}$/.test(id)) {
-      throw new UsageError('the id of the channel is missing: use retry 3');
-    }
+  async run([given, ...args], surroundings) {
+    const id = requireId(given, 'channel', 'use retry 3');
     parseOptions(args, {});
     const api = openApi(surroundings);
     const { body } = await asking(api, () => api.client.request('POST', `/v1/notifications/${id}/retry`));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '@svc/shared/errors.ts';
+import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 import type { Command, Surroundings } from './command.ts';
 import { parseOptions } from './options.ts';
@@ -64,7 +64,7 @@ async function keepFormer(path: string, previous: string): Promise<void> {
   try {
     await link(path, previous);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!isCode(error, 'EEXIST')) throw error;
     throw new UsageError(
       `${previous} exists: the former change of the key is not finished; start the coordinator once, which removes the file`,
       { cause: error },

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { forTerminal } from '@svc/shared/terminal.ts';
 import { z } from 'zod';
+import { runOf } from './actions.ts';
 import { asking, type OpenApi, openApi } from './api.ts';
 import type { Command, Surroundings } from './command.ts';
+import { requireId } from './ids.ts';
 import { describeOptions, parseOptions } from './options.ts';
 import { CLI_SETTINGS } from './settings.ts';
 import { table } from './table.ts';
@@ -46,15 +48,7 @@ ${describeOptions(REVOKE)}
 Settings, from the environment:
 ${describeSettings(CLI_SETTINGS)}
 `,
-  async run([action, ...args], surroundings) {
-    if (action === 'list') return list(args, surroundings);
-    if (action === 'create') return create(args, surroundings);
-    if (action === 'revoke') return revoke(args, surroundings);
-    if (action === 'rotate') return rotateOperatorToken(args, surroundings);
-    throw new UsageError(
-      'the action is missing: use "token list", "token create", "token revoke" or "token rotate"',
-    );
-  },
+  run: runOf('token', { list, create, revoke, rotate: rotateOperatorToken }),
 };
 
 const listed = z.object({
@@ -108,10 +102,8 @@ function expiryIn(days: string): string {
   return new Date(Date.now() + Number(days) * DAY_MS).toISOString();
 }
 
-async function revoke([id, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
-  if (id === undefined || !/^[1-9]\d{0,14}$/.test(id)) {
-    throw new UsageError('the id of the token is missing: "token list" shows it');
-  }
+async function revoke([given, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
+  const id = requireId(given, 'token', '"token list" shows it');
   const { cascade } = parseOptions(args, REVOKE);
   const api: OpenApi = openApi(surroundings);
   await asking(api, () => api.client.delete(`/v1/tokens/${id}`, { query: { cascade } }));

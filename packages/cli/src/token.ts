@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { firstToken, isReadableOnTheWay, isThisMachine } from '@svc/shared/api/settings.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import type { CliSettings } from './settings.ts';
 import { UsageError } from './usage-error.ts';
@@ -41,14 +41,10 @@ export function findToken(settings: CliSettings, environment: NodeJS.ProcessEnv)
     const token = firstToken(readFileSync(path, 'utf8').trim());
     if (token !== '') return { token: new Secret(token), source: path };
   } catch (error) {
-    if (!isMissing(error))
+    if (!isCode(error, 'ENOENT'))
       throw new UsageError(`cannot read the token in ${path}: ${messageOf(error)}`, { cause: error });
   }
   throw new UsageError(
     `there is no API token: set SVC_API_TOKEN, or SVC_DATA_DIR to the data folder of npm start (looked for ${path})`,
   );
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, open, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { replaceFile } from './replace-file.ts';
 
 export type FileOptions = {
@@ -90,7 +90,7 @@ async function replace(path: string, text: string, mode: number): Promise<void> 
     await replaceFile(path, text, mode);
   } catch (error) {
     // The folder is another user's, or the file alone is mounted into a container: only its content can be changed.
-    if (!['EACCES', 'EPERM', 'EROFS', 'EBUSY'].some((code) => isCode(error, code))) throw error;
+    if (!isCode(error, 'EACCES', 'EPERM', 'EROFS', 'EBUSY')) throw error;
     await overwrite(path, text, mode);
   }
 }
@@ -113,7 +113,3 @@ const statOrNull = (path: string): Promise<Stats | null> =>
     if (isCode(error, 'ENOENT')) return null;
     throw error;
   });
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}

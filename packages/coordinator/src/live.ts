@@ -1,34 +1,24 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
-import type {
-  AgentDirectory,
-  CheckRunner,
-  DeclaredFileState,
-  ExportDirectory,
-  MonitorStates,
-} from './api/api-parts.ts';
+import type { ApiParts } from './api/api-parts.ts';
 import { NotLeading } from './api/not-leading.ts';
-import type { LiveMonitors } from './domain/monitor.ts';
 import type { NewlyQueued } from './notify/lane.ts';
-import type { ManualDeliveries } from './notify/manual-deliveries.ts';
-import type { OverdueChannel } from './notify/overdue.ts';
 
 /** State that exists only where checks are dispatched and results are recorded. */
-export type Live = {
-  readonly monitors: Pick<LiveMonitors, 'get'>;
-  readonly states: MonitorStates;
-  readonly agents: AgentDirectory;
-  readonly checks: CheckRunner;
-  readonly deliveries: ManualDeliveries;
-  /** Channels with alerts that are overdue. */
-  readonly overdue: () => readonly OverdueChannel[];
-  readonly exports: ExportDirectory;
-  /** The state of the declared file; null: none is read yet. */
-  readonly declaration: () => DeclaredFileState | null;
+export type Live = Pick<
+  ApiParts,
+  | 'monitors'
+  | 'states'
+  | 'agents'
+  | 'checks'
+  | 'deliveries'
+  | 'overdue'
+  | 'exports'
+  | 'declaration'
+  | 'slotNow'
+> & {
   /** A mail to a visitor of a status page was queued. */
   readonly letterQueued: (queued: NewlyQueued) => void;
-  /** The slots' clock, epoch ms. */
-  readonly slotNow: () => number;
   /** Whether the database accepts the records. */
   readonly isRecording: () => boolean;
   readonly measurements: () => readonly Measurement[];

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
-import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
@@ -13,7 +13,6 @@ import { sayReady } from '@svc/shared/readiness.ts';
 import { RecentErrors } from '@svc/shared/recent-errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { fileVariantOf } from '@svc/shared/setting-names.ts';
-import { describeSettings } from '@svc/shared/settings.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import { Coordinator } from './app.ts';
@@ -41,13 +40,7 @@ const STOP_WITHIN_MS = 10_000;
 
 /** Runs the coordinator for the life of this process. */
 export async function runCoordinator(args: readonly string[]): Promise<void> {
-  if (args.includes('--help')) {
-    process.stdout.write(
-      `The coordinator takes its settings from the environment:\n\n${describeSettings(COORDINATOR_SETTINGS)}\n`,
-    );
-    return;
-  }
-  const settings = settingsOfProcess(COORDINATOR_SETTINGS, checkCoordinatorSettings);
+  const settings = settingsOfProcess('coordinator', args, COORDINATOR_SETTINGS, checkCoordinatorSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const errors = new RecentErrors();
@@ -156,7 +149,7 @@ async function generatedTokens(dataDir: string): Promise<Secret<readonly string[
 }
 
 function explained(error: unknown, config: CoordinatorConfig): string {
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+  if (isCode(error, 'EADDRINUSE')) {
     return `another program uses ${config.listen.host}:${config.listen.port}: set SVC_LISTEN to another address`;
   }
   // The log has each error with its place in the file.

@@ -129,34 +129,15 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   if (parts.operator.smtpUrl !== undefined) await loadNodemailer();
   const loaded = await load(parts);
   const { store, clock, log, config } = parts;
-  const { monitors, slotClock, believed } = loaded;
+  const { monitors, slotClock, believed, presence } = loaded;
   const states = new States();
-  const tokens = new JobTokens(parts.jobKey);
   const deliverer = createDeliverer(parts);
   // The functions that use `consumer` and `dispatch` are called only after all parts exist.
   const progress = () => consumerProgress;
   const told = () => recorder;
-  const rollups = await Rollups.load({
-    store,
-    clock,
-    slotNow: () => slotClock.now(),
-    believedNow: () => believed.now(),
-    isCaughtUp: () => progress().isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
-    log,
-  });
+  const rollups = await loadRollups(parts, loaded, () => progress().isCaughtUp());
   const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
-  const maintenanceHold = new MaintenanceHold({
-    clock,
-    slotClock,
-    onEnd: (ids) => told().maintenanceEnded(ids),
-  });
-  const loadedAt = slotClock.now();
-  maintenanceHold.changed(await loadWindows(store, loadedAt), loadedAt);
-  for (const { id, timeZone } of await windowsOfUnknownZones(store))
-    log.warn(
-      { window: id, timeZone },
-      'the time zone of a maintenance window is unknown: it is taken as UTC',
-    );
+  const maintenanceHold = await loadMaintenance(parts, slotClock, (ids) => told().maintenanceEnded(ids));
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
@@ -171,7 +152,6 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     maintenanceHold,
     slots: () => dispatch,
   });
-  const { presence } = loaded;
   const consumer = new ResultConsumer({
     bus: parts.bus,
     streams: parts.streams,
@@ -184,7 +164,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   presence.onCame((region) => consumer.regionCame(region));
   const consumerProgress = new ReadingProgress(consumer, clock);
   const dispatch: Dispatch = createDispatch(parts, loaded, {
-    tokens,
+    tokens: new JobTokens(parts.jobKey),
     states,
     recorder,
     consumer,
@@ -220,6 +200,38 @@ async function load({ store, secrets, clock, log }: TermParts): Promise<Loaded> 
   const presence = new RegionPresence({ store, clock, log });
   await presence.load();
   return { monitors, newestSlots: given.newest, slotClock, believed, presence };
+}
+
+function loadRollups(
+  { store, clock, log }: TermParts,
+  { slotClock, believed }: Loaded,
+  isCaughtUp: () => boolean,
+): Promise<Rollups> {
+  return Rollups.load({
+    store,
+    clock,
+    slotNow: () => slotClock.now(),
+    believedNow: () => believed.now(),
+    isCaughtUp: () => isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
+    log,
+  });
+}
+
+/** The windows of now, with a warning for each whose time zone is unknown. */
+async function loadMaintenance(
+  { store, clock, log }: TermParts,
+  slotClock: SlotClock,
+  onEnd: (monitorIds: readonly number[]) => void,
+): Promise<MaintenanceHold> {
+  const hold = new MaintenanceHold({ clock, slotClock, onEnd });
+  const loadedAt = slotClock.now();
+  hold.changed(await loadWindows(store, loadedAt), loadedAt);
+  for (const { id, timeZone } of await windowsOfUnknownZones(store))
+    log.warn(
+      { window: id, timeZone },
+      'the time zone of a maintenance window is unknown: it is taken as UTC',
+    );
+  return hold;
 }
 
 function createRecorder(

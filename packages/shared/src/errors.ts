@@ -16,6 +16,16 @@ export class SvcError extends Error {
   }
 }
 
+/** The code of an error of the system, of Node or of a library, such as `ENOENT`; empty: it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code ?? '') : '';
+}
+
+/** Whether any thrown value is an error with one of the codes. */
+export function isCode(error: unknown, ...codes: readonly string[]): boolean {
+  return codes.includes(codeOf(error));
+}
+
 /** The message of any thrown value, for logs and results; never the stack. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { isCode } from './errors.ts';
 import { LogSink } from './log-sink.ts';
 
 const LOG = JSON.stringify(new URL('log.ts', import.meta.url).href);
@@ -75,7 +76,7 @@ function readIfAny(fd: number, into: Buffer): number {
   try {
     return readSync(fd, into);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return 0;
+    if (isCode(error, 'EAGAIN')) return 0;
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs';
+import { isCode } from './errors.ts';
 
 /** Most UTF-16 units of lines that wait for a slow reader. Further lines are dropped. */
 const MOST_WAITING = 4 * 1_024 ** 2;
@@ -187,5 +188,5 @@ type Chunk = { readonly bytes: Buffer; readonly isBegun: boolean };
 const LINE_FEED = 0x0a;
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EBUSY');
+  return isCode(error, 'EAGAIN', 'EBUSY');
 }

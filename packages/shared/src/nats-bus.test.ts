@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { collector } from '../../../test/support/collector.ts';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
 import type { BusMessage } from './bus.ts';
 import { BusDisconnected, connectBus, type NatsBus } from './nats-bus.ts';
@@ -19,29 +20,6 @@ beforeEach(async () => {
   bus = await connectBus({ url: server.url, name: 'test', log });
 });
 afterEach(() => bus.close());
-
-/** A handler that keeps what it is given, and a promise of the n-th message. */
-function collector<T>() {
-  const messages: T[] = [];
-  let wanted = Number.POSITIVE_INFINITY;
-  let arrived: () => void = () => {};
-  return {
-    messages,
-    handle(message: T) {
-      messages.push(message);
-      if (messages.length >= wanted) arrived();
-    },
-    async count(n: number): Promise<T[]> {
-      if (messages.length < n) {
-        await new Promise<void>((resolve) => {
-          wanted = n;
-          arrived = resolve;
-        });
-      }
-      return messages;
-    },
-  };
-}
 
 describe('core messages', () => {
   test('a message reaches one member of a queue group', async () => {

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { collector } from '../../../test/support/collector.ts';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../test/support/region-stream.ts';
 import { READ_AHEAD_BYTES, type StreamMessage } from './bus.ts';
@@ -34,29 +35,6 @@ afterEach(async () => {
   for await (const { config } of manager.streams.list()) await manager.streams.delete(config.name);
   await bus.close();
 });
-
-/** A handler that keeps what it is given, and a promise of the n-th message. */
-function collector<T>() {
-  const messages: T[] = [];
-  let wanted = Number.POSITIVE_INFINITY;
-  let arrived: () => void = () => {};
-  return {
-    messages,
-    handle(message: T) {
-      messages.push(message);
-      if (messages.length >= wanted) arrived();
-    },
-    async count(n: number): Promise<T[]> {
-      if (messages.length < n) {
-        await new Promise<void>((resolve) => {
-          wanted = n;
-          arrived = resolve;
-        });
-      }
-      return messages;
-    },
-  };
-}
 
 /** Publishes so many messages of the size to a region's stream and waits until it has them. */
 async function fill(region: Region, count: number, bytes: number): Promise<void> {

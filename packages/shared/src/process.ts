@@ -1,5 +1,6 @@
 import { settingsNotYet } from './not-yet.ts';
 import {
+  describeSettings,
   readEnvironment,
   type SettingsCheck,
   SettingsError,
@@ -13,13 +14,24 @@ import {
  */
 
 /**
- * Reads the process's settings; null when they are wrong. Then every problem is on standard error, and the
- * exit code is set.
+ * Reads the process's settings; null when the process ends instead. With `--help`, the settings are described on standard
+ * output. When they are wrong, every problem is on standard error, and the exit code is set.
+ *
+ * @param name of the process, as people call it
+ * @param args of the process
  */
 export function settingsOfProcess<T extends SettingsTable>(
+  name: string,
+  args: readonly string[],
   table: T,
   check?: SettingsCheck<SettingsOf<T>>,
 ): { values: SettingsOf<T>; warnings: string[] } | null {
+  if (args.includes('--help')) {
+    process.stdout.write(
+      `The ${name} takes its settings from the environment:\n\n${describeSettings(table)}\n`,
+    );
+    return null;
+  }
   try {
     const { values, warnings } = readEnvironment(table, process.env, check);
     return { values, warnings: [...warnings, ...settingsNotYet(process.env)] };

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
-import { SvcError } from './errors.ts';
+import { codeOf, SvcError } from './errors.ts';
 import { nearest } from './nearest.ts';
 import { MASK, Secret } from './secret.ts';
 import {
@@ -137,7 +137,7 @@ function textOf({ name, otherName = name }: Setting, environment: NodeJS.Process
     return content === '' ? { problem: `${variant}: the file is empty` } : { value: content };
   } catch (error) {
     // The path is not shown: somebody who confuses the two settings has put the secret there.
-    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+    const why = codeOf(error) || 'unknown reason';
     return { problem: `${variant}: cannot read the file that it names (${why})` };
   }
 }

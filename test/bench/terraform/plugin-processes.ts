@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { isCode } from '@svc/shared/errors.ts';
 import { cpuMs } from '../process-usage.ts';
 
 /**
@@ -81,7 +82,6 @@ function ifThere(look: () => void): void {
   try {
     look();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' && code !== 'ESRCH') throw error;
+    if (!isCode(error, 'ENOENT', 'ESRCH')) throw error;
   }
 }

@@ -28,24 +28,18 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-async function made(path: string, body: object): Promise<string> {
-  const answer = await api.call('POST', path, body);
-  expect(answer.status).toBe(201);
-  return (answer.body as { id: string }).id;
-}
-
 describeBothWays('imports, data sources and order', (way) => {
   const open = async () => way.workspace(providerFor(api));
 
   test('imports that cannot be', async () => {
-    const tcp = await made('/v1/monitors', {
+    const tcp = await api.create('/v1/monitors', {
       type: 'tcp',
       name: 'Port',
       uri: 'example.com:443',
       periodicity: '1m',
     });
-    const pageId = await made('/v1/status-pages', page);
-    const component = await made(`/v1/status-pages/${pageId}/components`, { type: 'static' });
+    const pageId = await api.create('/v1/status-pages', page);
+    const component = await api.create(`/v1/status-pages/${pageId}/components`, { type: 'static' });
     const workspace = await open();
     await workspace.configure({
       resource: {
@@ -78,7 +72,7 @@ describeBothWays('imports, data sources and order', (way) => {
   });
 
   test('an import that differs is changed in place', async () => {
-    const id = await made('/v1/monitors', {
+    const id = await api.create('/v1/monitors', {
       type: 'http',
       ...WEB,
       timeout: 1_000,

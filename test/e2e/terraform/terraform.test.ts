@@ -35,12 +35,6 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-async function made(path: string, body: object): Promise<string> {
-  const answer = await api.call('POST', path, body);
-  expect(answer.status).toBe(201);
-  return (answer.body as { id: string }).id;
-}
-
 describeTerraform('only terraform', ({ binary, provider }) => {
   const open = async (installation: Installation, more: Body = {}) => {
     const workspace = await TerraformWorkspace.open(binary, installation, providerFor(api, more));
@@ -161,9 +155,9 @@ describeTerraform('only terraform', ({ binary, provider }) => {
 
   // Terraform writes an empty text as null there; no attribute that is left out otherwise has one.
   test('configuration generated for what is imported', async () => {
-    const page = await made('/v1/status-pages', { title: 'Page ü', slug: 'generated' });
-    const group = await made(`/v1/status-pages/${page}/component-groups`, { name: 'Group' });
-    const http = await made('/v1/monitors', {
+    const page = await api.create('/v1/status-pages', { title: 'Page ü', slug: 'generated' });
+    const group = await api.create(`/v1/status-pages/${page}/component-groups`, { name: 'Group' });
+    const http = await api.create('/v1/monitors', {
       type: 'http',
       ...WEB,
       degraded_at: 0.1,
@@ -172,30 +166,30 @@ describeTerraform('only terraform', ({ binary, provider }) => {
       status_code_assertions: [{ target: 200, comparator: 'eq' }],
       regions: ['hosta-fra'],
     });
-    const tcp = await made('/v1/monitors', {
+    const tcp = await api.create('/v1/monitors', {
       type: 'tcp',
       name: 'Port',
       uri: 'example.com:443',
       periodicity: '5m',
     });
-    const dns = await made('/v1/monitors', {
+    const dns = await api.create('/v1/monitors', {
       type: 'dns',
       name: 'Name',
       uri: 'example.com',
       periodicity: '1h',
     });
-    const component = await made(`/v1/status-pages/${page}/components`, {
+    const component = await api.create(`/v1/status-pages/${page}/components`, {
       type: 'monitor',
       monitor_id: http,
       order: 0,
       group_id: group,
     });
-    const channel = await made('/v1/notifications', {
+    const channel = await api.create('/v1/notifications', {
       provider_type: 'email',
       email: { email: 'a@example.com' },
       monitor_ids: [http, tcp],
     });
-    const hook = await made('/v1/notifications', {
+    const hook = await api.create('/v1/notifications', {
       provider_type: 'webhook',
       webhook: { endpoint: 'https://hook.example.com', headers: [{ key: 'X-A', value: 'a' }] },
     });

@@ -5,6 +5,7 @@ import { interpolate } from '@svc/coordinator/declare/interpolate.ts';
 import { parseDeclaration, parsedWithPositions } from '@svc/coordinator/declare/parse.ts';
 import { plainEntries } from '@svc/coordinator/declare/plain-entries.ts';
 import { parse, stringify } from 'yaml';
+import { DECLARED_SAMPLE } from '../../support/declared-sample.ts';
 import { VALID } from '../../support/resources.ts';
 import { mutatedValue } from '../json-mutations.ts';
 import { type FuzzTarget, json, latin1, never } from '../target.ts';
@@ -21,24 +22,6 @@ const SOURCES = {
     if (path.includes('missing')) throw new Error(`${path} is not there`);
     return `content of ${path}\n`;
   },
-};
-
-const DECLARED = {
-  ...Object.fromEntries(
-    Object.entries(VALID)
-      .filter(([kind]) => !kind.startsWith('svc_status_page_'))
-      .map(([kind, resource]) => [kind, { a: resource, 'another-1': resource }]),
-  ),
-  svc_notification: {
-    n: {
-      name: `\${env.NAME} "quoted" \\ $\${`,
-      provider_type: 'webhook',
-      webhook: { endpoint: 'https://a.example', headers: [{ key: 'A', value: `\${file.token}` }] },
-      monitor_ids: [`\${svc_tcp_monitor.a.id}`, `\${svc_http_monitor.another-1.id}`],
-    },
-  },
-  svc_status_page: { p: { title: 'ü😀', slug: 'p' } },
-  svc_status_page_component: { c: { type: 'static', name: 'c', page_id: `\${svc_status_page.p.id}` } },
 };
 
 const SMALL = {
@@ -68,9 +51,9 @@ export const DECLARED_FILE: FuzzTarget = {
   name: 'declared-file',
   corpus: [
     readFileSync(new URL('../../../deploy/local/svc.yaml', import.meta.url)),
-    Buffer.from(stringify(DECLARED)),
-    Buffer.from(stringify(DECLARED, { indent: 4 }).replaceAll('\n', '\r\n')),
-    Buffer.from(JSON.stringify(DECLARED, null, 1)),
+    Buffer.from(stringify(DECLARED_SAMPLE)),
+    Buffer.from(stringify(DECLARED_SAMPLE, { indent: 4 }).replaceAll('\n', '\r\n')),
+    Buffer.from(JSON.stringify(DECLARED_SAMPLE, null, 1)),
     Buffer.from(stringify(SMALL)),
     json(SMALL),
     Buffer.from(

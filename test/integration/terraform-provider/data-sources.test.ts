@@ -20,12 +20,6 @@ function read(name: string, given: Readonly<Record<string, TerraformValue>>, fro
   return source(name, from).read(configOf(schema, given));
 }
 
-async function made(path: string, body: object): Promise<string> {
-  const answer = await api.call('POST', path, body);
-  expect(answer.status).toBe(201);
-  return (answer.body as { id: string }).id;
-}
-
 /** Every attribute is there, and none is unknown. */
 function expectComplete(schema: Schema, state: TerraformObject | null): void {
   expect(Object.keys(state ?? {}).sort()).toEqual(Object.keys(schema.attributes).sort());
@@ -75,7 +69,7 @@ test('they have the attributes of the format, and no others', () => {
 
 describe('svc_monitor', () => {
   test('of HTTP has a URL and a method', async () => {
-    const id = await made('/v1/monitors', {
+    const id = await api.create('/v1/monitors', {
       type: 'http',
       name: 'API',
       url: 'https://example.com',
@@ -106,7 +100,7 @@ describe('svc_monitor', () => {
 
   test('of HTTP, its user information is for tokens that may write', async () => {
     const url = 'https://user:s3cret@example.com/health';
-    const id = await made('/v1/monitors', { type: 'http', name: 'a', url, periodicity: '1m' });
+    const id = await api.create('/v1/monitors', { type: 'http', name: 'a', url, periodicity: '1m' });
     expect((await read('svc_monitor', { id })).state).toMatchObject({ url });
     const reader = configuredProvider(api.url, api.reader);
     const { state } = await read('svc_monitor', { id }, reader);
@@ -115,7 +109,7 @@ describe('svc_monitor', () => {
 
   test.each(['tcp', 'dns'])('of %s has a URI, and neither URL nor method', async (type) => {
     const uri = type === 'tcp' ? 'example.com:443' : 'example.com';
-    const id = await made('/v1/monitors', { type, name: 'a', uri, periodicity: '1m' });
+    const id = await api.create('/v1/monitors', { type, name: 'a', uri, periodicity: '1m' });
     const { state } = await read('svc_monitor', { id });
     expectComplete(source('svc_monitor').schema, state);
     expect(state).toMatchObject({ id, type, uri, url: null, method: null, description: null });
@@ -123,13 +117,13 @@ describe('svc_monitor', () => {
 });
 
 test('svc_notification shows the monitors, not the settings', async () => {
-  const monitorId = await made('/v1/monitors', {
+  const monitorId = await api.create('/v1/monitors', {
     type: 'tcp',
     name: 'a',
     uri: 'example.com:443',
     periodicity: '1m',
   });
-  const id = await made('/v1/notifications', {
+  const id = await api.create('/v1/notifications', {
     name: 'Ops',
     provider_type: 'chat_a',
     chat_a: { webhook_url: 'https://example.com/secret' },
@@ -144,7 +138,7 @@ test('svc_notification shows the monitors, not the settings', async () => {
 
 test('svc_status_page shows the password to tokens that may write, null to others', async () => {
   const page = { title: 'a', slug: 'secret', access_type: 'password', password: 'open sesame' };
-  const id = await made('/v1/status-pages', page);
+  const id = await api.create('/v1/status-pages', page);
   const { state, diagnostics } = await read('svc_status_page', { id });
   expect(diagnostics).toEqual([]);
   expectComplete(source('svc_status_page').schema, state);

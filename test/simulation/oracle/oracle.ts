@@ -152,7 +152,7 @@ export class Oracle {
     this.#freeSince = Number.NEGATIVE_INFINITY;
     this.#picture.busyUntil = this.#freeSince;
     // A stored age follows from the period only as long as the slots' clock runs with the system's.
-    if (this.#picture.countBy(monitor, now) && this.#wasClockSet) this.#picture.doubtAll();
+    if (this.#picture.countBy(monitor, now) && this.#wasClockSet) this.#picture.votes.doubtAll();
     this.#picture.restarted(now, isBehind);
     this.#history.restarted(now.slot);
     this.#holds.forget();
@@ -334,7 +334,7 @@ export class Oracle {
   }
 
   get #agesDifferMs(): number {
-    return Math.max(AGES_DIFFER_MS, this.#picture.freshMs * AGES_DIFFER_PART);
+    return Math.max(AGES_DIFFER_MS, this.#picture.votes.countedMs * AGES_DIFFER_PART);
   }
 
   #violated(kind: ViolationKind, text: string | null, now: Now): void {

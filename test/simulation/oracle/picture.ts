@@ -4,7 +4,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
 import { Doubts } from './doubts.ts';
 import { Electorate, type RegionsWithAgents } from './electorate.ts';
-import { castInto, isTooOld } from './following-votes.ts';
+import { isTooOld } from './following-votes.ts';
 import { ForgottenSlots } from './forgotten-slots.ts';
 import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot, OpenSlots } from './open-slot.ts';
 import {
@@ -17,6 +17,7 @@ import {
   tookMs,
   type Vote,
 } from './rule.ts';
+import { Votes } from './votes.ts';
 
 /** A timer may be late by so much, ms. */
 const TIMER_MS = 50;
@@ -32,8 +33,8 @@ export class Picture {
   expectedSince = 0;
   /** The statuses that were expected one after the other since it was emptied: one event may decide several slots. */
   readonly steps = new Set<MonitorStatus>();
-  /** The last vote of each region, fresh or aged. */
-  readonly votes = new Map<Region, Vote>();
+  readonly doubts = new Doubts();
+  readonly votes = new Votes(this.doubts);
   readonly #open = new OpenSlots();
   readonly #forgotten = new ForgottenSlots();
   readonly #electorate: Electorate;
@@ -43,16 +44,11 @@ export class Picture {
   busyUntil = Number.NEGATIVE_INFINITY;
   /** When dispatch last resumed, monotonic ms. */
   #upSince = 0;
-  readonly doubts = new Doubts();
-  /** How long votes count, ms. */
-  #countedMs = 0;
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
   /** When the electorate last grew, monotonic ms: the votes may have been enough until then. */
   #grewAt = 0;
   /** When ageing left too few votes, monotonic ms. */
   #tooFewSince = Number.NEGATIVE_INFINITY;
-  /** Instant before which nothing ages, unless the electorate changes. */
-  #agesAt = Number.NEGATIVE_INFINITY;
 
   constructor(presence: RegionsWithAgents) {
     this.#electorate = new Electorate(presence);
@@ -115,43 +111,21 @@ export class Picture {
   }
 
   /**
-   * The service has started over rows whose period may not be in effect yet: the votes count by it from now on. Whether a
-   * vote has aged until now, which would have aged by one of the periods alone, depends on what was written. Returns
+   * The service has started over rows whose period may not be in effect yet: the votes count by it from now on. Returns
    * whether they count for another time than before.
    */
   countBy(rows: LiveMonitor | null, now: Now): boolean {
-    const byMs = rows === null ? 0 : freshMs(rows.periodMs, rows.longestCheckMs) - this.#countedMs;
-    if (byMs === 0) return false;
-    this.#countedMs += byMs;
-    this.#agesAt = Number.NEGATIVE_INFINITY;
-    for (const vote of this.votes.values()) {
-      const freshUntil = vote.freshUntil + byMs;
-      if (vote.freshUntil <= now.age !== freshUntil <= now.age)
-        this.doubts.add(vote.region, Math.max(freshUntil, vote.freshUntil));
-      this.votes.set(vote.region, { ...vote, freshUntil });
-    }
-    return true;
+    return rows !== null && this.votes.startWith(freshMs(rows.periodMs, rows.longestCheckMs), now);
   }
 
   /** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
   restarted(now: Now, isBehind: boolean): void {
-    const { monitor } = this;
     this.#upSince = Number.POSITIVE_INFINITY;
     // "If that lies more than 60 s ahead it is set aside", with everything that lies ahead then.
     this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) forgetAnswers(open);
     this.#forgotten.restarted(this.#open.decidedSlot);
-    if (monitor === null) return;
-    for (const vote of this.votes.values()) {
-      // A vote of a clock that was set back since then counts for no longer than a new one.
-      const freshUntil = Math.min(vote.freshUntil, now.age + this.#countedMs);
-      this.votes.set(vote.region, { ...vote, freshUntil });
-    }
-  }
-
-  /** Nothing is judged until each region has voted anew. */
-  doubtAll(): void {
-    for (const region of this.votes.keys()) this.doubts.add(region, Number.POSITIVE_INFINITY);
+    if (this.monitor !== null) this.votes.restarted(now);
   }
 
   /**
@@ -173,13 +147,7 @@ export class Picture {
    */
   #setAside(newest: number, now: Now): void {
     this.#open.setAside(newest);
-    for (const { region, slot } of this.votes.values()) {
-      if (slot <= newest) continue;
-      this.votes.delete(region);
-      // It may have replaced a vote that is believed.
-      this.doubts.add(region, now.age + this.freshMs);
-    }
-    this.#agesAt = Number.NEGATIVE_INFINITY;
+    this.votes.setAside(newest, now);
   }
 
   /** Lets time pass: decides slots whose period is over, and lets votes age. */
@@ -198,7 +166,7 @@ export class Picture {
       const endedMs = Math.max(0, now.monotonic - Math.max(this.#endOf(open), this.busyUntil));
       const joining = this.#electorate.enter(open.given ?? open.heard);
       if (joining.length > 0) this.#grewAt = now.monotonic - endedMs;
-      this.#agesAt = Number.NEGATIVE_INFINITY;
+      this.votes.electorateChanged();
       const then = ago(now, endedMs);
       const isCast = this.#cast(open.reports, then);
       // Votes that did not count before: "it enters with the first slot given to it since then".
@@ -285,7 +253,7 @@ export class Picture {
     }
     this.#forgotten.reported(slot);
     if (isTooOld(slot, monitor, now)) return;
-    const freshUntil = now.age + this.#countedMs;
+    const freshUntil = this.votes.freshUntil(now);
     const vote: Vote = {
       region,
       outcome,
@@ -304,10 +272,10 @@ export class Picture {
     }
     // "A report that comes after its slot was decided becomes its region's vote at once."
     // A late report from before the region was removed and declared again gives it no part in the electorate.
-    if (!this.#castNow(vote, now)) return;
+    if (!this.votes.cast(vote, monitor, now)) return;
     const left = slot + monitor.periodMs - now.slot;
     this.doubts.add(region, now.age + this.#forgotten.openForMs(slot, left, this.#upSince === Infinity));
-    this.#agesAt = Math.min(this.#agesAt, freshUntil);
+    this.votes.agesBy(freshUntil);
     // "After it the open slot's certainty is looked at again": both together make one verdict.
     this.#judgeAnew(now);
   }
@@ -323,7 +291,8 @@ export class Picture {
     const given = open.given ?? new Set([...this.#electorate.possible(), ...open.answered]);
     const missing = [...given].filter((region) => !open.answered.has(region));
     if (missing.length === 0) return true;
-    const { monitor, votes, expected: status } = this;
+    const { monitor, expected: status } = this;
+    const votes = this.votes.byRegion;
     return isCertain(open, missing, { monitor, votes, electorate: this.#electorate.now(given), status }, now);
   }
 
@@ -331,27 +300,9 @@ export class Picture {
   #cast(news: readonly Vote[], now: Now): boolean {
     const { monitor } = this;
     if (monitor === null || news.length === 0) return false;
-    const freshUntil = now.age + this.#countedMs;
-    this.#agesAt = Math.min(this.#agesAt, freshUntil);
-    let isNew = false;
-    for (const vote of news) {
-      // A service that was down may come to it late.
-      if (isTooOld(vote.slot, monitor, now)) continue;
-      isNew = this.#castNow({ ...vote, freshUntil }, now) || isNew;
-    }
+    const isNew = this.votes.castAll(news, monitor, now);
     if (isNew) this.#judge(now);
     return isNew;
-  }
-
-  /** Returns whether the region's vote has changed. */
-  #castNow(vote: Vote, now: Now): boolean {
-    this.doubts.end(vote.region);
-    return castInto(this.votes, vote, this.monitor, now);
-  }
-
-  /** How long a vote counts, ms. */
-  get freshMs(): number {
-    return this.#countedMs;
   }
 
   #judge(now: Now): void {
@@ -363,13 +314,10 @@ export class Picture {
     // All that the clock jumped over is over at once.
     const isJump = now.age - this.#seen.age > now.monotonic - this.#seen.monotonic + 1;
     this.#seen = now;
-    if (this.expected === 'unknown' || now.age < this.#agesAt) return;
-    this.#agesAt = Math.min(...[...this.votes.values()].map(untilAfter(now.age)));
+    if (this.expected === 'unknown' || !this.votes.mayHaveAged(now)) return;
     if (!isTooFew(this.#question(now))) return;
-    const ended = [...this.votes.values()]
-      .map(({ freshUntil }) => freshUntil)
-      .filter((until) => until <= now.age);
-    const agedMs = ended.length === 0 || isJump ? 0 : now.age - Math.max(...ended);
+    const agedAt = this.votes.lastAgedAt(now);
+    const agedMs = agedAt === null || isJump ? 0 : now.age - agedAt;
     const agoMs = Math.min(agedMs, now.monotonic - this.#grewAt);
     this.#tooFewSince = now.monotonic - agoMs;
     this.#expect('unknown', this.#tooFewSince);
@@ -377,7 +325,7 @@ export class Picture {
 
   #question(now: Now): Question {
     return {
-      votes: [...this.votes.values()],
+      votes: this.votes.all(),
       electorate: this.#electorate.now(),
       age: now.age,
       standing: this.expected,
@@ -394,52 +342,30 @@ export class Picture {
   #declared(before: LiveMonitor | null, after: LiveMonitor | null, now: Now): void {
     this.monitor = after;
     this.#electorate.declare(after?.regions ?? null);
-    const byMs = (after === null ? 0 : freshMs(after.periodMs, after.longestCheckMs)) - this.#countedMs;
-    this.#countedMs += byMs;
+    const byMs = this.votes.countFor(after === null ? 0 : freshMs(after.periodMs, after.longestCheckMs));
     if (before === null) return;
     // "A change of what is probed ends all votes. `active: false`: status unknown, votes end."
     if (after === null || !after.active || after.version !== before.version) {
       if (!before.active && after?.active !== false) return;
       this.#open.end();
-      this.votes.clear();
-      this.doubts.endAll();
+      this.votes.end();
       this.#expect('unknown', now.monotonic);
       return;
     }
-    this.#shift(byMs, now);
+    this.votes.shift(byMs, now);
     if (after.regions !== null) this.#drop(new Set(after.regions), now);
-  }
-
-  #shift(byMs: number, now: Now): void {
-    this.#agesAt = Number.NEGATIVE_INFINITY;
-    if (byMs === 0) return;
-    for (const vote of this.votes.values()) {
-      // An aged vote is no vote any more, whatever the period is now.
-      if (vote.freshUntil <= now.age) continue;
-      this.votes.set(vote.region, { ...vote, freshUntil: vote.freshUntil + byMs });
-    }
   }
 
   /** "A removed region's vote goes at once." */
   #drop(declared: ReadonlySet<Region>, now: Now): void {
-    this.#agesAt = Number.NEGATIVE_INFINITY;
     for (const open of this.#open) keepRegions(open, declared);
     this.#electorate.drop(declared);
-    let isChanged = false;
-    for (const region of this.votes.keys()) {
-      if (!declared.has(region)) isChanged = this.votes.delete(region) || isChanged;
-    }
     // "A removed region's vote goes at once", and a slot is decided "when every region given it has reported": both
     // together make one verdict.
-    if (isChanged) this.#judgeAnew(now);
+    if (this.votes.keep(declared)) this.#judgeAnew(now);
   }
 }
 
 function ago({ monotonic, slot, age }: Now, ms: number): Now {
   return { monotonic: monotonic - ms, slot: slot - ms, age: age - ms };
 }
-
-const untilAfter =
-  (age: number) =>
-  ({ freshUntil }: Vote): number =>
-    freshUntil > age ? freshUntil : Number.POSITIVE_INFINITY;

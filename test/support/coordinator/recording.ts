@@ -6,7 +6,7 @@ import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/ch
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { SlotClock } from '../../../packages/coordinator/src/dispatch/slot-clock.ts';
-import type { LiveMonitor, LiveMonitors } from '../../../packages/coordinator/src/domain/monitor.ts';
+import type { LiveMonitor } from '../../../packages/coordinator/src/domain/monitor.ts';
 import type { SlotOutcome, SlotOutcomes } from '../../../packages/coordinator/src/domain/slots.ts';
 import type { StatusChange } from '../../../packages/coordinator/src/evaluation/frame.ts';
 import { States } from '../../../packages/coordinator/src/evaluation/state.ts';
@@ -31,41 +31,13 @@ import type { SqlValue, Store } from '../../../packages/coordinator/src/store/st
 import { FakeClock } from '../fake-clock.ts';
 import { folderInMemory } from '../folder-in-memory.ts';
 import { openStoreInProcess } from '../store-in-process.ts';
+import { DeclaredMonitors } from './dispatch-parts.ts';
 
 export const THREE: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 export const PERIOD = 30_000;
 const SECRETS = new Secrets(Buffer.alloc(32, 1));
 
 export type Enqueued = NewDelivery & { readonly id: number };
-
-/** The monitors in memory, set by hand. */
-class DeclaredMonitors implements LiveMonitors {
-  readonly #monitors = new Map<number, LiveMonitor>();
-
-  get size(): number {
-    return this.#monitors.size;
-  }
-
-  get(id: number): LiveMonitor | undefined {
-    return this.#monitors.get(id);
-  }
-
-  values(): Iterable<LiveMonitor> {
-    return this.#monitors.values();
-  }
-
-  set(monitor: LiveMonitor): void {
-    this.#monitors.set(monitor.id, monitor);
-  }
-
-  delete(id: number): void {
-    this.#monitors.delete(id);
-  }
-
-  onChange(): () => void {
-    return () => {};
-  }
-}
 
 export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): LiveMonitor {
   return {

@@ -1,7 +1,8 @@
+import type { AttributesOf } from '@svc/coordinator/configuration/kinds/kinds.ts';
 import type { SendContext, SendResult } from '@svc/coordinator/notify/channel.ts';
 import { Deliverer, type DelivererParts } from '@svc/coordinator/notify/deliverer.ts';
 import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
-import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { type ConfiguredStore, silentLog } from '../configured-store.ts';
 
 /** One attempt, as a receiver sees it. */
@@ -24,4 +25,56 @@ export function scriptedDeliverer(
     random: () => 0,
     ...others,
   });
+}
+
+/** Of channels whose receivers exist in scripts only. */
+const SETTINGS = {
+  webhook: { endpoint: 'http://receiver.example/', headers: null },
+  email: { email: 'ops@example.com' },
+  sms: { phone_number: '+4915112345678' },
+  messenger_a: { chat_id: '1234' },
+  chat_a: { webhook_url: 'https://discord.com/api/webhooks/1/a' },
+  incident_a: { integration_key: 'k'.repeat(32) },
+} as const;
+
+export type ScriptedKind = keyof typeof SETTINGS;
+type ScriptedAttributes = { readonly name?: string; readonly group_alerts?: boolean };
+
+/** Attributes of a channel without monitors. */
+export function scriptedChannel(
+  kind: ScriptedKind,
+  more: ScriptedAttributes = {},
+): AttributesOf<'svc_notification'> {
+  const attributes = { name: null, provider_type: kind, monitor_ids: [], settings: SETTINGS[kind], ...more };
+  return attributes as never;
+}
+
+/** Creates it and answers its id. */
+export function createScriptedChannel(
+  { configuration, workspaceId }: ConfiguredStore,
+  kind: ScriptedKind,
+  more: ScriptedAttributes = {},
+): Promise<number> {
+  return configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
+    change.create('svc_notification', scriptedChannel(kind, more)),
+  );
+}
+
+/** An alert about a monitor that may not exist; each monitor has one incident. */
+export function alertAbout(monitorId: number, status: AlertStatus, more: Partial<Alert> = {}): Alert {
+  return {
+    monitor: {
+      id: monitorId,
+      name: `Shop ${monitorId}`,
+      url: `http://shop.example/${monitorId}`,
+      type: 'http',
+    },
+    status,
+    cronTimestamp: 1,
+    at: 1,
+    reason: 'test',
+    incident: `incident of ${monitorId}`,
+    regions: [],
+    ...more,
+  };
 }

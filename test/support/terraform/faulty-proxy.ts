@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { endServer, listenOnLoopback } from '../loopback-server.ts';
 
 export type ForwardedRequest = {
   readonly method: string;
@@ -53,19 +52,14 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
     response.end(answer.body);
   }
 
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     requests,
     failing(next) {
       decide = next;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => endServer(server),
   };
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isCode } from '@svc/shared/errors.ts';
 import { SOURCE } from './built-provider.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { JsonPlaces } from './json-places.ts';
@@ -205,7 +206,7 @@ export class TerraformWorkspace implements Workspace {
     try {
       return JSON.parse(await readFile(join(this.folder, 'terraform.tfstate'), 'utf8')) as StateFile;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+      if (isCode(error, 'ENOENT')) return {};
       throw error;
     }
   }

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { z } from 'zod';
+import { runOf } from '../actions.ts';
 import { asking, openApi } from '../api.ts';
 import type { Command, Surroundings } from '../command.ts';
+import { requireId } from '../ids.ts';
 import { describeOptions, parseOptions } from '../options.ts';
 import { CLI_SETTINGS } from '../settings.ts';
 import { table } from '../table.ts';
 import { UsageError } from '../usage-error.ts';
-import { requireId } from './ids.ts';
 
 const PATH = '/v1/incidents';
 const UPDATE_STATES = ['investigating', 'identified', 'monitoring', 'resolved'] as const;
@@ -64,15 +65,7 @@ ${describeOptions(UPDATE)}
 Settings, from the environment:
 ${describeSettings(CLI_SETTINGS)}
 `,
-  async run([action, ...args], surroundings) {
-    if (action === 'list') return list(args, surroundings);
-    if (action === 'create') return create(args, surroundings);
-    if (action === 'update') return update(args, surroundings);
-    if (action === 'remove') return remove(args, surroundings);
-    throw new UsageError(
-      'the action is missing: use "incident list", "incident create", "incident update" or "incident remove"',
-    );
-  },
+  run: runOf('incident', { list, create, update, remove }),
 };
 
 const page = z.object({
@@ -126,7 +119,7 @@ async function create(args: readonly string[], surroundings: Surroundings): Prom
 }
 
 async function update([given, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
-  const id = requireId(given, 'incident');
+  const id = requireId(given, 'incident', '"incident list" shows it');
   const { state, text, component } = parseOptions(args, UPDATE);
   if (state === undefined) throw new UsageError(`--state is required: ${UPDATE_STATES.join(', ')}`);
   if (text === undefined) throw new UsageError(`--text is required: ${UPDATE.text.description}`);
@@ -137,7 +130,7 @@ async function update([given, ...args]: readonly string[], surroundings: Surroun
 }
 
 async function remove([given, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
-  const id = requireId(given, 'incident');
+  const id = requireId(given, 'incident', '"incident list" shows it');
   parseOptions(args, {});
   const api = openApi(surroundings);
   await asking(api, () => api.client.delete(`${PATH}/${id}`));

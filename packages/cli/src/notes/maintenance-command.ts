@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { z } from 'zod';
+import { runOf } from '../actions.ts';
 import { asking, openApi } from '../api.ts';
 import type { Command, Surroundings } from '../command.ts';
+import { requireId } from '../ids.ts';
 import { describeOptions, parseOptions } from '../options.ts';
 import { CLI_SETTINGS } from '../settings.ts';
 import { table } from '../table.ts';
 import { UsageError } from '../usage-error.ts';
-import { requireId } from './ids.ts';
 
 const PATH = '/v1/maintenance-windows';
 const STATES = ['planned', 'active', 'ended'] as const;
@@ -54,15 +55,7 @@ ${describeOptions(CREATE)}
 Settings, from the environment:
 ${describeSettings(CLI_SETTINGS)}
 `,
-  async run([action, ...args], surroundings) {
-    if (action === 'list') return list(args, surroundings);
-    if (action === 'create') return create(args, surroundings);
-    if (action === 'end') return end(args, surroundings);
-    if (action === 'remove') return remove(args, surroundings);
-    throw new UsageError(
-      'the action is missing: use "maintenance list", "maintenance create", "maintenance end" or "maintenance remove"',
-    );
-  },
+  run: runOf('maintenance', { list, create, end, remove }),
 };
 
 const listed = z.object({
@@ -133,7 +126,7 @@ function repetition(frequency: string, every: string | undefined, days: string |
 }
 
 async function end([given, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
-  const id = requireId(given, 'maintenance window');
+  const id = requireId(given, 'maintenance window', '"maintenance list" shows it');
   parseOptions(args, {});
   const api = openApi(surroundings);
   await asking(api, () => api.client.request('POST', `${PATH}/${id}/end`));
@@ -141,7 +134,7 @@ async function end([given, ...args]: readonly string[], surroundings: Surroundin
 }
 
 async function remove([given, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
-  const id = requireId(given, 'maintenance window');
+  const id = requireId(given, 'maintenance window', '"maintenance list" shows it');
   parseOptions(args, {});
   const api = openApi(surroundings);
   await asking(api, () => api.client.delete(`${PATH}/${id}`));

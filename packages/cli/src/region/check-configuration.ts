@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { access, constants, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { SvcError } from '@svc/shared/errors.ts';
+import { isCode, SvcError } from '@svc/shared/errors.ts';
 import { ACCOUNTS_FILE } from './configuration.ts';
 
 const run = promisify(execFile);
@@ -54,7 +54,7 @@ async function check(draft: string, shown: string, environment: NodeJS.ProcessEn
       await run(command, ['-t', '-c', draft], { timeout: 10_000 });
       return;
     } catch (error) {
-      if (isMissing(error)) continue;
+      if (isCode(error, 'ENOENT', 'EACCES', 'ENOTDIR')) continue;
       const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : '';
       const reason = said.replaceAll(draft, shown).split('\n').at(-1);
       const isElsewhere = reason?.includes('no such file') === true;
@@ -76,10 +76,4 @@ function commands({ SVC_NATS_SERVER, PATH = '', npm_package_json }: NodeJS.Proce
   const project = npm_package_json === undefined ? [] : [join(dirname(npm_package_json), OF_THE_PROJECT)];
   const folders = [...PATH.split(delimiter).filter((folder) => folder !== ''), ...SYSTEM_FOLDERS, ...project];
   return folders.map((folder) => join(folder, 'nats-server'));
-}
-
-function isMissing(error: unknown): boolean {
-  return (
-    error instanceof Error && 'code' in error && ['ENOENT', 'EACCES', 'ENOTDIR'].includes(String(error.code))
-  );
 }

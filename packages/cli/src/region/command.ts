@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { nearest } from '@svc/shared/nearest.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { describeSettings, readEnvironment } from '@svc/shared/settings.ts';
+import { runOf } from '../actions.ts';
 import type { Command, Surroundings } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
 import { CLI_SETTINGS } from '../settings.ts';
@@ -76,16 +77,7 @@ ${describeOptions(FOLDER)}
 Settings, from the environment:
 ${describeSettings(SETTINGS)}
 `,
-  async run([action, ...args], surroundings) {
-    if (action === 'init') return init(args, surroundings);
-    if (action === 'add') return add(args, surroundings);
-    if (action === 'list') return list(args, surroundings);
-    if (action === 'rotate') return rotate(args, surroundings);
-    if (action === 'remove') return remove(args, surroundings);
-    throw new UsageError(
-      'the action is missing: use "region init", "region add", "region list", "region rotate" or "region remove"',
-    );
-  },
+  run: runOf('region', { init, add, list, rotate, remove }),
 };
 
 type Files = { readonly 'nats-dir'?: string; readonly 'env-file'?: string; readonly force?: true };
@@ -255,12 +247,11 @@ async function withFolder(
   }
 }
 
-const NOT_WRITABLE = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM']);
+const NOT_WRITABLE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM'];
 
 /** What to do where the folder could not be written; another error stays as it is. */
 function explained(error: unknown, path: string): unknown {
-  const code = error instanceof Error && !(error instanceof SvcError) && 'code' in error ? error.code : '';
-  if (!NOT_WRITABLE.has(String(code))) return error;
+  if (!isCode(error, ...NOT_WRITABLE)) return error;
   return new SvcError(
     'file-not-written',
     `cannot write to ${path}: ${messageOf(error)}. Keys that are in use work on: make room or call it as the owner of the folder, and call it again`,

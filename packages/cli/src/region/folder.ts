@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { lockFile } from '@svc/shared/file-lock.ts';
 import { createNatsKey, type NatsKey, natsKeyOf } from '@svc/shared/nats-keys.ts';
 import { isRegion, type Region } from '@svc/shared/regions.ts';
@@ -305,7 +305,7 @@ async function textIn(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (isCode(error, 'ENOENT')) return null;
     throw new UsageError(`cannot read ${path}: ${messageOf(error)}`, { cause: error });
   }
 }

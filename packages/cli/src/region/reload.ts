@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats-servers.ts';
 import { NatsTrial, type TrialParts } from '@svc/shared/nats-trial.ts';
 import type { Secret } from '@svc/shared/secret.ts';
@@ -99,8 +99,7 @@ async function loadedAt(server: Server, systemSeed: Secret): Promise<string | ty
     return found.success ? found.data.data.config_load_time : null;
   } catch (error) {
     if (!(error instanceof SvcError)) throw error;
-    const { cause } = error;
-    return cause instanceof Error && 'code' in cause && cause.code === 'CONNECTION_REFUSED' ? NOBODY : null;
+    return isCode(error.cause, 'CONNECTION_REFUSED') ? NOBODY : null;
   }
 }
 
@@ -112,7 +111,7 @@ async function runningServer(pidFile: string): Promise<number | null> {
     process.kill(pid, 0);
   } catch (error) {
     // It is there, and belongs to somebody else.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return null;
+    if (!isCode(error, 'EPERM')) return null;
   }
   // A process id is used again after a reboot.
   const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'nats-server');

@@ -19,9 +19,7 @@ const ids: Record<string, string> = {};
 beforeAll(async () => {
   api = await startApi();
   const make = async (name: string, path: string, body: object) => {
-    const answer = await api.call('POST', path, body);
-    expect(answer.status).toBe(201);
-    ids[name] = (answer.body as { id: string }).id;
+    ids[name] = await api.create(path, body);
   };
   await make('monitor', '/v1/monitors', MONITOR);
   await make('notification', '/v1/notifications', WEBHOOK);

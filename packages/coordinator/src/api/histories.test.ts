@@ -14,8 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-const created = async (path: string, body: object): Promise<number> =>
-  Number(((await api.call('POST', path, body)).body as { id: string }).id);
+const created = async (path: string, body: object): Promise<number> => Number(await api.create(path, body));
 
 async function page(path: string): Promise<Page> {
   const { status, body } = await api.call('GET', path);

@@ -1,3 +1,4 @@
+import { ID } from '@svc/shared/ids.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
 import { IMPACTS, UPDATE_STATES } from '../domain/incident-updates.ts';
@@ -32,7 +33,7 @@ export const newIncidentBody = z
     title: nameSchema('What has happened, in one line.'),
     impact,
     page_ids: z
-      .array(z.string('must be a string').regex(/^[1-9]\d{0,14}$/, 'must be the id of a status page'))
+      .array(z.string('must be a string').regex(ID, 'must be the id of a status page'))
       .min(1, 'must have at least one page')
       .max(LIMITS.noteTargets)
       .meta({ description: 'Status pages that show it.' }),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { declareShop } from '../../../../test/support/shop.ts';
 import { addRows } from '../../../../test/support/store-rows.ts';
 import { updatesAfter } from '../store/incidents.ts';
 import type { IncidentView, UpdateView } from './note-answers.ts';
@@ -14,17 +15,8 @@ let componentId: string;
 
 beforeAll(async () => {
   api = await startApi();
-  const make = async (path: string, body: object) => {
-    const answer = await api.call('POST', path, body);
-    expect(answer.status).toBe(201);
-    return (answer.body as { id: string }).id;
-  };
-  const monitor = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
-  monitorId = await make('/v1/monitors', monitor);
-  pageId = await make('/v1/status-pages', { title: 'Status', slug: 'status' });
-  otherPageId = await make('/v1/status-pages', { title: 'Other', slug: 'other' });
-  const component = { type: 'monitor', name: 'Shop', monitor_id: monitorId };
-  componentId = await make(`/v1/status-pages/${pageId}/components`, component);
+  ({ monitorId, pageId, componentId } = await declareShop(api));
+  otherPageId = await api.create('/v1/status-pages', { title: 'Other', slug: 'other' });
 });
 afterAll(() => api.dispose());
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { declareShop } from '../../../../test/support/shop.ts';
 import { windowsOfUnknownZones } from '../store/maintenance-windows.ts';
 import type { WindowView } from './note-answers.ts';
 
@@ -7,25 +8,11 @@ const PATH = '/v1/maintenance-windows';
 
 let api: RunningApi;
 let monitorId: string;
-let pageId: string;
 let componentId: string;
 
 beforeAll(async () => {
   api = await startApi();
-  const make = async (path: string, body: object) => {
-    const answer = await api.call('POST', path, body);
-    expect(answer.status).toBe(201);
-    return (answer.body as { id: string }).id;
-  };
-  monitorId = await make('/v1/monitors', {
-    type: 'http',
-    name: 'Shop',
-    url: 'https://shop.example/',
-    periodicity: '1m',
-  });
-  pageId = await make('/v1/status-pages', { title: 'Status', slug: 'status' });
-  const component = { type: 'monitor', name: 'Shop', monitor_id: monitorId };
-  componentId = await make(`/v1/status-pages/${pageId}/components`, component);
+  ({ monitorId, componentId } = await declareShop(api));
 });
 afterAll(() => api.dispose());
 

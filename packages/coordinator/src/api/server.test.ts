@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { parsePrometheus } from '../../../../test/support/prometheus-text.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { HTTP_MONITOR_DEFAULTS } from '../../../../test/support/resources.ts';
 import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { sealSettings } from '../store/channels.ts';
@@ -58,24 +59,8 @@ describe('monitors', () => {
       name: 'Shop',
       url: 'https://shop.example/',
       url_user_information: null,
-      method: 'GET',
-      body: '',
-      follow_redirects: true,
-      certificate_expiry_days: 0,
       periodicity: '1m',
-      timeout: 45_000,
-      degraded_at: 0,
-      retry: 3,
-      active: false,
-      public: false,
-      description: null,
-      regions: null,
-      otlp_endpoint: null,
-      otlp_headers: null,
-      headers: [],
-      status_code_assertions: [],
-      body_assertions: [],
-      header_assertions: [],
+      ...HTTP_MONITOR_DEFAULTS,
       status: 'unknown',
       regions_status: [],
       warnings: [],

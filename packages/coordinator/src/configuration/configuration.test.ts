@@ -1,19 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import {
-  DEFINITIONS,
-  parseResource,
-  RESOURCE_KINDS,
-  type ResourceKind,
-} from '@svc/shared/resources/registry.ts';
+import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { MASK } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { attributes } from '../../../../test/support/attributes.ts';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
-import { VALID } from '../../../../test/support/resources.ts';
 import { addRows, addWorkspace, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Actor, ConfigurationChange } from './configuration.ts';
 import { Conflict, Immutable, InvalidReference, NotFound, PreconditionFailed } from './errors.ts';
-import { type AttributesOf, type MonitorKind, TABLE_OF } from './kinds/kinds.ts';
+import { type MonitorKind, TABLE_OF } from './kinds/kinds.ts';
 import { MonitorsInMemory } from './live-monitors.ts';
 import { ownedByFile } from './owned-by-file.ts';
 
@@ -23,13 +18,6 @@ beforeEach(async () => {
   parts = await configuredStore();
 });
 afterEach(() => parts.dispose());
-
-/** Normalized attributes of a valid resource, with these members changed. */
-function attributes<K extends ResourceKind>(kind: K, members: Record<string, unknown> = {}): AttributesOf<K> {
-  const parsed = parseResource(kind, { ...VALID[kind], ...members }, 'api');
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
-  return parsed.value;
-}
 
 function change<T>(work: (change: ConfigurationChange) => Promise<T>, actor: Actor = 'api'): Promise<T> {
   return parts.configuration.transaction({ workspaceId: parts.workspaceId, actor }, work);

@@ -1,32 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { VALID } from '../../../../test/support/resources.ts';
+import { DECLARED_SAMPLE } from '../../../../test/support/declared-sample.ts';
 import { parsedWithPositions } from './parse.ts';
 import { plainEntries } from './plain-entries.ts';
 
 const sources = { env: { NAME: 'a name' }, readFile: (path: string) => `content of ${path}\n` };
-
-/** Of each kind one that stands alone, and entries that refer to each other and insert something. */
-const DECLARED = {
-  ...Object.fromEntries(
-    Object.entries(VALID)
-      .filter(([kind]) => !kind.startsWith('svc_status_page_'))
-      .map(([kind, resource]) => [kind, { a: resource, 'another-1': resource }]),
-  ),
-  svc_notification: {
-    n: {
-      name: `\${env.NAME} "quoted" \\ $\${`,
-      provider_type: 'webhook',
-      webhook: { endpoint: 'https://a.example', headers: [{ key: 'A', value: `\${file.token}` }] },
-      monitor_ids: [`\${svc_tcp_monitor.a.id}`, `\${svc_http_monitor.another-1.id}`],
-    },
-  },
-  svc_status_page: { p: { title: 'ü😀', slug: 'p' } },
-  svc_status_page_component: {
-    c: { type: 'static', name: 'c', page_id: `\${svc_status_page.p.id}` },
-  },
-};
 
 /** Both ways of reading say the same, where the fast one says anything. */
 function agrees(text: string): boolean {
@@ -39,16 +18,16 @@ function agrees(text: string): boolean {
 test.each([undefined, 1, '\t'])(
   'what is read of a valid file is what reading with positions tells (indent %j)',
   (indent) => {
-    expect(agrees(JSON.stringify(DECLARED, null, indent))).toBe(true);
+    expect(agrees(JSON.stringify(DECLARED_SAMPLE, null, indent))).toBe(true);
   },
 );
 
 test('lines that end with CR LF count once', () => {
-  expect(agrees(JSON.stringify(DECLARED, null, 1).replaceAll('\n', '\r\n'))).toBe(true);
+  expect(agrees(JSON.stringify(DECLARED_SAMPLE, null, 1).replaceAll('\n', '\r\n'))).toBe(true);
 });
 
 test.each([2, 4])('also of YAML in block style, indented by %i', (indent) => {
-  expect(agrees(stringify(DECLARED, { indent }))).toBe(true);
+  expect(agrees(stringify(DECLARED_SAMPLE, { indent }))).toBe(true);
 });
 
 const MANY = Object.fromEntries(
@@ -213,8 +192,8 @@ test.each([
   expect(plainEntries(text, sources)).toBeNull();
 });
 test.each([
-  ['JSON', JSON.stringify(DECLARED, null, 1)],
-  ['YAML', stringify(DECLARED)],
+  ['JSON', JSON.stringify(DECLARED_SAMPLE, null, 1)],
+  ['YAML', stringify(DECLARED_SAMPLE)],
 ])('whatever is cut out of %s, or put into it, both ways of reading agree', (_, text) => {
   const position = fc.nat(text.length);
   const inserted = fc.oneof(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { codeOf, messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { DeclaredEntry } from './declaration.ts';
 import { parseDeclaration } from './parse.ts';
 import { MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './read-limits.ts';
@@ -116,8 +116,7 @@ function readText(name: string, maxBytes: number, path: string): ReadText {
 }
 
 function reason(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  switch (code) {
+  switch (codeOf(error)) {
     case 'ENOENT':
       return 'the file does not exist';
     case 'EACCES':

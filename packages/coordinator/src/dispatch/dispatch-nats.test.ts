@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import {
   EAST,
   FRA,
@@ -14,12 +13,11 @@ import {
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions, Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
-import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import type { Store } from '../store/store.ts';
 import { MAX_AGENTS_PER_REGION } from './agents.ts';
 
 let server: NatsServer;
-let folder: { path: string; remove(): Promise<void> };
+let database: TemporaryStore;
 let store: Store;
 let bus: NatsBus;
 let agents: NatsBus;
@@ -27,12 +25,11 @@ let rig: Rig<NatsBus, Clock>;
 
 beforeAll(async () => {
   server = await startNatsServer();
-  folder = await temporaryFolder();
-  store = await openStoreInProcess(join(folder.path, 'svc.db'), log);
+  database = await temporaryStore();
+  store = database.store;
 });
 afterAll(async () => {
-  await store.close();
-  await folder.remove();
+  await database.dispose();
   await server.dispose();
 });
 beforeEach(async () => {

@@ -1,37 +1,31 @@
-import { join } from 'node:path';
 import { CAPABILITIES } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import {
   EAST,
   FRA,
   liveMonitor,
-  log,
   PAR,
   TestAgent,
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions, memoryRig, type Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
-import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, gridSlotUntil, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
 import { HEARTBEAT_ROUND_MS } from './agents.ts';
 import { AHEAD_MS } from './scheduler.ts';
 
-let folder: { path: string; remove(): Promise<void> };
+let database: TemporaryStore;
 let store: Store;
 let rig: Rig;
 
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  store = await openStoreInProcess(join(folder.path, 'svc.db'), log);
+  database = await temporaryStore();
+  store = database.store;
 });
-afterAll(async () => {
-  await store.close();
-  await folder.remove();
-});
+afterAll(() => database.dispose());
 beforeEach(() => forgetRegions(store));
 afterEach(() => rig.dispatch.stop());
 

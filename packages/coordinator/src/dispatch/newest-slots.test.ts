@@ -1,23 +1,18 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { temporaryFolder } from '../../../../test/support/configured-store.ts';
-import { liveMonitor, log } from '../../../../test/support/coordinator/dispatch-parts.ts';
-import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
+import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
+import { liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
 import { loadNewestSlots, newestOf } from './newest-slots.ts';
 
-let folder: { path: string; remove(): Promise<void> };
+let database: TemporaryStore;
 let store: Store;
 
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  store = await openStoreInProcess(join(folder.path, 'svc.db'), log);
+  database = await temporaryStore();
+  store = database.store;
 });
-afterAll(async () => {
-  await store.close();
-  await folder.remove();
-});
+afterAll(() => database.dispose());
 
 /** Slots on the monitor's grid, the n-th after `BASE`. */
 const BASE = Date.UTC(2026, 0, 1);

@@ -1,34 +1,28 @@
-import { join } from 'node:path';
 import { CAPABILITIES, type JobKey } from '@svc/shared/messages/heartbeat.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import {
   EAST,
   FRA,
   liveMonitor,
-  log,
   PAR,
   TestAgent,
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions, memoryRig, type Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
-import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
 
-let folder: { path: string; remove(): Promise<void> };
+let database: TemporaryStore;
 let store: Store;
 let rig: Rig;
 
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  store = await openStoreInProcess(join(folder.path, 'svc.db'), log);
+  database = await temporaryStore();
+  store = database.store;
 });
-afterAll(async () => {
-  await store.close();
-  await folder.remove();
-});
+afterAll(() => database.dispose());
 beforeEach(() => forgetRegions(store));
 afterEach(() => rig.dispatch.stop());
 
@@ -150,6 +144,24 @@ async function begin(declared: readonly LiveMonitor[], regions: readonly Region[
   return new World(regions);
 }
 
+/** 200 checks a second in each of the regions. */
+async function beginIn(regions: readonly Region[]): Promise<World> {
+  return begin(
+    monitors(6_000, () => ({ regions })),
+    regions,
+  );
+}
+
+/** A disk that records 150 results a second for so long, where more are asked for: 400 by default. */
+async function beginBehindDisk(seconds: number, declared = monitors(12_000)): Promise<World> {
+  const world = await begin(declared);
+  world.records = 1_000;
+  await world.run(45);
+  world.records = 150;
+  await world.run(seconds);
+  return world;
+}
+
 /** How often each monitor was run, by id. */
 function runsOf(opens: readonly { id: number }[]): Map<number, number> {
   const runs = new Map<number, number>();
@@ -209,10 +221,7 @@ describe('a region that is far away', () => {
   test.each([600, 900, 1_800])(
     'is given everything where the way there and back takes %i ms',
     async (tripMs) => {
-      const world = await begin(
-        monitors(6_000, () => ({ regions: [FRA, PAR] })),
-        [FRA, PAR],
-      );
+      const world = await beginIn([FRA, PAR]);
       world.isFar(PAR, tripMs);
       await world.run(120);
       expect(shed()).toBe(0);
@@ -264,11 +273,7 @@ describe('beyond the capacity of the recording', () => {
   });
 
   test('after a standstill, what can be done is done about new slots, not about those that are late', async () => {
-    const world = await begin(monitors(12_000));
-    world.records = 1_000;
-    await world.run(45);
-    world.records = 150;
-    await world.run(45);
+    const world = await beginBehindDisk(45);
     rig.clock.stall(6_000);
     await world.run(1);
     world.latenessMs.clear();
@@ -303,11 +308,10 @@ describe('beyond the capacity of the recording', () => {
 
   test('monitors lose alike, and a small workspace nothing', async () => {
     // The small one asks for less than half of what is admitted while a backlog is worked off.
-    const world = await begin(monitors(11_000, (id) => ({ workspaceId: id % 14 === 0 ? 2 : 1 })));
-    world.records = 1_000;
-    await world.run(45);
-    world.records = 150;
-    await world.run(10);
+    const world = await beginBehindDisk(
+      10,
+      monitors(11_000, (id) => ({ workspaceId: id % 14 === 0 ? 2 : 1 })),
+    );
     rig.sink.opens.length = 0;
     const from = rig.slotClock.now();
     await world.run(300);
@@ -329,12 +333,7 @@ describe('beyond the capacity of the recording', () => {
 });
 
 test('where somewhat more than a third can be recorded, few votes age before the next slot of their monitor', async () => {
-  // 400 jobs a second.
-  const world = await begin(monitors(12_000));
-  world.records = 1_000;
-  await world.run(45);
-  world.records = 150;
-  await world.run(60);
+  const world = await beginBehindDisk(60);
   rig.sink.opens.length = 0;
   await world.run(300);
   const gaps: number[] = [];
@@ -349,11 +348,7 @@ test('where somewhat more than a third can be recorded, few votes age before the
 });
 
 test('hourly monitors that are declared while a limit holds are checked soon, not an hour later', async () => {
-  const world = await begin(monitors(12_000));
-  world.records = 1_000;
-  await world.run(45);
-  world.records = 150;
-  await world.run(60);
+  const world = await beginBehindDisk(60);
   rig.sink.opens.length = 0;
   const hourly = Array.from({ length: 50 }, (_, index) =>
     liveMonitor(20_001 + index, { periodMs: 3_600_000 }),
@@ -367,11 +362,7 @@ test('hourly monitors that are declared while a limit holds are checked soon, no
 });
 
 test('a region that is overloaded alone skips its own checks only', async () => {
-  // 200 checks a second in each.
-  const world = await begin(
-    monitors(6_000, () => ({ regions: [FRA, PAR] })),
-    [FRA, PAR],
-  );
+  const world = await beginIn([FRA, PAR]);
   await world.run(45);
   world.runs.set(PAR, 80);
   await world.run(60);
@@ -395,11 +386,7 @@ test('a region that is overloaded alone skips its own checks only', async () => 
 
 test('where all regions are overloaded, slots are skipped whole: what runs is seen by all regions together', async () => {
   const regions: readonly Region[] = [FRA, PAR, EAST];
-  // 200 checks a second in each.
-  const world = await begin(
-    monitors(6_000, () => ({ regions })),
-    regions,
-  );
+  const world = await beginIn(regions);
   await world.run(45);
   for (const region of regions) world.runs.set(region, 40);
   await world.run(90);
@@ -441,10 +428,7 @@ test.each([40, 60, 100])(
 );
 
 test('a region whose agents begin nothing takes nothing from the others, and is alarmed about', async () => {
-  const world = await begin(
-    monitors(6_000, () => ({ regions: [FRA, PAR] })),
-    [FRA, PAR],
-  );
+  const world = await beginIn([FRA, PAR]);
   await world.run(45);
   world.runs.set(PAR, 0);
   await world.run(30);
@@ -465,11 +449,7 @@ describe('where agents run less than is asked of them', () => {
   ])(
     'in $name, what runs is in time, and most of what they can do is done',
     async ({ slow, mostMs, tripMs = 0 }) => {
-      // 200 checks a second in each.
-      const world = await begin(
-        monitors(6_000, () => ({ regions: [FRA, PAR] })),
-        [FRA, PAR],
-      );
+      const world = await beginIn([FRA, PAR]);
       if (tripMs > 0) world.isFar(PAR, tripMs);
       await world.run(45);
       for (const region of slow) world.runs.set(region, 80);

@@ -1,26 +1,21 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import { EAST, FRA, log, PAR } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions } from '../../../../test/support/coordinator/dispatch-rig.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import type { Store } from '../store/store.ts';
 import { RegionPresence } from './region-presence.ts';
 
 const HOUR = 3_600_000;
-let folder: { path: string; remove(): Promise<void> };
+let database: TemporaryStore;
 let store: Store;
 let clock: FakeClock;
 
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  store = await openStoreInProcess(join(folder.path, 'svc.db'), log);
+  database = await temporaryStore();
+  store = database.store;
 });
-afterAll(async () => {
-  await store.close();
-  await folder.remove();
-});
+afterAll(() => database.dispose());
 beforeEach(async () => {
   await forgetRegions(store);
   clock = new FakeClock();

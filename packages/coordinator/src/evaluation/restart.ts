@@ -1,17 +1,87 @@
+import { checkEnd } from '../domain/check-end.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { bitOf } from '../domain/region-set.ts';
-import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from '../domain/status.ts';
+import { BELIEVED_AHEAD_MS, freshForMs, type Vote, votableForMs } from '../domain/status.ts';
 import { recast } from './casting.ts';
 import type { Evaluation } from './evaluation.ts';
 import { reopen } from './slot-life.ts';
 import { type MonitorState, newState } from './state.ts';
-import type { StoredVote, WrittenState } from './writes.ts';
+import type { ReportedResult, StoredVote, WrittenState } from './writes.ts';
 
 /** A recorded result that may be a vote, or a report of an undecided slot. */
 export type StoredResult = Omit<Vote, 'expiresAt' | 'at'> & {
   /** When it was recorded, epoch ms on the slots' clock, if its slot was decided by then; otherwise null. */
   readonly decidedAt: number | null;
 };
+
+/** The members of a recorded result that are stored. */
+type ResultRow = Pick<
+  StoredResult,
+  'region' | 'slot' | 'outcome' | 'endedAt' | 'latency' | 'statusCode' | 'errorMessage'
+> & {
+  /** When it was recorded, ms after its slot, if its slot was decided by then; otherwise null. */
+  readonly decidedAfterMs: number | null;
+};
+
+/** A recorded result as a start reads it. */
+export function storedResult(row: ResultRow): StoredResult {
+  const { region, slot, outcome, decidedAfterMs, endedAt, latency, statusCode, errorMessage } = row;
+  return {
+    region,
+    outcome,
+    slot,
+    decidedAt: decidedAfterMs === null ? null : slot + decidedAfterMs,
+    endedAt,
+    failedSince: outcome === 'failed' ? slot : null,
+    upSlot: outcome === 'failed' ? 0 : slot,
+    latency,
+    statusCode,
+    errorMessage,
+  };
+}
+
+/** A reported result as a start would read it; null: it is none that may be a vote. */
+export function reportAsStored({ result, region, decidedAfterMs }: ReportedResult): StoredResult | null {
+  const { slot, outcome } = result;
+  if (outcome === 'not_run') return null;
+  return storedResult({
+    region,
+    slot,
+    outcome,
+    decidedAfterMs,
+    endedAt: checkEnd(result, Number.POSITIVE_INFINITY),
+    latency: result.latency ?? null,
+    statusCode: result.status_code ?? null,
+    errorMessage: result.error_message ?? null,
+  });
+}
+
+/**
+ * The first slot whose results a start reads: the decided one or an older open one. Results that neither count nor can
+ * become votes are left out.
+ *
+ * @param now epoch ms on the slots' clock
+ */
+export function readFrom(
+  { decidedSlot, openSlots }: Pick<WrittenState, 'decidedSlot' | 'openSlots'>,
+  { periodMs, longestCheckMs }: LiveMonitor,
+  now: number,
+): number {
+  const first = firstUndecided({ decidedSlot, openSlots });
+  const believed = first > now + BELIEVED_AHEAD_MS ? 0 : first;
+  return Math.max(
+    believed,
+    now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs),
+  );
+}
+
+/** The decided slot, or an older one that is open. */
+export function firstUndecided({
+  decidedSlot,
+  openSlots,
+}: Pick<WrittenState, 'decidedSlot' | 'openSlots'>): number {
+  return Math.min(decidedSlot, openSlots[0] ?? decidedSlot);
+}
 
 /** A state as it is stored. The missing members are empty after a start. */
 export type StoredState = Pick<

@@ -1,3 +1,4 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
 import { isDuring, type WindowTimes } from '../domain/maintenance-window.ts';
 
 /** A maintenance window as the evaluation needs it. */
@@ -31,11 +32,7 @@ export class Windows {
     const byMonitor = new Map<number, LiveWindow[]>();
     for (const window of windows) {
       byId.set(window.id, window);
-      for (const monitorId of window.monitorIds) {
-        const known = byMonitor.get(monitorId);
-        if (known === undefined) byMonitor.set(monitorId, [window]);
-        else known.push(window);
-      }
+      for (const monitorId of window.monitorIds) appendTo(byMonitor, monitorId, window);
     }
     return new Windows(byId, byMonitor);
   }

@@ -1,9 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '@svc/shared/clock.ts';
 import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
-import { parseNoProxy } from '@svc/shared/proxy/no-proxy.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
+import { NO_PROXY_SETTINGS } from '@svc/shared/proxy/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import { readEnvironment } from '@svc/shared/settings.ts';
 import type { ClientIdentity } from '@svc/shared/trusted-authorities.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { ExportThread } from './export-thread.ts';
@@ -14,6 +15,9 @@ const port = parentPort;
 if (port === null) throw new TypeError('export-worker.ts runs as a worker thread only');
 
 const data = workerData as ExportThreadData;
+
+/** It is a function, which cannot be cloned for a thread. */
+const { noProxy } = readEnvironment(NO_PROXY_SETTINGS, process.env).values;
 
 /** Of the four threads that the process has for names: alerts and NATS need some too. */
 const LOOKUPS = { atOnce: 2, ofSuspects: 1 };
@@ -31,7 +35,7 @@ function poster(guard: EgressGuard, tls: { ca: readonly string[]; identity?: Cli
     ...tls,
     timeoutMs,
     lookups: LOOKUPS,
-    proxyFor: proxyFor(used, parseNoProxy(process.env.NO_PROXY || process.env.no_proxy || '')),
+    proxyFor: proxyFor(used, noProxy),
   });
 }
 

@@ -1,30 +1,28 @@
-import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { silentLog, type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import { DeclaredMonitors, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
-import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { noWrites } from '../evaluation/writes.ts';
 import { createRecordingStore } from '../store/recording-store.ts';
 import { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { MetricsExport } from './metrics-export.ts';
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let database: TemporaryStore;
 let store: Store;
 let receiver: OtlpReceiver;
 let monitors: DeclaredMonitors;
 const running = new Set<MetricsExport>();
 
 beforeEach(async () => {
-  folder = await temporaryFolder();
-  store = await openStoreInProcess(join(folder.path, 'svc.db'), silentLog);
+  database = await temporaryStore();
+  store = database.store;
   await store.commit([
     { sql: "INSERT INTO workspaces (id, name, created_at) VALUES (9, 'test', 0)", rows: [[]] },
     {
@@ -41,8 +39,7 @@ afterEach(async () => {
   for (const each of running) await each.stop();
   running.clear();
   await receiver.close();
-  await store.close();
-  await folder.remove();
+  await database.dispose();
 });
 
 function exported(id: number) {

@@ -2,7 +2,13 @@ import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
-import { type Sent, scriptedDeliverer } from '../../../../test/support/coordinator/scripted-deliverer.ts';
+import {
+  alertAbout,
+  createScriptedChannel,
+  type ScriptedKind,
+  type Sent,
+  scriptedDeliverer,
+} from '../../../../test/support/coordinator/scripted-deliverer.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 
@@ -32,19 +38,7 @@ afterEach(async () => {
   await parts.dispose();
 });
 
-const SETTINGS = {
-  webhook: { endpoint: 'http://receiver.example/', headers: null },
-  messenger_a: { chat_id: '1234' },
-  sms: { phone_number: '+4915112345678' },
-} as const;
-
-function channel(kind: keyof typeof SETTINGS): Promise<number> {
-  const { configuration, workspaceId } = parts;
-  const attributes = { name: null, provider_type: kind, monitor_ids: [], settings: SETTINGS[kind] };
-  return configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
-    change.create('svc_notification', attributes as never),
-  );
-}
+const channel = (kind: ScriptedKind) => createScriptedChannel(parts, kind);
 
 type Told = { readonly notificationId: number; readonly monitorId: number; readonly status?: AlertStatus };
 
@@ -57,15 +51,7 @@ function queue(alerts: readonly Told[]): Promise<void> {
     alerts.map(({ notificationId, monitorId, status = 'error' }) => ({
       notificationId,
       monitorId,
-      alert: {
-        monitor: { id: monitorId, name: 'Shop', url: 'http://shop.example/', type: 'http' as const },
-        status,
-        cronTimestamp: 1,
-        at: 1,
-        reason: 'test',
-        incident: `incident of ${monitorId}`,
-        regions: [],
-      },
+      alert: alertAbout(monitorId, status),
     })),
   );
 }

@@ -3,7 +3,13 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
-import { type Sent, scriptedDeliverer } from '../../../../test/support/coordinator/scripted-deliverer.ts';
+import {
+  alertAbout,
+  createScriptedChannel,
+  type ScriptedKind,
+  type Sent,
+  scriptedDeliverer,
+} from '../../../../test/support/coordinator/scripted-deliverer.ts';
 import { sealSettings } from '../store/channels.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -83,17 +89,8 @@ function failingReads(store: Store): Store {
   };
 }
 
-function channel(kind: 'webhook' | 'chat_a' = 'webhook'): Promise<number> {
-  const { configuration, workspaceId } = parts;
-  const settings =
-    kind === 'webhook'
-      ? { endpoint: 'http://receiver.example/', headers: null }
-      : { webhook_url: 'https://discord.com/api/webhooks/1/a' };
-  const attributes = { name: null, provider_type: kind, monitor_ids: [], group_alerts: true, settings };
-  return configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
-    change.create('svc_notification', attributes as never),
-  );
-}
+const channel = (kind: ScriptedKind = 'webhook') =>
+  createScriptedChannel(parts, kind, { group_alerts: true });
 
 function queue(notificationId: number, monitorIds: readonly number[], status: AlertStatus = 'error') {
   return queueAlerts(
@@ -103,15 +100,7 @@ function queue(notificationId: number, monitorIds: readonly number[], status: Al
     monitorIds.map((monitorId) => ({
       notificationId,
       monitorId,
-      alert: {
-        monitor: { id: monitorId, name: `Shop ${monitorId}`, url: 'http://shop.example/', type: 'http' },
-        status,
-        cronTimestamp: 1,
-        at: 1,
-        reason: 'test',
-        incident: `incident of ${monitorId}`,
-        regions: [],
-      },
+      alert: alertAbout(monitorId, status),
     })),
   );
 }

@@ -2,7 +2,13 @@ import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
-import { scriptedDeliverer } from '../../../../test/support/coordinator/scripted-deliverer.ts';
+import {
+  alertAbout,
+  createScriptedChannel,
+  type ScriptedKind,
+  scriptedChannel,
+  scriptedDeliverer,
+} from '../../../../test/support/coordinator/scripted-deliverer.ts';
 import { COLLECT_MS, TOLD_ALONE } from '../domain/grouping.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
@@ -11,13 +17,6 @@ import type { Deliverer } from './deliverer.ts';
 
 const OK: SendResult = { outcome: 'delivered', statusCode: 200, thread: 'thread' };
 const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
-
-const SETTINGS = {
-  webhook: { endpoint: 'http://receiver.example/', headers: null },
-  email: { email: 'ops@example.com' },
-  incident_a: { integration_key: 'k'.repeat(32) },
-} as const;
-type Kind = keyof typeof SETTINGS;
 
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
@@ -47,23 +46,14 @@ function begin(): Deliverer {
   });
 }
 
-function attributesOf(kind: Kind, group_alerts: boolean) {
-  return { name: kind, provider_type: kind, monitor_ids: [], group_alerts, settings: SETTINGS[kind] };
-}
-
-function channel(kind: Kind, group_alerts = true): Promise<number> {
-  const { configuration, workspaceId } = parts;
-  const attributes = attributesOf(kind, group_alerts);
-  return configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
-    change.create('svc_notification', attributes as never),
-  );
-}
+const channel = (kind: ScriptedKind, group_alerts = true) =>
+  createScriptedChannel(parts, kind, { name: kind, group_alerts });
 
 async function setGrouping(id: number, group_alerts: boolean): Promise<void> {
   const { configuration, workspaceId } = parts;
-  const attributes = attributesOf('email', group_alerts);
+  const attributes = scriptedChannel('email', { name: 'email', group_alerts });
   await configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
-    change.update('svc_notification', id, attributes as never),
+    change.update('svc_notification', id, attributes),
   );
   deliverer.channelChanged(id);
 }
@@ -75,16 +65,7 @@ function queue(notificationId: number, monitorIds: readonly number[], status: Al
     notificationId,
     monitorId: id,
     opens: status === 'error',
-    alert: {
-      monitor: { id, name: `Shop ${id}`, url: `http://shop.example/${id}`, type: 'http' as const },
-      status,
-      cronTimestamp: 1,
-      at: 1,
-      reason: 'test',
-      incident: `incident of ${id}`,
-      regions: [],
-      ...(status === 'error' ? { errorMessage: 'refused' } : {}),
-    },
+    alert: alertAbout(id, status, status === 'error' ? { errorMessage: 'refused' } : {}),
   }));
   return queueAlerts(parts.store, parts.clock, deliverer, alerts);
 }
@@ -139,7 +120,7 @@ test('each delivery of a group has its attempt, and its recovery is sent, in a g
   expect(await countOf('superseded')).toBe(0);
 });
 
-test.each<[Kind, boolean]>([
+test.each<[ScriptedKind, boolean]>([
   ['webhook', true],
   ['incident_a', true],
   ['email', false],

@@ -6,7 +6,13 @@ import {
   silentLog,
 } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
-import { type Sent, scriptedDeliverer } from '../../../../test/support/coordinator/scripted-deliverer.ts';
+import {
+  alertAbout,
+  createScriptedChannel,
+  type ScriptedKind,
+  type Sent,
+  scriptedDeliverer,
+} from '../../../../test/support/coordinator/scripted-deliverer.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 import { createManualDeliveries } from './manual-deliveries.ts';
@@ -50,35 +56,14 @@ function overdueAlerts(): OverdueAlerts {
   return new OverdueAlerts({ store, secrets, clock, log: silentLog, publicUrl, deliverer });
 }
 
-const SETTINGS = {
-  webhook: { endpoint: 'http://receiver.example/', headers: null },
-  email: { email: 'ops@example.com' },
-  incident_a: { integration_key: 'k'.repeat(32) },
-  sms: { phone_number: '+4915112345678' },
-} as const;
-
-function channel(kind: keyof typeof SETTINGS): Promise<number> {
-  const { configuration, workspaceId } = parts;
-  const attributes = { name: `my ${kind}`, provider_type: kind, monitor_ids: [], settings: SETTINGS[kind] };
-  return configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
-    change.create('svc_notification', attributes as never),
-  );
-}
+const channel = (kind: ScriptedKind) => createScriptedChannel(parts, kind, { name: `my ${kind}` });
 
 function queue(notificationId: number, monitorId: number, ...statuses: AlertStatus[]): Promise<void> {
   const { store, clock } = parts;
   const alerts = statuses.map((status) => ({
     notificationId,
     monitorId,
-    alert: {
-      monitor: { id: monitorId, name: 'Shop', url: 'http://shop.example/', type: 'http' as const },
-      status,
-      cronTimestamp: 1,
-      at: 1,
-      reason: 'test',
-      incident: `incident of ${monitorId}`,
-      regions: [],
-    },
+    alert: alertAbout(monitorId, status),
   }));
   return queueAlerts(store, clock, deliverer, alerts);
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
-import { SvcError } from '@svc/shared/errors.ts';
+import { codeOf, SvcError } from '@svc/shared/errors.ts';
 import { EXCERPT_BYTES, maskedExcerpt } from '@svc/shared/masking/mask.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { type ClientIdentity, trustedContext } from '@svc/shared/trusted-authorities.ts';
@@ -259,7 +259,7 @@ function failureOf(error: unknown): { failure: PostFailure; error: string } {
   }
   // Happy eyeballs: several addresses failed, and the first one stands for all.
   if (error instanceof AggregateError && error.errors.length > 0) return failureOf(error.errors[0]);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   if (code === 'ERR_INVALID_URL')
     return { failure: 'invalid-request', error: 'the address is not a valid URL' };
   if (code === 'UND_ERR_INVALID_ARG' || code === 'ERR_INVALID_CHAR') {

@@ -1,5 +1,6 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
+import { isCode } from '@svc/shared/errors.ts';
 
 /** Resolves a name to all its addresses. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
@@ -46,7 +47,7 @@ export function silentNames(servers?: readonly string[]): IsSilent {
       await resolver.resolve4(hostname);
       return false;
     } catch (error) {
-      return error instanceof Error && 'code' in error && error.code === 'ETIMEOUT';
+      return isCode(error, 'ETIMEOUT');
     }
   };
 }

@@ -7,9 +7,10 @@ import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+import { startedConsumer } from '../../../../test/support/coordinator/started-consumer.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../../test/support/region-stream.ts';
-import { ResultConsumer } from './consumer.ts';
+import type { ResultConsumer } from './consumer.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const log = createLogger('test', 'silent');
@@ -48,16 +49,13 @@ afterEach(async () => {
 });
 
 function startConsumer(maxBytes: number): void {
-  consumer = new ResultConsumer({
+  consumer = startedConsumer({
     bus,
     streams,
-    recorder: recording.recorder,
-    hadAgentWithin24h: (region) => active.has(region),
-    clock: systemClock,
-    log,
+    recording,
     maxBytes,
+    hadAgentWithin24h: (region) => active.has(region),
   });
-  consumer.start();
 }
 
 function send(region: Region, slots: readonly number[], facts: object = {}): void {

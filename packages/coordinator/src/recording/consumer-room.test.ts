@@ -7,8 +7,9 @@ import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+import { startedConsumer } from '../../../../test/support/coordinator/started-consumer.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
-import { ResultConsumer } from './consumer.ts';
+import type { ResultConsumer } from './consumer.ts';
 
 const [A, B] = THREE as [Region, Region];
 const ACTIVE: readonly Region[] = [A, B];
@@ -41,16 +42,13 @@ afterEach(async () => {
 });
 
 function startConsumer(maxBytes: number): void {
-  consumer = new ResultConsumer({
+  consumer = startedConsumer({
     bus,
     streams,
-    recorder: recording.recorder,
-    hadAgentWithin24h: (region) => ACTIVE.includes(region),
-    clock: systemClock,
-    log,
+    recording,
     maxBytes,
+    hadAgentWithin24h: (region) => ACTIVE.includes(region),
   });
-  consumer.start();
 }
 
 async function send(region: Region, slot: number): Promise<void> {

@@ -1,9 +1,8 @@
-import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { attributes } from '../../../../test/support/attributes.ts';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
-import { VALID } from '../../../../test/support/resources.ts';
 import type { Actor, ConfigurationChange } from '../configuration/configuration.ts';
-import type { AttributesOf } from '../configuration/kinds/kinds.ts';
 import { StoredConfiguration } from '../configuration/transactions.ts';
 import { type Change, changesAfter, removeChanges } from './changes.ts';
 
@@ -24,12 +23,6 @@ beforeEach(async () => {
   configuration = new StoredConfiguration({ ...parts, effects });
 });
 afterEach(() => parts.dispose());
-
-function attributes<K extends ResourceKind>(kind: K, members: Record<string, unknown> = {}): AttributesOf<K> {
-  const parsed = parseResource(kind, { ...VALID[kind], ...members }, 'api');
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
-  return parsed.value;
-}
 
 function change<T>(work: (change: ConfigurationChange) => Promise<T>, actor: Actor = 'api'): Promise<T> {
   return configuration.transaction({ workspaceId: parts.workspaceId, actor }, work);

@@ -80,24 +80,33 @@ export type PendingLane = LaneId & {
   lastAttemptAt: number | null;
 };
 
+const INSERT_DELIVERY = insertFor('notifications', 'id');
+
 /**
  * Queues deliveries. A delivery to a channel that was removed meanwhile is not queued: its row's `changes` is
  * 0, as for one whose uid is queued already. The other rows of the transaction are written.
  */
 export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
-  return {
-    sql: `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, incident, status, state, created_at)
-      SELECT ?, id, ?, ?, ?, ?, 'pending', ? FROM notifications WHERE id = ? ON CONFLICT (uid) DO NOTHING`,
-    rows: rows.map((row) => [
-      row.uid,
-      row.monitorId,
-      row.alert,
-      row.incident,
-      row.status,
-      wholeMs(row.createdAt),
-      row.notificationId,
-    ]),
-  };
+  return { sql: INSERT_DELIVERY, rows: rows.map((row) => parametersOf(row, row.notificationId)) };
+}
+
+/**
+ * Inserts a delivery where its receiver exists.
+ *
+ * @param receivers    the table of the receivers
+ * @param receivedById what a delivery names its receiver by, in terms of that table
+ */
+export function insertFor(
+  receivers: 'notifications' | 'page_recipients',
+  receivedById: 'id' | '-id',
+): string {
+  return `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, incident, status, state, created_at)
+    SELECT ?, ${receivedById}, ?, ?, ?, ?, 'pending', ? FROM ${receivers} WHERE id = ? ON CONFLICT (uid) DO NOTHING`;
+}
+
+/** Parameters of {@link insertFor}. @param id of the receiver in its table */
+export function parametersOf(row: QueuedRow, id: number | null) {
+  return [row.uid, row.monitorId, row.alert, row.incident, row.status, wholeMs(row.createdAt), id];
 }
 
 /** Ids of queued deliveries, in the order of their uids; null: the channel was gone. */

@@ -1,3 +1,4 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
 import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import type { Impact, UpdateState } from '../domain/incident-updates.ts';
@@ -244,11 +245,7 @@ async function withPages(source: Readable, rows: readonly IncidentRow[]): Promis
       .where('incident_id', 'in', some)
       .orderBy('page_id')
       .execute();
-    for (const { incident_id, page_id } of found) {
-      const known = pages.get(incident_id);
-      if (known === undefined) pages.set(incident_id, [page_id]);
-      else known.push(page_id);
-    }
+    for (const { incident_id, page_id } of found) appendTo(pages, incident_id, page_id);
   }
   return rows.map((row) => ({ ...row, pageIds: pages.get(row.id) ?? [] }));
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SvcError } from '@svc/shared/errors.ts';
+import { isCode, SvcError } from '@svc/shared/errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 
 /** File names, in the data folder, of the secrets that svc makes when the settings give none. */
@@ -88,8 +88,4 @@ async function createWhole(path: string, text: string): Promise<void> {
   } finally {
     await unlink(draft);
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

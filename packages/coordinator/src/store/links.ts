@@ -1,3 +1,4 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
 import { sql } from 'kysely';
 import type { Announced } from '../domain/transition.ts';
 import { type Readable, readingOf } from './reading-of.ts';
@@ -23,11 +24,7 @@ export async function linkedMonitors(
     .orderBy('notification_id')
     .orderBy('monitor_id')
     .execute();
-  for (const { notification_id, monitor_id } of rows) {
-    const ids = linked.get(notification_id);
-    if (ids === undefined) linked.set(notification_id, [monitor_id]);
-    else ids.push(monitor_id);
-  }
+  for (const { notification_id, monitor_id } of rows) appendTo(linked, notification_id, monitor_id);
   return linked;
 }
 

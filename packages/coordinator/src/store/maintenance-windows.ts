@@ -1,3 +1,4 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
 import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { isTimeZone } from '../domain/local-time.ts';
@@ -303,11 +304,7 @@ async function targetsOf(
     const { rows } = await sql<{ window_id: number; target_id: number }>`
       SELECT window_id, ${sql.ref(COLUMN[target])} AS target_id FROM ${tableOf(target)}
       WHERE window_id IN (${sql.join(some)}) ORDER BY window_id, target_id`.execute(readingOf(source));
-    for (const { window_id, target_id } of rows) {
-      const known = found.get(window_id);
-      if (known === undefined) found.set(window_id, [target_id]);
-      else known.push(target_id);
-    }
+    for (const { window_id, target_id } of rows) appendTo(found, window_id, target_id);
   }
   return found;
 }

@@ -1,12 +1,13 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
 import { isRegion } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { candidateSlots } from '../domain/candidate-slots.ts';
 import { checkEnd } from '../domain/check-end.ts';
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
-import { BELIEVED_AHEAD_MS, freshForMs, type VoteOutcome, votableForMs } from '../domain/status.ts';
+import { BELIEVED_AHEAD_MS, type VoteOutcome } from '../domain/status.ts';
 import type { Announced, TransitionReason } from '../domain/transition.ts';
-import type { StoredResult, StoredState } from '../evaluation/restart.ts';
+import { readFrom, type StoredResult, type StoredState, storedResult } from '../evaluation/restart.ts';
 import type { Link, ReasonInterval } from '../evaluation/state.ts';
 import { SAME_INTERVAL_MS } from '../evaluation/status-change.ts';
 import type { Writes, WrittenState } from '../evaluation/writes.ts';
@@ -198,7 +199,7 @@ async function linksBetween(store: Store, after: number, until: number): Promise
     .execute();
   const links = new Map<number, Link[]>();
   for (const { monitorId, announced, ...link } of rows) {
-    push(links, monitorId, { ...link, announced: announced satisfies Announced });
+    appendTo(links, monitorId, { ...link, announced: announced satisfies Announced });
   }
   return links;
 }
@@ -264,13 +265,12 @@ async function resultsSince(
     const id = state.monitor_id;
     const monitor = monitors.get(id);
     if (monitor === undefined || !monitor.active) continue;
-    const { periodMs, longestCheckMs } = monitor;
-    // Older results do not count and cannot become votes.
-    const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
-    const from = Math.min(state.decided_slot, readOpenSlots(state)[0] ?? state.decided_slot);
-    const believed = from > now + BELIEVED_AHEAD_MS ? 0 : from;
-    const range = { from: Math.max(believed, Math.floor(oldest)), until };
-    for (const slot of candidateSlots(id, periodMs, range, { offGrid: offGrid.get(id) ?? [], fineGridUntil }))
+    const written = { decidedSlot: state.decided_slot, openSlots: readOpenSlots(state) };
+    const range = { from: Math.floor(readFrom(written, monitor, now)), until };
+    for (const slot of candidateSlots(id, monitor.periodMs, range, {
+      offGrid: offGrid.get(id) ?? [],
+      fineGridUntil,
+    }))
       asked.push([slot, id]);
   }
   const { rows } = await sql<ResultRow>`
@@ -283,7 +283,7 @@ async function resultsSince(
   for (const row of rows) {
     if (row.version !== monitors.get(row.monitor_id)?.version) continue;
     const result = isSetAside(setBacks, row.slot, row.set_backs) ? null : resultOf(row, now);
-    if (result !== null) push(found, row.monitor_id, result);
+    if (result !== null) appendTo(found, row.monitor_id, result);
   }
   return found;
 }
@@ -299,7 +299,7 @@ async function offGridSlots(store: Store, states: readonly StateRow[]): Promise<
     .orderBy('slot', 'desc')
     .execute();
   const slots = new Map<number, number[]>();
-  for (const { monitor_id: id, slot } of rows) push(slots, id, slot);
+  for (const { monitor_id: id, slot } of rows) appendTo(slots, id, slot);
   return slots;
 }
 
@@ -307,22 +307,14 @@ function resultOf(row: ResultRow, now: number): StoredResult | null {
   const { region, slot, outcome, decided_after: decidedAfterMs, latency } = row;
   if (!isRegion(region)) return null;
   const { attempts } = readResultDetail(row.detail, row);
-  return {
+  return storedResult({
     region,
-    outcome,
     slot,
-    decidedAt: decidedAfterMs === null ? null : slot + decidedAfterMs,
+    outcome,
+    decidedAfterMs,
     endedAt: checkEnd({ slot, attempts, latency: latency ?? undefined }, now),
-    failedSince: outcome === 'failed' ? slot : null,
-    upSlot: outcome === 'failed' ? 0 : slot,
     latency,
     statusCode: row.status_code,
     errorMessage: row.error_message,
-  };
-}
-
-function push<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
+  });
 }

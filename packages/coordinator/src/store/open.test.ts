@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { makeOldDatabase } from '../../../../test/support/coordinator/old-database.ts';
 import { copyMigrated } from '../../../../test/support/store-in-process.ts';
-import { StoreError } from './errors.ts';
+import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/support/transactions.ts';
 import { openStore } from './open.ts';
 import { MAX_WAITING_READS } from './reader.ts';
-import type { Store, Transaction } from './store.ts';
+import type { Store } from './store.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let path: string;
@@ -34,24 +34,12 @@ afterEach(async () => {
   await folder.remove();
 });
 
-const addWorkspace = (name: string) => (tx: Transaction) =>
-  tx.db.insertInto('workspaces').values({ name, created_at: 1 }).execute();
-
-const names = async () => {
-  const rows = await store.read.selectFrom('workspaces').select('name').orderBy('id').execute();
-  return rows.map(({ name }) => name);
-};
-
-const codeOf = (work: Promise<unknown>) =>
-  work.then(
-    () => 'none',
-    (error: unknown) => (error instanceof StoreError ? error.code : error),
-  );
+const names = () => workspaceNames(store);
 
 test('waits for another program that writes, without holding the thread', async () => {
   const other = new DatabaseSync(path);
   other.exec('BEGIN IMMEDIATE');
-  const waiting = store.transaction(addWorkspace('a'));
+  const waiting = store.transaction(insertWorkspace('a'));
   // Turns in which it has found the database taken.
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   other.exec('ROLLBACK');
@@ -69,12 +57,12 @@ describe('reads', () => {
 
   test('cannot write', async () => {
     const writing = store.read.insertInto('workspaces').values({ name: 'a', created_at: 1 }).execute();
-    expect(await codeOf(writing)).toBe('store-readonly');
+    expect(await errorCodeOf(writing)).toBe('store-readonly');
   });
 
   test('the queue is bounded', async () => {
     const outcomes = await Promise.all(
-      Array.from({ length: MAX_WAITING_READS + 1 }, () => codeOf(sql`SELECT 1`.execute(store.read))),
+      Array.from({ length: MAX_WAITING_READS + 1 }, () => errorCodeOf(sql`SELECT 1`.execute(store.read))),
     );
     expect(outcomes.filter((code) => code === 'none')).toHaveLength(MAX_WAITING_READS);
     expect(outcomes.filter((code) => code === 'store-overloaded')).toHaveLength(1);
@@ -82,7 +70,7 @@ describe('reads', () => {
 
   test('a reading thread that cannot do its work fails what waits; the next read starts another', async () => {
     await rename(path, `${path}.away`);
-    expect(await codeOf(names())).toBe('store-reader-lost');
+    expect(await errorCodeOf(names())).toBe('store-reader-lost');
     await rename(`${path}.away`, path);
     expect(await names()).toEqual([]);
   });
@@ -96,18 +84,18 @@ describe('reads', () => {
 
 describe('closing', () => {
   test('ends what waits, and everything after', async () => {
-    const reading = Promise.all(Array.from({ length: 50 }, () => codeOf(names())));
+    const reading = Promise.all(Array.from({ length: 50 }, () => errorCodeOf(names())));
     // One turn: they are on their way, and the thread that is to answer still starts.
     await new Promise((resolve) => setImmediate(resolve));
     const closing = store.close();
     expect(await reading).toEqual(Array.from({ length: 50 }, () => 'store-closed'));
     await closing;
-    expect(await codeOf(names())).toBe('store-closed');
-    expect(await codeOf(store.transaction(() => 1))).toBe('store-closed');
+    expect(await errorCodeOf(names())).toBe('store-closed');
+    expect(await errorCodeOf(store.transaction(() => 1))).toBe('store-closed');
   });
 
   test('waits for the transactions that were asked for', async () => {
-    const writing = [store.transaction(addWorkspace('a')), store.transaction(addWorkspace('b'))];
+    const writing = [store.transaction(insertWorkspace('a')), store.transaction(insertWorkspace('b'))];
     await store.close();
     await Promise.all(writing);
     store = await openStore({ path, log: silentLog });
@@ -115,7 +103,7 @@ describe('closing', () => {
   });
 
   test('leaves one file: the journal is moved into it', async () => {
-    await store.transaction(addWorkspace('a'));
+    await store.transaction(insertWorkspace('a'));
     expect(await names()).toEqual(['a']);
     await store.close();
     await expect(stat(`${path}-wal`)).rejects.toThrow('ENOENT');
@@ -132,7 +120,7 @@ describe('opening', () => {
   test('a second coordinator on the same file is refused until the first has closed', async () => {
     const second = openStore({ path, log: silentLog });
     await expect(second).rejects.toThrow('another coordinator uses');
-    expect(await codeOf(openStore({ path, log: silentLog }))).toBe('store-in-use');
+    expect(await errorCodeOf(openStore({ path, log: silentLog }))).toBe('store-in-use');
     await store.close();
     store = await openStore({ path, log: silentLog });
   });
@@ -152,7 +140,7 @@ describe('opening', () => {
     const foreign = new DatabaseSync(other);
     foreign.exec('CREATE TABLE notes (text)');
     foreign.close();
-    expect(await codeOf(openStore({ path: other, log: silentLog }))).toBe('store-foreign');
+    expect(await errorCodeOf(openStore({ path: other, log: silentLog }))).toBe('store-foreign');
   });
 
   test('a path that cannot be opened is told', async () => {

@@ -1,7 +1,8 @@
-import type { QueuedRow } from './delivery-queue.ts';
+import { insertFor, parametersOf, type QueuedRow } from './delivery-queue.ts';
 import { recipientOf } from './receivers.ts';
 import type { SqlStep } from './store.ts';
-import { wholeMs } from './whole-ms.ts';
+
+const INSERT_LETTER = insertFor('page_recipients', '-id');
 
 /**
  * Queues mails of status pages. One to a recipient that was removed meanwhile is not queued: its row's `changes` is 0,
@@ -10,17 +11,5 @@ import { wholeMs } from './whole-ms.ts';
  * @param rows whose receivers are recipients
  */
 export function insertLetters(rows: readonly QueuedRow[]): SqlStep {
-  return {
-    sql: `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, incident, status, state, created_at)
-      SELECT ?, -id, ?, ?, ?, ?, 'pending', ? FROM page_recipients WHERE id = ? ON CONFLICT (uid) DO NOTHING`,
-    rows: rows.map((row) => [
-      row.uid,
-      row.monitorId,
-      row.alert,
-      row.incident,
-      row.status,
-      wholeMs(row.createdAt),
-      recipientOf(row.notificationId),
-    ]),
-  };
+  return { sql: INSERT_LETTER, rows: rows.map((row) => parametersOf(row, recipientOf(row.notificationId))) };
 }

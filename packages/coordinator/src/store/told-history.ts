@@ -1,7 +1,8 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { MonitorStatus } from '../domain/monitor.ts';
-import type { Announced, TransitionReason } from '../domain/transition.ts';
+import type { Announced } from '../domain/transition.ts';
 import type { Link } from '../evaluation/state.ts';
+import type { ChangeOfStatus } from '../evaluation/writes.ts';
 import type { TimeSpan } from './result-series.ts';
 import type { Store } from './store.ts';
 
@@ -83,12 +84,7 @@ export async function announcedAt(
   return { announced: status, incident: row?.incident ?? null };
 }
 
-export type PastChange = {
-  readonly from: MonitorStatus;
-  readonly to: MonitorStatus;
-  readonly reason: TransitionReason;
-  readonly at: number;
-};
+export type PastChange = Pick<ChangeOfStatus, 'from' | 'to' | 'reason' | 'at'>;
 
 /** The changes of a monitor's status in a span, in their order. */
 export function changesIn(

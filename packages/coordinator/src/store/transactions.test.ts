@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { copyMigrated, STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
+import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/support/transactions.ts';
 import { StoreError } from './errors.ts';
 import { openStore } from './open.ts';
-import type { Store, Transaction } from './store.ts';
+import type { Store } from './store.ts';
 import { STORE_THREADS } from './store-workers.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -22,25 +23,13 @@ afterEach(async () => {
   await folder.remove();
 });
 
-const addWorkspace = (name: string) => (tx: Transaction) =>
-  tx.db.insertInto('workspaces').values({ name, created_at: 1 }).execute();
-
-const names = async () => {
-  const rows = await store.read.selectFrom('workspaces').select('name').orderBy('id').execute();
-  return rows.map(({ name }) => name);
-};
+const names = () => workspaceNames(store);
 
 /** Resolves when `open` is called. */
 function gate(): { opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };
 }
-
-const codeOf = (work: Promise<unknown>) =>
-  work.then(
-    () => 'none',
-    (error: unknown) => (error instanceof StoreError ? error.code : error),
-  );
 
 describe.each([
   ['on threads', STORE_THREADS],
@@ -51,7 +40,7 @@ describe.each([
   });
 
   test('what is committed is read, also after opening again', async () => {
-    await store.transaction(addWorkspace('a'));
+    await store.transaction(insertWorkspace('a'));
     expect(await names()).toEqual(['a']);
     await store.close();
     store = await openStore({ path, log: silentLog, workers });
@@ -62,7 +51,7 @@ describe.each([
     const boom = new Error('boom');
     const told: string[] = [];
     const failing = store.transaction(async (tx) => {
-      await addWorkspace('a')(tx);
+      await insertWorkspace('a')(tx);
       tx.onCommit(() => told.push('committed'));
       throw boom;
     });
@@ -80,15 +69,15 @@ describe.each([
       );
       tx.onCommit(() => told.push('committed'));
     });
-    expect(await codeOf(failing)).toBe('store-constraint');
+    expect(await errorCodeOf(failing)).toBe('store-constraint');
     expect(told).toEqual([]);
-    await store.transaction(addWorkspace('next'));
+    await store.transaction(insertWorkspace('next'));
     expect(await names()).toEqual(['next']);
   });
 
   test('readers see committed data only', async () => {
     await store.transaction(async (tx) => {
-      await addWorkspace('a')(tx);
+      await insertWorkspace('a')(tx);
       expect(await names()).toEqual([]);
       expect(await tx.db.selectFrom('workspaces').select('name').execute()).toEqual([{ name: 'a' }]);
     });
@@ -147,16 +136,16 @@ describe.each([
 
   test('the writing connection refuses to work outside a transaction', async () => {
     const kept = await store.transaction(({ db }) => db);
-    expect(await codeOf(kept.insertInto('workspaces').values({ name: 'a', created_at: 1 }).execute())).toBe(
-      'store-error',
-    );
+    expect(
+      await errorCodeOf(kept.insertInto('workspaces').values({ name: 'a', created_at: 1 }).execute()),
+    ).toBe('store-error');
   });
 
   test('foreign keys are enforced', async () => {
     const orphan = store.transaction(({ db }) =>
       db.insertInto('links').values({ monitor_id: 1, notification_id: 1, incident: null }).execute(),
     );
-    expect(await codeOf(orphan)).toBe('store-constraint');
+    expect(await errorCodeOf(orphan)).toBe('store-constraint');
   });
 
   test('a full disk is a retryable error, and the store goes on once there is room', async () => {
@@ -175,7 +164,7 @@ describe.each([
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({ code: 'store-full', retryable: true });
     await store.transaction((tx) => tx.query(`PRAGMA max_page_count = ${pages * 1_000}`));
-    await store.transaction(addWorkspace('a'));
+    await store.transaction(insertWorkspace('a'));
     expect(await names()).toEqual(['a']);
   });
 });

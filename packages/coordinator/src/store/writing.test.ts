@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { errorCodeOf } from '../../../../test/support/transactions.ts';
 import { addLatency, emptyHistogram, encodeHistogram } from '../domain/latency-histogram.ts';
-import { StoreError } from './errors.ts';
 import { openStore } from './open.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
 import { MAX_WAITING_TRANSACTIONS } from './write-queue.ts';
@@ -41,12 +41,6 @@ const keys = async () => {
   const rows = await store.read.selectFrom('facts').select('key').orderBy('key').execute();
   return rows.map(({ key }) => key);
 };
-
-const codeOf = (work: Promise<unknown>) =>
-  work.then(
-    () => 'none',
-    (error: unknown) => (error instanceof StoreError ? error.code : error),
-  );
 
 /** Takes the write lock as another program would. */
 function otherProgram(): { release(): void } {
@@ -97,14 +91,14 @@ describe('statements of a transaction', () => {
   test('one that fails fails the transaction, also where its error is caught or nobody waits for it', async () => {
     const caught = store.transaction(async (tx) => {
       await add(tx, 'a');
-      expect(await codeOf(add(tx, 'b', 'a'))).toBe('store-constraint');
-      expect(await codeOf(add(tx, 'c'))).toBe('store-constraint');
+      expect(await errorCodeOf(add(tx, 'b', 'a'))).toBe('store-constraint');
+      expect(await errorCodeOf(add(tx, 'c'))).toBe('store-constraint');
     });
-    expect(await codeOf(caught)).toBe('store-constraint');
+    expect(await errorCodeOf(caught)).toBe('store-constraint');
     const ignored = store.transaction((tx) => {
       add(tx, 'a', 'a').catch(() => {});
     });
-    expect(await codeOf(ignored)).toBe('store-constraint');
+    expect(await errorCodeOf(ignored)).toBe('store-constraint');
     expect(await keys()).toEqual([]);
     await store.transaction((tx) => add(tx, 'next'));
     expect(await keys()).toEqual(['next']);
@@ -113,8 +107,8 @@ describe('statements of a transaction', () => {
   test('they are refused once it has ended, also inside another one', async () => {
     const kept = await store.transaction((tx) => tx);
     await store.transaction(async () => {
-      expect(await codeOf(add(kept, 'a'))).toBe('store-error');
-      expect(await codeOf(kept.db.selectFrom('facts').selectAll().execute())).toBe('store-error');
+      expect(await errorCodeOf(add(kept, 'a'))).toBe('store-error');
+      expect(await errorCodeOf(kept.db.selectFrom('facts').selectAll().execute())).toBe('store-error');
     });
     expect(await keys()).toEqual([]);
   });
@@ -135,7 +129,7 @@ describe('a whole transaction at once', () => {
     ['a row that is refused', facts('b', 'a'), 'store-constraint'],
     ['a statement that is wrong', { sql: 'INSERT INTO nowhere VALUES (1)', rows: [[]] }, 'store-error'],
   ])('with %s in its middle leaves nothing', async (_, wrong, code) => {
-    expect(await codeOf(store.commit([facts('a'), wrong, facts('c')]))).toBe(code);
+    expect(await errorCodeOf(store.commit([facts('a'), wrong, facts('c')]))).toBe(code);
     expect(await keys()).toEqual([]);
     await store.commit([facts('a')]);
     expect(await keys()).toEqual(['a']);
@@ -212,7 +206,7 @@ describe('while the writing thread is held', () => {
     const waiting = Array.from({ length: MAX_WAITING_TRANSACTIONS + 1 }, (_, index) =>
       store.transaction((tx) => add(tx, `${index}`)).then(() => ends.push('waiting')),
     );
-    expect(await codeOf(store.transaction(() => {}))).toBe('store-overloaded');
+    expect(await errorCodeOf(store.transaction(() => {}))).toBe('store-overloaded');
     const whole = store.commit([facts('whole')]).then(() => ends.push('whole'));
     other.release();
     await whole;
@@ -243,7 +237,7 @@ describe('a writing thread that dies', () => {
       tx.onCommit(() => told.push('committed'));
       await add(tx, 'a');
       await kill();
-      expect(await codeOf(add(tx, 'b'))).toBe('store-writer-lost');
+      expect(await errorCodeOf(add(tx, 'b'))).toBe('store-writer-lost');
     });
     const next = store.transaction((tx) => add(tx, 'next'));
     await expect(dying).rejects.toMatchObject({ code: 'store-writer-lost', retryable: true });
@@ -257,7 +251,7 @@ describe('a writing thread that dies', () => {
       // Each round has a thread that runs already.
       await store.commit([]);
       const both = [`left:${round}`, `right:${round}`];
-      const answering = codeOf(store.transaction((tx) => add(tx, ...both)));
+      const answering = errorCodeOf(store.transaction((tx) => add(tx, ...both)));
       const killAt = performance.now() + Math.random() * 4;
       while (performance.now() < killAt) await setImmediate();
       await kill();

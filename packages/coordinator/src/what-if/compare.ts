@@ -1,11 +1,10 @@
-import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import { merged, occurrencesIn } from '../domain/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
 import type { LiveWindow } from '../evaluation/windows.ts';
 import { windowsOfMonitor } from '../store/maintenance-windows.ts';
 import type { Store } from '../store/store.ts';
-import { alertsIn, changesIn, statusAt } from '../store/told-history.ts';
+import { alertsIn, changesIn, type PastAlert, type PastChange, statusAt } from '../store/told-history.ts';
 import { readPast, stepsOf } from './past.ts';
 import { Replay } from './replay.ts';
 import type { DeclaredEffort, OtherSettings } from './settings.ts';
@@ -23,25 +22,10 @@ export type WhatIf = {
   readonly until: number;
 };
 
-/** A change of status. `at`: epoch ms. */
-export type Change = {
-  readonly from: MonitorStatus;
-  readonly to: MonitorStatus;
-  readonly reason: string;
-  readonly at: number;
-};
-
-/** An alert to a channel. `at`: when it was queued, epoch ms. */
-export type SentAlert = {
-  readonly notificationId: number;
-  readonly status: AlertStatus;
-  readonly at: number;
-};
-
 /** One side of a comparison, by ascending time. */
 export type Course = {
-  readonly changes: readonly Change[];
-  readonly alerts: readonly SentAlert[];
+  readonly changes: readonly PastChange[];
+  readonly alerts: readonly PastAlert[];
   readonly times: StatusTimes;
 };
 
@@ -116,7 +100,7 @@ function replayedCourse(
 
 function timesOf(
   before: MonitorStatus,
-  changes: readonly Change[],
+  changes: readonly PastChange[],
   { from, until }: Span,
   windows: readonly LiveWindow[],
 ): StatusTimes {

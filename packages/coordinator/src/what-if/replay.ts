@@ -1,4 +1,3 @@
-import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
 import { hasRegion, NO_REGIONS, type RegionSet } from '../domain/region-set.ts';
 import { applyChange, type DeclaredChange } from '../evaluation/declared-change.ts';
@@ -18,6 +17,7 @@ import { nextInstant } from '../evaluation/next-instant.ts';
 import { restarted } from '../evaluation/restart.ts';
 import { type Link, newState, States } from '../evaluation/state.ts';
 import type { Windows } from '../evaluation/windows.ts';
+import type { PastAlert, PastChange } from '../store/told-history.ts';
 import { altered, askedUnder, type DeclaredEffort, type OtherSettings } from './settings.ts';
 import { instantOf, type Step } from './step.ts';
 import { StoredSoFar } from './stored-so-far.ts';
@@ -28,19 +28,7 @@ import { StoredSoFar } from './stored-so-far.ts';
  */
 export const LOOKED_WITHIN_MS = 1_000;
 
-export type ReplayedChange = {
-  readonly from: MonitorStatus;
-  readonly to: MonitorStatus;
-  readonly reason: string;
-  /** Epoch ms. */
-  readonly at: number;
-};
-
-export type ReplayedAlert = {
-  readonly notificationId: number;
-  readonly status: AlertStatus;
-  /** When it was queued, epoch ms. */
-  readonly at: number;
+export type ReplayedAlert = PastAlert & {
   /** When the status that it tells began, epoch ms. */
   readonly statusAt: number;
   /** Whether it ends an incident without a recovery. */
@@ -82,7 +70,7 @@ export type ReplayParts = {
  * replay finds by the rule of production (`nextInstant`).
  */
 export class Replay {
-  readonly changes: ReplayedChange[] = [];
+  readonly changes: PastChange[] = [];
   readonly alerts: ReplayedAlert[] = [];
   readonly #parts: ReplayParts;
   readonly #asked: RegionSet;

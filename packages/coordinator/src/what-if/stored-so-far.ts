@@ -1,7 +1,12 @@
-import { checkEnd } from '../domain/check-end.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { BELIEVED_AHEAD_MS, freshForMs, votableForMs } from '../domain/status.ts';
-import type { StoredResult, StoredState } from '../evaluation/restart.ts';
+import { BELIEVED_AHEAD_MS } from '../domain/status.ts';
+import {
+  firstUndecided,
+  readFrom,
+  reportAsStored,
+  type StoredResult,
+  type StoredState,
+} from '../evaluation/restart.ts';
 import type { Link } from '../evaluation/state.ts';
 import type { ReportedResult, Writes, WrittenState } from '../evaluation/writes.ts';
 
@@ -20,7 +25,7 @@ export class StoredSoFar {
     const last = states.at(-1);
     if (last === undefined) return;
     this.#state = last;
-    const oldest = firstNeeded(last);
+    const oldest = firstUndecided(last);
     this.#rows = this.#rows.filter(({ result }) => result.slot >= oldest);
   }
 
@@ -40,37 +45,17 @@ export class StoredSoFar {
 
   #results(state: WrittenState, monitor: LiveMonitor | null, now: number): StoredResult[] {
     if (monitor === null || !monitor.active) return [];
-    const { periodMs, longestCheckMs, version } = monitor;
-    const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
-    const from = Math.max(firstNeeded(state), oldest);
+    const from = readFrom(state, monitor, now);
     return this.#rows
-      .filter((row) => row.version === version)
+      .filter((row) => row.version === monitor.version)
       .map(({ result }) => result)
       .filter(({ slot }) => slot >= from && slot <= now + BELIEVED_AHEAD_MS)
       .sort((a, b) => a.slot - b.slot || (a.region < b.region ? -1 : 1));
   }
 }
 
-function firstNeeded({ decidedSlot, openSlots }: WrittenState): number {
-  return Math.min(decidedSlot, openSlots[0] ?? decidedSlot);
-}
-
-function rowOf({ result, region, decidedAfterMs }: ReportedResult): Row {
-  const { slot, outcome, version } = result;
-  if (outcome === 'not_run') throw new TypeError('a replay tells no results that are not outcomes');
-  return {
-    version,
-    result: {
-      region,
-      outcome,
-      slot,
-      decidedAt: decidedAfterMs === null ? null : slot + decidedAfterMs,
-      endedAt: checkEnd(result, Number.POSITIVE_INFINITY),
-      failedSince: outcome === 'failed' ? slot : null,
-      upSlot: outcome === 'failed' ? 0 : slot,
-      latency: result.latency ?? null,
-      statusCode: result.status_code ?? null,
-      errorMessage: result.error_message ?? null,
-    },
-  };
+function rowOf(reported: ReportedResult): Row {
+  const result = reportAsStored(reported);
+  if (result === null) throw new TypeError('a replay tells no results that are not outcomes');
+  return { version: reported.result.version, result };
 }

@@ -3,7 +3,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '../clock.ts';
-import { messageOf, SvcError } from '../errors.ts';
+import { codeOf, messageOf, SvcError } from '../errors.ts';
 import { directAgent } from './direct-agents.ts';
 
 export type Sent = {
@@ -185,7 +185,7 @@ const NOT_TRUSTED = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE
 const CUT = 'the connection was cut before the answer was complete';
 
 function failureOf(cause: unknown): ExchangeEnd {
-  const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+  const code = codeOf(cause);
   // Where several addresses were tried, the message is empty and only the code says what failed.
   const message = code === 'ECONNRESET' ? CUT : readable(messageOf(cause)) || code;
   const failure = NOT_CONNECTED.has(code) ? 'unreachable' : NOT_TRUSTED.test(code) ? 'certificate' : 'broken';

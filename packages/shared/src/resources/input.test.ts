@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { VALID } from '../../../../test/support/resources.ts';
+import { HTTP_MONITOR_DEFAULTS, VALID } from '../../../../test/support/resources.ts';
 import { presented } from './present.ts';
 import { parseResource, RESOURCE_KINDS, type ResourceKind } from './registry.ts';
 import { masked } from './secrets.ts';
@@ -49,23 +49,7 @@ test('every member of a monitor is there after normalization', () => {
     name: 'a',
     url: 'https://example.com',
     periodicity: '1m',
-    method: 'GET',
-    body: '',
-    follow_redirects: true,
-    certificate_expiry_days: 0,
-    timeout: 45_000,
-    degraded_at: 0,
-    retry: 3,
-    active: false,
-    public: false,
-    description: null,
-    regions: null,
-    otlp_endpoint: null,
-    otlp_headers: null,
-    headers: [],
-    status_code_assertions: [],
-    body_assertions: [],
-    header_assertions: [],
+    ...HTTP_MONITOR_DEFAULTS,
   });
 });
 

@@ -1,5 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
+import { isId } from '../ids.ts';
 import { userInfo } from '../user-info.ts';
 
 /**
@@ -198,7 +199,7 @@ export const topic: TextCheck = (text) =>
     : 'is not a topic: use 1 to 64 letters, digits, hyphens and underscores';
 
 export const identifier: TextCheck = (text) =>
-  /^[1-9]\d{0,14}$/.test(text) ? null : 'is not an id: use a decimal number as a string, like "12"';
+  isId(text) ? null : 'is not an id: use a decimal number as a string, like "12"';
 
 /** A reference of the declared file: `${svc_http_monitor.api.id}`. */
 export const REFERENCE = /^\$\{(svc_[a-z_]+)\.([^.{}\s]+)\.id\}$/;

@@ -9,6 +9,7 @@ import { masked } from '@svc/shared/resources/secrets.ts';
 import { MASK } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { HTTP_MONITOR_DEFAULTS } from '../../../../test/support/resources.ts';
 import { configurations } from '../../../../test/support/terraform/arbitrary-configurations.ts';
 import { type TerraformObject, UNKNOWN } from '../value.ts';
 import { planResource } from './plan.ts';
@@ -125,24 +126,9 @@ test('the body of a monitor has all that can be set, and its type', () => {
     type: 'http',
     name: 'a',
     url: 'https://example.com',
-    method: 'GET',
-    body: '',
-    follow_redirects: true,
-    certificate_expiry_days: 0,
     periodicity: '1m',
-    timeout: 45_000,
-    degraded_at: 0,
-    retry: 3,
-    active: false,
-    public: false,
-    description: null,
-    regions: null,
-    otlp_endpoint: null,
-    otlp_headers: null,
+    ...HTTP_MONITOR_DEFAULTS,
     headers: [{ key: 'X-A', value: 'b' }],
-    status_code_assertions: [],
-    body_assertions: [],
-    header_assertions: [],
   });
 });
 

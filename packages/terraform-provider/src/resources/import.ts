@@ -1,8 +1,9 @@
+import { isId } from '@svc/shared/ids.ts';
 import { failure } from '../api-diagnostics.ts';
 import type { Outcome } from '../provider.ts';
 import type { Schema } from '../schema.ts';
 import type { TerraformObject } from '../value.ts';
-import { isId, type ResourceAtApi } from './resource-at-api.ts';
+import type { ResourceAtApi } from './resource-at-api.ts';
 
 /** The state from the id of an import; Terraform reads the rest. */
 export function importedState(kind: ResourceAtApi, schema: Schema, id: string): Outcome {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, foreignAnswer } from '@svc/shared/api/api-error.ts';
 import type { ApiAnswer } from '@svc/shared/api/client.ts';
 import { SvcError } from '@svc/shared/errors.ts';
+import { isId } from '@svc/shared/ids.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { userInfoJoined } from '@svc/shared/user-info.ts';
 import { z } from 'zod';
@@ -24,7 +25,7 @@ import type {
 import type { Schema } from '../schema.ts';
 import type { TerraformObject } from '../value.ts';
 import { importedState } from './import.ts';
-import { type Answered, idsOf, isId, listPath, type ResourceAtApi } from './resource-at-api.ts';
+import { type Answered, idsOf, listPath, type ResourceAtApi } from './resource-at-api.ts';
 
 const answeredObject = z.looseObject({ id: z.string().refine(isId) });
 

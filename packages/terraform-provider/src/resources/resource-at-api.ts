@@ -1,3 +1,4 @@
+import { isId } from '@svc/shared/ids.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import type { TerraformObject } from '../value.ts';
 
@@ -44,11 +45,6 @@ export function idsOf(
  */
 export function listPath({ path }: ResourceDefinition, ids: Readonly<Record<string, string>>): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '');
-}
-
-/** As the API numbers its objects. */
-export function isId(text: string): boolean {
-  return /^[1-9]\d{0,14}$/.test(text);
 }
 
 /** The API's warnings about how components and pages are shown. */

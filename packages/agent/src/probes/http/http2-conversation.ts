@@ -1,5 +1,6 @@
 import type { ClientHttp2Session, ClientHttp2Stream, ClientSessionOptions } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { codeOf } from '@svc/shared/errors.ts';
 import { HeaderFields } from './header-fields.ts';
 import type { Http2Request } from './http2-request.ts';
 import { ResponseError } from './response-error.ts';
@@ -159,8 +160,8 @@ export class Http2Conversation {
 }
 
 /** Whether Node reports that the peer breaks the protocol. */
-function isOfProtocol(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && /^ERR_HTTP2_/.test(String((error as NodeJS.ErrnoException).code));
+function isOfProtocol(error: unknown): error is Error {
+  return /^ERR_HTTP2_/.test(codeOf(error));
 }
 
 function asResponseError({ message }: Error): ResponseError {

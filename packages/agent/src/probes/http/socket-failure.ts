@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { codeOf } from '@svc/shared/errors.ts';
 import { type LocalFailure, localFailureOf } from '../../local-failure.ts';
 import { CONNECT_FAILURES } from '../connect-failures.ts';
 import { ResponseError } from './response-error.ts';
@@ -26,8 +27,7 @@ export function describeSocketError(error: SocketError, host: string): string {
  * bytes.
  */
 export function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
-  if (!(error instanceof Error) || error instanceof ResponseError) return false;
-  return 'code' in error && /^(?:E(?!RR_)|ERR_SSL_)/.test(String(error.code));
+  return !(error instanceof ResponseError) && /^(?:E(?!RR_)|ERR_SSL_)/.test(codeOf(error));
 }
 
 /** What the error says about this machine. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkDatabase, copyDatabase } from '@svc/coordinator/store/backup.ts';
-import { SvcError } from '@svc/shared/errors.ts';
+import { isCode, SvcError } from '@svc/shared/errors.ts';
 import { lockFile } from '@svc/shared/file-lock.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { replaceFile, syncFolder } from '../../replace-file.ts';
@@ -139,8 +139,8 @@ async function copyIfThere(from: string, to: string, names: readonly string[]): 
     await rm(join(to, name), { force: true });
     const isThere = await copyFile(join(from, name), join(to, name)).then(
       () => true,
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return false;
+      (error: unknown) => {
+        if (isCode(error, 'ENOENT')) return false;
         throw unreadable(join(from, name), error);
       },
     );
@@ -149,8 +149,8 @@ async function copyIfThere(from: string, to: string, names: readonly string[]): 
 }
 
 /** What to do where a file belongs to another user; another error stays as it is. */
-function unreadable(path: string, error: NodeJS.ErrnoException): Error {
-  if (error.code !== 'EACCES') return error;
+function unreadable(path: string, error: unknown): unknown {
+  if (!isCode(error, 'EACCES')) return error;
   return new UsageError(`this user may not read ${path}, which belongs into the backup: call it as root`, {
     cause: error,
   });

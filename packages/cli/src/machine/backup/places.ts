@@ -8,7 +8,7 @@ import {
   SECRET_KEY_FILE,
   type SecretKeys,
 } from '@svc/coordinator/store/key-files.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 import { CLI_SETTINGS } from '../../settings.ts';
 import { UsageError } from '../../usage-error.ts';
@@ -65,7 +65,7 @@ export async function natsFilesIn(folder: string): Promise<string[]> {
       .filter((entry) => entry.isFile() && /\.(?:nk|json|conf)$/.test(entry.name))
       .map(({ name }) => name);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (isCode(error, 'ENOENT')) return [];
     throw new UsageError(`cannot read the keys of NATS in ${folder}: ${messageOf(error)}`, { cause: error });
   }
 }

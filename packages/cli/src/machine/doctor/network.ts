@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import { connect, isIP } from 'node:net';
 import { parseServer } from '@svc/agent/dns/servers.ts';
 import { parseReferenceHost } from '@svc/agent/network/reference-list.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { codeOf, isCode, messageOf } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats-servers.ts';
 import { isExportOff } from '@svc/shared/own-metrics/settings.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
@@ -53,7 +53,7 @@ async function answers(server: string): Promise<Finding> {
   try {
     await resolver.resolve4(NO_NAME);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = codeOf(error);
     if (!SAYS_NO.has(code)) {
       return dns.failed(
         `the resolver ${server} does not answer as it should (${code})`,
@@ -117,7 +117,7 @@ async function reaches({ name, host, port }: Target, problem: string | null): Pr
     await onceWithin(socket, 'connect');
   } catch (error) {
     // A refusal comes from the other machine: the way there works.
-    if (error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED')
+    if (isCode(error, 'ECONNREFUSED'))
       return egress.warning(
         `${name} is reached, and refuses connections on port ${port}`,
         'look at the address',

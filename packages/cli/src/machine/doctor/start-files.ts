@@ -7,7 +7,7 @@ import {
   readSecretFile,
   SECRET_KEY_FILE,
 } from '@svc/coordinator/store/key-files.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import type { Subject } from './subject.ts';
 
@@ -75,7 +75,7 @@ async function databaseFinding(path: string): Promise<Finding | null> {
     if (begins === '' || begins === SQLITE) return null;
     return failed(`${path} is damaged, or is no database of SQLite`, 'restore a backup with "svc restore"');
   } catch (error) {
-    return isMissing(error) ? null : unreadable(path, error);
+    return isCode(error, 'ENOENT') ? null : unreadable(path, error);
   }
 }
 
@@ -96,10 +96,6 @@ async function beginningOf(path: string): Promise<string> {
   } finally {
     await file.close();
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 function unreadable(path: string, error: unknown): Finding {

@@ -8,23 +8,21 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-async function made(path: string, body: object): Promise<string> {
-  const answer = await api.call('POST', path, body);
-  expect(answer).toMatchObject({ status: 201 });
-  return (answer.body as { id: string }).id;
-}
-
 const monitor = (name: string) =>
-  made('/v1/monitors', { type: 'tcp', name, uri: 'shop.example:443', periodicity: '1m' });
+  api.create('/v1/monitors', { type: 'tcp', name, uri: 'shop.example:443', periodicity: '1m' });
 
 test('the components and channels that refer to a monitor, and no others', async () => {
   const [used, other] = [await monitor('used'), await monitor('other')];
-  const page = await made('/v1/status-pages', { title: 'a', slug: 'used-by' });
+  const page = await api.create('/v1/status-pages', { title: 'a', slug: 'used-by' });
   const components = `/v1/status-pages/${page}/components`;
-  const component = await made(components, { type: 'monitor', monitor_id: used });
-  await made(components, { type: 'monitor', monitor_id: other });
+  const component = await api.create(components, { type: 'monitor', monitor_id: used });
+  await api.create(components, { type: 'monitor', monitor_id: other });
   const email = { provider_type: 'email', email: { email: 'a@example.com' } };
-  const channel = await made('/v1/notifications', { ...email, name: 'Ops', monitor_ids: [used, other] });
+  const channel = await api.create('/v1/notifications', {
+    ...email,
+    name: 'Ops',
+    monitor_ids: [used, other],
+  });
   const { status, body } = await api.call('GET', `/v1/monitors/${used}/uses`);
   expect(status).toBe(200);
   expect(body).toEqual({
@@ -38,7 +36,7 @@ test('the components and channels that refer to a monitor, and no others', async
 test('the first fifty, and their number', async () => {
   const used = await monitor('widely used');
   const email = { provider_type: 'email', email: { email: 'a@example.com' }, monitor_ids: [used] };
-  for (let index = 0; index < 51; index += 1) await made('/v1/notifications', email);
+  for (let index = 0; index < 51; index += 1) await api.create('/v1/notifications', email);
   const { body } = await api.call('GET', `/v1/monitors/${used}/uses`);
   expect(body).toMatchObject({ components: [], component_count: 0, notification_count: 51 });
   expect((body as { notifications: unknown[] }).notifications).toHaveLength(50);

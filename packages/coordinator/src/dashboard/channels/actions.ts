@@ -1,26 +1,16 @@
+import { isId } from '@svc/shared/ids.ts';
 import { html } from '../../web/html.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { problemIn } from '../page.ts';
 import { problemOfAnswer } from '../resources/read-whole.ts';
-import { askRemoval, type Removal, remove } from '../resources/removal.ts';
+import { type Removal, removalPages } from '../resources/removal.ts';
 import { type ChannelView, channelName } from './channel-state.ts';
 
 /** What is done with a channel: a test, replays, its removal. */
 export const channelActions: readonly DashboardPage[] = [
   { method: 'POST', path: '/channels/{id}/test', scope: 'write', handle: sendTest },
   { method: 'POST', path: '/channels/{id}/retry', scope: 'write', handle: replay },
-  {
-    method: 'GET',
-    path: '/channels/{id}/delete',
-    scope: 'write',
-    handle: (request) => askRemoval(request, removalOf(request)),
-  },
-  {
-    method: 'POST',
-    path: '/channels/{id}/delete',
-    scope: 'write',
-    handle: (request) => remove(request, removalOf(request)),
-  },
+  ...removalPages('/channels/{id}/delete', removalOf),
 ];
 
 type Tested = { readonly delivered: boolean; readonly delivery_id: string; readonly error: string | null };
@@ -47,7 +37,7 @@ async function sendTest({ api, ids }: DashboardRequest): Promise<DashboardAnswer
 async function replay({ api, ids, form }: DashboardRequest): Promise<DashboardAnswer> {
   const id = ids.id ?? 0;
   const delivery = form.text('delivery');
-  const isOne = /^[1-9]\d{0,14}$/.test(delivery);
+  const isOne = isId(delivery);
   const path = isOne ? `/v1/deliveries/${delivery}/retry` : `/v1/notifications/${id}/retry`;
   const answer = await api.call('POST', path);
   const problem = problemIn(answer);

@@ -1,22 +1,9 @@
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
-import { askRemoval, type Removal, remove } from './removal.ts';
+import { type Removal, removalPages } from './removal.ts';
 
 /** The page on which a monitor is removed. */
-export const monitorRemoval: readonly DashboardPage[] = [
-  {
-    method: 'GET',
-    path: '/monitors/{id}/delete',
-    scope: 'write',
-    handle: (request) => askRemoval(request, removalOf(request)),
-  },
-  {
-    method: 'POST',
-    path: '/monitors/{id}/delete',
-    scope: 'write',
-    handle: (request) => remove(request, removalOf(request)),
-  },
-];
+export const monitorRemoval: readonly DashboardPage[] = removalPages('/monitors/{id}/delete', removalOf);
 
 function removalOf({ ids }: DashboardRequest): Removal {
   const id = ids.id ?? 0;

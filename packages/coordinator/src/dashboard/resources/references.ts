@@ -1,3 +1,4 @@
+import { isId } from '@svc/shared/ids.ts';
 import { type Entries, noted } from '../forms/entries.ts';
 import type { Field, ResourceForm } from '../forms/fields.ts';
 import type { ReferenceOption, References } from '../forms/form-view.ts';
@@ -129,10 +130,6 @@ async function read(api: PageApi, source: Source, ids: readonly string[]): Promi
     if (status === 200) found.push(body as Listed);
   }
   return found;
-}
-
-function isId(text: string): boolean {
-  return /^[1-9]\d{0,14}$/.test(text);
 }
 
 function optionOf({ id, name, title, type = '', page_title: page }: Listed): ReferenceOption {

@@ -1,5 +1,5 @@
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { type DashboardAnswer, type DashboardRequest, problemIn } from '../page.ts';
+import { type DashboardAnswer, type DashboardPage, type DashboardRequest, problemIn } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { declaredNotice } from './declared.ts';
 import { VERSION_FIELD } from './draft.ts';
@@ -24,13 +24,24 @@ export type Removal = {
   hanging(request: DashboardRequest, object: Readonly<Record<string, unknown>>): Promise<Html>;
 };
 
+/** The page that asks whether an object is to be removed, and the request that it sends. */
+export function removalPages(
+  path: string,
+  removalOf: (request: DashboardRequest) => Removal,
+): DashboardPage[] {
+  return [
+    { method: 'GET', path, scope: 'write', handle: (request) => askRemoval(request, removalOf(request)) },
+    { method: 'POST', path, scope: 'write', handle: (request) => remove(request, removalOf(request)) },
+  ];
+}
+
 /** Asks whether it is to be removed, and says what goes with it. */
-export async function askRemoval(request: DashboardRequest, removal: Removal): Promise<DashboardAnswer> {
+async function askRemoval(request: DashboardRequest, removal: Removal): Promise<DashboardAnswer> {
   return confirmation(request, removal, NO_HTML, 200);
 }
 
 /** Removes it, unless it was changed after the question. */
-export async function remove(request: DashboardRequest, removal: Removal): Promise<DashboardAnswer> {
+async function remove(request: DashboardRequest, removal: Removal): Promise<DashboardAnswer> {
   const query = choiceIn(request.form.text('components'));
   const version = request.form.text(VERSION_FIELD);
   const answer = await request.api.call('DELETE', `${removal.object}${query}`, undefined, {

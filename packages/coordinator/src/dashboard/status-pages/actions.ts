@@ -2,7 +2,7 @@ import { type Html, html } from '../../web/html.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { problemIn } from '../page.ts';
 import { VERSION_FIELD } from '../resources/draft.ts';
-import { askRemoval, type Removal, remove } from '../resources/removal.ts';
+import { type Removal, removalPages } from '../resources/removal.ts';
 import { arranged, type Move, moved } from './arrangement.ts';
 import { everyMember, type GroupView, type ListedComponent } from './page-views.ts';
 
@@ -14,13 +14,6 @@ export const statusPageActions: readonly DashboardPage[] = [
   ...removalPages('/pages/{page}/components/{component}/delete', componentRemoval),
   ...removalPages('/pages/{page}/groups/{group}/delete', groupRemoval),
 ];
-
-function removalPages(path: string, removalOf: (request: DashboardRequest) => Removal): DashboardPage[] {
-  return [
-    { method: 'GET', path, scope: 'write', handle: (request) => askRemoval(request, removalOf(request)) },
-    { method: 'POST', path, scope: 'write', handle: (request) => remove(request, removalOf(request)) },
-  ];
-}
 
 async function saveAppearance({ api, ids, form }: DashboardRequest): Promise<DashboardAnswer> {
   const id = ids.id ?? 0;

@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { asciiDomainName } from '@svc/shared/domain-name.ts';
+import { codeOf } from '@svc/shared/errors.ts';
 import { type Resolve, resolveAsSystem } from '../../outgoing/names.ts';
 import type { DomainAnswers, ServicePlace } from './pointing.ts';
 
@@ -48,8 +49,7 @@ async function records(ask: () => Promise<string[]>): Promise<string[] | 'silent
   try {
     return await ask();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    return NO_RECORD.has(code) ? [] : 'silent';
+    return NO_RECORD.has(codeOf(error)) ? [] : 'silent';
   }
 }
 

@@ -1,0 +1,165 @@
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { Now } from '../told.ts';
+import type { Doubts } from './doubts.ts';
+import { castInto, isTooOld } from './following-votes.ts';
+import type { Vote } from './rule.ts';
+
+/** The last vote of each region, fresh or aged, how long votes count, and when one may age next. */
+export class Votes {
+  readonly #last = new Map<Region, Vote>();
+  readonly #doubts: Doubts;
+  #countedMs = 0;
+  /** Instant before which nothing ages, unless the electorate changes. */
+  #agesAt = Number.NEGATIVE_INFINITY;
+
+  constructor(doubts: Doubts) {
+    this.#doubts = doubts;
+  }
+
+  /** How long a vote counts, ms. */
+  get countedMs(): number {
+    return this.#countedMs;
+  }
+
+  get byRegion(): ReadonlyMap<Region, Vote> {
+    return this.#last;
+  }
+
+  get(region: Region): Vote | undefined {
+    return this.#last.get(region);
+  }
+
+  all(): Vote[] {
+    return [...this.#last.values()];
+  }
+
+  /** New votes count for so long, ms. Returns by how much more than before, ms. */
+  countFor(ms: number): number {
+    const byMs = ms - this.#countedMs;
+    this.#countedMs = ms;
+    return byMs;
+  }
+
+  /**
+   * All votes count for so long after a start, ms. Whether a vote has aged until now, which would have aged by one of the
+   * two times alone, depends on what was written. Returns whether they count for another time than before.
+   */
+  startWith(ms: number, now: Now): boolean {
+    const byMs = this.countFor(ms);
+    if (byMs === 0) return false;
+    this.#agesAt = Number.NEGATIVE_INFINITY;
+    for (const vote of this.#last.values()) {
+      const freshUntil = vote.freshUntil + byMs;
+      if (vote.freshUntil <= now.age !== freshUntil <= now.age)
+        this.#doubts.add(vote.region, Math.max(freshUntil, vote.freshUntil));
+      this.#last.set(vote.region, { ...vote, freshUntil });
+    }
+    return true;
+  }
+
+  /** A vote of a clock that was set back since then counts for no longer than a new one. */
+  restarted(now: Now): void {
+    for (const vote of this.#last.values()) {
+      const freshUntil = Math.min(vote.freshUntil, now.age + this.#countedMs);
+      this.#last.set(vote.region, { ...vote, freshUntil });
+    }
+  }
+
+  /** Nothing is judged until each region has voted anew. */
+  doubtAll(): void {
+    for (const region of this.#last.keys()) this.#doubts.add(region, Number.POSITIVE_INFINITY);
+  }
+
+  /** Votes about slots after `newest` are no votes. */
+  setAside(newest: number, now: Now): void {
+    for (const { region, slot } of this.#last.values()) {
+      if (slot <= newest) continue;
+      this.#last.delete(region);
+      // It may have replaced a vote that is believed.
+      this.#doubts.add(region, now.age + this.#countedMs);
+    }
+    this.#agesAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Votes that were enough may be too few now. */
+  electorateChanged(): void {
+    this.#agesAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Until when a vote counts that is cast now. */
+  freshUntil(now: Now): number {
+    return now.age + this.#countedMs;
+  }
+
+  /** Casts reports of a slot that is decided now. Returns whether the vote of a region has changed. */
+  castAll(news: readonly Vote[], monitor: LiveMonitor, now: Now): boolean {
+    const freshUntil = this.freshUntil(now);
+    this.agesBy(freshUntil);
+    let isNew = false;
+    for (const vote of news) {
+      // A service that was down may come to it late.
+      if (isTooOld(vote.slot, monitor, now)) continue;
+      isNew = this.cast({ ...vote, freshUntil }, monitor, now) || isNew;
+    }
+    return isNew;
+  }
+
+  /** Returns whether the region's vote has changed. */
+  cast(vote: Vote, monitor: LiveMonitor | null, now: Now): boolean {
+    this.#doubts.end(vote.region);
+    return castInto(this.#last, vote, monitor, now);
+  }
+
+  /** A vote ages at this instant. */
+  agesBy(freshUntil: number): void {
+    this.#agesAt = Math.min(this.#agesAt, freshUntil);
+  }
+
+  /** Whether a vote may have aged since the last time that this was true. */
+  mayHaveAged({ age }: Now): boolean {
+    if (age < this.#agesAt) return false;
+    this.#agesAt = Math.min(...this.all().map(untilAfter(age)));
+    return true;
+  }
+
+  /** The age at which the last of the aged votes has aged; null: none has. */
+  lastAgedAt({ age }: Now): number | null {
+    const ended = this.all()
+      .map(({ freshUntil }) => freshUntil)
+      .filter((until) => until <= age);
+    return ended.length === 0 ? null : Math.max(...ended);
+  }
+
+  /** The present votes count for so much longer, ms, or less long. */
+  shift(byMs: number, now: Now): void {
+    this.#agesAt = Number.NEGATIVE_INFINITY;
+    if (byMs === 0) return;
+    for (const vote of this.#last.values()) {
+      // An aged vote is no vote any more, whatever the period is now.
+      if (vote.freshUntil <= now.age) continue;
+      this.#last.set(vote.region, { ...vote, freshUntil: vote.freshUntil + byMs });
+    }
+  }
+
+  /** Ends the votes of all other regions. Returns whether there were any. */
+  keep(regions: ReadonlySet<Region>): boolean {
+    this.#agesAt = Number.NEGATIVE_INFINITY;
+    let isChanged = false;
+    for (const region of this.#last.keys()) {
+      if (!regions.has(region)) isChanged = this.#last.delete(region) || isChanged;
+    }
+    return isChanged;
+  }
+
+  /** All votes are ended. */
+  end(): void {
+    this.#last.clear();
+    this.#doubts.endAll();
+  }
+}
+
+const untilAfter =
+  (age: number) =>
+  ({ freshUntil }: Vote): number =>
+    freshUntil > age ? freshUntil : Number.POSITIVE_INFINITY;

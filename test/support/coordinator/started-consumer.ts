@@ -1,0 +1,23 @@
+import { ResultConsumer } from '@svc/coordinator/recording/consumer.ts';
+import { systemClock } from '@svc/shared/clock.ts';
+import type { NatsBus } from '@svc/shared/nats-bus.ts';
+import type { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { log } from './dispatch-parts.ts';
+import type { Recording } from './recording.ts';
+
+/** A consumer that reads the streams of all regions for a recording. */
+export function startedConsumer({
+  recording,
+  ...parts
+}: {
+  bus: NatsBus;
+  streams: NatsResultStreams;
+  recording: Recording;
+  maxBytes: number;
+  hadAgentWithin24h: (region: Region) => boolean;
+}): ResultConsumer {
+  const consumer = new ResultConsumer({ ...parts, recorder: recording.recorder, clock: systemClock, log });
+  consumer.start();
+  return consumer;
+}
