@@ -194,8 +194,11 @@ describe.each(CHANNEL_KINDS)('%s', livesThrough);
 function livesThrough<K extends ChannelKind>(kind: K): void {
   const life: Life<K> = LIVES[kind];
 
-  test('the registry says whether its vendor keeps incidents', () => {
-    expect(CHANNELS[kind].closesIncidents).toBe(keepsIncidents(life));
+  test('the registry says whether its vendor keeps incidents, and whether people read it', () => {
+    const closesIncidents = keepsIncidents(life);
+    // The receiver of a webhook is a program.
+    const isHuman = !closesIncidents && kind !== 'webhook';
+    expect(CHANNELS[kind]).toMatchObject({ closesIncidents, isHuman });
   });
 
   test.each(STORIES)('%s', async (story) => {
