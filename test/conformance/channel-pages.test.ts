@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { CHANNELS } from '@svc/coordinator/notify/registry.ts';
 import type { StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -23,6 +24,14 @@ test('each kind has a page that the overview names, and nothing else has', () =>
   expect(readdirSync(folder).sort()).toEqual(['README.md', ...pages].sort());
   const overview = readFileSync(new URL('README.md', folder), 'utf8');
   expect(pages.filter((page) => !overview.includes(`](${page})`))).toEqual([]);
+});
+
+test.each(CHANNEL_KINDS)('the page of %s names the settings of the operator that the kind reads', (kind) => {
+  const page = readFileSync(pageOf(kind), 'utf8');
+  const names = Object.values<{ readonly name: string }>(CHANNELS[kind].operatorSettings).map(
+    ({ name }) => name,
+  );
+  expect(names.filter((name) => !page.includes(name))).toEqual([]);
 });
 
 // `mail.test.ts` has the page of e-mail.

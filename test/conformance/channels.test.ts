@@ -45,7 +45,7 @@ function keepsItsPromises<K extends PostingKind>(kind: K): void {
     '%i is judged %s, and no secret is repeated',
     async (code, verdict) => {
       receiver.answerWith((request, response) => {
-        const body = `${request.path} ${JSON.stringify(request.headers)}`;
+        const body = `${request.path} ${JSON.stringify(request.headers)} ${request.text}`;
         response.writeHead(code).end(code === 204 || code === 304 ? undefined : body);
       });
       const result = await send();

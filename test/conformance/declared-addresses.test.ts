@@ -5,9 +5,11 @@ import { channelProblems, createSender, type StoredChannel } from '@svc/coordina
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import type { Resolve } from '@svc/coordinator/outgoing/names.ts';
 import { CHANNEL_BLOCKS, CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
+import type { Attributes } from '@svc/shared/resources/definition.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
+import { channelSettings } from '../support/channel-samples.ts';
 import { FULL_ALERT, loopbackParts, loopbackSender, sendContext } from '../support/channel-sending.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { OPERATOR_VALUES } from '../support/operator-values.ts';
@@ -139,16 +141,20 @@ const send = createSender(
   }),
 );
 
-/** The kinds whose address users declare, by the form of their settings. */
-const KINDS = CHANNEL_KINDS.filter(
-  (kind) =>
-    CHANNELS[kind].send !== null &&
-    Object.keys(CHANNEL_BLOCKS[kind].attributes).some((name) => /url$|^endpoint$/.test(name)),
-);
+/** The setting of a kind that is an address, by its form; null: the kind has none. */
+function addressOf(kind: ChannelKind): string | null {
+  const attributes: Attributes = CHANNEL_BLOCKS[kind].attributes;
+  const [found = null] = Object.keys(attributes).filter(
+    (name) => attributes[name]?.value.form === 'http(s) URL',
+  );
+  return found;
+}
+
+/** The kinds whose address users declare. */
+const KINDS = CHANNEL_KINDS.filter((kind) => CHANNELS[kind].send !== null && addressOf(kind) !== null);
 
 function settingsOf(kind: ChannelKind, address: string): Record<string, unknown> {
-  if (kind === 'webhook') return { endpoint: address };
-  return kind === 'push_a' ? { topic: 'alerts', server_url: address } : { webhook_url: address };
+  return { ...channelSettings(kind, 0), [addressOf(kind) ?? '']: address };
 }
 
 let api: RunningApi;
@@ -158,7 +164,8 @@ beforeAll(async () => {
 afterAll(() => api.dispose());
 
 test('each kind with an address says which of its settings it is', () => {
-  expect(KINDS.map((kind) => CHANNELS[kind].declaredUrl?.attribute)).not.toContain(undefined);
+  const said = Object.fromEntries(KINDS.map((kind) => [kind, CHANNELS[kind].declaredUrl?.attribute]));
+  expect(said).toEqual(Object.fromEntries(KINDS.map((kind) => [kind, addressOf(kind)])));
   expect(KINDS.length).toBeGreaterThanOrEqual(5);
 });
 
@@ -172,7 +179,7 @@ describe.each(KINDS)('%s', (kind) => {
       return;
     }
     expect(status).toBe(201);
-    const settings = { server_url: null, token: null, headers: null, ...settingsOf(kind, address) };
+    const settings = settingsOf(kind, address);
     const channel = { kind, settings: new Secret<object>(settings) } as StoredChannel;
     const result: SendResult = await send(channel, FULL_ALERT, sendContext());
     expect(result).toMatchObject({ outcome: 'retry', reason: 'unreachable' });
@@ -191,12 +198,7 @@ describe('a redirect', () => {
     receiver.answerWith((_request, response) =>
       response.writeHead(307, { location: `${inside.url}/` }).end(),
     );
-    const settings = {
-      server_url: null,
-      token: null,
-      headers: null,
-      ...settingsOf(kind, `${receiver.url}/hook`),
-    };
+    const settings = settingsOf(kind, `${receiver.url}/hook`);
     const channel = { kind, settings: new Secret<object>(settings) } as StoredChannel;
     expect(await loopbackSender(operator)(channel, FULL_ALERT, sendContext())).toMatchObject({
       outcome: 'retry',

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
 import { createManualDeliveries } from '@svc/coordinator/notify/manual-deliveries.ts';
+import { CHANNELS } from '@svc/coordinator/notify/registry.ts';
 import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
@@ -9,7 +10,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackSender, PUBLIC_URL } from '../support/channel-sending.ts';
 import { type ConfiguredStore, configuredStore, silentLog } from '../support/configured-store.ts';
 import { queueAlerts } from '../support/coordinator/queue-alerts.ts';
-import { type Life, STORIES, type Story, type VendorSide } from './lives/life.ts';
+import { keepsIncidents, type Life, STORIES, type Story, type VendorSide } from './lives/life.ts';
 import { LIVES } from './lives/vendors.ts';
 
 const MONITOR = 12;
@@ -192,9 +193,17 @@ describe.each(CHANNEL_KINDS)('%s', livesThrough);
 
 function livesThrough<K extends ChannelKind>(kind: K): void {
   const life: Life<K> = LIVES[kind];
+
+  test('the registry says whether its vendor keeps incidents, and whether people read it', () => {
+    const closesIncidents = keepsIncidents(life);
+    // The receiver of a webhook is a program.
+    const isHuman = !closesIncidents && kind !== 'webhook';
+    expect(CHANNELS[kind]).toMatchObject({ closesIncidents, isHuman });
+  });
+
   test.each(STORIES)('%s', async (story) => {
     const rig = await Rig.start<K>(kind, life);
-    await TOLD[story](rig, kind.startsWith('incident_'));
+    await TOLD[story](rig, keepsIncidents(life));
     expect(rig.vendor.held()).toEqual(life.ends[story]);
   });
 }

@@ -5,7 +5,7 @@ import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackSender, sendContext } from '../support/channel-sending.ts';
 import { MESSAGE_VENDORS, type MessageKind } from './channels/message-vendors.ts';
-import type { Life, VendorSide } from './lives/life.ts';
+import { keepsIncidents, type Life, type VendorSide } from './lives/life.ts';
 import { LIVES } from './lives/vendors.ts';
 
 /* Vendors that enforce their rules accept every alert, whatever its texts are. */
@@ -67,7 +67,7 @@ function takesEverything<K extends RuledKind>(kind: K): void {
       expect(await send({ ...FULL_ALERT, ...alert, status })).toMatchObject({ outcome: 'delivered' });
     }
     const held = vendor.held();
-    const isIncident = kind.startsWith('incident_');
+    const isIncident = keepsIncidents(life);
     expect(held).toHaveLength(isIncident ? 1 : 3);
     expect(held.at(-1)).toMatch(isIncident ? /^(?:resolved|closed)$/ : /^recovered$/);
   });

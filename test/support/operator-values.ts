@@ -6,8 +6,11 @@ import { readEnvironment } from '@svc/shared/settings.ts';
 const NOWHERE = 'http://127.0.0.1:1';
 const HEX = '0123456789abcdef'.repeat(2);
 
+type ChannelSettings = typeof CHANNEL_OPERATOR_SETTINGS;
+type ChannelVariable = ChannelSettings[keyof ChannelSettings]['name'];
+
 /** Variables with which every kind of channel can be created. */
-export const OPERATOR_ENVIRONMENT: Readonly<Record<string, string>> = {
+export const OPERATOR_ENVIRONMENT: Readonly<Record<ChannelVariable | 'SVC_CHAT_HOSTS', string>> = {
   SVC_TELEGRAM_BOT_TOKEN: '123456:bot-token-of-the-tests',
   SVC_TELEGRAM_BASE_URL: NOWHERE,
   SVC_PUSH_A_BASE_URL: NOWHERE,

@@ -20,7 +20,10 @@ function webhook(path: string) {
   return { settings: (url: string) => ({ webhook_url: `${url}${path}` }), operator: () => ({}) };
 }
 
-export type MessageKind = 'messenger_a' | 'chat_a' | 'chat_b' | 'chat_c' | 'push_a';
+/** Kinds that show people no message in which somebody could be called: `vendor-rules.test.ts` tests them. */
+type OtherKind = 'email' | 'sms' | 'messenger_b' | 'webhook' | `incident_${string}`;
+
+export type MessageKind = Exclude<ChannelKind, OtherKind>;
 
 /** One entry for each kind whose fake tells whom a message notifies. */
 export const MESSAGE_VENDORS: { readonly [K in MessageKind]: MessageVendor<K> } = {

@@ -26,6 +26,11 @@ export type Life<K extends ChannelKind> = {
   readonly ends: Ends;
 };
 
+/** Whether the vendor keeps an incident until it is told of its end: three alerts of one incident leave one text. */
+export function keepsIncidents({ ends }: { readonly ends: Ends }): boolean {
+  return ends['error, degraded, recovered'].length === 1;
+}
+
 /** The stories of an incident. `lives.test.ts` plays each of them. */
 export const STORIES = [
   'error, degraded, recovered',

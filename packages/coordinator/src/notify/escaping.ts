@@ -5,3 +5,9 @@
 export function escapedMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
+
+/**
+ * A word joiner (U+2060): it has no width, and no line breaks at it. After a character that begins a mention, it keeps a
+ * monitor's name from calling people, and the name reads as before.
+ */
+export const INVISIBLE = '\u2060';

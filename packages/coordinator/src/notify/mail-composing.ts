@@ -1,5 +1,6 @@
 import { asciiName } from '@svc/shared/resources/texts.ts';
 import { loadNodemailer } from '../outgoing/smtp/nodemailer.ts';
+import { INVISIBLE } from './escaping.ts';
 import { charactersUpTo } from './shortening.ts';
 
 export type MailAddress = {
@@ -67,5 +68,5 @@ export async function composeMail(
  * sent as it is where it is ASCII. A word joiner, which is not seen, makes it another text, which is encoded as a whole.
  */
 function asWritten(text: string): string {
-  return text.replaceAll('=?', '=\u2060?');
+  return text.replaceAll('=?', `=${INVISIBLE}?`);
 }

@@ -95,7 +95,6 @@ test('a registry without a line for a kind fails the type check', () => {
   expect(Object.keys(channels)).toHaveLength(CHANNEL_KINDS.length - 1);
 });
 
-test('only the kinds that keep incidents open are told of an end without a recovery', () => {
-  expect(CHANNEL_KINDS.filter(closesIncidents)).toEqual(['incident_a', 'incident_b', 'incident_c']);
+test('a kind that this version does not know is not told of an end without a recovery', () => {
   expect(closesIncidents('a-kind-of-a-newer-version')).toBe(false);
 });

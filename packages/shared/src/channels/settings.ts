@@ -30,7 +30,7 @@ const webhookUrl = {
 };
 
 /**
- * The twelve kinds of channel with their settings: the block that a notification carries under the
+ * The kinds of channel with their settings: the block that a notification carries under the
  * name of its kind.
  */
 export const CHANNEL_BLOCKS = {

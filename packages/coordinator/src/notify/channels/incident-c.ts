@@ -3,6 +3,7 @@ import { addressSecrets } from '@svc/shared/masking/mask.ts';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, linesWithin, plainLine } from '../content.ts';
+import { INVISIBLE } from '../escaping.ts';
 import { postJson } from '../json-post.ts';
 import { judged, passing } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
@@ -46,11 +47,11 @@ function renderOnCall(alert: Alert, publicUrl: string) {
 }
 
 /**
- * OnCall passes the texts on to chats without an escape. A space without a width after what begins a mention
+ * OnCall passes the texts on to chats without an escape. An invisible character after what begins a mention
  * keeps a monitor's name from calling everybody.
  */
 function withoutMentions(text: string): string {
-  return text.replace(/<(?=[!@#])|(?<![\w.-])@/g, '$&\u200b');
+  return text.replace(/<(?=[!@#])|(?<![\w.-])@/g, `$&${INVISIBLE}`);
 }
 
 /** OnCall answers 200. Another success comes from something in between. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendContext, SendResult, SendTools } from '../channel.ts';
 import { contentOf, type Fact, linesWithin } from '../content.ts';
-import { escapedMarkup } from '../escaping.ts';
+import { escapedMarkup, INVISIBLE } from '../escaping.ts';
 import { jsonOf, postJson } from '../json-post.ts';
 import { judged, passing, refused } from '../judging.ts';
 import { codeUnitsUpTo, shortened } from '../shortening.ts';
@@ -98,9 +98,9 @@ function lineOf({ label, text, isAddress }: Fact): string {
   return `<b>${label}:</b> ${isAddress ? `<code>${escapedMarkup(text)}</code>` : escaped(text)}`;
 }
 
-/** Telegram mentions and notifies `@name`. With an invisible word joiner in between it is text. */
+/** Telegram mentions and notifies `@name`. With an invisible character in between it is text. */
 function escaped(text: string): string {
-  return escapedMarkup(text.replaceAll('@', '@\u2060'));
+  return escapedMarkup(text.replaceAll('@', `@${INVISIBLE}`));
 }
 
 const sent = z.object({ ok: z.literal(true), result: z.object({ message_id: z.number().int() }) });
