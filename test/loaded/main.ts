@@ -4,7 +4,8 @@
  *
  *     npm run loaded -- --rounds 10 --busy 4 --minutes 40 test/integration/garbage.test.ts test/e2e/kill.test.ts
  *
- * Without files all tests but those in a browser are run, in several series.
+ * Each file is a series; with `--together --workers 4` all of them are one, four at once. Without files all tests but
+ * those in a browser are run, in several series.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,15 +36,14 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '120' },
     /** Files at once. */
     workers: { type: 'string', default: '1' },
+    /** Whether the files are one series. */
+    together: { type: 'boolean', default: false },
   },
 });
 
 type Series = { readonly name: string; readonly args: readonly string[]; passed: number; failed: number };
 
-const series: Series[] =
-  positionals.length > 0
-    ? positionals.map((file) => ({ name: file, args: [file], passed: 0, failed: 0 }))
-    : Object.entries(SERIES).map(([name, args]) => ({ name, args, passed: 0, failed: 0 }));
+const series: Series[] = argumentsOfSeries().map(([name, args]) => ({ name, args, passed: 0, failed: 0 }));
 
 const endsAt = performance.now() + Number(values.minutes) * 60_000;
 const loops = await BusyLoops.start(Number(values.busy));
@@ -55,6 +55,11 @@ try {
 console.log(`\n${values.busy} busy loops beside it:`);
 for (const { name, passed, failed } of series) console.log(`${name}: ${passed} passed, ${failed} failed`);
 if (series.some(({ passed, failed }) => failed > 0 || passed === 0)) process.exitCode = 1;
+
+function argumentsOfSeries(): [name: string, args: readonly string[]][] {
+  if (positionals.length === 0) return Object.entries(SERIES);
+  return values.together ? [['all files', positionals]] : positionals.map((file) => [file, [file]]);
+}
 
 async function rounds(): Promise<void> {
   for (let round = 1; round <= Number(values.rounds); round += 1) {
