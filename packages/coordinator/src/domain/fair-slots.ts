@@ -37,7 +37,7 @@ export type AdmittedFlow = { readonly part: number; readonly perMs: number };
 const EVENED_OVER_MS = 200;
 const LEAST_EVENED_SLOTS = 10;
 
-/** @param jobs of a slot */
+/** @param jobs of a slot, at most */
 export function evenedAt({ left, at }: Evenness, now: number, perMs: number, jobs: number): Evenness {
   if (now <= at) return { left, at };
   const most = mostLeft(perMs, jobs);
@@ -52,7 +52,7 @@ const MOST_BESIDE = 0.5;
  * The credit that a slot needs: one slot where as much was admitted as may be, more where more was, and less where less
  * was. Infinite where so much more was that nothing may be admitted now.
  *
- * @param jobs of a slot
+ * @param jobs of a slot, at most
  */
 export function neededCredit({ left }: Evenness, perMs: number, jobs: number): number {
   const ahead = left / mostLeft(perMs, jobs);
