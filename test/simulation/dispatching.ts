@@ -1,7 +1,8 @@
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
 import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
 import { recover } from '@svc/coordinator/dispatch/restart.ts';
-import { Scheduler, type Shedding } from '@svc/coordinator/dispatch/scheduler.ts';
+import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
+import type { Shedding } from '@svc/coordinator/dispatch/scheduler-parts.ts';
 import type { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';

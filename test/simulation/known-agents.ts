@@ -1,5 +1,5 @@
 import { KnownAgent } from '@svc/coordinator/dispatch/agents.ts';
-import type { LiveRegions } from '@svc/coordinator/dispatch/scheduler.ts';
+import type { LiveRegions } from '@svc/coordinator/dispatch/scheduler-parts.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 
 /** The agents that one life of the coordinator knows, one for each region at most. */

@@ -22,7 +22,11 @@ const FORGET_AFTER_MS = 600_000;
 const USUAL_UP = 0.1;
 const USUAL_DOWN = 0.005;
 
-type Flow = { admitted: AdmittedFlow; evenness: Evenness };
+/**
+ * `mostJobs` of a slot, as far as the workspace has asked. All its slots are evened over the same time: otherwise those
+ * with few jobs find too much admitted after each one with many.
+ */
+type Flow = { admitted: AdmittedFlow; evenness: Evenness; mostJobs: number };
 
 /** A slot that asks for admission. */
 export type GatedSlot = {
@@ -107,8 +111,9 @@ export class Gate {
     if (part === undefined) return true;
     const flow = this.#flows.get(workspaceId) as Flow;
     const { perMs } = flow.admitted;
-    flow.evenness = evenedAt(flow.evenness, slot, perMs, jobs);
-    const needed = isInTime ? neededCredit(flow.evenness, perMs, jobs) : Number.POSITIVE_INFINITY;
+    flow.mostJobs = Math.max(flow.mostJobs, jobs);
+    flow.evenness = evenedAt(flow.evenness, slot, perMs, flow.mostJobs);
+    const needed = isInTime ? neededCredit(flow.evenness, perMs, flow.mostJobs) : Number.POSITIVE_INFINITY;
     const before = this.#credits.get(monitorId) ?? firstCredit(monitorId);
     const { isAdmitted, credit } = nextSlot(before, part, needed, sooner);
     this.#credits.set(monitorId, credit);
@@ -122,8 +127,9 @@ export class Gate {
     for (const [workspaceId, part] of this.#parts) {
       const admitted = { part, perMs: (part * (wanted.get(workspaceId) ?? 0)) / 1_000 };
       const before = this.#flows.get(workspaceId);
-      if (before === undefined) this.#flows.set(workspaceId, { admitted, evenness: { left: 0, at: 0 } });
-      else before.admitted = admitted;
+      if (before === undefined) {
+        this.#flows.set(workspaceId, { admitted, evenness: { left: 0, at: 0 }, mostJobs: 0 });
+      } else before.admitted = admitted;
     }
   }
 

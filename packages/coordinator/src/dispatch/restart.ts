@@ -4,7 +4,7 @@ import type { SlotEvents, SlotRecovery } from '../domain/slots.ts';
 import type { Reported } from './early-reports.ts';
 import type { InFlight } from './in-flight.ts';
 import { offerBoundMs } from './job.ts';
-import type { LiveRegions } from './scheduler.ts';
+import type { LiveRegions } from './scheduler-parts.ts';
 
 export type RecoverParts = {
   recovery: SlotRecovery;

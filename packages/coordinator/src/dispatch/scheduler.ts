@@ -1,5 +1,5 @@
 import type { Region } from '@svc/shared/regions.ts';
-import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
 import {
   dueSlot,
   FINEST_PERIOD_MS,
@@ -9,11 +9,9 @@ import {
   slotAfter,
   slotAfterRestart,
 } from '../domain/schedule.ts';
-import type { SkipReason, SlotEvents } from '../domain/slots.ts';
-import type { DispatchCounters } from './counters.ts';
+import type { SkipReason } from '../domain/slots.ts';
 import { type Due, DueQueue } from './due-queue.ts';
-import type { InFlight } from './in-flight.ts';
-import type { SlotClock } from './slot-clock.ts';
+import type { SchedulerParts } from './scheduler-parts.ts';
 
 /** Most slots opened per second, unless twice the declared rate is more. */
 const CATCH_UP_PER_SECOND = 500;
@@ -35,46 +33,12 @@ const SKIPPED_COST = 0.1;
 /** Jobs opened ahead in one tick, so that a tick stays below 20 ms. */
 const JOBS_AHEAD_PER_TICK = 1_500;
 
-/** The regions as scheduling needs them; the registry of agents implements it. */
-export interface LiveRegions {
-  live(): readonly Region[];
-  isLive(region: Region): boolean;
-  /** Whether no region came to life just now. */
-  isSettled(): boolean;
-  /** Grows with every region that comes to life. */
-  readonly liveSerial: number;
-  /** Whether some live region takes jobs ahead of their slots. */
-  takeJobsAhead(): boolean;
-}
-
-/** Decides which slots are skipped when more is requested than can be done. */
-export interface Shedding {
-  /** Whether the slot is run at all. Called once per slot, which is `lateMs` past. */
-  admitsSlot(monitor: LiveMonitor, slot: number, jobs: number, lateMs: number): boolean;
-  /** Whether it is run in the region. Called once per slot and region. */
-  admits(monitor: LiveMonitor, slot: number, region: Region, lateMs: number): boolean;
-  opened(jobs: number): void;
-}
-
-export type SchedulerParts = {
-  monitors: LiveMonitors;
-  slotClock: SlotClock;
-  regions: LiveRegions;
-  inFlight: InFlight;
-  events: SlotEvents;
-  counters: DispatchCounters;
-  overload: Shedding;
-  /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
-  newestSlot: (monitorId: number) => number | null;
-  /** Slots up to this one are not about what is probed now; 0: none is known. Asked at the start. */
-  floorSlot: (monitorId: number) => number;
-  /** Whether the region has reported the slot, which an earlier life gave it. */
-  hasReported: (monitorId: number, slot: number, region: Region) => boolean;
-};
-
 type Skip = { readonly region: Region; readonly reason: SkipReason };
 
 const isOverload = ({ reason }: Skip): boolean => reason === 'overloaded';
+
+/** Only these regions are given the slots before `until`, which is the next one of all. */
+type Rest = { readonly regions: readonly Region[]; readonly until: number };
 
 /** The next due time of an active monitor; `dueAt` is on the slot clock. */
 type Plan = Due & {
@@ -82,6 +46,8 @@ type Plan = Due & {
   phase: number;
   /** Its next slot is the first since it was created or activated. */
   isFirst: boolean;
+  /** Regions that were skipped when the others had their first slot; null: none. */
+  rest: Rest | null;
   /** Newest slot that it was given, at most some hundred ms ahead; 0: none. */
   lastSlot: number;
 };
@@ -92,7 +58,8 @@ type Plan = Due & {
  * in-flight table, from where they are published.
  *
  * The first slot of a monitor waits for agents: until all its regions are live, or until no region has come
- * to life for half a second. Later slots go to the regions that are live.
+ * to life for half a second. Later slots go to the regions that are live. Regions that skip the first slot because they
+ * are overloaded are given further ones, alone, until the next slot of all.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -160,7 +127,9 @@ export class Scheduler {
     }
     if (periodMs === after.periodMs || plan.isFirst) return;
     const previous = plan.lastSlot > 0 ? plan.lastSlot : now;
-    this.#due.set(plan, Math.max(slotAfter(previous, after.periodMs, plan.phase), this.#gridFrom(plan, now)));
+    const next = Math.max(slotAfter(previous, after.periodMs, plan.phase), this.#gridFrom(plan, now));
+    if (plan.rest !== null) plan.rest = { ...plan.rest, until: next };
+    this.#due.set(plan, plan.rest === null ? next : Math.min(plan.dueAt, next));
   }
 
   /**
@@ -205,22 +174,29 @@ export class Scheduler {
       return 0;
     }
     plan.lastSlot = due.slot;
-    const jobs = this.#open(plan.monitor, due.slot, now, monotonic);
+    if (plan.rest !== null && due.slot >= plan.rest.until) plan.rest = null;
+    const next = plan.rest?.until ?? slotAfter(due.slot, periodMs, plan.phase);
+    const jobs = this.#open(plan, due.slot, next, now, monotonic);
     plan.isFirst &&= jobs === null;
-    const next = slotAfter(due.slot, periodMs, plan.phase);
-    // Nobody waits an hour for a first check because the first slot was skipped.
-    this.#due.set(plan, plan.isFirst ? Math.min(next, due.slot + FINEST_PERIOD_MS) : next);
+    // Nobody waits an hour for a first check because the first slot was skipped, in all regions or in one.
+    const isAgain = plan.isFirst || plan.rest !== null;
+    this.#due.set(plan, isAgain ? Math.min(next, due.slot + FINEST_PERIOD_MS) : next);
     // Slots opened ahead are already spread by their grids.
     if (due.slot <= now) this.#allowance -= jobs === null ? SKIPPED_COST : 1;
     return jobs ?? 0;
   }
 
-  /** @returns the number of opened jobs; null: the slot is skipped because of overload */
-  #open(monitor: LiveMonitor, slot: number, now: number, monotonic: number): number | null {
+  /**
+   * @param next the next slot of all regions
+   * @returns the number of opened jobs; null: the slot is skipped because of overload
+   */
+  #open(plan: Plan, slot: number, next: number, now: number, monotonic: number): number | null {
     const { inFlight, events, counters, overload, hasReported } = this.#parts;
-    const live = this.#liveOf(monitor);
+    const { monitor, rest } = plan;
+    const ofMonitor = this.#liveOf(monitor);
+    const live = rest === null ? ofMonitor : ofMonitor.filter((region) => rest.regions.includes(region));
     if (live.length === 0) {
-      counters.slots['no-agent'] += 1;
+      if (rest === null) counters.slots['no-agent'] += 1;
       return 0;
     }
     const lateMs = Math.max(0, now - slot);
@@ -230,6 +206,7 @@ export class Scheduler {
       counters.slots.skipped += 1;
       return null;
     }
+    if (plan.isFirst || rest !== null) plan.rest = restOf(skips, next);
     counters.slots.dispatched += 1;
     // With the skipped ones: the evaluation gets the skips right after, and then waits for the other regions.
     events.opened(monitor, slot, live);
@@ -310,6 +287,7 @@ export class Scheduler {
       monitor,
       phase: this.#phaseOf(monitor),
       isFirst: false,
+      rest: null,
       lastSlot,
       dueAt: 0,
       queueIndex: -1,
@@ -390,6 +368,11 @@ export class Scheduler {
     const rate = Math.max(CATCH_UP_PER_SECOND, 2 * this.#slotsPerSecond) / 1_000;
     this.#allowance = Math.min(rate * BURST_MS, this.#allowance + rate * elapsed);
   }
+}
+
+function restOf(skips: readonly Skip[], until: number): Rest | null {
+  const regions = skips.filter(isOverload).map(({ region }) => region);
+  return regions.length === 0 ? null : { regions, until };
 }
 
 /** Whether `after` was activated, or changed in its probed attributes, since `before`. */

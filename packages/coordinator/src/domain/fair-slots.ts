@@ -36,35 +36,39 @@ export type AdmittedFlow = { readonly part: number; readonly perMs: number };
 /** Time over which the admitted jobs are evened, ms; so many slots at least, where few are asked for. */
 const EVENED_OVER_MS = 200;
 const LEAST_EVENED_SLOTS = 10;
+/** Times of what is evened over by which too much may be admitted. */
+const MOST_BEHIND = 4;
 
-/** @param jobs of a slot */
+/** @param jobs of a slot, at most */
 export function evenedAt({ left, at }: Evenness, now: number, perMs: number, jobs: number): Evenness {
   if (now <= at) return { left, at };
   const most = mostLeft(perMs, jobs);
-  return { left: Math.max(-most, Math.min(most, left + (now - at) * perMs)), at: now };
+  return { left: Math.max(-MOST_BEHIND * most, Math.min(most, left + (now - at) * perMs)), at: now };
 }
 
-/** Credit of a slot that has run, and most by which the needed credit differs from it. */
+/** Credit of a slot that has run, and the credit by which the needed one differs where as much is left as is evened over. */
 const SLOT = 1;
-const MOST_BESIDE = 0.5;
+const BESIDE = 0.3;
 
 /**
  * The credit that a slot needs: one slot where as much was admitted as may be, more where more was, and less where less
- * was. Infinite where so much more was that nothing may be admitted now.
+ * was. However much more was, the monitors with the most credit run. In an instant when more slots come than may run,
+ * others would run each time instead, and the last of them never.
  *
- * @param jobs of a slot
+ * @param jobs of a slot, at most
  */
 export function neededCredit({ left }: Evenness, perMs: number, jobs: number): number {
-  const ahead = left / mostLeft(perMs, jobs);
-  return ahead <= -1 ? Number.POSITIVE_INFINITY : SLOT - Math.min(1, ahead) * MOST_BESIDE;
+  return SLOT - Math.max(-MOST_BEHIND, Math.min(1, left / mostLeft(perMs, jobs))) * BESIDE;
 }
 
 function mostLeft(perMs: number, jobs: number): number {
   return Math.max(perMs * EVENED_OVER_MS, jobs * LEAST_EVENED_SLOTS);
 }
 
-/** Most credit, in slots: what a monitor was refused for longer is lost, so that no burst follows. */
-const MOST_CREDIT = 2;
+/** Most credit, in slots: as much as any slot needs. What a monitor was refused for longer is lost, so that no burst follows. */
+const MOST_CREDIT = SLOT + MOST_BEHIND * BESIDE;
+/** Least credit: slots that run sooner, because they run elsewhere, make no monitor wait for long. */
+const LEAST_CREDIT = -1;
 
 /**
  * Decides whether a monitor's next slot runs while only a part of its slots does.
@@ -86,5 +90,8 @@ export function nextSlot(
 ): { readonly isAdmitted: boolean; readonly credit: number } {
   const earned = credit + part;
   const isAdmitted = earned >= needed - sooner * part;
-  return { isAdmitted, credit: isAdmitted ? earned - SLOT : Math.min(MOST_CREDIT, earned) };
+  return {
+    isAdmitted,
+    credit: isAdmitted ? Math.max(LEAST_CREDIT, earned - SLOT) : Math.min(MOST_CREDIT, earned),
+  };
 }

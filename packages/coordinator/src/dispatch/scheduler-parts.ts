@@ -1,0 +1,43 @@
+import type { Region } from '@svc/shared/regions.ts';
+import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
+import type { SlotEvents } from '../domain/slots.ts';
+import type { DispatchCounters } from './counters.ts';
+import type { InFlight } from './in-flight.ts';
+import type { SlotClock } from './slot-clock.ts';
+
+/** The regions as scheduling needs them; the registry of agents implements it. */
+export interface LiveRegions {
+  live(): readonly Region[];
+  isLive(region: Region): boolean;
+  /** Whether no region came to life just now. */
+  isSettled(): boolean;
+  /** Grows with every region that comes to life. */
+  readonly liveSerial: number;
+  /** Whether some live region takes jobs ahead of their slots. */
+  takeJobsAhead(): boolean;
+}
+
+/** Decides which slots are skipped when more is requested than can be done. */
+export interface Shedding {
+  /** Whether the slot is run at all. Called once per slot, which is `lateMs` past. */
+  admitsSlot(monitor: LiveMonitor, slot: number, jobs: number, lateMs: number): boolean;
+  /** Whether it is run in the region. Called once per slot and region. */
+  admits(monitor: LiveMonitor, slot: number, region: Region, lateMs: number): boolean;
+  opened(jobs: number): void;
+}
+
+export type SchedulerParts = {
+  monitors: LiveMonitors;
+  slotClock: SlotClock;
+  regions: LiveRegions;
+  inFlight: InFlight;
+  events: SlotEvents;
+  counters: DispatchCounters;
+  overload: Shedding;
+  /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
+  newestSlot: (monitorId: number) => number | null;
+  /** Slots up to this one are not about what is probed now; 0: none is known. Asked at the start. */
+  floorSlot: (monitorId: number) => number;
+  /** Whether the region has reported the slot, which an earlier life gave it. */
+  hasReported: (monitorId: number, slot: number, region: Region) => boolean;
+};
