@@ -2,20 +2,20 @@ import { Secret } from '@svc/shared/secret.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
 import { type AttributesOf, isMonitorKind } from '../configuration/kinds/kinds.ts';
-import { ownedByFile, releasedByFile } from '../configuration/owned-by-file.ts';
-import type { AnyStored } from '../configuration/stored.ts';
 import {
   type AppliedDeclaration,
   appliedDigest,
   writeAppliedDeclaration,
 } from '../store/applied-declaration.ts';
 import { appendAudit } from '../store/audit.ts';
+import { channelsOfFile } from '../store/channels.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { auditLines } from './audit-lines.ts';
 import { type ChannelStates, setChannelStates } from './channel-states.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { DeclarationError } from './located-error.ts';
-import { isMassDeletion, type OwnedResource, type Plan, planChanges, type Write } from './plan.ts';
+import { isMassDeletion, type OwnedResource, type Plan, type Write } from './plan.ts';
+import { isStillTrue, type Prepared, prepare } from './prepare.ts';
 import { resolveReferences } from './references.ts';
 
 /** Number of monitors that are created or removed between two checks for a stop. */
@@ -49,27 +49,27 @@ export type Reconciled = {
 /**
  * Makes the stored resources of the file equal to the declaration, inside the given change.
  *
+ * @param prepared what {@link prepare} found before the change; found again where rows have changed since
  * @throws DeclarationError when the store refuses an entry, or too much would be deleted
  */
 export async function reconcile(
   change: ConfigurationChange,
   declaration: Declaration,
+  prepared: Prepared,
   parts: ReconcileParts,
 ): Promise<Reconciled> {
   const { entries, sources } = declaration;
   const { workspaceId } = change.context;
-  const owned = await ownedByFile(change.tx, parts.secrets, workspaceId);
-  const released = await releasedByFile(change.tx, parts.secrets, workspaceId);
-  const known = [...owned, ...released];
-  await change.breathe();
-  const plan = await planChanges(entries, known, () => change.breathe());
-  refuseMassDeletion(declaration, plan, owned.length, parts.allowsDelete);
+  const { known, ownedCount, plan } = (await isStillTrue(change.tx, prepared, workspaceId))
+    ? prepared
+    : await prepare(change.tx, { secrets: parts.secrets, workspaceId, entries });
+  refuseMassDeletion(declaration, plan, ownedCount, parts.allowsDelete);
 
   await removeAll(change, plan.removals, parts.signal);
   const ids = await writeAll(change, declaration, plan, known, parts.signal);
   await removeMonitors(change, plan.monitorRemovals, parts.signal);
   await change.breathe();
-  await setStates(change, declaration, plan, known, ids, parts);
+  await setStates(change, declaration, plan, ids, parts);
   await writeAppliedDeclaration(change.tx, workspaceId, { ...sources, resources: entries.length });
   const { file } = declaration;
   const { digest } = sources;
@@ -221,15 +221,12 @@ async function setStates(
   change: ConfigurationChange,
   { entries }: Declaration,
   plan: Plan,
-  known: readonly AnyStored[],
   ids: ReadonlyMap<Address, number>,
   parts: ReconcileParts,
 ): Promise<void> {
   const written = new Set(plan.writes.map(({ entry }) => entry));
-  const reasons = new Map<number, string | null>();
-  for (const stored of known) {
-    if (stored.kind === 'svc_notification') reasons.set(stored.id, stored.stateReason);
-  }
+  const stored = await channelsOfFile(change.tx, change.context.workspaceId);
+  const reasons = new Map(stored.map(({ id, reason }) => [id, reason]));
   const channels = entries.flatMap((entry) => {
     const id = ids.get(addressOf(entry));
     if (entry.kind !== 'svc_notification' || id === undefined) return [];
