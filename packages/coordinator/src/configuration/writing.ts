@@ -1,4 +1,3 @@
-import { DEFINITIONS } from '@svc/shared/resources/registry.ts';
 import {
   findResources,
   insertResources,
@@ -13,7 +12,14 @@ import {
 import type { ShownBy } from './configuration.ts';
 import { ConfigurationError, Immutable } from './errors.ts';
 import type { Check, Written } from './kinds/kind.ts';
-import { type AttributesIn, type KindIn, MOST_TOGETHER, NOUN_OF, type ResourceKind } from './kinds/kinds.ts';
+import {
+  type AttributesIn,
+  type KindIn,
+  MOST_TOGETHER,
+  NOUN_OF,
+  type ResourceKind,
+  replacingAttributes,
+} from './kinds/kinds.ts';
 import { KINDS } from './kinds/registry.ts';
 import { type Existing, existingReferences, refuseMissing } from './references.ts';
 import { sameAttributes } from './same-attributes.ts';
@@ -129,6 +135,8 @@ async function revised<T extends ResourceTable>(
   return { id, change, before: isSame ? null : { row, attributes: before }, after: attributes };
 }
 
+type Members = Readonly<Record<string, unknown>>;
+
 /** @throws Immutable for an attribute whose change needs a new object */
 function refuseReplacing(
   table: ResourceTable,
@@ -137,9 +145,9 @@ function refuseReplacing(
   before: object,
   after: object,
 ): void {
-  const [was, is] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
-  for (const [name, { replaces }] of Object.entries(DEFINITIONS[kind].attributes)) {
-    if (!replaces || was.get(name) === is.get(name)) continue;
+  const [was, is] = [before, after] as [Members, Members];
+  for (const name of replacingAttributes(kind)) {
+    if (was[name] === is[name]) continue;
     const message = `${name} of ${NOUN_OF[table]} ${id} cannot be changed: remove it and create another`;
     throw new Immutable(message, [name]);
   }

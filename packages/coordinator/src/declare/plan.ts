@@ -1,5 +1,5 @@
-import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { isMonitorKind } from '../configuration/kinds/kinds.ts';
+import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { isMonitorKind, replacingAttributes } from '../configuration/kinds/kinds.ts';
 import { sameAttributes } from '../configuration/same-attributes.ts';
 import { Turns } from '../configuration/turns.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
@@ -106,13 +106,6 @@ function changeOf(
 }
 
 type Members = Readonly<Record<string, unknown>>;
-
-/** Names of the attributes whose change needs a new object. */
-function replacingAttributes(kind: ResourceKind): readonly string[] {
-  return Object.entries(DEFINITIONS[kind].attributes).flatMap(([name, { replaces }]) =>
-    replaces ? [name] : [],
-  );
-}
 
 function storedAddress({ kind, localName }: OwnedResource): Address {
   return addressOf({ kind, name: localName ?? '' });

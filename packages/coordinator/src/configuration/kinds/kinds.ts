@@ -54,6 +54,18 @@ interface AttributesByTable {
 export type KindIn<T extends ResourceTable> = KindsByTable[T];
 export type AttributesIn<T extends ResourceTable> = AttributesByTable[T];
 
+/** The names of a kind's attributes whose change needs a new object. */
+export function replacingAttributes(kind: ResourceKind): readonly string[] {
+  return REPLACING.get(kind) ?? [];
+}
+
+const REPLACING: ReadonlyMap<ResourceKind, readonly string[]> = new Map(
+  RESOURCE_KINDS.map((kind) => {
+    const attributes = Object.entries(DEFINITIONS[kind].attributes);
+    return [kind, attributes.flatMap(([name, { replaces }]) => (replaces ? [name] : []))];
+  }),
+);
+
 /** Most resources of each table that are written together. */
 export const MOST_TOGETHER: { readonly [T in ResourceTable]: number } = {
   // Each has a few kilobytes.
