@@ -67,6 +67,12 @@ export class RecordedChecks {
     return spreadOf(this.#started().map((row) => row.recorded_at - row.started_at - (row.latency ?? 0)));
   }
 
+  /** The longest time between two checks that were recorded one after the other. */
+  longestPauseMs(): number {
+    const recorded = this.#rows.map((row) => row.recorded_at).toSorted((a, b) => a - b);
+    return recorded.reduce((longest, at, index) => Math.max(longest, at - (recorded[index - 1] ?? at)), 0);
+  }
+
   /** Starts of checks with how late they were, and how long after their end they were recorded, by the start. */
   starts(): { at: number; lateMs: number; recordedMs: number }[] {
     return this.#started()

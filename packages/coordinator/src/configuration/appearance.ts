@@ -1,4 +1,4 @@
-import { findResource, updateResource } from '../store/resources.ts';
+import { findResource, updateResources } from '../store/resources.ts';
 import type { PageAppearance } from './configuration.ts';
 import { NotFound } from './errors.ts';
 import { type ChangeScope, requireVersion, revision } from './scope.ts';
@@ -22,5 +22,5 @@ export async function setPageAppearance(
   const latency = appearance.latency ?? row.latency;
   if (published === row.published && theme === row.theme && latency === row.latency) return;
   const change = { published, theme, latency, ...revision(scope, row, {}) };
-  await updateResource(scope.tx, 'status_pages', id, change);
+  await updateResources(scope.tx, 'status_pages', [{ id, change }]);
 }

@@ -4,7 +4,7 @@ import type { ConfigurationChange, PageAppearance, ShownBy } from './configurati
 import { NotFound } from './errors.ts';
 import { type AttributesOf, attributesIn, kindIn, type ResourceKind, TABLE_OF } from './kinds/kinds.ts';
 import type { ChangeScope, WriteOptions } from './scope.ts';
-import { createAll, remove, removeAll, update } from './writing.ts';
+import { createAll, removeAll, updateAll } from './writing.ts';
 
 type Declared = { localName: string };
 
@@ -39,8 +39,11 @@ export class OpenChange implements ConfigurationChange {
     entries: readonly { attributes: AttributesOf<K>; declared?: Declared }[],
   ): Promise<number[]> {
     await this.breathe();
-    const rows = entries.map(({ attributes, declared }) => ({ ...attributesIn(kind, attributes), declared }));
-    return createAll(this.#scope, TABLE_OF[kind], rows);
+    const creations = entries.map(({ attributes, ...entry }) => ({
+      ...entry,
+      ...attributesIn(kind, attributes),
+    }));
+    return createAll(this.#scope, TABLE_OF[kind], creations);
   }
 
   async update<K extends ResourceKind>(
@@ -49,22 +52,40 @@ export class OpenChange implements ConfigurationChange {
     attributes: AttributesOf<K>,
     options: WriteOptions = {},
   ): Promise<void> {
+    await this.updateAll(kind, [{ id, attributes, ...options }]);
+  }
+
+  async updateAll<K extends ResourceKind>(
+    kind: K,
+    entries: readonly ({ id: number; attributes: AttributesOf<K> } & WriteOptions)[],
+  ): Promise<void> {
     await this.breathe();
-    return update(this.#scope, TABLE_OF[kind], { id, ...attributesIn(kind, attributes) }, options);
+    const updates = entries.map(({ attributes, ...entry }) => ({
+      ...entry,
+      ...attributesIn(kind, attributes),
+    }));
+    return updateAll(this.#scope, TABLE_OF[kind], updates);
   }
 
   async remove<K extends ResourceKind>(
     kind: K,
     id: number,
-    options: { shownBy?: ShownBy; expectedVersions?: readonly number[] } = {},
+    { shownBy = 'refuse', ...options }: { shownBy?: ShownBy; expectedVersions?: readonly number[] } = {},
   ): Promise<void> {
     await this.breathe();
-    return remove(this.#scope, TABLE_OF[kind], { id, kind: kindIn(kind) }, options);
+    return removeAll(this.#scope, TABLE_OF[kind], [{ id, kind: kindIn(kind), ...options }], shownBy);
+  }
+
+  async removeAll<K extends ResourceKind>(kind: K, ids: readonly number[]): Promise<void> {
+    await this.breathe();
+    const removals = ids.map((id) => ({ id, kind: kindIn(kind) }));
+    return removeAll(this.#scope, TABLE_OF[kind], removals, 'refuse');
   }
 
   async removeMonitors(ids: readonly number[]): Promise<void> {
     await this.breathe();
-    return removeAll(this.#scope, 'monitors', ids);
+    const removals = ids.map((id) => ({ id, kind: null }));
+    return removeAll(this.#scope, 'monitors', removals, 'remove');
   }
 
   async setAppearance(

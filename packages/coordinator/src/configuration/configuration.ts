@@ -99,6 +99,25 @@ export interface ConfigurationChange {
   ): Promise<number[]>;
 
   /**
+   * As {@link update} for each entry, in a few statements for all of them. The error of a refused entry has its
+   * index.
+   *
+   * @param entries each resource once
+   */
+  updateAll<K extends ResourceKind>(
+    kind: K,
+    entries: readonly {
+      id: number;
+      attributes: AttributesOf<K>;
+      expectedVersions?: readonly number[];
+      declared?: { localName: string };
+    }[],
+  ): Promise<void>;
+
+  /** As {@link remove} for each of these, in a few statements for all of them. */
+  removeAll<K extends ResourceKind>(kind: K, ids: readonly number[]): Promise<void>;
+
+  /**
    * As {@link remove}, components included, for each of these monitors of any type, in a few statements for
    * all of them.
    *

@@ -8,7 +8,7 @@ export type AttributePath = readonly (string | number)[];
 /** Base of all errors of a change of the declarations; nothing was changed then. */
 export abstract class ConfigurationError extends SvcError {
   readonly path: AttributePath;
-  /** Of several resources that are created together, the one at fault; null: there is one only. */
+  /** Of several resources that are written together, the one at fault; null: there is one only. */
   index: number | null = null;
 
   constructor(code: SvcError['code'], message: string, path: AttributePath = []) {

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { NewChange } from '../store/changes.ts';
 import type { OwnedRow, ResourceTable } from '../store/resources.ts';
@@ -7,12 +6,7 @@ import type { Transaction } from '../store/store.ts';
 import type { ChangeContext } from './configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from './errors.ts';
 import { NOUN_OF } from './kinds/kinds.ts';
-
-/**
- * ms that a change may hold the thread before the event loop gets a turn; the work of that turn takes
- * additional time.
- */
-const TURN_MS = 8;
+import { Turns } from './turns.ts';
 
 /** State that the parts of one change share. */
 export class ChangeScope {
@@ -27,7 +21,7 @@ export class ChangeScope {
   readonly now: number;
   /** Entries for the log, in their order. */
   readonly changes: NewChange[] = [];
-  #turnBegan = performance.now();
+  readonly #turns = new Turns();
 
   constructor(parts: Pick<ChangeScope, 'context' | 'tx' | 'secrets' | 'declaredFile' | 'guard' | 'now'>) {
     this.context = parts.context;
@@ -46,10 +40,8 @@ export class ChangeScope {
     this.changes.push(change);
   }
 
-  async breathe(): Promise<void> {
-    if (performance.now() - this.#turnBegan < TURN_MS) return;
-    await setImmediate();
-    this.#turnBegan = performance.now();
+  breathe(): Promise<void> {
+    return this.#turns.breathe();
   }
 
   /** The columns of a row made now. */

@@ -1,49 +1,62 @@
-import { DEFINITIONS } from '@svc/shared/resources/registry.ts';
 import {
-  findResource,
   findResources,
   insertResources,
   type NewRow,
   type ResourceTable,
   type Row,
   type RowChange,
+  type RowUpdate,
   removeResources,
-  updateResource,
+  updateResources,
 } from '../store/resources.ts';
 import type { ShownBy } from './configuration.ts';
 import { ConfigurationError, Immutable } from './errors.ts';
-import { type AttributesIn, type KindIn, NOUN_OF, type ResourceKind } from './kinds/kinds.ts';
+import type { Check, Written } from './kinds/kind.ts';
+import {
+  type AttributesIn,
+  type KindIn,
+  MOST_TOGETHER,
+  NOUN_OF,
+  type ResourceKind,
+  replacingAttributes,
+} from './kinds/kinds.ts';
 import { KINDS } from './kinds/registry.ts';
-import { checkReferences } from './references.ts';
+import { type Existing, existingReferences, refuseMissing } from './references.ts';
 import { sameAttributes } from './same-attributes.ts';
 import { type ChangeScope, changesOwnership, revision, type WriteOptions, writable } from './scope.ts';
 
 /*
- * Writes declared resources. This is the same for all kinds; KINDS has what differs between them.
+ * Writes declared resources, many in a few statements. This is the same for all kinds; KINDS has what differs
+ * between them. Everything that resources are judged by is read for all that are written together. Then they are
+ * judged one after the other, so the first one at fault is told.
  */
 
-/** Rows that one statement writes or removes; each has a few kilobytes. */
-const ROWS_PER_WRITE = 250;
-
-export type Entry<T extends ResourceTable> = {
+/** The wanted state of a resource. */
+export type Wanted<T extends ResourceTable> = {
   readonly kind: KindIn<T>;
   readonly attributes: AttributesIn<T>;
-  readonly declared?: { localName: string } | undefined;
+};
+
+export type Creation<T extends ResourceTable> = Wanted<T> & Pick<WriteOptions, 'declared'>;
+export type Update<T extends ResourceTable> = Wanted<T> & WriteOptions & { readonly id: number };
+export type Removal<T extends ResourceTable> = Pick<WriteOptions, 'expectedVersions'> & {
+  readonly id: number;
+  /** A resource of another kind is not this one; null: any kind of the table. */
+  readonly kind: KindIn<T> | null;
 };
 
 /** Creates resources. Returns the new ids in the order of the entries. */
 export async function createAll<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
-  entries: readonly Entry<T>[],
+  entries: readonly Creation<T>[],
 ): Promise<number[]> {
   const made: number[] = [];
-  for (let start = 0; start < entries.length; start += ROWS_PER_WRITE) {
-    const some = entries.slice(start, start + ROWS_PER_WRITE);
-    const rows: NewRow<T>[] = [];
-    for (const [index, entry] of some.entries()) {
-      rows.push(await newRow(scope, table, entry).catch((error: unknown) => refusedAt(start + index, error)));
-    }
+  for (const { some, start } of together(table, entries)) {
+    const rules = await rulesFor(scope, table, some);
+    const rows: NewRow<T>[] = await eachInTurn(scope, some, start, (entry) =>
+      newRow(scope, table, entry, rules),
+    );
     const ids = await insertResources(scope.tx, table, rows);
     for (const [index, { attributes }] of some.entries()) {
       await KINDS[table].written?.(scope, ids[index] ?? 0, null, attributes);
@@ -53,50 +66,76 @@ export async function createAll<T extends ResourceTable>(
   return made;
 }
 
-function refusedAt(index: number, error: unknown): never {
-  if (error instanceof ConfigurationError) error.index = index;
-  throw error;
-}
-
 async function newRow<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
-  { kind, attributes, declared }: Entry<T>,
+  entry: Creation<T>,
+  rules: Rules<T>,
 ): Promise<NewRow<T>> {
-  await scope.breathe();
-  const { columns, begun, check } = KINDS[table];
-  await checkReferences(scope, kind, attributes);
-  await check?.(scope, attributes, null);
+  const { columns, begun } = KINDS[table];
+  await refuseBroken(rules, entry, null);
   return {
-    ...columns(scope.secrets, attributes),
-    ...scope.creation(declared),
+    ...columns(scope.secrets, entry.attributes),
+    ...scope.creation(entry.declared),
     ...begun?.(scope),
   } as NewRow<T>;
 }
 
-/** Replaces all attributes. Equal attributes write nothing, unless the owner changes. */
-export async function update<T extends ResourceTable>(
+/**
+ * Replaces all attributes of resources. Equal attributes write nothing, unless the owner changes.
+ *
+ * @param entries each resource once
+ */
+export async function updateAll<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
-  { id, kind, attributes }: { id: number; kind: KindIn<T>; attributes: AttributesIn<T> },
-  options: WriteOptions,
+  entries: readonly Update<T>[],
 ): Promise<void> {
-  const entry = KINDS[table];
-  const row = writable(scope, table, id, await find(scope, table, id, kind), options);
-  const linked = (await entry.linked?.(scope.tx, [id]))?.get(id) ?? [];
-  const before = entry.stored(scope.secrets, row, 'open', linked).attributes as AttributesIn<T>;
-  const isSame = sameAttributes(before, attributes);
-  if (isSame && !changesOwnership(row, options)) return;
-  refuseReplacing(table, id, kind, before, attributes);
-  await checkReferences(scope, kind, attributes);
-  await entry.check?.(scope, attributes, id);
-  await updateResource(scope.tx, table, id, {
-    ...entry.columns(scope.secrets, attributes),
-    ...revision(scope, row, options),
-    ...entry.revised?.(scope, row, before, attributes),
-  } as RowChange<T>);
-  if (!isSame) await entry.written?.(scope, id, { row, attributes: before }, attributes);
+  for (const { some, start } of together(table, entries)) {
+    const present = await presentOf(scope, table, some);
+    const rules = await rulesFor(scope, table, some);
+    const revisions = await eachInTurn(scope, some, start, (entry) =>
+      revised(scope, table, entry, present, rules),
+    );
+    const changed = revisions.filter((revision) => revision !== null);
+    await updateResources(scope.tx, table, changed);
+    for (const { id, before, after } of changed) {
+      if (before !== null) await KINDS[table].written?.(scope, id, before, after);
+    }
+  }
 }
+
+/** `before` null: the attributes stay. */
+type Revision<T extends ResourceTable> = RowUpdate<T> & {
+  readonly before: Written<T> | null;
+  readonly after: AttributesIn<T>;
+};
+
+/** The change of a row; null: there is none. */
+async function revised<T extends ResourceTable>(
+  scope: ChangeScope,
+  table: T,
+  entry: Update<T>,
+  { rows, links }: Present<T>,
+  rules: Rules<T>,
+): Promise<Revision<T> | null> {
+  const { id, kind, attributes } = entry;
+  const { stored, columns, revised: also } = KINDS[table];
+  const row = writable(scope, table, id, rows.get(id), entry);
+  const before = stored(scope.secrets, row, 'open', links?.get(id) ?? []).attributes as AttributesIn<T>;
+  const isSame = sameAttributes(before, attributes);
+  if (isSame && !changesOwnership(row, entry)) return null;
+  refuseReplacing(table, id, kind, before, attributes);
+  await refuseBroken(rules, entry, id);
+  const change = {
+    ...columns(scope.secrets, attributes),
+    ...revision(scope, row, entry),
+    ...also?.(scope, row, before, attributes),
+  } as RowChange<T>;
+  return { id, change, before: isSame ? null : { row, attributes: before }, after: attributes };
+}
+
+type Members = Readonly<Record<string, unknown>>;
 
 /** @throws Immutable for an attribute whose change needs a new object */
 function refuseReplacing(
@@ -106,61 +145,124 @@ function refuseReplacing(
   before: object,
   after: object,
 ): void {
-  const [was, is] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
-  for (const [name, { replaces }] of Object.entries(DEFINITIONS[kind].attributes)) {
-    if (!replaces || was.get(name) === is.get(name)) continue;
+  const [was, is] = [before, after] as [Members, Members];
+  for (const name of replacingAttributes(kind)) {
+    if (was[name] === is[name]) continue;
     const message = `${name} of ${NOUN_OF[table]} ${id} cannot be changed: remove it and create another`;
     throw new Immutable(message, [name]);
   }
 }
 
-export async function remove<T extends ResourceTable>(
-  scope: ChangeScope,
-  table: T,
-  { id, kind }: { id: number; kind: KindIn<T> },
-  { shownBy = 'refuse', ...options }: { shownBy?: ShownBy; expectedVersions?: readonly number[] },
-): Promise<void> {
-  const row = writable(scope, table, id, await find(scope, table, id, kind), options);
-  await removeRows(scope, table, [row], shownBy);
-}
-
 /**
- * Removes resources of any kind of the table, with the components that show them.
+ * Removes resources.
  *
- * @throws NotFound, Conflict `declared-in-file`
+ * @throws NotFound, PreconditionFailed, Conflict `in-use` or `declared-in-file`
  */
 export async function removeAll<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
-  ids: readonly number[],
+  removals: readonly Removal<T>[],
+  shownBy: ShownBy,
 ): Promise<void> {
-  for (let start = 0; start < ids.length; start += ROWS_PER_WRITE) {
-    const some = ids.slice(start, start + ROWS_PER_WRITE);
-    const found = await findResources(scope.tx, table, scope.context.workspaceId, some);
-    const byId = new Map(found.map((row) => [row.id, row]));
-    const rows = some.map((id) => writable(scope, table, id, byId.get(id)));
-    await removeRows(scope, table, rows, 'remove');
+  for (const { some } of together(table, removals)) {
+    const found = await foundRows(scope, table, some);
+    const rows = some.map((removal) => writable(scope, table, removal.id, found.get(removal.id), removal));
+    await KINDS[table].removing?.(scope, rows, shownBy);
+    await removeResources(
+      scope.tx,
+      table,
+      rows.map(({ id }) => id),
+    );
   }
 }
 
-async function removeRows<T extends ResourceTable>(
-  scope: ChangeScope,
-  table: T,
-  rows: readonly Row<T>[],
-  shownBy: ShownBy,
-): Promise<void> {
-  await KINDS[table].removing?.(scope, rows, shownBy);
-  const ids = rows.map(({ id }) => id);
-  await removeResources(scope.tx, table, ids);
+/** The entries in pieces that are written together, each with the number of entries before it. */
+function* together<E>(
+  table: ResourceTable,
+  entries: readonly E[],
+): Generator<{ readonly some: readonly E[]; readonly start: number }> {
+  const most = MOST_TOGETHER[table];
+  for (let start = 0; start < entries.length; start += most) {
+    yield { some: entries.slice(start, start + most), start };
+  }
 }
 
-/** A resource of another kind does not belong to this one. */
-async function find<T extends ResourceTable>(
+/**
+ * Works on one entry after the other.
+ *
+ * @param start number of entries before these, for the place in an error
+ */
+async function eachInTurn<E, R>(
+  scope: ChangeScope,
+  entries: readonly E[],
+  start: number,
+  work: (entry: E) => Promise<R>,
+): Promise<R[]> {
+  const done: R[] = [];
+  for (const [index, entry] of entries.entries()) {
+    await scope.breathe();
+    try {
+      done.push(await work(entry));
+    } catch (error) {
+      if (error instanceof ConfigurationError) error.index = start + index;
+      throw error;
+    }
+  }
+  return done;
+}
+
+/** What resources that are written together are judged by. */
+type Rules<T extends ResourceTable> = { readonly existing: Existing; readonly check: Check<T> | undefined };
+
+async function rulesFor<T extends ResourceTable>(
+  scope: ChangeScope,
+  table: T,
+  resources: readonly Wanted<T>[],
+): Promise<Rules<T>> {
+  const attributes = resources.map((resource) => resource.attributes);
+  return {
+    existing: await existingReferences(scope, resources),
+    check: await KINDS[table].checkFor?.(scope, attributes),
+  };
+}
+
+/** @throws InvalidReference, and what the kind's own check throws */
+async function refuseBroken<T extends ResourceTable>(
+  { existing, check }: Rules<T>,
+  resource: Wanted<T>,
+  id: number | null,
+): Promise<void> {
+  refuseMissing(existing, resource);
+  await check?.(resource.attributes, id);
+}
+
+/** Stored resources by id. */
+type Present<T extends ResourceTable> = {
+  readonly rows: ReadonlyMap<number, Row<T>>;
+  /** The ids in their attributes that another table stores. */
+  readonly links: ReadonlyMap<number, readonly number[]> | undefined;
+};
+
+async function presentOf<T extends ResourceTable>(
+  scope: ChangeScope,
+  table: T,
+  wanted: readonly { readonly id: number; readonly kind: KindIn<T> }[],
+): Promise<Present<T>> {
+  const rows = await foundRows(scope, table, wanted);
+  return { rows, links: await KINDS[table].linked?.(scope.tx, [...rows.keys()]) };
+}
+
+/** Rows of these kinds. */
+async function foundRows<T extends ResourceTable>(
   { tx, context }: ChangeScope,
   table: T,
-  id: number,
-  kind: KindIn<T>,
-): Promise<Row<T> | undefined> {
-  const row = await findResource(tx, table, context.workspaceId, id);
-  return row !== undefined && KINDS[table].kindOf(row) === kind ? row : undefined;
+  wanted: readonly { readonly id: number; readonly kind: KindIn<T> | null }[],
+): Promise<ReadonlyMap<number, Row<T>>> {
+  const kinds = new Map(wanted.map(({ id, kind }) => [id, kind]));
+  const rows = await findResources(tx, table, context.workspaceId, [...kinds.keys()]);
+  const isWanted = (row: Row<T>) => {
+    const kind = kinds.get(row.id);
+    return kind === null || kind === KINDS[table].kindOf(row);
+  };
+  return new Map(rows.filter(isWanted).map((row) => [row.id, row]));
 }

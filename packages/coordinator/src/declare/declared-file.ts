@@ -11,6 +11,7 @@ import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { type ChannelStates, setChannelStates } from './channel-states.ts';
 import { DeclarationError, formatError, type LocatedError } from './located-error.ts';
+import { prepare } from './prepare.ts';
 import { type ReadDeclaration, readDeclaration } from './read.ts';
 import { type Declaration, type Reconciled, reconcile, wasApplied } from './reconcile.ts';
 import { fingerprintOf, isFingerprintOf, sourcesNow, valuesOf } from './sources.ts';
@@ -244,8 +245,8 @@ export class DeclaredFile {
     );
   }
 
-  #reconcile(declaration: ReadDeclaration): Promise<Reconciled> {
-    const { secrets, allowsDelete, clock } = this.#parts;
+  async #reconcile(declaration: ReadDeclaration): Promise<Reconciled> {
+    const { store, secrets, workspaceId, allowsDelete, clock } = this.#parts;
     const options = {
       ...this.#channelStates(),
       secrets,
@@ -255,8 +256,10 @@ export class DeclaredFile {
     };
     const { entries } = declaration;
     const sources = this.#sourcesOf(declaration);
+    const prepared = await prepare(store, { secrets, workspaceId, entries });
+    this.#stopping.signal.throwIfAborted();
     return this.#transaction((change) =>
-      reconcile(change, { file: basename(this.#path), sources, entries }, options),
+      reconcile(change, { file: basename(this.#path), sources, entries }, prepared, options),
     );
   }
 

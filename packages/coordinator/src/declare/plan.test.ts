@@ -23,7 +23,7 @@ function stored(entries: readonly DeclaredEntry[]): OwnedResource[] {
 }
 
 const plan = (entries: readonly DeclaredEntry[], owned: readonly OwnedResource[]) =>
-  planChanges(entries, owned, () => Promise.resolve());
+  planChanges(entries, owned);
 
 const named = ({ removals, writes, monitorRemovals }: Plan) => ({
   removals: removals.map(({ localName }) => localName),

@@ -1,6 +1,7 @@
-import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { isMonitorKind } from '../configuration/kinds/kinds.ts';
+import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { isMonitorKind, replacingAttributes } from '../configuration/kinds/kinds.ts';
 import { sameAttributes } from '../configuration/same-attributes.ts';
+import { Turns } from '../configuration/turns.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referencesOf, resolveReferences } from './references.ts';
 
@@ -43,18 +44,17 @@ export type Plan = {
 const GUARDED_COUNT = 10;
 
 /**
- * Compares the declaration with the stored resources. It is pure. `breathe` is awaited between entries, so
- * that comparing many of them does not hold the thread.
+ * Compares the declaration with the stored resources. The event loop gets turns in between.
  *
  * @param entries entries in order of dependency
  */
 export async function planChanges(
   entries: readonly DeclaredEntry[],
   owned: readonly OwnedResource[],
-  breathe: () => Promise<void>,
 ): Promise<Plan> {
+  const turns = new Turns();
   const stored = new Map(owned.map((resource) => [storedAddress(resource), resource]));
-  await breathe();
+  await turns.breathe();
   /** Owned resources that are not declared; at first all of them. */
   const dropped = new Map([...stored].filter(([, { owner }]) => owner === 'file'));
   /** Entries that get a new id. Resources that refer to them are written too. */
@@ -62,7 +62,7 @@ export async function planChanges(
   const replaced: OwnedResource[] = [];
   const writes: Write[] = [];
   for (const entry of entries) {
-    await breathe();
+    await turns.breathe();
     const resource = stored.get(addressOf(entry));
     dropped.delete(addressOf(entry));
     const change = resource === undefined ? 'create' : changeOf(entry, resource, stored, renewed);
@@ -106,13 +106,6 @@ function changeOf(
 }
 
 type Members = Readonly<Record<string, unknown>>;
-
-/** Names of the attributes whose change needs a new object. */
-function replacingAttributes(kind: ResourceKind): readonly string[] {
-  return Object.entries(DEFINITIONS[kind].attributes).flatMap(([name, { replaces }]) =>
-    replaces ? [name] : [],
-  );
-}
 
 function storedAddress({ kind, localName }: OwnedResource): Address {
   return addressOf({ kind, name: localName ?? '' });

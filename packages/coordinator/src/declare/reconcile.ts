@@ -1,25 +1,25 @@
 import { Secret } from '@svc/shared/secret.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
-import { type AttributesOf, isMonitorKind } from '../configuration/kinds/kinds.ts';
-import { ownedByFile, releasedByFile } from '../configuration/owned-by-file.ts';
-import type { AnyStored } from '../configuration/stored.ts';
+import { MOST_TOGETHER, type ResourceKind, TABLE_OF } from '../configuration/kinds/kinds.ts';
 import {
   type AppliedDeclaration,
   appliedDigest,
   writeAppliedDeclaration,
 } from '../store/applied-declaration.ts';
 import { appendAudit } from '../store/audit.ts';
+import { channelsOfFile } from '../store/channels.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { auditLines } from './audit-lines.ts';
 import { type ChannelStates, setChannelStates } from './channel-states.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { DeclarationError } from './located-error.ts';
-import { isMassDeletion, type OwnedResource, type Plan, planChanges, type Write } from './plan.ts';
+import { isMassDeletion, type OwnedResource, type Plan, type Write } from './plan.ts';
+import { isStillTrue, type Prepared, prepare } from './prepare.ts';
 import { resolveReferences } from './references.ts';
 
-/** Number of monitors that are created or removed between two checks for a stop. */
-const WRITES_PER_BATCH = 250;
+/** Number of monitors that are removed between two checks for a stop. */
+const REMOVALS_PER_BATCH = 250;
 
 /** A valid declaration to apply. */
 export type Declaration = {
@@ -49,27 +49,27 @@ export type Reconciled = {
 /**
  * Makes the stored resources of the file equal to the declaration, inside the given change.
  *
+ * @param prepared what {@link prepare} found before the change; found again where rows have changed since
  * @throws DeclarationError when the store refuses an entry, or too much would be deleted
  */
 export async function reconcile(
   change: ConfigurationChange,
   declaration: Declaration,
+  prepared: Prepared,
   parts: ReconcileParts,
 ): Promise<Reconciled> {
   const { entries, sources } = declaration;
   const { workspaceId } = change.context;
-  const owned = await ownedByFile(change.tx, parts.secrets, workspaceId);
-  const released = await releasedByFile(change.tx, parts.secrets, workspaceId);
-  const known = [...owned, ...released];
-  await change.breathe();
-  const plan = await planChanges(entries, known, () => change.breathe());
-  refuseMassDeletion(declaration, plan, owned.length, parts.allowsDelete);
+  const { known, ownedCount, plan } = (await isStillTrue(change.tx, prepared, workspaceId))
+    ? prepared
+    : await prepare(change.tx, { secrets: parts.secrets, workspaceId, entries });
+  refuseMassDeletion(declaration, plan, ownedCount, parts.allowsDelete);
 
   await removeAll(change, plan.removals, parts.signal);
   const ids = await writeAll(change, declaration, plan, known, parts.signal);
   await removeMonitors(change, plan.monitorRemovals, parts.signal);
   await change.breathe();
-  await setStates(change, declaration, plan, known, ids, parts);
+  await setStates(change, declaration, plan, ids, parts);
   await writeAppliedDeclaration(change.tx, workspaceId, { ...sources, resources: entries.length });
   const { file } = declaration;
   const { digest } = sources;
@@ -105,9 +105,14 @@ async function removeAll(
   resources: readonly OwnedResource[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { kind, id } of resources) {
+  for (const some of ofOneKind(resources, (resource) => resource)) {
     signal.throwIfAborted();
-    await change.remove(kind, id);
+    const [first] = some;
+    if (first === undefined) continue;
+    await change.removeAll(
+      first.kind,
+      some.map(({ id }) => id),
+    );
   }
 }
 
@@ -118,9 +123,9 @@ async function removeMonitors(
   signal: AbortSignal,
 ): Promise<void> {
   const ids = monitors.map(({ id }) => id);
-  for (let start = 0; start < ids.length; start += WRITES_PER_BATCH) {
+  for (let start = 0; start < ids.length; start += REMOVALS_PER_BATCH) {
     signal.throwIfAborted();
-    await change.removeMonitors(ids.slice(start, start + WRITES_PER_BATCH));
+    await change.removeMonitors(ids.slice(start, start + REMOVALS_PER_BATCH));
   }
 }
 
@@ -136,72 +141,60 @@ async function writeAll(
     known.map(({ kind, localName, id }) => [addressOf({ kind, name: localName ?? '' }), id]),
   );
   await change.breathe();
-  for (const writes of batched(plan.writes)) {
+  for (const writes of ofOneKind(plan.writes, ({ entry, id }) => ({
+    kind: entry.kind,
+    isNew: id === null,
+  }))) {
     signal.throwIfAborted();
-    const made = await createdTogether(change, declaration, writes);
-    if (made !== null) {
-      for (const [index, { entry }] of writes.entries()) ids.set(addressOf(entry), made[index] ?? 0);
-      continue;
-    }
-    for (const write of writes) {
-      signal.throwIfAborted();
-      await writeOne(change, declaration, write, ids);
-    }
+    await change.breathe();
+    await writeTogether(change, declaration, writes, ids);
   }
   return ids;
 }
 
-/** Groups consecutive writes of one kind, all of them new or none. */
-function* batched(writes: readonly Write[]): Generator<readonly Write[]> {
-  for (let start = 0; start < writes.length; ) {
-    const first = writes[start];
-    const isOther = ({ entry, id }: Write) =>
-      entry.kind !== first?.entry.kind || (id === null) !== (first.id === null);
-    const rest = writes.slice(start, start + WRITES_PER_BATCH);
-    const end = rest.findIndex(isOther);
-    const batch = end === -1 ? rest : rest.slice(0, end);
-    yield batch;
-    start += batch.length;
+/** Consecutive resources of one kind, as many as are written together. */
+function* ofOneKind<T>(
+  resources: readonly T[],
+  of: (resource: T) => { readonly kind: ResourceKind; readonly isNew?: boolean },
+): Generator<readonly T[]> {
+  for (let start = 0; start < resources.length; ) {
+    const [first] = resources.slice(start, start + 1).map(of);
+    if (first === undefined) return;
+    const rest = resources.slice(start, start + MOST_TOGETHER[TABLE_OF[first.kind]]);
+    const end = rest.map(of).findIndex(({ kind, isNew }) => kind !== first.kind || isNew !== first.isNew);
+    const some = end === -1 ? rest : rest.slice(0, end);
+    yield some;
+    start += some.length;
   }
 }
 
-/** The new ids; null unless the writes are new monitors. Only those refer to nothing. */
-async function createdTogether(
+/**
+ * @param writes of one kind, which refers only to kinds that were written before, all new or none
+ * @param ids get those of the new ones
+ */
+async function writeTogether(
   change: ConfigurationChange,
   declaration: Declaration,
   writes: readonly Write[],
-): Promise<readonly number[] | null> {
+  ids: Map<Address, number>,
+): Promise<void> {
   const [first] = writes;
-  if (first === undefined || first.id !== null) return null;
+  if (first === undefined) return;
   const { kind } = first.entry;
-  if (!isMonitorKind(kind)) return null;
-  const entries = writes.map(({ entry }) => ({
-    attributes: entry.attributes as AttributesOf<typeof kind>,
+  const entries = writes.map(({ entry, id }) => ({
+    id: id ?? 0,
+    attributes: resolveReferences(kind, entry.attributes, (to) => String(ids.get(to))),
     declared: { localName: entry.name },
   }));
   try {
-    return await change.createAll(kind, entries);
+    if (first.id !== null) return await change.updateAll(kind, entries);
+    const made = await change.createAll(kind, entries);
+    for (const [index, { entry }] of writes.entries()) ids.set(addressOf(entry), made[index] ?? 0);
   } catch (error) {
     const refused = error instanceof ConfigurationError ? writes[error.index ?? -1] : undefined;
     throw error instanceof ConfigurationError && refused !== undefined
       ? locatedError(declaration, refused.entry, error)
       : error;
-  }
-}
-
-async function writeOne(
-  change: ConfigurationChange,
-  declaration: Declaration,
-  { entry, id }: Write,
-  ids: Map<Address, number>,
-): Promise<void> {
-  const attributes = resolveReferences(entry.kind, entry.attributes, (to) => String(ids.get(to)));
-  const declared = { localName: entry.name };
-  try {
-    if (id === null) ids.set(addressOf(entry), await change.create(entry.kind, attributes, declared));
-    else await change.update(entry.kind, id, attributes, { declared });
-  } catch (error) {
-    throw error instanceof ConfigurationError ? locatedError(declaration, entry, error) : error;
   }
 }
 
@@ -221,15 +214,12 @@ async function setStates(
   change: ConfigurationChange,
   { entries }: Declaration,
   plan: Plan,
-  known: readonly AnyStored[],
   ids: ReadonlyMap<Address, number>,
   parts: ReconcileParts,
 ): Promise<void> {
   const written = new Set(plan.writes.map(({ entry }) => entry));
-  const reasons = new Map<number, string | null>();
-  for (const stored of known) {
-    if (stored.kind === 'svc_notification') reasons.set(stored.id, stored.stateReason);
-  }
+  const stored = await channelsOfFile(change.tx, change.context.workspaceId);
+  const reasons = new Map(stored.map(({ id, reason }) => [id, reason]));
   const channels = entries.flatMap((entry) => {
     const id = ids.get(addressOf(entry));
     if (entry.kind !== 'svc_notification' || id === undefined) return [];

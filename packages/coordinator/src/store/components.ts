@@ -55,25 +55,29 @@ export async function showNothing(tx: Transaction, ids: readonly number[], now: 
   );
 }
 
-export function componentsOfGroup({ db }: Transaction, groupId: number): Promise<OwnedRow[]> {
+/** Components of these groups (500 at most), by ascending id. */
+export function componentsOfGroups(
+  { db }: Transaction,
+  groupIds: readonly number[],
+): Promise<(OwnedRow & { readonly group_id: number | null })[]> {
   return db
     .selectFrom('components')
-    .select(['id', 'owner', 'local_name'])
-    .where('group_id', '=', groupId)
+    .select(['id', 'owner', 'local_name', 'group_id'])
+    .where('group_id', 'in', groupIds)
+    .orderBy('id')
     .execute();
 }
 
 /**
- * Takes the components out of a group: they stay on their page.
+ * Takes the components out of groups: they stay on their page.
  *
  * @param now epoch ms
  */
-export async function emptyGroup({ db }: Transaction, groupId: number, now: number): Promise<void> {
-  await db
-    .updateTable('components')
-    .set((row) => ({ group_id: null, row_version: row('row_version', '+', 1), updated_at: now }))
-    .where('group_id', '=', groupId)
-    .execute();
+export async function emptyGroups(tx: Transaction, groupIds: readonly number[], now: number): Promise<void> {
+  await tx.runEach(
+    'UPDATE components SET group_id = NULL, row_version = row_version + 1, updated_at = ? WHERE group_id = ?',
+    groupIds.map((id) => [now, id]),
+  );
 }
 
 export function partsOfPage({ db }: Transaction, part: PagePart, pageId: number): Promise<OwnedRow[]> {

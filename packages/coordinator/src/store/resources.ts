@@ -93,6 +93,12 @@ export async function existingResources(
   return found;
 }
 
+/** A statement's parameters: these columns of a row. */
+function valuesOf(row: object, columns: readonly string[]): SqlValue[] {
+  const values = new Map<string, SqlValue | undefined>(Object.entries(row));
+  return columns.map((column) => values.get(column) ?? null);
+}
+
 /**
  * Inserts rows. Returns the new ids in the order of the rows.
  *
@@ -109,25 +115,29 @@ export async function insertResources<T extends ResourceTable>(
   const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
   const written = await tx.runEach(
     sql,
-    rows.map((row) => {
-      const values = new Map<string, SqlValue | undefined>(Object.entries(row));
-      return columns.map((column) => values.get(column) ?? null);
-    }),
+    rows.map((row) => valuesOf(row, columns)),
   );
   return written.map(({ lastInsertRowid }) => lastInsertRowid);
 }
 
-export async function updateResource<T extends ResourceTable>(
-  { db }: Transaction,
+/** The columns that a row gets, without `undefined`. */
+export type RowUpdate<T extends ResourceTable> = { readonly id: number; readonly change: RowChange<T> };
+
+/** Changes rows, each at most once, by one statement for all that get the same columns. */
+export async function updateResources<T extends ResourceTable>(
+  tx: Transaction,
   table: T,
-  id: number,
-  change: RowChange<T>,
+  updates: readonly RowUpdate<T>[],
 ): Promise<void> {
-  await db
-    .updateTable(table as ResourceTable)
-    .set(change as RowChange<ResourceTable>)
-    .where('id', '=', id)
-    .execute();
+  const alike = Map.groupBy(updates, ({ change }) => Object.keys(change).join());
+  for (const some of alike.values()) {
+    const columns = Object.keys(some[0]?.change ?? {});
+    const set = columns.map((column) => `${column} = ?`).join(', ');
+    await tx.runEach(
+      `UPDATE ${table} SET ${set} WHERE id = ?`,
+      some.map(({ id, change }) => [...valuesOf(change, columns), id]),
+    );
+  }
 }
 
 /**

@@ -64,9 +64,9 @@ function placesIn(
     const inner = step === '*' ? rest : pattern;
     return value.flatMap((member, index) => below(index, member, inner));
   }
-  return Object.entries(value)
-    .filter(([name]) => step === '*' || step === name)
-    .flatMap(([name, member]) => below(name, member, rest));
+  if (step === '*') return Object.entries(value).flatMap(([name, member]) => below(name, member, rest));
+  // Without a list of all members: this runs for each secret of each resource that is written.
+  return Object.hasOwn(value, step) ? below(step, (value as Record<string, unknown>)[step], rest) : [];
 }
 
 /** The value as tokens that may not read its secret see it. */

@@ -1,4 +1,4 @@
-import { componentsOfGroup, emptyGroup } from '../../store/components.ts';
+import { componentsOfGroups, emptyGroups } from '../../store/components.ts';
 import { refuseDeclared } from '../scope.ts';
 import { metadataOf } from '../stored.ts';
 import { attributesOf } from '../stored-json.ts';
@@ -19,10 +19,12 @@ export const componentGroups: Kind<'component_groups'> = {
   },
   /** Its components stay on the page, without a group. */
   async removing(scope, rows) {
-    for (const { id } of rows) {
-      const members = await componentsOfGroup(scope.tx, id);
-      for (const member of members) refuseDeclared(scope, 'components', member, `component group ${id}`);
-      if (members.length > 0) await emptyGroup(scope.tx, id, scope.now);
+    const ids = rows.map(({ id }) => id);
+    const members = await componentsOfGroups(scope.tx, ids);
+    if (members.length === 0) return;
+    for (const member of members) {
+      refuseDeclared(scope, 'components', member, `component group ${member.group_id}`);
     }
+    await emptyGroups(scope.tx, ids, scope.now);
   },
 };

@@ -1,4 +1,4 @@
-import { findResource } from '../../store/resources.ts';
+import { findResources } from '../../store/resources.ts';
 import { InvalidReference } from '../errors.ts';
 import { metadataOf } from '../stored.ts';
 import { attributesOf } from '../stored-json.ts';
@@ -24,10 +24,13 @@ export const components: Kind<'components'> = {
     return { kind: KIND, ...metadataOf(row), attributes };
   },
   /** A component and its group stand on one page. */
-  async check({ tx, context }, { page_id, group_id }) {
-    if (group_id === null) return;
-    const group = await findResource(tx, 'component_groups', context.workspaceId, Number(group_id));
-    if (group !== undefined && String(group.page_id) === page_id) return;
-    throw new InvalidReference(`status page ${page_id} has no component group ${group_id}`, ['group_id']);
+  async checkFor({ tx, context }, together) {
+    const named = new Set(together.flatMap(({ group_id }) => (group_id === null ? [] : [Number(group_id)])));
+    const groups = await findResources(tx, 'component_groups', context.workspaceId, [...named]);
+    const pageOf = new Map(groups.map(({ id, page_id }) => [id, String(page_id)]));
+    return ({ page_id, group_id }) => {
+      if (group_id === null || pageOf.get(Number(group_id)) === page_id) return;
+      throw new InvalidReference(`status page ${page_id} has no component group ${group_id}`, ['group_id']);
+    };
   },
 };

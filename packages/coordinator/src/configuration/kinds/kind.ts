@@ -55,12 +55,11 @@ export type Kind<T extends ResourceTable> = {
    */
   stored(secrets: Secrets, row: Row<T>, shown: SecretsShown, linked: readonly number[]): StoredIn<T>;
   /**
-   * Checks rules over other rows and the operator's, except that references exist.
+   * The check of rules over other rows and the operator's, except that references exist.
    *
-   * @param id null for a new resource
-   * @throws InvalidReference, Conflict, DeniedEndpoint
+   * @param together the attributes of all resources that are written together; each is checked before any is written
    */
-  check?(scope: ChangeScope, attributes: AttributesIn<T>, id: number | null): Promise<void>;
+  checkFor?(scope: ChangeScope, together: readonly AttributesIn<T>[]): Promise<Check<T>> | Check<T>;
   /** Columns of a new row beside those of its attributes. */
   begun?(scope: ChangeScope): RowChange<T>;
   /** Columns that an update writes beside those of its attributes. */
@@ -84,6 +83,17 @@ export type Kind<T extends ResourceTable> = {
    */
   removing?(scope: ChangeScope, rows: readonly Row<T>[], shownBy: ShownBy): Promise<void> | void;
 };
+
+/**
+ * Checks one of the resources that are written together.
+ *
+ * @param id null for a new resource
+ * @throws InvalidReference, Conflict, DeniedEndpoint
+ */
+export type Check<T extends ResourceTable> = (
+  attributes: AttributesIn<T>,
+  id: number | null,
+) => Promise<void> | void;
 
 /** A resource before a change. */
 export type Written<T extends ResourceTable> = { readonly row: Row<T>; readonly attributes: AttributesIn<T> };

@@ -54,6 +54,30 @@ interface AttributesByTable {
 export type KindIn<T extends ResourceTable> = KindsByTable[T];
 export type AttributesIn<T extends ResourceTable> = AttributesByTable[T];
 
+/** The names of a kind's attributes whose change needs a new object. */
+export function replacingAttributes(kind: ResourceKind): readonly string[] {
+  return REPLACING.get(kind) ?? [];
+}
+
+const REPLACING: ReadonlyMap<ResourceKind, readonly string[]> = new Map(
+  RESOURCE_KINDS.map((kind) => {
+    const attributes = Object.entries(DEFINITIONS[kind].attributes);
+    return [kind, attributes.flatMap(([name, { replaces }]) => (replaces ? [name] : []))];
+  }),
+);
+
+/** Most resources of each table that are written together. */
+export const MOST_TOGETHER: { readonly [T in ResourceTable]: number } = {
+  // Each has a few kilobytes.
+  monitors: 250,
+  // Each may name all monitors.
+  notifications: 10,
+  // Their addresses are unique: each is compared with those that are written before it.
+  status_pages: 1,
+  component_groups: 250,
+  components: 250,
+};
+
 /** A kind as one of its table's, with its attributes: the compiler follows neither where the kind is a type parameter. */
 export function attributesIn<K extends ResourceKind>(kind: K, attributes: AttributesOf<K>) {
   return { kind: kindIn(kind), attributes: attributes as unknown as AttributesIn<TableOf[K]> };

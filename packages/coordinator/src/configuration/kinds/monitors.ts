@@ -33,9 +33,10 @@ export const monitors: Kind<'monitors'> = {
     const attributes = monitorAttributes(secrets, row, shown);
     return { kind: kindOfType(row.type), ...metadataOf(row), attributes } as StoredIn<'monitors'>;
   },
-  async check({ guard }, attributes) {
-    refuseDenied(guard, attributes);
-  },
+  checkFor:
+    ({ guard }) =>
+    (attributes) =>
+      refuseDenied(guard, attributes),
   begun: ({ now }) => ({ activated_at: now }),
   revised({ now }, { probe_version, activated_at }, before, after) {
     const isSameProbe = probeFingerprint(before) === probeFingerprint(after);
@@ -100,12 +101,12 @@ async function settleComponents(
   shownBy: ShownBy,
 ): Promise<void> {
   const components = await componentsOfMonitors(scope.tx, monitorIds);
-  const [first] = components;
-  if (first === undefined) return;
+  if (components.length === 0) return;
   if (shownBy === 'refuse') {
+    const shown = monitorIds.find((id) => components.some(({ monitor_id }) => monitor_id === id));
     throw new Conflict(
       'in-use',
-      `monitor ${first.monitor_id} is shown by ${named(components)}: remove the components first, or repeat with ?cascade=true to remove them too, or with ?components=keep to leave it in place, showing nothing`,
+      `monitor ${shown} is shown by ${named(components.filter(({ monitor_id }) => monitor_id === shown))}: remove the components first, or repeat with ?cascade=true to remove them too, or with ?components=keep to leave it in place, showing nothing`,
     );
   }
   for (const component of components) {

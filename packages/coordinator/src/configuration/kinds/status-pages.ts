@@ -24,11 +24,13 @@ export const statusPages: Kind<'status_pages'> = {
     return { kind: KIND, ...metadataOf(row), attributes, published: row.published === 1, theme, latency };
   },
   /** Slugs and domains are unique across workspaces; the message reveals nothing about the other page. */
-  async check({ tx }, attributes, id) {
-    const name = await takenName(tx, attributes, id ?? 0);
-    if (name === null) return;
-    throw new Conflict('taken', `another status page has this ${name.replace('_', ' ')}`, [name]);
-  },
+  checkFor:
+    ({ tx }) =>
+    async (attributes, id) => {
+      const name = await takenName(tx, attributes, id ?? 0);
+      if (name === null) return;
+      throw new Conflict('taken', `another status page has this ${name.replace('_', ' ')}`, [name]);
+    },
   async removing(scope, rows) {
     for (const { id } of rows) {
       for (const table of ['components', 'component_groups'] as const) {
