@@ -3,6 +3,7 @@ import { DeclaredFile, type DeclaredFileParts } from '@svc/coordinator/declare/d
 import { readDeclaredFile } from '@svc/coordinator/declare/read-file.ts';
 import { type ConfiguredStore, configuredStore, silentLog, temporaryFolder } from './configured-store.ts';
 import { ScaledClock } from './scaled-clock.ts';
+import { STORE_IN_PROCESS } from './store-in-process.ts';
 
 /** A folder for declared files with a store of its own, for one test. */
 export type DeclaredFiles = {
@@ -17,8 +18,9 @@ export type DeclaredFiles = {
 
 export async function declaredFiles(
   env: DeclaredFileParts['env'] = { HOOK: 'https://hook.example/a' },
+  workers = STORE_IN_PROCESS,
 ): Promise<DeclaredFiles> {
-  const [store, folder] = await Promise.all([configuredStore(), temporaryFolder()]);
+  const [store, folder] = await Promise.all([configuredStore(workers), temporaryFolder()]);
   const path = join(folder.path, 'svc.yaml');
   const running: DeclaredFile[] = [];
   return {

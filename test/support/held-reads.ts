@@ -10,6 +10,10 @@ const IO_ERROR = { message: 'disk I/O error', errcode: 10 };
 export class HeldReads {
   readonly workers: StoreWorkers = storeInProcess(systemClock, (port) => this.#before(port));
   #mode: 'answer' | 'hold' | 'fail' = 'answer';
+  /** Threads that have started. */
+  #threads = 0;
+  /** How many of them, the first ones, hold reads. */
+  #holding = 0;
   #held: (() => void)[] = [];
   /** Reads that came. */
   count = 0;
@@ -19,6 +23,13 @@ export class HeldReads {
   /** Reads wait until {@link release}. */
   hold(): void {
     this.#mode = 'hold';
+    this.#holding = Number.POSITIVE_INFINITY;
+  }
+
+  /** As {@link hold}, on the thread that has started first. */
+  holdFirst(): void {
+    this.#mode = 'hold';
+    this.#holding = 1;
   }
 
   /** Reads fail at once until {@link release}. */
@@ -35,13 +46,15 @@ export class HeldReads {
   }
 
   #before(port: ServedPort): ServedPort {
+    const thread = this.#threads;
+    this.#threads += 1;
     return {
       postMessage: (message) => port.postMessage(message),
       on: (event, listener) =>
         port.on(event, (message: Numbered<unknown>) => {
           this.count += 1;
           if (this.#mode === 'fail') port.postMessage({ id: message.id, ok: false, failure: IO_ERROR });
-          else if (this.#mode === 'answer') listener(message as never);
+          else if (this.#mode === 'answer' || thread >= this.#holding) listener(message as never);
           else {
             this.#held.push(() => listener(message as never));
             this.onHeld();

@@ -7,6 +7,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { Configuration, ConfigurationChange } from '../configuration/configuration.ts';
 import { appliedDeclaration } from '../store/applied-declaration.ts';
 import { StoreError } from '../store/errors.ts';
+import type { Readable } from '../store/reading-of.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { type ChannelStates, setChannelStates } from './channel-states.ts';
@@ -25,8 +26,8 @@ export type DeclaredFileParts = {
   /** The workspace that the file declares. */
   readonly workspaceId: number;
   readonly configuration: Configuration;
-  /** Holds the last applied declaration. */
-  readonly store: Pick<Store, 'read'>;
+  /** Holds the declared resources and the last applied declaration. */
+  readonly store: Pick<Store, 'work'>;
   /** Version of svc. Another version may read the same file differently. */
   readonly version: string;
   /** Opens the stored secrets for the comparison. */
@@ -81,6 +82,8 @@ export type DatabaseWait = {
 export class DeclaredFile {
   readonly #parts: DeclaredFileParts;
   readonly #path: string;
+  /** What is stored. It is read where pages and requests of the API make nobody wait. */
+  readonly #stored: Readable;
   readonly #stopping = new AbortController();
   readonly #watch: FileWatch;
   readonly #waits: GrowingWaits;
@@ -94,6 +97,7 @@ export class DeclaredFile {
   constructor(parts: DeclaredFileParts) {
     this.#parts = parts;
     this.#path = resolve(parts.path);
+    this.#stored = { read: parts.store.work };
     const nothing = { appliedAt: null, digest: null, resources: 0, errors: [], warnings: [], waiting: null };
     this.#status = { path: this.#path, ...nothing };
     this.#waits = new GrowingWaits(parts.clock);
@@ -190,16 +194,16 @@ export class DeclaredFile {
    * Whether the file declares what was applied last and the rows are unchanged. Then nothing is left to do.
    */
   async #isApplied(): Promise<boolean> {
-    const { store, workspaceId, secrets, version, env, log } = this.#parts;
-    const applied = await appliedDeclaration(store);
+    const { workspaceId, secrets, version, env, log } = this.#parts;
+    const applied = await appliedDeclaration(this.#stored);
     if (applied === null) return false;
     this.#insertedFiles = this.#pathsOf(applied.files);
     // Before reading, here too.
     await this.#watch.expect([this.#path, ...this.#insertedFiles]);
     const now = await sourcesNow({ path: this.#path, version, env }, applied, this.#stopping.signal);
     if (now === null || !isFingerprintOf(secrets, applied.fingerprint, now)) return false;
-    if (!(await areRowsUnchanged(store, workspaceId, applied))) return false;
-    const channels = await storedChannels(store, secrets, workspaceId);
+    if (!(await areRowsUnchanged(this.#stored, workspaceId, applied))) return false;
+    const channels = await storedChannels(this.#stored, secrets, workspaceId);
     await this.#transaction((change) => setChannelStates(change, channels, this.#channelStates()));
     // The file may have had another name.
     const file = basename(this.#path);
@@ -246,7 +250,7 @@ export class DeclaredFile {
   }
 
   async #reconcile(declaration: ReadDeclaration): Promise<Reconciled> {
-    const { store, secrets, workspaceId, allowsDelete, clock } = this.#parts;
+    const { secrets, workspaceId, allowsDelete, clock } = this.#parts;
     const options = {
       ...this.#channelStates(),
       secrets,
@@ -256,7 +260,7 @@ export class DeclaredFile {
     };
     const { entries } = declaration;
     const sources = this.#sourcesOf(declaration);
-    const prepared = await prepare(store, { secrets, workspaceId, entries });
+    const prepared = await prepare(this.#stored, { secrets, workspaceId, entries });
     this.#stopping.signal.throwIfAborted();
     return this.#transaction((change) =>
       reconcile(change, { file: basename(this.#path), sources, entries }, prepared, options),
