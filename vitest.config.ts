@@ -61,7 +61,7 @@ const project = (
 
 /**
  * Tests beside the code keep the processors busy. Tests of several parts wait for three quarters of their time, and those
- * in a browser work: they are one project, in the order of their length, so that eight of them, mixed, keep the processors
+ * in a browser work: they are one project, in the order of their length, so that six of them, mixed, keep the processors
  * busy too. Files of a project share its workers, each of which loads the sources once (decision 0293). The test that
  * kills processes at 1,000 checks a second comes last: beside it are only the simulation and fuzzing, with the lowest
  * priority (decision 0293).
@@ -94,7 +94,7 @@ export default defineConfig({
         name: 'system',
         include: ['test/{integration,e2e,browser}/**/*.test.ts'],
         exclude: ALONE,
-        maxWorkers: 8,
+        maxWorkers: 6,
         isolate: false,
       }),
       IS_QUICK ? project(1, { ...SIMULATION, ...BESIDE }) : project(3, { ...SIMULATION, ...LEFT_OVER }),
