@@ -1,12 +1,5 @@
 import { type Admission, admittedPerSecond, type Load, nextAdmission, OPEN } from '../domain/admission.ts';
-import {
-  type AdmittedFlow,
-  type Evenness,
-  evenedAt,
-  fairParts,
-  neededCredit,
-  nextSlot,
-} from '../domain/fair-slots.ts';
+import { type Evenness, evenedAt, fairParts, neededCredit, nextSlot } from '../domain/fair-slots.ts';
 import { spreadOf } from '../domain/schedule.ts';
 
 /** Number of values over which first credits are spread. */
@@ -22,11 +15,17 @@ const FORGET_AFTER_MS = 600_000;
 const USUAL_UP = 0.1;
 const USUAL_DOWN = 0.005;
 
-/**
- * `mostJobs` of a slot, as far as the workspace has asked. All its slots are evened over the same time: otherwise those
- * with few jobs find too much admitted after each one with many.
- */
-type Flow = { admitted: AdmittedFlow; evenness: Evenness; mostJobs: number };
+/** What is admitted of a workspace. */
+type Flow = {
+  /** Jobs per ms. */
+  perMs: number;
+  evenness: Evenness;
+  /**
+   * Most jobs of a slot that the workspace has asked for. All its slots are evened over the same time: otherwise those
+   * with few jobs find too much admitted after each one with many.
+   */
+  mostJobs: number;
+};
 
 /** A slot that asks for admission. */
 export type GatedSlot = {
@@ -110,7 +109,7 @@ export class Gate {
     const part = this.#parts.get(workspaceId);
     if (part === undefined) return true;
     const flow = this.#flows.get(workspaceId) as Flow;
-    const { perMs } = flow.admitted;
+    const { perMs } = flow;
     flow.mostJobs = Math.max(flow.mostJobs, jobs);
     flow.evenness = evenedAt(flow.evenness, slot, perMs, flow.mostJobs);
     const needed = isInTime ? neededCredit(flow.evenness, perMs, flow.mostJobs) : Number.POSITIVE_INFINITY;
@@ -125,11 +124,11 @@ export class Gate {
     for (const workspaceId of this.#flows.keys())
       if (!this.#parts.has(workspaceId)) this.#flows.delete(workspaceId);
     for (const [workspaceId, part] of this.#parts) {
-      const admitted = { part, perMs: (part * (wanted.get(workspaceId) ?? 0)) / 1_000 };
+      const perMs = (part * (wanted.get(workspaceId) ?? 0)) / 1_000;
       const before = this.#flows.get(workspaceId);
       if (before === undefined) {
-        this.#flows.set(workspaceId, { admitted, evenness: { left: 0, at: 0 }, mostJobs: 0 });
-      } else before.admitted = admitted;
+        this.#flows.set(workspaceId, { perMs, evenness: { left: 0, at: 0 }, mostJobs: 0 });
+      } else before.perMs = perMs;
     }
   }
 

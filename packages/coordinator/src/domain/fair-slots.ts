@@ -30,9 +30,6 @@ export type Evenness = {
   readonly at: number;
 };
 
-/** What is admitted of a workspace: a part of the slots, and jobs per ms. */
-export type AdmittedFlow = { readonly part: number; readonly perMs: number };
-
 /** Time over which the admitted jobs are evened, ms; so many slots at least, where few are asked for. */
 const EVENED_OVER_MS = 200;
 const LEAST_EVENED_SLOTS = 10;
