@@ -51,6 +51,8 @@ async function start(opened: Opened) {
   });
   await bus.flush();
   await Promise.all(Object.keys(monitors).map((name) => service.changed(name.toUpperCase(), 'active')));
+  // Two regions make a monitor active. The stream of the third is known too.
+  await service.until(() => storedRegions(service) === REGIONS.length);
   return { service, hook, bus, reported, stream: new RegionStream(bus, 'hosta-fra'), id: service.idOf('M7') };
 }
 
@@ -60,6 +62,9 @@ const storedKeys = (service: LocalService) =>
       .query<{ key: string }>("SELECT monitor_id || '/' || slot || '/' || region AS key FROM results")
       .map(({ key }) => key),
   );
+
+const storedRegions = (service: LocalService) =>
+  service.query('SELECT DISTINCT region FROM results').length;
 
 /** Earlier results are still there, and later reports are recorded. */
 async function expectAllStored(

@@ -219,6 +219,16 @@ describe('a stream that does not agree with the position', () => {
     expect(await slots()).toEqual([1000, 2000, 3000]);
   });
 
+  test('deleted before anything of it was recorded: that is said too', async () => {
+    const manager = await bus.connection.jetstreamManager();
+    await manager.streams.delete(resultsStream(A));
+    await stream.ensure({ maxBytes: MAX_BYTES });
+    await publish(1000);
+    await untilRecorded(1);
+    expect(await slots()).toEqual([1000]);
+    expect(consumer.dropped).toMatchObject({ 'results-dropped': 0, 'stream-replaced': 1 });
+  });
+
   test('restored from before: repeats are dropped, other messages at old places are read', async () => {
     await publish(1000, 2000);
     await consumer.caughtUp();

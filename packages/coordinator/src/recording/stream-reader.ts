@@ -69,6 +69,7 @@ export class StreamReader {
   /** Last recorded sequence of the stream that is read now; null while none is read. */
   #recorded: number | null = null;
   #expected = 1;
+  /** When the stream that is read now, or was read last, was created; empty before the first. */
   #created = '';
   #purgedBelow = 0;
   #history: { at: number; sequence: number }[] = [];
@@ -192,17 +193,19 @@ export class StreamReader {
   async #startIn(info: StreamInfo): Promise<number> {
     const { stream, recorder, streams, drops } = this.#parts;
     const position = recorder.positionIn(stream);
-    if (position === null) return 1;
-    const { sequence, created, messageId, time } = position;
     const again = (why: string): number => {
       drops.add(
         'stream-replaced',
-        { stream, sequence, why, ...info },
+        { stream, sequence: position?.sequence ?? 0, why, ...info },
         'the stream of results was replaced: svc reads all of it, and its earlier unread messages are lost',
       );
       return 1;
     };
-    if (created !== info.created) return again('it was created anew');
+    // A stream of which nothing is recorded yet is known from the reading before this one.
+    const known = position?.created ?? this.#created;
+    if (known !== '' && known !== info.created) return again('it was created anew');
+    if (position === null) return 1;
+    const { sequence, messageId, time } = position;
     if (info.lastSequence < sequence) return again('it ends before the recorded position');
     const recorded = await streams.message(stream, sequence);
     if (recorded !== null && (recorded.messageId !== messageId || recorded.time !== time)) {
