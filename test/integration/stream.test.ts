@@ -63,8 +63,7 @@ const storedKeys = (service: LocalService) =>
       .map(({ key }) => key),
   );
 
-const storedRegions = (service: LocalService) =>
-  service.query('SELECT DISTINCT region FROM results').length;
+const storedRegions = (service: LocalService) => service.query('SELECT DISTINCT region FROM results').length;
 
 /** Earlier results are still there, and later reports are recorded. */
 async function expectAllStored(
