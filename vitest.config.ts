@@ -42,9 +42,10 @@ const BESIDE = { maxWorkers: 4, isolate: false };
 /** What needs nothing but processors takes what those that are alone leave of them. */
 const LEFT_OVER = { maxWorkers: 4, isolate: false, setupFiles: ['test/support/low-priority.ts'] };
 
-/** `npm run check` sets how many worlds it simulates. They run beside the tests of its group. */
+/** `npm run check` sets how many worlds it simulates. They are its last group and have all processors. */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
-const SIMULATION = { name: 'simulation', include: ['test/simulation/*.test.ts'] };
+const WORLDS = ['test/simulation/simulation.test.ts'];
+const SIMULATION = { name: 'simulation', include: ['test/simulation/*.test.ts'], exclude: WORLDS };
 
 /** Groups of tests run one after the other. None has the number 0, which would run last. */
 const project = (
@@ -98,6 +99,7 @@ export default defineConfig({
         isolate: false,
       }),
       IS_QUICK ? project(1, { ...SIMULATION, ...BESIDE }) : project(3, { ...SIMULATION, ...LEFT_OVER }),
+      project(3, { name: 'worlds', include: WORLDS, ...LEFT_OVER }),
       project(3, { name: 'alone', include: ALONE, maxWorkers: LEFT_OVER.maxWorkers }),
       project(3, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], ...LEFT_OVER }),
     ],

@@ -19,3 +19,10 @@ test('what runs at once is told apart, and each that fails is named', async () =
   expect(of('good')).toMatch(/^(one\ntwo|two\none)\ngood: passed after \d+\.\d s\n$/);
   expect(of('bad')).toMatch(/^three\nbad: FAILED after /);
 });
+
+test('a part that is shown as it comes writes to this process, and its end is told', async () => {
+  const written: string[] = [];
+  const parts = [{ name: 'long', command: node('process.exit(4)'), isShownAsItComes: true }];
+  expect(await runAtOnce(parts, (text) => written.push(text))).toEqual(['long']);
+  expect(written).toEqual([expect.stringMatching(/^long: FAILED after \d+\.\d s\n$/)]);
+});

@@ -45,16 +45,9 @@ export async function runWorlds({ seed, worlds, storm = NO_STORM }: Range): Prom
   return sum;
 }
 
-/**
- * Runs worlds in processes of their own.
- *
- * @param most processes at most; left out: as many as there are processors
- */
-export async function runInProcesses(
-  { seed, worlds, storm = NO_STORM }: Range,
-  most = availableParallelism(),
-): Promise<Statistics> {
-  const processes = Math.min(most, Math.floor(worlds / WORLDS_PER_PROCESS));
+/** Runs worlds in processes of their own, at most as many as there are processors. */
+export async function runInProcesses({ seed, worlds, storm = NO_STORM }: Range): Promise<Statistics> {
+  const processes = Math.min(availableParallelism(), Math.floor(worlds / WORLDS_PER_PROCESS));
   if (processes < 1) return runWorlds({ seed, worlds, storm });
   const share = Math.ceil(worlds / processes);
   const ranges = Array.from({ length: processes }, (_, index) => ({
