@@ -274,7 +274,7 @@ describe.skipIf(skipsBrowser)('forms of resources', () => {
       expect(await page.locator('[name="timeout"]').getAttribute('aria-invalid')).toBe('true');
       expect(await pageProblems(page)).toEqual([]);
       await page.getByRole('alert').getByRole('link', { name: 'URL' }).click();
-      expect(new URL(page.url()).hash).toBe('#field-url');
+      await page.waitForURL(({ hash }) => hash === '#field-url');
       await visitor.close();
     },
   );

@@ -25,9 +25,11 @@ async function systemIn(context: TestContext) {
   const opened = openedIn(context);
   const target = await targetIn(opened);
   let held: Promise<void> | undefined;
+  let asked = new Set<string>();
   target.answerWith(async (response, path) => {
+    asked.add(path.slice(1));
     await held;
-    response.statusCode = path === '/down' ? 503 : 200;
+    response.statusCode = path.startsWith('/down') ? 503 : 200;
     response.end('ok');
   });
   const receiver = await receiverIn(opened);
@@ -36,12 +38,12 @@ async function systemIn(context: TestContext) {
   return {
     system,
     receiver,
-    target,
-    /** Makes the target answer no request until the returned function is called. */
-    hold(): () => void {
+    /** Makes the target answer no request until `release` is called. `asked`: the monitors that ask it from now on. */
+    hold(): { asked: ReadonlySet<string>; release: () => void } {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;
-      return resolve;
+      asked = new Set();
+      return { asked, release: resolve };
     },
     async declareMore(): Promise<void> {
       rounds += 1;
@@ -60,13 +62,13 @@ const namesOf = (path: string, rounds: number): string[] =>
   Array.from({ length: rounds * MONITORS }, (_, index) => `${path}-${index}`).sort();
 
 function declaration(rounds: number, target: string, hook: string) {
-  const monitor = (path: string) => (name: string) => [
+  const monitor = (name: string) => [
     name,
-    { name, url: `${target}/${path}`, periodicity: '30s', active: true, retry: 0, regions: [REGION] },
+    { name, url: `${target}/${name}`, periodicity: '30s', active: true, retry: 0, regions: [REGION] },
   ];
   const [up, down] = [namesOf('up', rounds), namesOf('down', rounds)];
   return {
-    svc_http_monitor: Object.fromEntries([...up.map(monitor('up')), ...down.map(monitor('down'))]),
+    svc_http_monitor: Object.fromEntries([...up, ...down].map(monitor)),
     svc_notification: {
       hook: {
         name: 'hook',
@@ -96,13 +98,13 @@ async function alertsOf(receiver: Receiver, count: number): Promise<string[]> {
   }
 }
 
-/** Log lines about how the tests start processes, and about agents that they stop. */
+/** Log lines about how the tests start processes, about agents that they stop, and about those that a busy machine starves. */
 const EXPECTED = /^started without --use-system-ca|^a region that monitors declare has lost its last agent$/;
 
 const complaintsOf = (programs: readonly Program[]): unknown[] =>
   programs.flatMap(({ lines, noise }) => [
     ...noise,
-    ...lines.filter(({ level, msg }) => level > 30 && !EXPECTED.test(msg)),
+    ...lines.filter(({ level, msg, sick }) => level > 30 && sick !== 'starved' && !EXPECTED.test(msg)),
   ]);
 
 describe.each(VERSIONS)('%s', (version) => {
@@ -154,17 +156,19 @@ describe.each(VERSIONS)('%s', (version) => {
   });
 
   test('the coordinator of today goes on with its database, and with what it left unread', async (context) => {
-    const { system, receiver, target, hold, declareMore, untilJudged } = await systemIn(context);
+    const { system, receiver, hold, declareMore, untilJudged } = await systemIn(context);
     await declareMore();
     const agent = await system.agent(version, 'one');
     const before = await system.coordinator(version);
     await untilJudged();
     const kept = historyOf(system);
 
-    const release = hold();
-    const unanswered = target.hits + 2 * MONITORS;
+    const { asked, release } = hold();
     await declareMore();
-    await expect.poll(() => target.hits).toBeGreaterThanOrEqual(unanswered);
+    const known = new Set(kept.monitors.map(({ name }) => name));
+    const added = [...namesOf('up', 2), ...namesOf('down', 2)].filter((name) => !known.has(name));
+    expect(added).toHaveLength(2 * MONITORS);
+    await expect.poll(() => added.filter((name) => !asked.has(name))).toEqual([]);
     await before.end('SIGKILL');
     const killedAt = Date.now();
     release();

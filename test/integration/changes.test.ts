@@ -79,6 +79,21 @@ const resultsOf = (service: LocalService, id: number, version: number) =>
     version,
   );
 
+/**
+ * Resolves with the id of the monitor when it is active and each region has reported the newest slot. A majority decides
+ * a slot: until then, the check of another region may be under way.
+ */
+async function checkedByAll(service: LocalService): Promise<number> {
+  await service.changed('Web', 'active');
+  const id = service.idOf('Web');
+  await service.until(() => {
+    const results = resultsOf(service, id, 1);
+    const newest = results.at(-1)?.slot;
+    return results.filter(({ slot }) => slot === newest).length === REGIONS.length;
+  });
+  return id;
+}
+
 const statusesIn = (requests: readonly { json: unknown }[]) =>
   requests.map(({ json }) => (json as { status: string }).status);
 
@@ -93,8 +108,7 @@ describe.concurrent.each([
       const hook = await receiverIn(opened);
       const hooks = { hook: hookOf(hook.url) };
       const { service, declare } = await start(opened, declaration(monitorOf(`${web.url}/old`), hooks));
-      await service.changed('Web', 'active');
-      const id = service.idOf('Web');
+      const id = await checkedByAll(service);
       const seen = service.transitions.length;
       const { held, release } = holdOn(web, '/old');
       await service.until(() => held.length === REGIONS.length);
@@ -125,8 +139,7 @@ describe.concurrent.each([
       const hooks = { hook: hookOf(hook.url) };
       const on = declaration(monitorOf(`${web.url}/`), hooks);
       const { service, declare } = await start(opened, on);
-      await service.changed('Web', 'active');
-      const id = service.idOf('Web');
+      const id = await checkedByAll(service);
       const seen = service.transitions.length;
       const { held, release } = holdOn(web, '/');
       await service.until(() => held.length === REGIONS.length);
@@ -158,8 +171,7 @@ describe.concurrent.each([
         opened,
         declaration(monitorOf(`${web.url}/`), { hook: hookOf(hook.url) }),
       );
-      await service.changed('Web', 'active');
-      const id = service.idOf('Web');
+      const id = await checkedByAll(service);
       const { held, release } = holdOn(web, '/');
       await service.until(() => held.length === REGIONS.length);
       await declare(declaration(null, { hook: hookOf(hook.url, false) }));

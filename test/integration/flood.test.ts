@@ -130,9 +130,11 @@ describe.each([
 
     const stop = startFlood(opened, service, seed, bytes, resultsSubject(FLOODED));
     await service.decided(others, 3);
+    const read = () => service.metric('svc_result_messages_dropped_total{reason="malformed"}');
+    // A busy machine may start the flood late.
+    if (isTaken) await expect.poll(read).toBeGreaterThan(100);
     await stop();
-    const read = await service.metric('svc_result_messages_dropped_total{reason="malformed"}');
-    expect(read > 100).toBe(isTaken);
+    if (!isTaken) expect(await read()).toBeLessThanOrEqual(100);
 
     const told = service.query<{ region: Region; outcome: string }>(
       'SELECT DISTINCT region, outcome FROM results WHERE monitor_id = ? AND slot > ? ORDER BY region',

@@ -5,6 +5,7 @@ import { otlpName } from '@svc/shared/own-metrics/otlp-name.ts';
 import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { expect, test } from 'vitest';
+import { allRecorded } from '../support/all-recorded.ts';
 import { type Opened, openedIn, serviceIn, targetIn } from '../support/opened.ts';
 import {
   attributesOf,
@@ -132,7 +133,9 @@ test('counts begin anew with a restart, and say so', async (context) => {
   });
   const results = () => pointsOf(receiver, 'svc-coordinator', 'svc_results')[0];
   await receiver.until(() => numberOf(results()) >= 2);
-  // The last export is made by the stop itself, and has what was recorded until then.
+  // The last export is made by the stop itself, and has what was recorded before it began.
+  await service.stopAgent('hosta-fra');
+  await allRecorded(service);
   const before = requestsOf(receiver, 'svc-coordinator').length;
   await service.stopCoordinator();
   expect(requestsOf(receiver, 'svc-coordinator').length).toBeGreaterThan(before);
@@ -145,6 +148,7 @@ test('counts begin anew with a restart, and say so', async (context) => {
   const isRefused = () =>
     service.warnings.some(({ msg }) => msg.startsWith('the own metrics were not exported'));
   await service.until(isRefused);
+  await service.startAgent('hosta-fra');
   await service.decided(service.idOf('Web'), 1);
   await receiver.restart();
   await receiver.until(() => Number(results()?.startTimeUnixNano) > Number(last?.startTimeUnixNano));

@@ -235,7 +235,10 @@ export class LocalService {
     await this.#coordinator?.reload();
   }
 
-  /** Resolves when the monitor's status changes to `to`, after the `after`-th transition seen. */
+  /**
+   * Resolves when the monitor's status changes to `to`, after the `after`-th transition seen. A majority of its regions
+   * decides it: the check of another one may be under way.
+   */
   async changed(name: string, to: string, after = 0): Promise<Transition> {
     for (;;) {
       const found = this.transitions
@@ -246,7 +249,7 @@ export class LocalService {
     }
   }
 
-  /** Resolves when `count` more slots of the monitor than now are decided. */
+  /** Resolves when `count` more slots of the monitor than now are decided. Not every region has reported each. */
   async decided(monitorId: number, count: number): Promise<void> {
     // One connection for all looks: to open one takes longer than a look.
     const database = this.#openDatabase();

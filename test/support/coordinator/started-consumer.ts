@@ -1,8 +1,10 @@
 import { ResultConsumer } from '@svc/coordinator/recording/consumer.ts';
 import { systemClock } from '@svc/shared/clock.ts';
+import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import type { NatsBus } from '@svc/shared/nats-bus.ts';
 import type { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { expect } from 'vitest';
 import { log } from './dispatch-parts.ts';
 import type { Recording } from './recording.ts';
 
@@ -20,4 +22,13 @@ export function startedConsumer({
   const consumer = new ResultConsumer({ ...parts, recorder: recording.recorder, clock: systemClock, log });
   consumer.start();
   return consumer;
+}
+
+/** Resolves when each of the regions has its stream, which keeps what is published from then on. */
+export async function streamsThere(streams: NatsResultStreams, regions: Iterable<Region>): Promise<void> {
+  const missing = async () => {
+    const there = await streams.list();
+    return [...regions].filter((region) => !there.has(resultsStream(region)));
+  };
+  await expect.poll(missing).toEqual([]);
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   a,
@@ -7,6 +8,7 @@ import {
   encodeResponse,
   txt,
 } from '../../../../test/support/dns-server.ts';
+import { startLateTarget } from '../../../../test/support/late-reading.ts';
 import { DnsClient } from './client.ts';
 import type { AskPolicy, DnsReply } from './open-question.ts';
 import type { DnsQuestion } from './packet.ts';
@@ -125,7 +127,7 @@ describe('what is no answer is ignored, and the answer after it taken', () => {
     const server = await serve((request) =>
       encodeResponse(request, { ...RECORDS, questionName: 'other.example' }),
     );
-    const reply = await ask(client(), policy([server], { timeoutMs: 60 }));
+    const reply = await ask(client(), policy([server], { timeoutMs: 1_000 }));
     expect(reply).toEqual({
       kind: 'silent',
       why: `no answer from ${server.address}, 1 malformed answers ignored`,
@@ -161,7 +163,7 @@ describe('truncated answers', () => {
 
   test('of a server that never answers over TCP are no answer, and it says so', async () => {
     const server = await serve(({ transport }) => (transport === 'udp' ? { isTruncated: true } : null));
-    const reply = await ask(client(), policy([server], { waitMs: () => 20, timeoutMs: 200 }));
+    const reply = await ask(client(), policy([server], { waitMs: () => 100, timeoutMs: 1_000 }));
     expect(reply).toEqual({
       kind: 'silent',
       why: `no answer over TCP, after a truncated one, from ${server.address}`,
@@ -274,6 +276,25 @@ describe('silence', () => {
     let asked = 0;
     const server = await serve(() => (++asked === 1 ? null : RECORDS));
     expect(await ask(client(), policy([server], { waitMs: briefly }))).toMatchObject(answered);
+  });
+
+  test('an answer that came within the last wait is taken, though it is read after that', async (context) => {
+    const lastMs = 1_500;
+    const late = await startLateTarget();
+    context.onTestFinished(late.close);
+    const asked = late.asked();
+    const last = Promise.withResolvers<void>();
+    const waitMs = (n: number) => {
+      if (n === 1) last.resolve();
+      return n === 0 ? 20 : lastMs;
+    };
+    const server = { host: '127.0.0.1', port: late.udpPort };
+    const reply = ask(client(), { servers: [server], waitMs, tries: 2, timeoutMs: 60_000 });
+    await Promise.all([asked, last.promise]);
+    // Outside of the timers: those that are due come first then.
+    await nextTurn();
+    late.answerBehindOurBack(lastMs);
+    expect(await reply).toMatchObject({ kind: 'answer' });
   });
 
   test('a late answer to an earlier try is taken', async () => {

@@ -1,3 +1,4 @@
+import { afterReading } from '../after-reading.ts';
 import { type Bounded, Deadline } from '../deadline.ts';
 import type { KnownServer } from './known-server.ts';
 import { type DnsMessage, type DnsQuestion, RCODE } from './packet.ts';
@@ -107,7 +108,8 @@ export class OpenQuestion implements Bounded {
     clearTimeout(this.#wait);
     const server = this.#tries < this.#policy.tries ? this.#hopeful.shift() : undefined;
     if (server === undefined) {
-      this.#givenUp();
+      // The answer to the last try may have come in time.
+      afterReading(() => this.#givenUp());
       return;
     }
     this.#hopeful.push(server);

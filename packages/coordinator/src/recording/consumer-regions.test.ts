@@ -7,7 +7,7 @@ import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
-import { startedConsumer } from '../../../../test/support/coordinator/started-consumer.ts';
+import { startedConsumer, streamsThere } from '../../../../test/support/coordinator/started-consumer.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../../test/support/region-stream.ts';
 import type { ResultConsumer } from './consumer.ts';
@@ -96,7 +96,7 @@ const limits = async () =>
 describe('a region', () => {
   test('with an agent has a stream, and an equal part of the limit; one that joins gets its part', async () => {
     startConsumer(96 * MEBIBYTE);
-    await consumer.caughtUp();
+    await streamsThere(streams, active);
     expect(await limits()).toEqual(new Map([A, B].map((region) => [resultsStream(region), 48])));
     active.add(C);
     consumer.regionCame(C);
@@ -150,7 +150,7 @@ describe('the stream of before', () => {
     await bus.flush();
 
     startConsumer(64 * MEBIBYTE);
-    await expect.poll(async () => (await streams.list()).has(resultsStream(A))).toBe(true);
+    await streamsThere(streams, active);
     send(A, [3000]);
     await bus.flush();
     await consumer.caughtUp();
@@ -191,7 +191,7 @@ describe('the stream of before, while the database takes nothing', () => {
     await bus.flush();
     recording.commitFailure = new Error('the disk is full');
     startConsumer(64 * MEBIBYTE);
-    await expect.poll(async () => (await streams.list()).has(resultsStream(A))).toBe(true);
+    await streamsThere(streams, active);
   }
 
   test.each(['emptied', 'deleted'])('is %s by hand: then the others are read', async (how) => {
@@ -233,7 +233,7 @@ describe('a backlog of 64 MiB', () => {
     '%s neither cuts the coordinator off nor evicts or delays what other regions report',
     async (_what, message) => {
       startConsumer(128 * MEBIBYTE);
-      await consumer.caughtUp();
+      await streamsThere(streams, active);
       send(A, [500]);
       await bus.flush();
       await consumer.caughtUp();

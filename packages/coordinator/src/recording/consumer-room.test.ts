@@ -7,7 +7,7 @@ import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
-import { startedConsumer } from '../../../../test/support/coordinator/started-consumer.ts';
+import { startedConsumer, streamsThere } from '../../../../test/support/coordinator/started-consumer.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import type { ResultConsumer } from './consumer.ts';
 
@@ -64,7 +64,7 @@ const names = async () => [...(await streams.list()).keys()].sort();
 
 test('streams that are there keep their limit when a larger one does not fit, and are read', async () => {
   startConsumer(32 * MEBIBYTE);
-  await consumer.caughtUp();
+  await streamsThere(streams, ACTIVE);
   await consumer.stop();
   startConsumer(1_024 * MEBIBYTE);
   await send(A, 1_000);
@@ -74,7 +74,7 @@ test('streams that are there keep their limit when a larger one does not fit, an
 
 test('a stream that does not fit is made smaller', async () => {
   startConsumer(80 * MEBIBYTE);
-  await consumer.caughtUp();
+  await streamsThere(streams, ACTIVE);
   await send(B, 1_000);
   await consumer.caughtUp();
   expect(await recorded()).toEqual([1_000]);

@@ -7,6 +7,7 @@ import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+import { streamsThere } from '../../../../test/support/coordinator/started-consumer.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../../test/support/region-stream.ts';
@@ -36,7 +37,7 @@ beforeEach(async () => {
   recording = await Recording.open(systemClock);
   await recording.declare(liveMonitor(1));
   startConsumer();
-  await consumer.caughtUp();
+  await streamsThere(streams, active);
 });
 
 afterEach(async () => {
@@ -213,7 +214,7 @@ describe('a stream that does not agree with the position', () => {
     await publish(1000, 2000);
     await consumer.caughtUp();
     await restartServer((storeDir) => rm(storeDir, { recursive: true, force: true }));
-    await consumer.caughtUp();
+    await streamsThere(streams, active);
     await publish(3000);
     await untilRecorded(3);
     expect(await slots()).toEqual([1000, 2000, 3000]);

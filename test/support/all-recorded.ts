@@ -1,0 +1,31 @@
+import { connectBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import { pino } from 'pino';
+import { expect } from 'vitest';
+
+/** A running service whose NATS server has no accounts. */
+type Running = {
+  readonly nats: { readonly url: string };
+  query<Row>(sql: string): Row[];
+};
+
+type Position = { readonly stream: string; readonly sequence: number };
+
+/**
+ * Resolves when the coordinator has recorded the messages that are in the streams of results at the call. After the end of
+ * all agents nothing is recorded after them.
+ */
+export async function allRecorded(service: Running): Promise<void> {
+  const bus = await connectBus({ url: service.nats.url, name: 'test', log: pino({ level: 'silent' }) });
+  try {
+    const streams = [...(await new NatsResultStreams(bus).list())];
+    const unrecorded = () => {
+      const positions = service.query<Position>('SELECT stream, sequence FROM stream_positions');
+      const recorded = new Map(positions.map(({ stream, sequence }) => [stream, sequence]));
+      return streams.filter(([name, { lastSequence }]) => (recorded.get(name) ?? 0) < lastSequence);
+    };
+    await expect.poll(unrecorded).toEqual([]);
+  } finally {
+    await bus.close();
+  }
+}
