@@ -20,7 +20,7 @@ import { type Answer, Judge } from '../support/contract/judge.ts';
 import { mutations } from '../support/contract/mutations.ts';
 import { failingApi, PROVOCATIONS, UNCHECKED, UNPROVOKED } from '../support/contract/provocations.ts';
 import { filled, subjectOf } from '../support/contract/subjects.ts';
-import { type Sent, World } from '../support/contract/world.ts';
+import { endConnections, type Sent, World } from '../support/contract/world.ts';
 
 /** Seed and number of the generated requests. `CONTRACT_SEED=… CONTRACT_RUNS=…` change them. */
 const SEED = Number(process.env.CONTRACT_SEED ?? 20_260_101);
@@ -83,7 +83,11 @@ const judge = new Judge(contract);
 const world = World.ofOperator(api);
 // Lists must have secrets that they could show.
 await Promise.all([world.notification(), world.component(), world.checkedMonitor()]);
-afterAll(() => Promise.all([api, defective, full, limited].map((one) => one.dispose())));
+const foreign = await World.create(api);
+afterAll(() => {
+  endConnections();
+  return Promise.all([api, defective, full, limited].map((one) => one.dispose()));
+});
 
 console.log(`contract: ${operations.length} operations, seed ${SEED}`);
 
@@ -231,7 +235,6 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
 
   test('answers tokens of all sorts as documented', async () => {
     const sent = await working(operation);
-    const foreign = await World.create(api);
     const tokens = [
       '',
       'Bearer',

@@ -1,7 +1,7 @@
 import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { SECRET } from '../channel-samples.ts';
-import type { Contract, Operation } from './document.ts';
+import { at, type Contract, type Json, type Operation, stepsOf } from './document.ts';
 
 export type Answer = {
   readonly status: number;
@@ -17,11 +17,14 @@ type Circumstances = { readonly isReader?: boolean; readonly mayFail?: boolean }
 /** Holds answers against the document. */
 export class Judge {
   readonly #ajv: Ajv2020.default;
+  readonly #document: Json;
   /** Statuses seen, by operation. */
   readonly seen = new Map<string, Set<number>>();
 
   constructor({ document }: Contract) {
-    this.#ajv = new Ajv2020.default({ strict: false, allErrors: true });
+    this.#document = document;
+    // Each schema is for some hundred values: better code for it takes longer to make than it saves.
+    this.#ajv = new Ajv2020.default({ strict: false, allErrors: true, code: { optimize: false } });
     addFormats.default(this.#ajv);
     this.#ajv.addSchema({ ...document, $id: 'contract' });
   }
@@ -55,12 +58,19 @@ export class Judge {
 
   /** The faults of a value by the schema at this JSON pointer of the document. */
   schemaFaults(pointer: string, value: unknown): string[] {
-    const validate = this.#ajv.getSchema(`contract#${pointer}`);
+    const validate = this.#ajv.getSchema(`contract${this.#referred(pointer)}`);
     if (validate === undefined) throw new Error(`the document has no schema at ${pointer}`);
     if (validate(value)) return [];
     return (validate.errors ?? []).map(
       ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
     );
+  }
+
+  /** Where the schema at a pointer is: Ajv would compile one that is only referred to for each of the references. */
+  #referred(pointer: string): string {
+    const schema = at(this.#document, stepsOf(`#${pointer}`)) as Json | undefined;
+    const isReference = typeof schema?.$ref === 'string' && Object.keys(schema).length === 1;
+    return isReference ? String(schema.$ref) : `#${pointer}`;
   }
 
   #bodyFaults({ headers, text }: Answer, contentType: string | null, schema: string | null): string[] {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { confirmSubscription, recipientAt } from '@svc/coordinator/store/page-recipients.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
@@ -9,9 +9,43 @@ import { SECRET } from '../channel-samples.ts';
 import { VALID } from '../resources.ts';
 import type { Answer } from './judge.ts';
 
+/** A connection that was not used for this long is not used again: the API ends it after 5 s, ms. */
+const UNUSED_MS = 1_000;
+/** A longer body has a connection of its own: the API may answer before it has come, and then ends the connection. */
+const LONG_BODY = 4_096;
+
+/** Keeps connections: to open one takes as much CPU time as the API needs for an answer. */
+class KeptConnections extends Agent {
+  readonly #freeSince = new WeakMap<object, number>();
+
+  constructor() {
+    super({ keepAlive: true });
+    this.on('free', (socket) => this.#freeSince.set(socket, performance.now()));
+  }
+
+  /** Ends those that nothing has used for so long, ms. */
+  endUnused(unusedMs: number): void {
+    const before = performance.now() - unusedMs;
+    for (const socket of Object.values(this.freeSockets).flatMap((free = []) => free)) {
+      if ((this.#freeSince.get(socket) ?? before) <= before) socket.destroy();
+    }
+  }
+
+  for(body: string | Uint8Array | undefined): Agent | false {
+    if ((body?.length ?? 0) > LONG_BODY) return false;
+    this.endUnused(UNUSED_MS);
+    return this;
+  }
+}
+
+const CONNECTIONS = new KeptConnections();
+
+/** Ends the connections that no request uses. */
+export const endConnections = (): void => CONNECTIONS.endUnused(0);
+
 /**
- * Sends a request on a connection of its own. `fetch` takes more CPU time than the API does, and there are thousands of
- * requests. As `fetch`, it sets the host itself.
+ * Sends a request. `fetch` takes more CPU time than the API does, and there are thousands of requests. As `fetch`, it
+ * sets the host itself.
  */
 async function answered(
   url: string,
@@ -20,7 +54,11 @@ async function answered(
   body: string | Uint8Array | undefined,
 ): Promise<Answer> {
   const own = headers.filter(([name]) => name !== 'host');
-  const sent = request(url, { method, agent: false, headers: { accept: '*/*', ...Object.fromEntries(own) } });
+  const sent = request(url, {
+    method,
+    agent: CONNECTIONS.for(body),
+    headers: { accept: '*/*', ...Object.fromEntries(own) },
+  });
   const answer = once(sent, 'response') as Promise<[IncomingMessage]>;
   sent.end(body);
   const [response] = await answer;

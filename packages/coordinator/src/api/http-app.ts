@@ -23,7 +23,7 @@ import { RequestAudit } from './request-audit.ts';
 import { readBodyText } from './request-body.ts';
 import { RequestGate } from './request-gate.ts';
 import { requestIdOf } from './request-id.ts';
-import { parseBody, parseQuery } from './request-input.ts';
+import { parseBody, queryParser } from './request-input.ts';
 import { visitOf } from './visits.ts';
 
 type Variables = {
@@ -154,21 +154,28 @@ async function pageFor(
   return null;
 }
 
-/** @param isPage a page sets its own headers */
+/**
+ * Sets headers of the answer itself: `context.header` makes another answer for each of them, with a stream for a body
+ * that was a text.
+ *
+ * @param isPage a page sets its own headers
+ */
 function setCommonHeaders(context: ApiContext, requestId: string, isPage: boolean): void {
-  context.header('x-request-id', requestId);
+  const { headers } = context.res;
+  headers.set('x-request-id', requestId);
   if (isPage) return;
   // Clients that keep ids notice with it that a token belongs to another workspace.
   const workspaceId = context.get('workspaceId');
-  if (workspaceId !== null) context.header('svc-workspace', String(workspaceId));
-  context.header('cache-control', 'no-store');
-  context.header('x-content-type-options', 'nosniff');
+  if (workspaceId !== null) headers.set('svc-workspace', String(workspaceId));
+  headers.set('cache-control', 'no-store');
+  headers.set('x-content-type-options', 'nosniff');
 }
 
 /** Admits, parses and answers the requests of one endpoint. */
 function handlerOf(endpoint: Endpoint, answering: Answering): Handler<{ Variables: Variables }> {
   const { parts, bodies, trail, gate, peerOf } = answering;
   const counted = { method: endpoint.method, route: endpoint.path };
+  const parseQuery = queryParser(endpoint);
   return async (context) => {
     context.set('endpoint', counted);
     const audit = new RequestAudit(trail, {
@@ -179,7 +186,7 @@ function handlerOf(endpoint: Endpoint, answering: Answering): Handler<{ Variable
       at: parts.clock.wall(),
     });
     const token = admit(context, endpoint, audit, answering);
-    const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
+    const query = parseQuery(new URL(context.req.url).searchParams);
     const text = endpoint.body === undefined ? null : await readBodyText(context.req.raw);
     if (token !== null && text !== null) gate.confirm(token);
     const sent =

@@ -115,16 +115,44 @@ test('connections beyond the limit are dropped, and those there are answered', a
   expect(await answered).toMatch(/^HTTP\/1.1 200 /);
 });
 
-test('an upload that is broken off is no defect of ours', async () => {
-  const { log, said } = listening('error');
-  const api = await started({ log });
-  const socket = socketTo(api);
-  const head = `POST /v1/monitors HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.operator}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"name":`;
-  socket.end(head);
-  await textOf(socket);
-  const lines = async () => (await api.call('GET', '/v1/audit?object=monitors')).body as { data: object[] };
-  await expect.poll(async () => (await lines()).data).toMatchObject([{ status: 400 }]);
-  expect(said).toEqual([]);
+/** How the length of a body is said, and how it begins. */
+const UPLOADS = {
+  'of a known length': 'Content-Length: 100\r\n\r\n{"name":',
+  'in chunks': 'Transfer-Encoding: chunked\r\n\r\n8\r\n{"name":\r\n',
+};
+
+test.each(Object.entries(UPLOADS))(
+  'an upload %s that is broken off is no defect of ours',
+  async (_, body) => {
+    const { log, said } = listening('error');
+    const api = await started({ log });
+    const socket = socketTo(api);
+    const head = `POST /v1/monitors HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.operator}\r\nContent-Type: application/json\r\n${body}`;
+    socket.end(head);
+    await textOf(socket);
+    const lines = async () => (await api.call('GET', '/v1/audit?object=monitors')).body as { data: object[] };
+    await expect.poll(async () => (await lines()).data).toMatchObject([{ status: 400 }]);
+    expect(said).toEqual([]);
+  },
+);
+
+test.each([
+  [201, '{"type":"tcp","name":"a","uri":"a.example:1","periodicity":"1m"}'],
+  [400, '{"type":"tcp"'],
+  [413, ' '.repeat(2 ** 20 + 1)],
+])('a body in chunks is answered %i as one of a known length', async (status, body) => {
+  const api = await started();
+  const head = `POST /v1/monitors HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${api.operator}\r\nContent-Type: application/json\r\n`;
+  const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  for (const sent of [
+    `Transfer-Encoding: chunked\r\n\r\n${chunk}`,
+    `Content-Length: ${body.length}\r\n\r\n${body}`,
+  ]) {
+    const socket = socketTo(api);
+    const answered = once(socket, 'data') as Promise<[Buffer]>;
+    socket.write(head + sent);
+    expect((await answered).toString()).toMatch(`HTTP/1.1 ${status} `);
+  }
 });
 
 describe('the host of a request', () => {

@@ -16,10 +16,25 @@ export async function readBodyText(request: Request): Promise<string> {
   if (!['', 'identity'].includes(request.headers.get('content-encoding')?.trim().toLowerCase() ?? '')) {
     throw new Problem('unsupported-media-type', 'send the body without a content-encoding');
   }
-  return readText(request);
+  const bytes = request.headers.has('content-length') ? await readWhole(request) : await readParts(request);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw malformed('the body is not valid UTF-8');
+  }
 }
 
-async function readText(request: Request): Promise<string> {
+/** Reads a body whose length is known, and is not too long: a stream would take more time than the rest of a request. */
+async function readWhole(request: Request): Promise<ArrayBuffer> {
+  try {
+    return await request.arrayBuffer();
+  } catch {
+    throw brokenOff();
+  }
+}
+
+/** Reads a body that says no length, which ends where it is too long. */
+async function readParts(request: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of received(request)) {
@@ -27,20 +42,20 @@ async function readText(request: Request): Promise<string> {
     if (size > LIMITS.apiBodyBytes) throw tooLarge();
     chunks.push(chunk);
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-  } catch {
-    throw malformed('the body is not valid UTF-8');
-  }
+  return Buffer.concat(chunks);
 }
 
-/** Yields the bytes until the client breaks off, which is not an error of the service. */
 async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
   try {
     yield* body ?? [];
   } catch {
-    throw malformed('the connection ended before the body was complete');
+    throw brokenOff();
   }
+}
+
+/** The client broke off, which is not an error of the service. */
+function brokenOff(): Problem {
+  return malformed('the connection ended before the body was complete');
 }
 
 function tooLarge(): Problem {
