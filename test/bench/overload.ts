@@ -1,9 +1,9 @@
 /**
  * Offers more checks than the machine can do, and then few again: `node test/bench/overload.ts [offered]
- * [seconds] [sustained] [calm] [recovery] [checkout]`, rates in checks per second. One run has four spans: few checks,
- * the sustained rate, the offered rate, and few checks again, until memory and start times are as before or `recovery`
- * seconds (180) have passed. For the last span the surplus monitors are declared inactive. With `checkout`, the service
- * of another checkout is measured, which needs a `node_modules` of its own.
+ * [seconds] [sustained] [calm] [recovery] [checkout]`, rates in checks per second. One run has five spans: few checks,
+ * the sustained rate, the offered rate, and few checks again, twice: the surplus monitors are first declared inactive, and
+ * then removed. After each of these two, memory and start times are watched for `recovery` seconds (180). With `checkout`,
+ * the service of another checkout is measured, which needs a `node_modules` of its own.
  */
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -95,20 +95,14 @@ function bySecond(checks: RecordedChecks, from: number): string[] {
   });
 }
 
-/**
- * Time from now until the agents hold no more memory than `before`, s; null: longer than `mostSeconds`.
- */
-async function memoryGivenBack(
-  { system }: RunningService,
-  before: Parts<number>,
-  mostSeconds: number,
-): Promise<{ seconds: number | null; memory: Parts<number> }> {
-  for (let seconds = 0; seconds <= mostSeconds; seconds += 1) {
-    const memory = memoryOf(system);
-    if (memory.agents <= before.agents + MARGIN_MIB) return { seconds, memory };
+/** Memory of each second of the next ones. */
+async function memoryDuring({ system }: RunningService, seconds: number): Promise<Parts<number>[]> {
+  const memory: Parts<number>[] = [];
+  while (memory.length < seconds) {
+    memory.push(memoryOf(system));
     await delay(1_000);
   }
-  return { seconds: null, memory: memoryOf(system) };
+  return memory;
 }
 
 /** Time after `since` from which on the checks of every second started in time, s; null: they never did. */
@@ -123,35 +117,40 @@ function inTimeAfter({ system }: RunningService, since: number, until: number): 
   return last + 1 >= Math.floor((until - since) / 1_000) ? null : last + 1;
 }
 
+/** @param surplus how the monitors that are too many are declared now */
 async function recover(
   service: RunningService,
-  calmRate: number,
-  known: number,
   calm: Stage,
-  mostSeconds: number,
+  seconds: number,
+  surplus: string,
 ): Promise<string[]> {
-  await declareRate(service, calmRate, known);
   const since = Date.now();
-  const { seconds, memory } = await memoryGivenBack(service, calm.memory, mostSeconds);
-  // Starts of checks are watched for some time, even when memory was returned at once.
-  await delay(Math.max(0, since + 30_000 - Date.now()) + LAST_RESULTS_MS);
+  const memory = await memoryDuring(service, seconds);
+  await delay(LAST_RESULTS_MS);
   const inTime = inTimeAfter(service, since, Date.now() - LAST_RESULTS_MS);
   const after = (value: number | null) => (value === null ? 'not' : `after ${value} s`);
+  const isBack = ({ agents }: Parts<number>) => agents <= calm.memory.agents + MARGIN_MIB;
+  const lastAbove = memory.findLastIndex((each) => !isBack(each));
+  const back = lastAbove + 1 < memory.length ? lastAbove + 1 : null;
+  const spread = (part: 'agents' | 'coordinator') => {
+    const values = memory.slice(back ?? 0).map((each) => each[part]);
+    return `${calm.memory[part].toFixed(0)} before, ${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)} MiB then, ${values.at(-1)?.toFixed(0)} at the end`;
+  };
   return [
-    `starts in time (p99 ≤ ${IN_TIME_MS} ms) again: ${after(inTime)}`,
-    `agents within ${MARGIN_MIB} MiB of before: ${after(seconds)}` +
-      ` (${calm.memory.agents.toFixed(0)} before, ${memory.agents.toFixed(0)} MiB then)`,
-    `coordinator: ${calm.memory.coordinator.toFixed(0)} before, ${memory.coordinator.toFixed(0)} MiB then`,
+    `surplus monitors ${surplus}, ${seconds} s:`,
+    `  starts in time (p99 ≤ ${IN_TIME_MS} ms) again: ${after(inTime)}`,
+    `  agents within ${MARGIN_MIB} MiB of before, from then on: ${after(back)} (${spread('agents')})`,
+    `  coordinator: ${spread('coordinator')}`,
   ];
 }
 
-/** What agents have said about the memory that they returned, the last of each. */
+/** What each process has said about the memory that it returned. */
 function returnsOf({ system }: RunningService): string[] {
-  return [...system.agents].map(([region, { lines }]) => {
-    const last = lines.findLast(({ pausedMs }) => pausedMs !== undefined);
-    return last === undefined
-      ? `${region}: none`
-      : `${region}: ${last.beforeMiB} → ${last.afterMiB} MiB, ${last.pausedMs} ms, at ${last.time}`;
+  const processes = [['coordinator', system.coordinator] as const, ...system.agents];
+  return processes.map(([name, { lines }]) => {
+    const returns = lines.filter(({ pausedMs }) => pausedMs !== undefined);
+    const texts = returns.map((each) => `${each.beforeMiB} → ${each.afterMiB} MiB in ${each.pausedMs} ms`);
+    return `${name}: ${texts.join(', ') || 'none'}`;
   });
 }
 
@@ -169,7 +168,12 @@ async function run(
   const declare = (port: number) => ({
     svc_http_monitor: declaredMonitors(monitorsFor(calmRate), port),
   });
-  await withService(declare, root === undefined ? {} : { root }, async (service) => {
+  const options = {
+    ...(root === undefined ? {} : { root }),
+    // The surplus monitors are more than half of all.
+    environment: { SVC_CONFIG_ALLOW_DELETE: '1' },
+  };
+  await withService(declare, options, async (service) => {
     const stages: Stage[] = [];
     let known = 0;
     for (const rate of rates) {
@@ -179,8 +183,12 @@ async function run(
       stages.push(await measure(service, rate, seconds));
     }
     const [calm, most, over] = stages as [Stage, Stage, Stage];
-    const recovery = await recover(service, calmRate, known, calm, recoverySeconds);
-    stages.push(await measure(service, calmRate, seconds));
+    const recovery: string[] = [];
+    for (const [surplus, kept] of [['inactive', known] as const, ['removed', 0] as const]) {
+      await declareRate(service, calmRate, kept);
+      recovery.push(...(await recover(service, calm, recoverySeconds, surplus)));
+      stages.push(await measure(service, calmRate, seconds));
+    }
     console.log(`${seconds} s each, ${machine()}\n`);
     console.log(
       formatTable(

@@ -124,6 +124,7 @@ export class Agent {
       concurrency: config.concurrency,
       runner: this.#runner,
       held,
+      starvation: this.#starvation,
       onResult,
       onRollCall: () => this.#heartbeats.beat(),
     });

@@ -1,11 +1,12 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { JobKey } from '@svc/shared/messages/heartbeat.ts';
+import { FinishedJobs } from './finished-jobs.ts';
 
 /** Shortest time that finished jobs are remembered, ms. The longest is twice as much. */
 const FINISHED_MS = 300_000;
 /**
  * Number of finished jobs beyond which they are forgotten earlier: 3,300 checks a second for five minutes,
- * some 30 MB.
+ * 16 MiB, and as much for the jobs before them.
  */
 const FINISHED_LIMIT = 1_000_000;
 
@@ -19,11 +20,9 @@ export class HeldJobs {
   readonly #clock: Clock;
   readonly #held = new Map<string, { key: JobKey; bytes: number }>();
   #bytes = 0;
-  // Two generations of slots by monitor. The old one is dropped as a whole, which needs no timer and no
-  // instant for each job.
-  #finished: Finished = new Map();
-  #finishedBefore: Finished = new Map();
-  #finishedCount = 0;
+  // Two generations. The old one is dropped as a whole, which needs no timer and no instant for each job.
+  #finished = new FinishedJobs();
+  #finishedBefore = new FinishedJobs();
   #generationStartedAt: number;
 
   constructor(clock: Clock) {
@@ -47,8 +46,7 @@ export class HeldJobs {
   stateOf(monitor: number, slot: number): 'held' | 'finished' | 'unknown' {
     if (this.#held.has(textOf(monitor, slot))) return 'held';
     this.#turnGeneration();
-    const isFinished =
-      isAmong(this.#finished.get(monitor), slot) || isAmong(this.#finishedBefore.get(monitor), slot);
+    const isFinished = this.#finished.has(monitor, slot) || this.#finishedBefore.has(monitor, slot);
     return isFinished ? 'finished' : 'unknown';
   }
 
@@ -68,32 +66,17 @@ export class HeldJobs {
     this.#held.delete(text);
     if (as === 'forgotten') return;
     this.#turnGeneration();
-    const slots = this.#finished.get(monitor);
-    if (slots === undefined) this.#finished.set(monitor, slot);
-    else if (typeof slots === 'number') this.#finished.set(monitor, [slots, slot]);
-    else slots.push(slot);
-    this.#finishedCount += 1;
+    this.#finished.add(monitor, slot);
   }
 
   #turnGeneration(): void {
     const now = this.#clock.monotonic();
     const age = now - this.#generationStartedAt;
-    if (age < FINISHED_MS && this.#finishedCount < FINISHED_LIMIT) return;
-    this.#finishedBefore = age < 2 * FINISHED_MS ? this.#finished : new Map();
-    this.#finished = new Map();
-    this.#finishedCount = 0;
+    if (age < FINISHED_MS && this.#finished.size < FINISHED_LIMIT) return;
+    this.#finishedBefore = age < 2 * FINISHED_MS ? this.#finished : new FinishedJobs();
+    this.#finished = new FinishedJobs();
     this.#generationStartedAt = now;
   }
-}
-
-/**
- * Finished slots by monitor. A single one is no array: an array that grows gets room for sixteen more, and under an
- * overload there are many monitors with few slots each.
- */
-type Finished = Map<number, number | number[]>;
-
-function isAmong(slots: number | number[] | undefined, slot: number): boolean {
-  return typeof slots === 'object' ? slots.includes(slot) : slots === slot;
 }
 
 const textOf = (monitor: number, slot: number): string => `${monitor}:${slot}`;

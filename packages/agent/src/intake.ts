@@ -22,8 +22,10 @@ import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { notAttempted } from './check-run.ts';
 import type { HeldJobs } from './held-jobs.ts';
 import { readJob, readJobsMessage } from './job-message.ts';
+import { LateReading } from './late-reading.ts';
 import type { DropReason, Metrics } from './metrics.ts';
 import { jobOf, type Runner } from './runner.ts';
+import type { Starvation } from './starvation.ts';
 
 /**
  * Jobs that an agent takes, as a multiple of its concurrency: those attempted, those queued and those between
@@ -45,6 +47,7 @@ export type IntakeParts = {
   concurrency: number;
   runner: Pick<Runner, 'submit' | 'runNow' | 'running' | 'pending' | 'ahead'>;
   held: HeldJobs;
+  starvation: Pick<Starvation, 'recentStall'>;
   clock: Clock;
   metrics: Metrics;
   log: Logger;
@@ -65,12 +68,14 @@ export type IntakeParts = {
 export class Intake {
   readonly #parts: IntakeParts;
   readonly #warnings: ThrottledLog;
+  readonly #lateReading: LateReading;
   #subscription: BusSubscription | null = null;
   #isDraining = false;
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
     this.#warnings = new ThrottledLog(parts.log, parts.clock);
+    this.#lateReading = new LateReading({ stallMs: () => parts.starvation.recentStall });
   }
 
   get isDraining(): boolean {
@@ -175,7 +180,15 @@ export class Intake {
     }
     // The answer goes out before the first probe begins, because the coordinator waits for it.
     this.#say(acceptance);
-    for (const job of taken) runner.submit(job, receivedAt, subject);
+    const arrivedAt = receivedAt - this.#unreadMs(taken, receivedAt);
+    for (const job of taken) runner.submit(job, job.wait_ms === undefined ? receivedAt : arrivedAt, subject);
+  }
+
+  /** The time for which the jobs' message lay unread; known where a job's slot was still to come, ms. */
+  #unreadMs(jobs: readonly CheckJob[], receivedAt: number): number {
+    const ahead = jobs.find(({ wait_ms }) => wait_ms !== undefined);
+    if (ahead?.wait_ms === undefined) return 0;
+    return this.#lateReading.of(ahead.slot - ahead.wait_ms, receivedAt);
   }
 
   #refusalOf(monitor: number, slot: number, takenFromBatch: number): Refusal | null {

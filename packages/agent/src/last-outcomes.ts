@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { type CheckResult, OUTCOMES } from '@svc/shared/messages/check-result.ts';
+import { PAIR_LIMIT, PairTable } from './pair-table.ts';
 
 /**
  * Shortest time that a monitor is remembered after its last result, ms: longer than any period. The longest
@@ -7,9 +8,12 @@ import { type CheckResult, OUTCOMES } from '@svc/shared/messages/check-result.ts
  */
 const REMEMBERED_MS = 7_200_000;
 /**
- * Number of monitors in a generation beyond which they are forgotten earlier. Two generations take some 8 MB.
+ * Number of monitors in a generation beyond which they are forgotten earlier. Two generations take 2 MiB.
  */
 const GENERATION_LIMIT = 65_536;
+
+/** No version and outcome is this number: versions begin with 1. */
+const FORGOTTEN = 0;
 
 /**
  * The last outcome that this agent reported about each monitor. It tells a result that may change the
@@ -22,8 +26,9 @@ const GENERATION_LIMIT = 65_536;
 export class LastOutcomes {
   readonly #clock: Clock;
   readonly #limit: number;
-  #newer = new Map<number, number>();
-  #older = new Map<number, number>();
+  // Versions and outcomes by monitor, as one number.
+  #newer = new PairTable('map');
+  #older = new PairTable('map');
   #generationStartedAt: number;
 
   /** @param limit most monitors in a generation, >= 1 */
@@ -40,29 +45,30 @@ export class LastOutcomes {
 
   /**
    * Notes the result and returns whether it differs from the last one of its monitor. The first result of a
-   * monitor, or of a version of it, differs. `not_run` is not a vote: it never differs and is not noted.
+   * monitor, or of a version of it, differs. `not_run` is not a vote: it never differs and is not noted. Those of
+   * numbers that the table cannot hold (monitors from 2^32 on, versions from 2^30 on) always differ.
    */
   isNews({ monitor, version, outcome }: Pick<CheckResult, 'monitor' | 'version' | 'outcome'>): boolean {
     if (outcome === 'not_run') return false;
-    this.#turnGeneration();
     const found = version * OUTCOMES.length + OUTCOMES.indexOf(outcome);
+    if (monitor >= PAIR_LIMIT || found >= PAIR_LIMIT) return true;
+    this.#turnGeneration();
     const last = this.#newer.get(monitor) ?? this.#older.get(monitor);
-    this.#newer.set(monitor, found);
+    this.#newer.put(monitor, found);
     return last !== found;
   }
 
   /** Forgets a monitor whose last result never arrived. The next result then differs, whatever it is. */
   forget(monitor: number): void {
-    this.#newer.delete(monitor);
-    this.#older.delete(monitor);
+    if (monitor < PAIR_LIMIT) this.#newer.put(monitor, FORGOTTEN);
   }
 
   #turnGeneration(): void {
     const now = this.#clock.monotonic();
     const age = now - this.#generationStartedAt;
     if (age < REMEMBERED_MS && this.#newer.size < this.#limit) return;
-    this.#older = age < 2 * REMEMBERED_MS ? this.#newer : new Map();
-    this.#newer = new Map();
+    this.#older = age < 2 * REMEMBERED_MS ? this.#newer : new PairTable('map');
+    this.#newer = new PairTable('map');
     this.#generationStartedAt = now;
   }
 }

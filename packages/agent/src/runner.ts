@@ -106,7 +106,7 @@ export class Runner {
    * Takes a job. Its result comes through `onResult`, never before this returns. The first attempt begins
    * `wait_ms` after the receipt, never before, and within `start_within_ms` of that instant.
    *
-   * @param receivedAt when the job's message was received, monotonic ms
+   * @param receivedAt when the job's message arrived at the agent, monotonic ms
    * @param subject subject for the result; null when the job's batch names none
    */
   submit(job: CheckJob, receivedAt: number, subject: string | null): void {

@@ -5,6 +5,10 @@ import { freeMs } from './free-time.ts';
 
 /** Interval at which the lateness of the event loop is measured, ms. */
 const SAMPLE_MS = 100;
+/** Delays of an idle loop are shorter, ms. */
+const SMALL_DELAY_MS = 10;
+/** Part of the recent delay that counts at the next sample. */
+const FADING = 0.8;
 /** Delay from which the agent's time-outs mean nothing, ms. */
 const STARVED_MS = 500;
 /** How long stalls and counters are remembered, ms: longer than any attempt (120 s). */
@@ -47,6 +51,7 @@ export class Starvation {
   #samples: CpuSample[] = [];
   #lastSampleAt: number;
   #largestDelay = 0;
+  #recentDelay = 0;
   #voidedAt = Number.NEGATIVE_INFINITY;
   #cancel: (() => void) | null = null;
 
@@ -123,6 +128,15 @@ export class Starvation {
     return waitingParts(this.#samples, now - SICK_MS, now).waited >= SICK_PART;
   }
 
+  /**
+   * The longest time for which the event loop can have stood still of late, ms. A stall delays a sample by less, because it
+   * began some time before the sample was due. An idle loop has none.
+   */
+  get recentStall(): number {
+    const delay = Math.max(this.#recentDelay, this.#pendingDelay());
+    return delay < SMALL_DELAY_MS ? delay : delay + SAMPLE_MS;
+  }
+
   /** The largest delay since the last call, ms. */
   takeLargestDelay(): number {
     const largest = Math.max(this.#largestDelay, this.#pendingDelay());
@@ -134,6 +148,7 @@ export class Starvation {
     const now = this.#clock.monotonic();
     const delay = this.#pendingDelay();
     this.#largestDelay = Math.max(this.#largestDelay, delay);
+    this.#recentDelay = Math.max(delay, this.#recentDelay * FADING);
     if (delay >= STARVED_MS) {
       this.#stalls = this.#stalls.filter((stall) => stall.to > now - REMEMBERED_MS);
       this.#stalls.push({ to: now, delay });

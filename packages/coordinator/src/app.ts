@@ -164,8 +164,10 @@ export class Coordinator {
     this.#started.add('counters of the CPU', () => cpu.close());
     const visitorKey = new Secret(keyOfVisitors(jobKey));
     const shared = { config, operator, store, secrets, visitorKey, clock, log };
+    const memory = this.#parts.memory ?? processMemory;
     const leading = new Leading({
       ...shared,
+      memory,
       exports,
       installationId,
       jobKey,
@@ -191,7 +193,7 @@ export class Coordinator {
     this.#started.add('serving', () => serving.stop());
     const [listening] = await Promise.all([serving.start(), dispatching]);
     this.#exportOwnMetrics(serving);
-    const cancelReturn = returnMemoryAfterStart({ memory: this.#parts.memory ?? processMemory, clock, log });
+    const cancelReturn = returnMemoryAfterStart({ memory, clock, log });
     this.#started.add('return of memory', cancelReturn);
     return listening;
   }

@@ -6,6 +6,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { Distribution } from '@svc/shared/metrics/distribution.ts';
 import { RECORDING_COUNTERS } from '@svc/shared/metrics/recording-instruments.ts';
+import type { ProcessMemory } from '@svc/shared/process-memory.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { CoordinatorConfig } from './config.ts';
@@ -80,6 +81,8 @@ export type TermParts = {
   readonly streams: ResultStreams;
   /** Counters of this process, whose main thread schedules. */
   readonly cpu: CpuCounterSource;
+  /** The memory of this process. */
+  readonly memory: ProcessMemory;
   readonly clock: Clock;
   readonly log: Logger;
   /** Variables that `${env.NAME}` in the declared file inserts. */

@@ -1,4 +1,4 @@
-import { LeastLately } from './least-lately.ts';
+import { LeastLately } from '@svc/shared/least-lately.ts';
 
 /** Longest way to a region and back that is believed, ms: two geostationary satellites, and slow agents. */
 export const LONGEST_TRIP_MS = 2_000;

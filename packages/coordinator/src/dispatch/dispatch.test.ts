@@ -15,7 +15,7 @@ import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, gridSlotUntil, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
 import { HEARTBEAT_ROUND_MS } from './agents.ts';
-import { AHEAD_MS } from './scheduler.ts';
+import { AHEAD_MS, MOST_AHEAD_MS } from './scheduler.ts';
 
 let database: TemporaryStore;
 let store: Store;
@@ -703,6 +703,22 @@ describe('ahead of their slots', () => {
     expect(job?.start_within_ms).toBe(10_000);
     expect(rig.sink.opens.at(-1)?.slot).toBe(job?.slot);
     expect(agent?.batches.at(-1)?.results).toBe(`svc.results.${FRA}`);
+  });
+
+  test('before a pause of the thread, jobs go out that begin in it', async () => {
+    const [agent] = await beginAhead(Array.from({ length: 300 }, (_, index) => liveMonitor(index + 1)));
+    await rig.clock.advanceSettling(30_000);
+    report(agent as TestAgent);
+    rig.dispatch.openAhead(MOST_AHEAD_MS);
+    await rig.clock.advanceSettling(300);
+    const pauseFrom = rig.slotClock.now();
+    rig.clock.stall(1_500);
+    await rig.clock.advanceSettling(50);
+    const slots = rig.sink.opens.map(({ slot }) => slot).filter((slot) => slot > pauseFrom);
+    const inPause = slots.filter((slot) => slot <= pauseFrom + 1_500);
+    expect(inPause.length).toBeGreaterThanOrEqual(10);
+    const late = agent?.offers.filter(({ slot, wait_ms }) => slot > pauseFrom && wait_ms === undefined);
+    expect(late).toEqual([]);
   });
 
   test('jobs share messages', async () => {

@@ -98,7 +98,7 @@ export class Dispatch implements SlotOutcomes {
 
   constructor(parts: DispatchParts) {
     this.#parts = parts;
-    const { clock, log, events, presence, readerCaughtUp, bus, tokens, monitors, slotClock } = parts;
+    const { clock, log, events, presence, readerCaughtUp, bus, tokens } = parts;
     const { counters } = this;
     this.#absent = new AbsentRegions({ log, counters, presence });
     this.agents = new Agents({
@@ -110,25 +110,18 @@ export class Dispatch implements SlotOutcomes {
       onGone: (agent) => this.#inFlight.agentGone(agent),
     });
     this.#overload = new Overload({
-      clock,
-      log,
+      ...parts,
       agents: this.agents,
       counters,
-      backlog: parts.backlog,
-      cpuWaitedMs: parts.cpuWaitedMs,
       isDeaf: (region) => this.#deaf.has(region),
     });
     this.#inFlight = new InFlight({ events, counters, readerCaughtUp, tokens, overload: this.#overload });
     this.#scheduler = new Scheduler({
-      monitors,
-      slotClock,
+      ...parts,
       regions: this.agents,
       inFlight: this.#inFlight,
-      events,
       counters,
       overload: this.#overload,
-      newestSlot: parts.newestSlot,
-      floorSlot: parts.floorSlot,
       hasReported: (...job) => this.#earlierLife.hasReported(...job),
     });
     this.#publisher = new Publisher({
@@ -234,6 +227,11 @@ export class Dispatch implements SlotOutcomes {
     this.#publisher.stop();
     this.#runs.stop();
     await this.#parts.presence.stop();
+  }
+
+  /** See {@link Scheduler.openAhead}. */
+  openAhead(ms: number): void {
+    this.#scheduler.openAhead(ms);
   }
 
   /** Resolves when all messages that agents had sent are handled, in all regions that can be heard. */

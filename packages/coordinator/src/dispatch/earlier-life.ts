@@ -5,7 +5,7 @@ import type { Agents, KnownAgent } from './agents.ts';
 import { EarlyReports } from './early-reports.ts';
 import type { InFlight } from './in-flight.ts';
 import { Restart } from './restart.ts';
-import { AHEAD_MS } from './scheduler.ts';
+import { MOST_AHEAD_MS } from './scheduler.ts';
 import type { SlotClock } from './slot-clock.ts';
 
 /** Time by which the slots that were missed over a restart are caught up, ms. */
@@ -83,7 +83,7 @@ export class EarlierLife {
     if (!this.#isHearing) return;
     const { monitors, slotClock, inFlight, floorSlot } = this.#parts;
     const monitor = monitors.get(monitorId);
-    if (monitor === undefined || slot > slotClock.now() + AHEAD_MS) return;
+    if (monitor === undefined || slot > slotClock.now() + MOST_AHEAD_MS) return;
     if (monitor.regions !== null && !monitor.regions.includes(agent.region)) return;
     if (this.hasReported(monitorId, slot, agent.region)) return;
     // Nobody waits for a check of what was probed before.
@@ -107,7 +107,7 @@ export class EarlierLife {
 
   /** Dispatch goes on: later slots belong to this life. `now`: monotonic ms. */
   begin(now: number): void {
-    this.#reports?.endAt(this.#parts.slotClock.now() + AHEAD_MS);
+    this.#reports?.endAt(this.#parts.slotClock.now() + MOST_AHEAD_MS);
     this.#forgetAt = now + FORGET_REPORTS_MS;
   }
 

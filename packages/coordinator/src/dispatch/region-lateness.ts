@@ -1,3 +1,4 @@
+import { LeastLately } from '@svc/shared/least-lately.ts';
 import {
   agentsPressure,
   type DelayPressure,
@@ -6,7 +7,6 @@ import {
   LATE_RESULT_MS,
 } from '../domain/pressure.ts';
 import { Arrivals } from './arrivals.ts';
-import { LeastLately } from './least-lately.ts';
 
 /** Steps of the usual judgement: one second. */
 const SHORT_STEPS = 2;

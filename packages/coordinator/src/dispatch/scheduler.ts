@@ -17,8 +17,10 @@ import type { SchedulerParts } from './scheduler-parts.ts';
 const CATCH_UP_PER_SECOND = 500;
 /** Time whose slots may be caught up in one tick, ms. */
 const BURST_MS = 100;
-/** Longest time before their instants at which slots are opened, where agents take jobs ahead, ms. */
+/** Longest usual time before their instants at which slots are opened, where agents take jobs ahead, ms. */
 export const AHEAD_MS = 400;
+/** The same while a pause of this thread is prepared ({@link Scheduler.openAhead}), ms. */
+export const MOST_AHEAD_MS = 2_000;
 /**
  * The next slots are opened when the open ones reach no further than this, ms. It is enough for a late tick,
  * the travel time and the agent's reading, so that the check starts at its slot. The slots between the two
@@ -151,6 +153,16 @@ export class Scheduler {
       if (isAhead ? jobs >= JOBS_AHEAD_PER_TICK : this.#allowance < 1) return;
       jobs += this.#take(plan, now, monotonic);
     }
+  }
+
+  /**
+   * Opens the slots of the next time from the next tick on, because this thread is about to be held: their checks do
+   * not wait for it. Without effect where no agent takes jobs ahead.
+   *
+   * @param ms at most {@link MOST_AHEAD_MS}
+   */
+  openAhead(ms: number): void {
+    this.#aheadUntil = Math.max(this.#aheadUntil, this.#parts.slotClock.now() + ms);
   }
 
   /** Where no agent takes jobs ahead, slots are opened when they have come. */

@@ -25,7 +25,8 @@ export const checkJob = z.object({
    * How far the job's slot lies ahead of the receipt of the message, ms (capability `jobs-ahead`; absent: 0).
    *
    * The *start instant* is receipt + `wait_ms`: the first attempt begins then, never before. Until then the
-   * agent holds the job like any other, and the job takes no place of its capacity.
+   * agent holds the job like any other, and the job takes no place of its capacity. Receipt is the arrival of the message,
+   * as far as the agent can tell, and not the instant at which it reads it.
    */
   wait_ms: z.number().int().min(0).max(LIMITS.jobAheadMs).optional(),
   /**

@@ -1,0 +1,121 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { ProcessMemory } from '@svc/shared/process-memory.ts';
+import type { DispatchCounters } from './dispatch/counters.ts';
+import { MOST_AHEAD_MS } from './dispatch/scheduler.ts';
+import type { LiveMonitors } from './domain/monitor.ts';
+
+/** Interval at which the memory is looked at, ms. */
+const LOOK_MS = 5_000;
+/** Looks in a row that must find nothing skipped and nothing changed. */
+const CALM_LOOKS = 6;
+/** Changed monitors that leave much garbage. */
+const MANY_CHANGES = 5_000;
+/** Memory above the least that was seen from which a return is worth a pause of the thread, bytes. */
+const WORTH_BYTES = 64 * 1_024 ** 2;
+/**
+ * Time between the request for jobs ahead and the pause, ms: six ticks of dispatch, which open up to 9,000 jobs, and the
+ * agents' answers.
+ */
+const SEND_MS = 300;
+
+export type MemoryReturnParts = {
+  readonly memory: ProcessMemory;
+  readonly monitors: Pick<LiveMonitors, 'onChange'>;
+  /** Counters of skipped jobs, by reason. */
+  readonly jobsSkipped: () => DispatchCounters['jobsSkipped'];
+  /** Gives out the jobs of the next time, ms. */
+  readonly openAhead: (ms: number) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+/**
+ * Returns memory to the system after an overload, and after a change of many monitors.
+ *
+ * V8 keeps the pages that both have filled as long as a thread allocates at all, and only the last resort of its
+ * collector returns them. It holds this thread for 0.4 s where 120,000 monitors are declared. So the jobs of that time go
+ * out before, half a minute after the last change or skipped slot. Checks then begin in time; results, requests and alerts
+ * wait.
+ *
+ * A steady load causes no return, however much its memory comes and goes.
+ */
+export class MemoryReturn {
+  readonly #parts: MemoryReturnParts;
+  /** Least resident memory since the start or the last return, bytes. */
+  #least = Number.POSITIVE_INFINITY;
+  #skipped = 0;
+  /** Monitors that changed since the last look, and since the last return. */
+  #changes = 0;
+  #changesBefore = 0;
+  /** Slots were skipped because of overload since the last return. */
+  #wasOverloaded = false;
+  #calmLooks = 0;
+  #stops: (() => void)[] = [];
+
+  constructor(parts: MemoryReturnParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const { clock, monitors } = this.#parts;
+    this.#skipped = this.#skippedNow();
+    this.#stops = [
+      monitors.onChange(() => {
+        this.#changes += 1;
+      }),
+      clock.every(LOOK_MS, () => this.#look()),
+    ];
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
+    this.#stops = [];
+  }
+
+  #look(): void {
+    const skipped = this.#skippedNow();
+    const isSkipping = skipped > this.#skipped;
+    this.#skipped = skipped;
+    this.#wasOverloaded ||= isSkipping;
+    this.#calmLooks = isSkipping || this.#changes > 0 ? 0 : this.#calmLooks + 1;
+    this.#changesBefore += this.#changes;
+    this.#changes = 0;
+    const resident = this.#parts.memory.residentBytes();
+    this.#least = Math.min(this.#least, resident);
+    if (this.#calmLooks < CALM_LOOKS) return;
+    const isExpected = this.#wasOverloaded || this.#changesBefore >= MANY_CHANGES;
+    this.#wasOverloaded = false;
+    this.#changesBefore = 0;
+    if (isExpected && resident >= this.#least + WORTH_BYTES) this.#prepare();
+  }
+
+  #prepare(): void {
+    const { clock, openAhead } = this.#parts;
+    openAhead(MOST_AHEAD_MS);
+    this.#stops.push(clock.after(SEND_MS, () => this.#collect()));
+  }
+
+  #collect(): void {
+    const { memory, clock, log } = this.#parts;
+    const before = memory.residentBytes();
+    const startedAt = clock.monotonic();
+    memory.collect();
+    this.#least = memory.residentBytes();
+    log.info(
+      {
+        beforeMiB: inMiB(before),
+        afterMiB: inMiB(this.#least),
+        pausedMs: Math.round(clock.monotonic() - startedAt),
+      },
+      'the memory that an overload or a large change left behind is returned to the system',
+    );
+  }
+
+  #skippedNow(): number {
+    const { 'predecessor-running': _, ...byOverload } = this.#parts.jobsSkipped();
+    return Object.values(byOverload).reduce((sum, jobs) => sum + jobs, 0);
+  }
+}
+
+const inMiB = (bytes: number): number => Math.round(bytes / 1_024 ** 2);
