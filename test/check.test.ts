@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { runAtOnce } from './support/at-once.ts';
+import { ROOT } from './support/process.ts';
+
+const run = promisify(execFile);
 
 const node = (script: string) => `"${process.execPath}" -e "${script}"`;
 
@@ -18,4 +23,11 @@ test('what runs at once is told apart, and each that fails is named', async () =
   const of = (name: string) => written.find((text) => text.includes(`${name}: `));
   expect(of('good')).toMatch(/^(one\ntwo|two\none)\ngood: passed after \d+\.\d s\n$/);
   expect(of('bad')).toMatch(/^three\nbad: FAILED after /);
+});
+
+test('what is shown goes to the output of this process, and only its end is written', async () => {
+  const script = `import { runAtOnce } from './test/support/at-once.ts';
+    await runAtOnce([{ name: 'long', command: 'echo shown; exit 1', isShown: true }], (text) => process.stdout.write(text));`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: ROOT });
+  expect(stdout).toMatch(/^shown\nlong: FAILED after \d+\.\d s\n$/);
 });

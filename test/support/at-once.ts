@@ -2,11 +2,16 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /** A command of a shell, and what it is called. */
-export type Part = { readonly name: string; readonly command: string };
+export type Part = {
+  readonly name: string;
+  readonly command: string;
+  /** Its output goes where that of this process goes, line by line: for the one part that takes minutes. */
+  readonly isShown?: boolean;
+};
 
 /**
- * Runs the commands at once. The output of each is written as one piece when the command ends, so that outputs do
- * not mix.
+ * Runs the commands at once. The output of each that is not shown is written as one piece when the command ends, so that
+ * outputs do not mix.
  *
  * @param write takes the text for people
  * @returns the names of the commands that failed, in the order of `parts`
@@ -17,11 +22,16 @@ export async function runAtOnce(parts: readonly Part[], write: (text: string) =>
 }
 
 /** The exit code; null where a signal ended it. */
-async function run({ name, command }: Part, write: (text: string) => void): Promise<number | null> {
+async function run(
+  { name, command, isShown = false }: Part,
+  write: (text: string) => void,
+): Promise<number | null> {
   const began = performance.now();
-  const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = isShown ? 'inherit' : 'pipe';
+  const child = spawn(command, { shell: true, stdio: ['ignore', output, output] });
   const chunks: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
   const [code] = (await once(child, 'close')) as [number | null];
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
   const how = code === 0 ? 'passed' : 'FAILED';
