@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { runAtOnce } from './support/at-once.ts';
+import { ROOT } from './support/process.ts';
+
+const run = promisify(execFile);
 
 const node = (script: string) => `"${process.execPath}" -e "${script}"`;
 
@@ -20,9 +25,9 @@ test('what runs at once is told apart, and each that fails is named', async () =
   expect(of('bad')).toMatch(/^three\nbad: FAILED after /);
 });
 
-test('a part that is shown as it comes writes to this process, and its end is told', async () => {
-  const written: string[] = [];
-  const parts = [{ name: 'long', command: node('process.exit(4)'), isShownAsItComes: true }];
-  expect(await runAtOnce(parts, (text) => written.push(text))).toEqual(['long']);
-  expect(written).toEqual([expect.stringMatching(/^long: FAILED after \d+\.\d s\n$/)]);
+test('what is shown goes to the output of this process, and only its end is written', async () => {
+  const script = `import { runAtOnce } from './test/support/at-once.ts';
+    await runAtOnce([{ name: 'long', command: 'echo shown; exit 1', isShown: true }], (text) => process.stdout.write(text));`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: ROOT });
+  expect(stdout).toMatch(/^shown\nlong: FAILED after \d+\.\d s\n$/);
 });

@@ -38,6 +38,8 @@ const execute = promisify(execFile);
 const REGION: Region = 'hosta-ams';
 /** Number of monitors of each status. Their slots lie spread over the period, so that one of either status is never far. */
 const MONITORS = 15;
+/** For what takes most of a period: each look opens the database, or asks the service. */
+const SELDOM = { interval: 500 };
 
 let folder: string;
 let target: HttpTarget;
@@ -153,7 +155,7 @@ const JUDGED = Object.fromEntries([
   ...namesOf('down').map((name) => [name, 'error']),
 ]);
 
-const judged = (dataDir = 'data') => expect.poll(() => statuses(dataDir)).toEqual(JUDGED);
+const judged = (dataDir = 'data') => expect.poll(() => statuses(dataDir), SELDOM).toEqual(JUDGED);
 
 const alertsSent = () => new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size;
 
@@ -169,7 +171,7 @@ function answer(): void {
 async function recordedAfter(instant: number, dataDir = 'data'): Promise<void> {
   const sql = `SELECT DISTINCT outcome FROM results WHERE recorded_at > ${instant} AND outcome <> 'not_run' ORDER BY outcome`;
   const outcomes = () => rows<{ outcome: string }>(sql, dataDir).map(({ outcome }) => outcome);
-  await expect.poll(outcomes).toEqual(['failed', 'passed']);
+  await expect.poll(outcomes, SELDOM).toEqual(['failed', 'passed']);
 }
 
 /** Number of the last message in the stream of results. */
@@ -228,7 +230,7 @@ test('a running service is copied and goes on in an empty folder, without a fals
   );
   // On a busy machine an agent may call itself starved for a while.
   const status = async () => JSON.parse((await run(['status', '--json'], elsewhere)).out);
-  await expect.poll(status).toMatchObject({ healthy: true, system: { leading: true } });
+  await expect.poll(status, SELDOM).toMatchObject({ healthy: true, system: { leading: true } });
 });
 
 describe('a backup', () => {
@@ -497,5 +499,5 @@ test('the certificate of NATS is replaced by one of the same authority, and of a
   // Each request to the target is the check of a slot.
   const recorded = "SELECT count(*) AS count FROM results WHERE outcome <> 'not_run'";
   const missing = () => target.hits - Number(rows<{ count: number }>(recorded)[0]?.count);
-  await expect.poll(missing).toBe(0);
+  await expect.poll(missing, SELDOM).toBe(0);
 });

@@ -13,6 +13,7 @@ import { promisify } from 'node:util';
 import { stop } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildAll } from '../../deploy/build/build-all.ts';
+import { sharedBuild } from '../support/built-services.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
 import { openedIn, receiverIn } from '../support/opened.ts';
 import { type PluginCommand, startClient } from '../support/terraform/plugin-process.ts';
@@ -40,7 +41,7 @@ beforeAll(async () => {
   dist = await mkdtemp(join(tmpdir(), 'svc dist '));
   await buildAll({ root: ROOT, outDir: dist, withStandalone: true, report: (line) => reported.push(line) });
 });
-// One test builds again, and esbuild runs in a process of its own.
+// esbuild runs in a process of its own.
 afterAll(() => stop());
 afterAll(() => rm(dist, { recursive: true }));
 
@@ -78,10 +79,8 @@ describe('the files', () => {
   });
 
   test('another build makes the same bytes, without the paths of this machine', async () => {
-    const again = await temporaryFolder();
-    const lines: string[] = [];
-    await buildAll({ root: ROOT, outDir: again, withStandalone: false, report: (line) => lines.push(line) });
-    expect(lines).toContain('no standalone provider: it was not requested');
+    const { folder: again, said } = await sharedBuild();
+    expect(said).toContain('no standalone provider: it was not requested');
     const files = [
       'coordinator.mjs',
       'agent.mjs',

@@ -6,21 +6,23 @@ import { join } from 'node:path';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { connect, ErrorCode } from 'nats';
 import { pino } from 'pino';
-import { expect, type TestContext, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { NpmStart, processes } from '../support/npm-start.ts';
-import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
+import { type Opened, openedIn, receiverIn, targetIn } from '../support/opened.ts';
 
-/** A data folder, a declared file and a port for several starts. */
-async function placeFor(context: TestContext) {
+const TWO_REGIONS = { SVC_REGIONS: 'hosta-fra,hostb-par' };
+
+/** A data folder, a declared file and a port for several starts, each with an agent in one region. */
+async function placeIn(opened: Opened) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-start-'));
-  context.onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
   const config = join(folder, 'svc.json');
   const environment = {
     SVC_DATA_DIR: join(folder, 'data'),
     SVC_LISTEN: `127.0.0.1:${await freePort()}`,
-    SVC_REGIONS: 'hosta-fra,hostb-par',
+    SVC_REGIONS: 'hosta-fra',
     SVC_CONFIG: config,
     SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
   };
@@ -29,7 +31,7 @@ async function placeFor(context: TestContext) {
     declare: (declared: unknown) => writeFile(config, JSON.stringify(declared)),
     start(further: Record<string, string> = {}) {
       const started = new NpmStart({ ...environment, ...further });
-      context.onTestFinished(() => void started.end('SIGKILL'));
+      opened.push({ close: async () => void (await started.end('SIGKILL')) });
       return started;
     },
   };
@@ -51,7 +53,7 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
     response.end('down');
   });
   const hook = await receiverIn(opened);
-  const place = await placeFor(context);
+  const place = await placeIn(opened);
   const declaring = (...names: string[]) => ({
     svc_http_monitor: Object.fromEntries(names.map((name) => [name, monitorOf(name, web.url)])),
     svc_notification: {
@@ -64,7 +66,7 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
   });
 
   await place.declare(declaring('first'));
-  const once = place.start();
+  const once = place.start(TWO_REGIONS);
   await once.line('svc runs.');
   expect(await once.line('first  unknown → error')).toContain('503');
   await hook.received(1);
@@ -79,7 +81,7 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
   expect(once.lines.at(-1)).toBe('stopped');
 
   await place.declare(declaring('first', 'second'));
-  const again = place.start();
+  const again = place.start(TWO_REGIONS);
   await again.line('second  unknown → error');
   const requests = await hook.received(2);
   expect(await again.end('SIGINT')).toBe(0);
@@ -91,34 +93,59 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
   expect(again.lines.join('\n')).not.toContain('first  ');
 });
 
-test('prints a link that logs in to the dashboard, and the address of the first status page', async (context) => {
-  const place = await placeFor(context);
-  await place.declare({ svc_status_page: { main: { title: 'Main', slug: 'main' } } });
-  const started = place.start();
-  const [, link = ''] = /dashboard (\S+)/.exec(await started.line('  dashboard ')) ?? [];
-  expect(await started.line('  status ')).toMatch(/\/status\/main$/);
-  const page = await fetch(link);
-  expect(page.status).toBe(200);
-  expect(await page.text()).toContain('Log in to the dashboard');
-  expect(await started.end('SIGINT')).toBe(0);
+describe('one that runs', () => {
+  const opened: Opened = [];
+  let place: Awaited<ReturnType<typeof placeIn>>;
+  let started: NpmStart;
+
+  beforeAll(async () => {
+    place = await placeIn(opened);
+    await place.declare({ svc_status_page: { main: { title: 'Main', slug: 'main' } } });
+    started = place.start(TWO_REGIONS);
+    await started.line('svc runs.');
+  });
+  afterAll(async () => {
+    for (const one of opened.toReversed()) await one.close();
+  });
+
+  test('prints a link that logs in to the dashboard, and the address of the first status page', async () => {
+    const [, link = ''] = /dashboard (\S+)/.exec(await started.line('  dashboard ')) ?? [];
+    expect(await started.line('  status ')).toMatch(/\/status\/main$/);
+    const page = await fetch(link);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('Log in to the dashboard');
+  });
+
+  test('its NATS lets nobody in without the password, which only the owner can read', async () => {
+    const url = /nats:\/\/\S+/.exec(await started.line('  NATS      '))?.[0] ?? '';
+    expect(url).toMatch(/^nats:\/\/127\.0\.0\.1:\d+$/);
+    await expect(connect({ servers: url, reconnect: false })).rejects.toMatchObject({
+      code: ErrorCode.AuthorizationViolation,
+    });
+    const files = ['nats.conf', 'nats.url'].map((name) => join(place.folder, 'data', name));
+    expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+    const bus = await connectBus({
+      url: readFileSync(files[1] ?? '', 'utf8').trim(),
+      name: 'owner',
+      log: pino({ level: 'silent' }),
+    });
+    await bus.flush();
+    await bus.close();
+  });
+
+  test('all its parts end when the supervisor is killed', async () => {
+    const parts = [...started.partsWith('main.ts'), ...started.partsWith('nats-server')];
+    expect(parts.length).toBeGreaterThanOrEqual(4);
+    await started.end('SIGKILL');
+    await expect.poll(() => parts.filter(isAlive)).toEqual([]);
+  });
 });
 
-test('all parts end when the supervisor is killed', async (context) => {
-  const place = await placeFor(context);
-  await place.declare({});
-  const started = place.start();
-  await started.line('svc runs.');
-  const parts = [...started.partsWith('main.ts'), ...started.partsWith('nats-server')];
-  expect(parts.length).toBeGreaterThanOrEqual(4);
-  await started.end('SIGKILL');
-  await expect.poll(() => parts.filter(isAlive)).toEqual([]);
-});
-
-test('a start whose log is silent gets ready, and a second one with the same data folder is refused', async (context) => {
-  const place = await placeFor(context);
-  await place.declare({});
-  const first = place.start({ SVC_LOG_LEVEL: 'silent' });
+test('a start with a silent log, and without a declared file, gets ready, and a second one with the same data folder is refused', async (context) => {
+  const place = await placeIn(openedIn(context));
+  const first = place.start({ SVC_LOG_LEVEL: 'silent', SVC_CONFIG: 'none' });
   await first.line('svc runs.');
+  await first.line('declared  nothing');
   const second = place.start();
   await second.line('svc is already running with the data folder');
   expect(await second.ended()).toBe(1);
@@ -126,7 +153,7 @@ test('a start whose log is silent gets ready, and a second one with the same dat
 });
 
 test('a declared file with errors ends the first start with all of them, and nothing stays', async (context) => {
-  const place = await placeFor(context);
+  const place = await placeIn(openedIn(context));
   await place.declare({ svc_http_monitor: { web: { url: 'ftp://example.com', periodicity: '7s' } } });
   const started = place.start();
   await started.line('svc_http_monitor.web.name: is required');
@@ -137,42 +164,12 @@ test('a declared file with errors ends the first start with all of them, and not
   expect(processes().filter(({ command }) => command.includes(place.folder))).toEqual([]);
 });
 
-test('its NATS lets nobody in without the password, which only the owner can read', async (context) => {
-  const place = await placeFor(context);
-  await place.declare({});
-  const started = place.start();
-  await started.line('svc runs.');
-  const url = /nats:\/\/\S+/.exec(await started.line('  NATS      '))?.[0] ?? '';
-  expect(url).toMatch(/^nats:\/\/127\.0\.0\.1:\d+$/);
-  await expect(connect({ servers: url, reconnect: false })).rejects.toMatchObject({
-    code: ErrorCode.AuthorizationViolation,
-  });
-  const files = ['nats.conf', 'nats.url'].map((name) => join(place.folder, 'data', name));
-  expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
-  const bus = await connectBus({
-    url: readFileSync(files[1] ?? '', 'utf8').trim(),
-    name: 'owner',
-    log: pino({ level: 'silent' }),
-  });
-  await bus.flush();
-  await bus.close();
-  expect(await started.end('SIGTERM')).toBe(0);
-});
-
-test('without a declared file, when that is asked for', async (context) => {
-  const place = await placeFor(context);
-  const started = place.start({ SVC_CONFIG: 'none' });
-  await started.line('svc runs.');
-  await started.line('declared  nothing');
-  expect(await started.end('SIGTERM')).toBe(0);
-});
-
 test('takes the NATS server that a file names, and shows no password of it', async (context) => {
   const opened = openedIn(context);
   const nats = await startNatsServer('authorization { user: "svc", password: "hush-h@sh" }');
   opened.push({ close: () => nats.dispose() });
   const web = await targetIn(opened);
-  const place = await placeFor(context);
+  const place = await placeIn(opened);
   const [file, tokenFile] = [join(place.folder, 'nats-url'), join(place.folder, 'token')];
   const port = await freePort();
   await writeFile(file, `svc:hush-h@sh@127.0.0.1:${nats.port},nats://svc:hush-h@sh@127.0.0.1:${port}\n`);
@@ -191,7 +188,7 @@ test('takes the NATS server that a file names, and shows no password of it', asy
 });
 
 test('says what it waits for when NATS is not there', async (context) => {
-  const place = await placeFor(context);
+  const place = await placeIn(openedIn(context));
   await place.declare({});
   const url = `nats://127.0.0.1:${await freePort()}`;
   const started = place.start({ SVC_NATS_URL: url });

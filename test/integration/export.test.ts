@@ -4,12 +4,12 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { runCommandLine } from '@svc/cli/command-line.ts';
 import { localNames } from '@svc/cli/export/names.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { declare, declaredNames, liveResources, storedByName } from '../support/declare.ts';
+import { compileCacheOf, ROOT } from '../support/process.ts';
 import { VALID } from '../support/resources.ts';
 import { asDeclaredFile, WHOLE_CONFIGURATION } from '../support/whole-configuration.ts';
 
@@ -230,11 +230,16 @@ describe('a file that was exported', () => {
 });
 
 describe('as a program', () => {
-  const MAIN = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
+  const MAIN = join(ROOT, 'packages/cli/src/main.ts');
 
   async function program(shell: string): Promise<Ran> {
     const child = spawn('/bin/sh', ['-c', shell], {
-      env: { SVC_BASE_URL: source.url, SVC_API_TOKEN: source.operator, SVC: `${process.execPath} ${MAIN}` },
+      env: {
+        ...compileCacheOf(ROOT),
+        SVC_BASE_URL: source.url,
+        SVC_API_TOKEN: source.operator,
+        SVC: `${process.execPath} ${MAIN}`,
+      },
     });
     const [out, err, [code]] = await Promise.all([
       text(child.stdout),

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
+/** A command of a shell, and what it is called. */
 export type Part = {
   readonly name: string;
-  /** A command of a shell. */
   readonly command: string;
-  /** Whether its output is this process's, as it comes. At most one part of a run has that. */
-  readonly isShownAsItComes?: boolean;
+  /** Its output goes where that of this process goes, line by line: for the one part that takes minutes. */
+  readonly isShown?: boolean;
 };
 
 /**
- * Runs the commands at once. The output of each is written as one piece when the command ends, so that outputs do
- * not mix; one of them may show it as it comes.
+ * Runs the commands at once. The output of each that is not shown is written as one piece when the command ends, so that
+ * outputs do not mix.
  *
  * @param write takes the text for people
  * @returns the names of the commands that failed, in the order of `parts`
@@ -23,16 +23,15 @@ export async function runAtOnce(parts: readonly Part[], write: (text: string) =>
 
 /** The exit code; null where a signal ended it. */
 async function run(
-  { name, command, isShownAsItComes }: Part,
+  { name, command, isShown = false }: Part,
   write: (text: string) => void,
 ): Promise<number | null> {
   const began = performance.now();
-  const output = isShownAsItComes === true ? 'inherit' : 'pipe';
+  const output = isShown ? 'inherit' : 'pipe';
   const child = spawn(command, { shell: true, stdio: ['ignore', output, output] });
   const chunks: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
-  }
   const [code] = (await once(child, 'close')) as [number | null];
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
   const how = code === 0 ? 'passed' : 'FAILED';

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { stop } from 'esbuild';
-import { buildService, type Service } from '../../deploy/build/services.ts';
+import type { Service } from '../../deploy/build/services.ts';
 import { madeOnce } from './made-once.ts';
 import { ROOT } from './process.ts';
 
@@ -10,7 +9,26 @@ const SOURCES: Readonly<Record<Service, string>> = {
   svc: 'packages/cli/src/main.ts',
 };
 
-const SERVICES = Object.keys(SOURCES) as readonly Service[];
+/**
+ * What `npm run build` makes, without what contains Node, made once in a run.
+ *
+ * @returns its folder, and what the build has said
+ */
+export async function sharedBuild(): Promise<{ folder: string; said: readonly string[] }> {
+  const { folder, value } = await madeOnce('svc-build', async (outDir) => {
+    // Only the file that builds loads what builds.
+    const [{ buildAll }, { stop }] = await Promise.all([
+      import('../../deploy/build/build-all.ts'),
+      import('esbuild'),
+    ]);
+    const said: string[] = [];
+    await buildAll({ root: ROOT, outDir, withStandalone: false, report: (line) => said.push(line) });
+    // esbuild works in a process of its own.
+    await stop();
+    return said;
+  });
+  return { folder, said: value };
+}
 
 /**
  * The program of a service, for tests that start processes: the bundle of `npm run build`, made once in a run. A process
@@ -20,9 +38,6 @@ const SERVICES = Object.keys(SOURCES) as readonly Service[];
  */
 export async function builtService(service: Service): Promise<string> {
   if (process.env.TESTS_TMPDIR === undefined) return join(ROOT, SOURCES[service]);
-  const { folder } = await madeOnce('svc-services', async (made) => {
-    await Promise.all(SERVICES.map((each) => buildService(each, ROOT, made)));
-    await stop();
-  });
+  const { folder } = await sharedBuild();
   return join(folder, `${service}.mjs`);
 }

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { builtService } from './built-services.ts';
+import { madeOnce } from './made-once.ts';
 import { ROOT } from './process.ts';
 
 /** Released versions whose services are kept under `test/fixtures/versions/`. */
@@ -12,15 +13,16 @@ export type Version = (typeof VERSIONS)[number] | 'today';
 export type ServiceName = 'coordinator' | 'agent';
 
 /**
- * The program of a service as a version had it: its bundle; that of an earlier version is unpacked.
+ * The program of a service as a version had it: its bundle. That of an earlier version is unpacked once in a run, so that
+ * Node has compiled it at its second start.
  *
- * @param folder where bundles are unpacked to
  * @returns its path
  */
-export async function programOf(service: ServiceName, version: Version, folder: string): Promise<string> {
+export async function programOf(service: ServiceName, version: Version): Promise<string> {
   if (version === 'today') return builtService(service);
-  const packed = await readFile(join(ROOT, 'test/fixtures/versions', version, `${service}.mjs.br`));
-  const path = join(folder, `${service}-${version}.mjs`);
-  await writeFile(path, brotliDecompressSync(packed));
-  return path;
+  const { folder } = await madeOnce(`svc-${service}-${version}`, async (made) => {
+    const packed = await readFile(join(ROOT, 'test/fixtures/versions', version, `${service}.mjs.br`));
+    await writeFile(join(made, `${service}.mjs`), brotliDecompressSync(packed));
+  });
+  return join(folder, `${service}.mjs`);
 }

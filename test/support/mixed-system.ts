@@ -49,7 +49,7 @@ export class MixedSystem {
 
   /** Another coordinator starts with the data folder that its predecessor left. */
   async coordinator(version: Version): Promise<Program> {
-    const coordinator = await this.#started(await programOf('coordinator', version, this.#folder), {
+    const coordinator = await this.#started(await programOf('coordinator', version), {
       SVC_NATS_NKEY: this.#accounts.seedOf('coordinator'),
       SVC_LISTEN: '127.0.0.1:0',
       SVC_DATA_DIR: this.#folder,
@@ -62,7 +62,7 @@ export class MixedSystem {
   }
 
   async agent(version: Version, id: string): Promise<Program> {
-    return await this.#started(await programOf('agent', version, this.#folder), {
+    return await this.#started(await programOf('agent', version), {
       SVC_NATS_NKEY: this.#accounts.seedOf(this.#region),
       SVC_REGION: this.#region,
       SVC_AGENT_ID: id,

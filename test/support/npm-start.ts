@@ -1,9 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+import { compileCacheOf, ROOT } from './process.ts';
 
 /** The supervisor of `npm start` as a process of its own, without npm, and its lines for people. */
 export class NpmStart {
@@ -16,7 +14,7 @@ export class NpmStart {
   constructor(environment: Record<string, string>) {
     this.#child = spawn(process.execPath, ['deploy/local/start.ts'], {
       cwd: ROOT,
-      env: { PATH: process.env.PATH ?? '', ...environment },
+      env: { PATH: process.env.PATH ?? '', ...compileCacheOf(ROOT), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {

@@ -7,6 +7,11 @@ import { fileURLToPath } from 'node:url';
 /** The checkout that this file belongs to. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
+/** Where the programs of a checkout keep what Node has compiled, as `npm start` says. They start in half of the CPU time with it. */
+export const compileCacheOf = (root: string): { NODE_COMPILE_CACHE: string } => ({
+  NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node'),
+});
+
 export type LogLine = { level: number; msg: string; event?: string } & Record<string, unknown>;
 
 /**
@@ -100,8 +105,7 @@ export class Program extends LoggedProcess {
         cwd: root,
         env: {
           PATH: process.env.PATH ?? '',
-          // The one of `npm start`.
-          NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node'),
+          ...compileCacheOf(root),
           ...environment,
         },
         stdio: ['ignore', 'ignore', 'pipe'],

@@ -5,6 +5,7 @@ import { connectBus } from '@svc/shared/nats-bus.ts';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
+import { compileCacheOf, ROOT } from '../../../test/support/process.ts';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 
@@ -27,7 +28,7 @@ type Agent = {
 function startAgent(environment: Record<string, string>, args: string[] = []): Agent {
   const started = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { PATH: process.env.PATH ?? '', ...environment },
+    env: { PATH: process.env.PATH ?? '', ...compileCacheOf(ROOT), ...environment },
   });
   child = started;
   let said = '';

@@ -1,7 +1,7 @@
-import type { CommandBody } from './command.ts';
+import type { Command } from './command.ts';
 import { UsageError } from './usage-error.ts';
 
-type Run = CommandBody['run'];
+type Run = Command['run'];
 
 /**
  * Runs the action that the first argument names.

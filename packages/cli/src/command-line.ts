@@ -3,23 +3,20 @@ import { nearest } from '@svc/shared/nearest.ts';
 import { SettingsError } from '@svc/shared/settings.ts';
 import { forTerminal } from '@svc/shared/terminal.ts';
 import { VERSION } from '@svc/shared/version.ts';
-import type { Command, CommandBody, Surroundings } from './command.ts';
-import { exportCommand } from './export/command.ts';
-import { loginCommand, logoutCommand } from './login-command.ts';
-import { incidentCommand } from './notes/incident-command.ts';
-import { maintenanceCommand } from './notes/maintenance-command.ts';
-import { otlpTestCommand } from './otlp-test-command.ts';
-import { regionCommand } from './region/command.ts';
-import { retryCommand } from './retry-command.ts';
-import { secretKeyCommand } from './secret-key-command.ts';
-import { statusCommand } from './status/command.ts';
-import { tokenCommand } from './token-command.ts';
+import type { Command, Surroundings } from './command.ts';
 import { UsageError } from './usage-error.ts';
 
-/** A command whose code is loaded when it is called: it brings much of the coordinator or of the agent along. */
-type LaterCommand = Pick<Command, 'summary'> & { load(): Promise<CommandBody> };
+type ListedCommand = {
+  /** One line, for the list of commands. */
+  readonly summary: string;
+  /**
+   * Its code is loaded when it is called. Some commands bring much of the coordinator or of the agent along, and without
+   * them one starts in two thirds of the time.
+   */
+  load(): Promise<Command>;
+};
 
-const COMMANDS: Readonly<Record<string, Command | LaterCommand>> = {
+const COMMANDS: Readonly<Record<string, ListedCommand>> = {
   backup: {
     summary: 'copy the data of the coordinator, while it runs',
     load: async () => (await import('./machine/backup/commands.ts')).backupCommand,
@@ -32,21 +29,54 @@ const COMMANDS: Readonly<Record<string, Command | LaterCommand>> = {
     summary: 'check settings, NATS, TLS, clock, disk and network of this machine, and say what to do',
     load: async () => (await import('./machine/doctor/command.ts')).doctorCommand,
   },
-  export: exportCommand,
-  incident: incidentCommand,
-  login: loginCommand,
-  logout: logoutCommand,
-  maintenance: maintenanceCommand,
-  'otlp-test': otlpTestCommand,
-  region: regionCommand,
+  export: {
+    summary: 'write the live configuration as a declared file or as Terraform',
+    load: async () => (await import('./export/command.ts')).exportCommand,
+  },
+  incident: {
+    summary: 'list incidents, and write what visitors are told about them',
+    load: async () => (await import('./notes/incident-command.ts')).incidentCommand,
+  },
+  login: {
+    summary: 'keep the address of the API and a token for the other commands; open the dashboard',
+    load: async () => (await import('./login-command.ts')).loginCommand,
+  },
+  logout: {
+    summary: 'forget what login keeps',
+    load: async () => (await import('./login-command.ts')).logoutCommand,
+  },
+  maintenance: {
+    summary: 'list, schedule, end and remove maintenance windows',
+    load: async () => (await import('./notes/maintenance-command.ts')).maintenanceCommand,
+  },
+  'otlp-test': {
+    summary: "send a monitor's metrics to its OTLP endpoint, and show its answer",
+    load: async () => (await import('./otlp-test-command.ts')).otlpTestCommand,
+  },
+  region: {
+    summary: "make, list, replace and remove the NATS keys of regions; write the NATS server's configuration",
+    load: async () => (await import('./region/command.ts')).regionCommand,
+  },
   restore: {
     summary: 'bring a backup into an empty data folder',
     load: async () => (await import('./machine/backup/commands.ts')).restoreCommand,
   },
-  retry: retryCommand,
-  'secret-key': secretKeyCommand,
-  status: statusCommand,
-  token: tokenCommand,
+  retry: {
+    summary: 'send all alerts again that a channel gave up',
+    load: async () => (await import('./retry-command.ts')).retryCommand,
+  },
+  'secret-key': {
+    summary: 'replace the key that encrypts stored secrets',
+    load: async () => (await import('./secret-key-command.ts')).secretKeyCommand,
+  },
+  status: {
+    summary: 'show the state of coordinator, regions, agents, streams, queues, exports and errors',
+    load: async () => (await import('./status/command.ts')).statusCommand,
+  },
+  token: {
+    summary: 'list, create and revoke API tokens',
+    load: async () => (await import('./token-command.ts')).tokenCommand,
+  },
 };
 
 /** Exit codes. */
@@ -73,7 +103,7 @@ async function run([name, ...args]: readonly string[], surroundings: Surrounding
   if (name === undefined) throw new UsageError(`the command is missing\n\n${overview()}`);
   const listed = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (listed === undefined) throw new UsageError(unknownCommand(name));
-  const command = 'load' in listed ? await listed.load() : listed;
+  const command = await listed.load();
   if (args.includes('--help')) return void out.write(command.help);
   await command.run(args, surroundings);
 }

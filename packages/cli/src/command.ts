@@ -11,12 +11,7 @@ export type Surroundings = {
 
 export type Output = { write(text: string): unknown; readonly isTTY?: boolean };
 
-export type Command = CommandBody & {
-  /** One line, for the list of commands. */
-  readonly summary: string;
-};
-
-export type CommandBody = {
+export type Command = {
   readonly help: string;
   /** @throws UsageError, SettingsError, or another Error when the command failed */
   run(args: readonly string[], surroundings: Surroundings): Promise<void>;

@@ -14,7 +14,6 @@ import { UsageError } from './usage-error.ts';
 const LONGEST_INPUT = 4_096;
 
 export const loginCommand: Command = {
-  summary: 'keep the address of the API and a token for the other commands; open the dashboard',
   help: `Usage: npm run svc -- login URL < TOKEN_FILE
        npm run svc -- login URL
        npm run svc -- login
@@ -65,7 +64,6 @@ async function writeLink(api: OpenApi, { out, err }: Surroundings): Promise<void
 }
 
 export const logoutCommand: Command = {
-  summary: 'forget what login keeps',
   help: `Usage: npm run svc -- logout
 
 Removes the file of "svc login". The token stays valid: revoke it with "svc token revoke".

@@ -9,7 +9,6 @@ import { parseOptions } from './options.ts';
 import { CLI_SETTINGS } from './settings.ts';
 
 export const otlpTestCommand: Command = {
-  summary: "send a monitor's metrics to its OTLP endpoint, and show its answer",
   help: `Usage: npm run svc -- otlp-test MONITOR
 
 MONITOR is the id of a monitor. Its present metrics are sent once, as exports send them. The exit code is 1 where the

@@ -7,7 +7,6 @@ import { parseOptions } from './options.ts';
 import { CLI_SETTINGS } from './settings.ts';
 
 export const retryCommand: Command = {
-  summary: 'send all alerts again that a channel gave up',
   help: `Usage: npm run svc -- retry CHANNEL
 
 CHANNEL is the id of a notification. Its dead deliveries are pending again, the oldest first, with a fresh schedule.

@@ -16,7 +16,6 @@ export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
 const KEY_BYTES = 32;
 
 export const secretKeyCommand: Command = {
-  summary: 'replace the key that encrypts stored secrets',
   help: `Usage: npm run svc -- secret-key rotate
 
 Makes a new key in the data folder (SVC_DATA_DIR) and keeps the former one beside it. The next start of the coordinator

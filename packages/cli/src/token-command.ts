@@ -28,7 +28,6 @@ const REVOKE = {
 const DAY_MS = 86_400_000;
 
 export const tokenCommand: Command = {
-  summary: 'list, create and revoke API tokens',
   help: `Usage: npm run svc -- token list
        npm run svc -- token create --name NAME [options]
        npm run svc -- token revoke ID [--cascade]

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { startConfined, whyNotConfined } from '../../support/deployed/confined.ts';
 import { type Dist, sharedDist } from '../../support/deployed/dist.ts';
-import { LoopbackNetwork, Machine } from '../../support/deployed/machine.ts';
+import { BY_A_PROCESS, LoopbackNetwork, Machine } from '../../support/deployed/machine.ts';
 import { commandsUnder } from '../../support/deployed/page.ts';
 import { type LoggedProcess, ROOT } from '../../support/process.ts';
 
@@ -144,9 +144,9 @@ test.skipIf(isSkipped)('a company runs svc as README says', async (context) => {
     const judged = data.filter(({ reason }) => reason !== 'agent-starved');
     return [...new Set(judged.map(({ region, outcome }) => `${region} ${outcome}`))].sort();
   };
-  await expect.poll(regions).toEqual(REGIONS.map((region) => `${region} passed`));
+  await expect.poll(regions, BY_A_PROCESS).toEqual(REGIONS.map((region) => `${region} passed`));
   process.stdout.write(`deployment: a result of each of three regions ${took()} after the first command\n`);
-  await expect.poll(async () => (await company.received()).regions).toEqual([...REGIONS]);
+  await expect.poll(async () => (await company.received()).regions, BY_A_PROCESS).toEqual([...REGIONS]);
   process.stdout.write(`deployment: an exported point of each of them after ${took()}\n`);
 
   const modeOf = (path: string) => (statSync(join(office.root, path)).mode & 0o777).toString(8);

@@ -21,7 +21,7 @@ import {
 import { type Dist, sharedDist } from '../../support/deployed/dist.ts';
 import { buildImages, containerfileIn, containerOf, type Image } from '../../support/deployed/image.ts';
 import { type Container, listedObjects, podOf } from '../../support/deployed/kubernetes.ts';
-import { LoopbackNetwork } from '../../support/deployed/machine.ts';
+import { BY_A_PROCESS, LoopbackNetwork } from '../../support/deployed/machine.ts';
 import { LoggedProcess, ROOT } from '../../support/process.ts';
 
 const run = promisify(execFile);
@@ -129,7 +129,7 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
     );
     return [...new Set(judged.map(({ region, outcome }) => `${region} ${outcome}`))].sort();
   };
-  await expect.poll(outcomes).toEqual(REGIONS.map((region) => `${region} passed`));
+  await expect.poll(outcomes, BY_A_PROCESS).toEqual(REGIONS.map((region) => `${region} passed`));
   const coordinator = containers.get('coordinator') ?? never('coordinator');
   const command = ['/usr/local/bin/node', '/svc/svc.mjs', 'status'];
   const status = async () => {
@@ -137,7 +137,7 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
     const [told, [code]] = await Promise.all([text(child.stdout!), once(child, 'exit')]);
     return { told, code };
   };
-  await expect.poll(status).toEqual({ told: expect.stringContaining('hosta-fra'), code: 0 });
+  await expect.poll(status, BY_A_PROCESS).toEqual({ told: expect.stringContaining('hosta-fra'), code: 0 });
   for (const service of services.reverse()) {
     expect(await service.end('SIGTERM')).toBe(0);
     expect(service.noise).toEqual([]);

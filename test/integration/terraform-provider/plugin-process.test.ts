@@ -12,6 +12,7 @@ import { decodeValue, encodeValue } from '@svc/terraform-provider/plugin/dynamic
 import { decodeMessage, encodeMessage } from '@svc/terraform-provider/plugin/messages.ts';
 import { UNKNOWN } from '@svc/terraform-provider/value.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { compileCacheOf, ROOT } from '../../support/process.ts';
 import { COOKIE, type RunningPlugin, startPlugin } from '../../support/terraform/plugin-process.ts';
 import { THING } from '../../support/terraform/scripted-provider.ts';
 
@@ -30,7 +31,7 @@ afterEach(async () => {
 });
 
 const eventsFile = () => join(folder, 'events');
-const environment = () => ({ TMPDIR: temporary, SVC_TEST_EVENTS: eventsFile() });
+const environment = () => ({ ...compileCacheOf(ROOT), TMPDIR: temporary, SVC_TEST_EVENTS: eventsFile() });
 const events = () => (existsSync(eventsFile()) ? readFileSync(eventsFile(), 'utf8').trim().split('\n') : []);
 
 type Started = { running: RunningPlugin; client: Client; stdout: () => string };

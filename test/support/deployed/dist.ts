@@ -1,8 +1,8 @@
-import { copyFile, link, writeFile } from 'node:fs/promises';
+import { copyFile, link } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stop } from 'esbuild';
 import { buildAgentExecutable } from '../../../deploy/build/agent-executable.ts';
-import { builtService } from '../built-services.ts';
+import { sharedBuild } from '../built-services.ts';
 import { madeOnce } from '../made-once.ts';
 import { ROOT } from '../process.ts';
 
@@ -19,12 +19,11 @@ export async function sharedDist(): Promise<Dist> {
 }
 
 async function fill(folder: string): Promise<string | null> {
-  for (const service of ['coordinator', 'agent', 'svc'] as const)
-    await link(await builtService(service), join(folder, `${service}.mjs`));
+  const { folder: built } = await sharedBuild();
+  for (const name of ['coordinator.mjs', 'agent.mjs', 'svc.mjs', 'THIRD-PARTY-LICENSES.txt'])
+    await link(join(built, name), join(folder, name));
   const withoutExecutable = await buildAgentExecutable(ROOT, folder);
   await stop();
   await copyFile(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
-  // The whole build also bundles the provider, whose licences are in this file too.
-  await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), 'of the test\n');
   return withoutExecutable;
 }

@@ -9,6 +9,9 @@ import { LoggedProcess, ROOT } from '../process.ts';
 import { type Confinement, type Mount, startConfined } from './confined.ts';
 import { confinementOf } from './unit.ts';
 
+/** For `expect.poll` where each look starts programs, which take the processors from what is waited for. */
+export const BY_A_PROCESS = { interval: 500 };
+
 /** A network without a way out, for programs that use fixed ports. It ends with `close`. */
 export class LoopbackNetwork {
   readonly pid: number;

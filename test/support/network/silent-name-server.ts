@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { ROOT } from '../process.ts';
+import { compileCacheOf, ROOT } from '../process.ts';
 import type { Said } from '../svc.ts';
 
 /** Runs a program in a network whose only name server takes every question and answers none. */
@@ -32,7 +32,10 @@ export async function svcBesideSilentNameServer(
   const child = spawn(
     'unshare',
     ['--net', '--mount', process.execPath, '-e', SILENT_NAME_SERVER, '--', resolvConf, ...main, ...args],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH, ...environment } },
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, ...compileCacheOf(ROOT), ...environment },
+    },
   );
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
   return { code, out, err };

@@ -21,6 +21,9 @@ export type BuiltProvider = {
   readonly command: PluginCommand;
 };
 
+/** Where the providers of a run keep what Node has compiled. Terraform starts one several times for each command. */
+export const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), 'compiled') };
+
 /** The provider for all tests of a run. */
 export async function sharedProvider(): Promise<BuiltProvider> {
   return builtIn((await madeOnce('svc-mirror', (mirror) => build(mirror))).folder);

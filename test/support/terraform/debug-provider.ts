@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { COMPILED } from './built-provider.ts';
 import { type PluginCommand, temporaryFolder } from './plugin-process.ts';
 
 /** A provider that serves any number of commands, as its developers run it. */
@@ -22,7 +21,7 @@ export async function startDebugProvider(
     env: {
       PATH: process.env.PATH ?? '',
       TMPDIR: temporary.path,
-      NODE_COMPILE_CACHE: join(tmpdir(), 'compiled'),
+      ...COMPILED,
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isCode } from '@svc/shared/errors.ts';
-import { SOURCE } from './built-provider.ts';
+import { COMPILED, SOURCE } from './built-provider.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { JsonPlaces } from './json-places.ts';
 import type {
@@ -95,8 +95,7 @@ export class TerraformWorkspace implements Workspace {
       // A command ends before its garbage is worth a collection.
       GOGC: 'off',
       GOMEMLIMIT: '1GiB',
-      // Terraform starts the provider several times for each command.
-      NODE_COMPILE_CACHE: join(tmpdir(), 'compiled'),
+      ...COMPILED,
       TF_CLI_CONFIG_FILE: join(folder, 'home', 'terraformrc'),
       TF_DATA_DIR: join(folder, 'home', 'data'),
       SVC_TERRAFORM_NODE: process.execPath,

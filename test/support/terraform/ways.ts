@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type BuiltProvider, sharedProvider } from './built-provider.ts';
+import { type BuiltProvider, COMPILED, sharedProvider } from './built-provider.ts';
 import { type DebugProvider, startDebugProvider } from './debug-provider.ts';
 import { startClient } from './plugin-process.ts';
 import { ProtocolWorkspace } from './protocol-workspace.ts';
@@ -48,7 +48,7 @@ export function describeBothWays(title: string, suite: (way: Way) => void): void
     suite({
       isReal: false,
       workspace: async ({ provider: body, environment = {} }) => {
-        const client = await startClient(provider().command, environment);
+        const client = await startClient(provider().command, { ...COMPILED, ...environment });
         return opened(await ProtocolWorkspace.over(client, body));
       },
     });

@@ -3,7 +3,7 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { z } from 'zod';
 import { asking, openApi } from '../api.ts';
-import type { CommandBody, Surroundings } from '../command.ts';
+import type { Command, Surroundings } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
 import { CLI_SETTINGS } from '../settings.ts';
 import { table } from '../table.ts';
@@ -24,7 +24,7 @@ const OPTIONS = {
 const ANSWER_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 45_000;
 
-export const checkCommand: CommandBody = {
+export const checkCommand: Command = {
   help: `Usage: npm run svc -- check TARGET [options]
 
 TARGET is a URL (https://www.example.com/), tcp://host:port or host:port, dns://name or name. Each region makes one attempt now; nothing is

@@ -33,7 +33,6 @@ const OPTIONS = {
 } as const;
 
 export const exportCommand: Command = {
-  summary: 'write the live configuration as a declared file or as Terraform',
   help: `Usage: npm run svc -- export [options]
 
 Writes the configuration of the token's workspace: as a declared file, or as a Terraform

@@ -44,7 +44,6 @@ const CREATE = {
 } as const;
 
 export const incidentCommand: Command = {
-  summary: 'list incidents, and write what visitors are told about them',
   help: `Usage: npm run svc -- incident list [options]
        npm run svc -- incident create --title TEXT --page ID --text TEXT [options]
        npm run svc -- incident update ID --state STATE --text TEXT [options]

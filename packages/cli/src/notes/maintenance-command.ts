@@ -37,7 +37,6 @@ const CREATE = {
 } as const;
 
 export const maintenanceCommand: Command = {
-  summary: 'list, schedule, end and remove maintenance windows',
   help: `Usage: npm run svc -- maintenance list [options]
        npm run svc -- maintenance create --title TEXT --from TIME --until TIME [options]
        npm run svc -- maintenance end ID

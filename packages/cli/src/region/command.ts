@@ -43,7 +43,6 @@ const ROTATE = {
 } as const;
 
 export const regionCommand: Command = {
-  summary: "make, list, replace and remove the NATS keys of regions; write the NATS server's configuration",
   help: `Usage: npm run svc -- region init [options]
        npm run svc -- region add REGION [options]
        npm run svc -- region list [--json]

@@ -15,7 +15,6 @@ const ANSWER_MS = 8_000;
 const OPTIONS = { json: { description: 'write JSON' } } as const;
 
 export const statusCommand: Command = {
-  summary: 'show the state of coordinator, regions, agents, streams, queues, exports and errors',
   help: `Usage: npm run svc -- status [--json]
 
 Shows what the coordinator knows about itself and its agents, what is wrong, and what to do. It needs a token. Only the operator's token

@@ -1,6 +1,6 @@
 import { SECRET_KEY_FILE } from '@svc/coordinator/store/key-files.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
-import type { CommandBody, Surroundings } from '../../command.ts';
+import type { Command, Surroundings } from '../../command.ts';
 import { describeOptions, parseOptions } from '../../options.ts';
 import { UsageError } from '../../usage-error.ts';
 import { userPath } from '../../write-file.ts';
@@ -19,7 +19,7 @@ const SETTINGS = `Settings, from the environment, as the coordinator has them:
 ${describeSettings(PLACES)}
 `;
 
-export const backupCommand: CommandBody = {
+export const backupCommand: Command = {
   help: `Usage: npm run svc -- backup FOLDER [--without-keys]
 
 Copies the database as it is at one moment, the secret key, the generated API token, and the keys and accounts of NATS that "svc
@@ -54,7 +54,7 @@ ${SETTINGS}`,
   },
 };
 
-export const restoreCommand: CommandBody = {
+export const restoreCommand: Command = {
   help: `Usage: npm run svc -- restore FOLDER
 
 Brings a backup into the data folder, which must be empty or absent, and which no coordinator may use. Called by root, it gives the

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import type { CommandBody } from '../../command.ts';
+import type { Command } from '../../command.ts';
 import { lookUpNames } from '../../name-lookups.ts';
 import { describeOptions, parseOptions } from '../../options.ts';
 import { table } from '../../table.ts';
@@ -32,7 +32,7 @@ const OPTIONS = {
   json: { description: 'write JSON' },
 } as const;
 
-export const doctorCommand: CommandBody = {
+export const doctorCommand: Command = {
   help: `Usage: npm run svc -- doctor coordinator|agent [options]
 
 Looks at this machine as the coordinator or an agent with these settings would find it: Node.js and open files, settings, files with
