@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { context, type Plugin } from 'esbuild';
-import type { Finding } from './mutant.ts';
+import type { Finding, firstFinding } from './mutant.ts';
 import { MUTATIONS, type Mutation, sourceOf } from './mutations.ts';
 
 /*
@@ -68,6 +68,6 @@ async function findingOf(number: number): Promise<Finding> {
   const { outputFiles } = await bundles.rebuild();
   const file = join(folder, `${number}.mjs`);
   await writeFile(file, outputFiles?.[0]?.contents ?? '');
-  const { firstFinding } = (await import(pathToFileURL(file).href)) as typeof import('./mutant.ts');
-  return await firstFinding(mutation, first, worlds);
+  const mutant = (await import(pathToFileURL(file).href)) as { firstFinding: typeof firstFinding };
+  return await mutant.firstFinding(mutation, first, worlds);
 }
