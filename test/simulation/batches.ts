@@ -60,6 +60,11 @@ export class Batches implements BatchLife {
     return this.#told.length > 0;
   }
 
+  /** Whether commits wait to be handed over. */
+  get hasCommits(): boolean {
+    return this.#commits.length > 0;
+  }
+
   /** What is in the batch that is being evaluated. */
   get evaluating(): readonly Told[] {
     return this.#told.slice(0, this.#evaluating ?? 0);

@@ -113,7 +113,8 @@ export class Dispatching {
     if (this.#inFlight.size === 0) return this.#untilNextSlot();
     this.#inFlight.loseMissing(now);
     this.#inFlight.expireQueued(now);
-    for (const region of REGIONS) {
+    const regions = this.#regionsWithJobs();
+    for (const region of regions) {
       for (const job of this.#inFlight.queued(region).all()) {
         this.#inFlight.markOffered(job, now);
         const offer = {
@@ -124,11 +125,8 @@ export class Dispatching {
         this.#answer(region, job.slot, this.#parts.around.offer(region, offer));
       }
     }
-    for (const region of REGIONS) this.#inFlight.judge(region, now);
-    const isOffering = [...this.#inFlight.values()].some(
-      ({ state }) => state === 'offered' || state === 'queued',
-    );
-    return isOffering ? OFFERING_TICK_MS : this.#untilNextSlot();
+    for (const region of regions) this.#inFlight.judge(region, now);
+    return this.#isOffering() ? OFFERING_TICK_MS : this.#untilNextSlot();
   }
 
   /** The declaration has changed. */
@@ -180,6 +178,19 @@ export class Dispatching {
   settled({ monitorId, slot, region, is }: SlotOutcome): void {
     if (is === 'reported') this.#inFlight.recorded(monitorId, slot, region);
     else this.#inFlight.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
+  }
+
+  /** In the fixed order. */
+  #regionsWithJobs(): Region[] {
+    const found = new Set<Region>();
+    for (const { region } of this.#inFlight.values()) found.add(region);
+    return REGIONS.filter((region) => found.has(region));
+  }
+
+  #isOffering(): boolean {
+    for (const { state } of this.#inFlight.values())
+      if (state === 'offered' || state === 'queued') return true;
+    return false;
   }
 
   /** Jobs that agents held over the restart. */

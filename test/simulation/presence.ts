@@ -10,6 +10,9 @@ export class Presence {
   readonly #clock: VirtualClock;
   readonly #live = new Set<Region>();
   readonly #lastSeenAt = new Map<Region, number>();
+  /** What {@link electable} answered last, and until when it is so, monotonic ms: it is asked for with every event. */
+  #electable: ReadonlySet<Region> = new Set();
+  #electableUntil = Number.NEGATIVE_INFINITY;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
@@ -20,16 +23,34 @@ export class Presence {
   }
 
   hadAgentWithin24h(region: Region): boolean {
-    if (this.#live.has(region)) return true;
-    const lastSeenAt = this.#lastSeenAt.get(region);
-    return lastSeenAt !== undefined && this.#clock.monotonic() - lastSeenAt < ELECTORAL_MS;
+    return this.electable().has(region);
+  }
+
+  /** The regions that had an agent within 24 h. */
+  electable(): ReadonlySet<Region> {
+    const now = this.#clock.monotonic();
+    if (now < this.#electableUntil) return this.#electable;
+    const ends = REGIONS.map((region) => [region, this.#endOf(region)] as const).filter(
+      ([, end]) => now < end,
+    );
+    this.#electable = new Set(ends.map(([region]) => region));
+    this.#electableUntil = Math.min(...ends.map(([, end]) => end));
+    return this.#electable;
   }
 
   came(region: Region): void {
     this.#live.add(region);
+    this.#electableUntil = Number.NEGATIVE_INFINITY;
   }
 
   went(region: Region): void {
     if (this.#live.delete(region)) this.#lastSeenAt.set(region, this.#clock.monotonic());
+    this.#electableUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The instant from which it had no agent within 24 h. */
+  #endOf(region: Region): number {
+    if (this.#live.has(region)) return Number.POSITIVE_INFINITY;
+    return (this.#lastSeenAt.get(region) ?? Number.NEGATIVE_INFINITY) + ELECTORAL_MS;
   }
 }

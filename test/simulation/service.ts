@@ -31,6 +31,8 @@ export type Surroundings = AgentsAround & {
   readonly declared: Declared;
   /** How long the commit with this number takes. */
   readonly commitTime: (commit: number) => CommitTime;
+  /** Whether any commit takes time. */
+  readonly commitsTakeTime: boolean;
   /** What the oracle notes when an evaluation ends. */
   readonly momentOf: (now: Now) => Moment;
 };
@@ -209,9 +211,15 @@ export class Service {
   /** Commits what was told, until a commit takes time. Hands over what is committed. */
   async flush(): Promise<readonly Commit[]> {
     while (!this.#store.isWaiting && this.waiting > 0) {
-      await Promise.race([this.#recorder.flushed(), this.#store.waits]);
+      const flushed = this.#recorder.flushed();
+      await (this.#around.commitsTakeTime ? Promise.race([flushed, this.#store.waits]) : flushed);
     }
     return this.#batches.take();
+  }
+
+  /** Whether nothing waits to be committed or to be handed over. */
+  get isIdle(): boolean {
+    return this.waiting === 0 && !this.#batches.hasNews && !this.#batches.hasCommits;
   }
 
   /** Applies the log of changes, one step after the other, as the applier of changes does. */

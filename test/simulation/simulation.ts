@@ -109,7 +109,7 @@ class Simulation {
     await this.#start();
     while (this.#clock.nextAt <= lengthMs) {
       this.#clock.runNext();
-      await this.#settle();
+      if (this.#needsSettling()) await this.#settle();
       if (this.#oracle.violations.length > 0 && this.#story !== null) break;
     }
     return this.#finish();
@@ -150,6 +150,7 @@ class Simulation {
       heldBy: (region: Region) => this.#agents.heldBy(region),
       declared: this.#declared,
       commitTime: this.#commitTime,
+      commitsTakeTime: this.#isSlow,
       shedding: this.#shedding,
       momentOf: (now: Now) => this.#oracle.moment(now),
     };
@@ -177,6 +178,17 @@ class Simulation {
     });
   }
 
+  /** Most instants bring nothing to commit, such as those at which a check begins. */
+  #needsSettling(): boolean {
+    const service = this.#service;
+    if (this.#work.length > 0) return true;
+    return service !== null && (this.#restart !== null || this.#hasUnread(service) || !service.isIdle);
+  }
+
+  #hasUnread(service: Service): boolean {
+    return service.isReading && this.#read < this.#stream.length;
+  }
+
   /** Commits the events of the instant as far as commits take no time, and shows them to the oracle. */
   async #settle(): Promise<void> {
     const work = this.#work;
@@ -191,7 +203,7 @@ class Simulation {
     do {
       this.#readMore(service);
       for (const commit of await service.flush()) this.#show(commit);
-    } while (service.flight === null && service.isReading && this.#read < this.#stream.length);
+    } while (service.flight === null && this.#hasUnread(service));
     if (isKilled && !this.#isSlow) this.#kill();
     else if (this.#restart !== null && this.#isSlow) this.#killIn(service);
   }

@@ -1,6 +1,6 @@
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Announcement, Now, Told, Transition } from '../told.ts';
@@ -20,7 +20,7 @@ const kinds = () => oracle.violations.map(({ kind }) => kind);
 beforeEach(() => {
   clock = 0;
   status = 'unknown';
-  oracle = new Oracle({ hadAgentWithin24h: () => true }, { isTargetFine: false });
+  oracle = new Oracle({ electable: () => new Set(REGIONS) }, { isTargetFine: false });
   look({ is: 'declared', before: null, after: monitor() });
 });
 

@@ -1,11 +1,10 @@
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { Announcement, Now, Told, Transition, Window } from '../told.ts';
 import { Channels } from './channels.ts';
 import { ConfirmedOutages, IN_TIME_MS } from './confirmed.ts';
-import type { RegionsWithAgents } from './electorate.ts';
 import { History } from './history.ts';
 import { Holds } from './holds.ts';
 import { Maintenance } from './maintenance.ts';
@@ -28,6 +27,9 @@ export const VIOLATIONS = [
 ] as const;
 export type ViolationKind = (typeof VIOLATIONS)[number];
 export type Violation = { readonly kind: ViolationKind; readonly at: number; readonly text: string };
+
+/** `electable` answers the regions that had an agent within 24 h, which is never changed afterwards. */
+export type ElectableRegions = { electable(): ReadonlySet<Region> };
 
 /** What the service shows after a commit. */
 export type Seen = {
@@ -91,7 +93,7 @@ export class Oracle {
    */
   #judgeFrom = 0;
   #resumed = new Set<number>();
-  readonly #presence: RegionsWithAgents;
+  readonly #presence: ElectableRegions;
   /** Regions that had an agent within 24 h when the evaluation ended that is looked at. */
   #electable: ReadonlySet<Region> = new Set();
   /** When the commit before the last had ended, monotonic ms. */
@@ -100,7 +102,7 @@ export class Oracle {
   /**
    * @param isTargetFine whether only failures of our own can occur in the world
    */
-  constructor(presence: RegionsWithAgents, { isTargetFine }: { readonly isTargetFine: boolean }) {
+  constructor(presence: ElectableRegions, { isTargetFine }: { readonly isTargetFine: boolean }) {
     this.#presence = presence;
     this.#picture = new Picture({ hadAgentWithin24h: (region) => this.#electable.has(region) });
     this.#isTargetFine = isTargetFine;
@@ -110,7 +112,7 @@ export class Oracle {
   moment(now: Now): Moment {
     const holds = this.#holds;
     return {
-      electable: new Set(REGIONS.filter((region) => this.#presence.hadAgentWithin24h(region))),
+      electable: this.#presence.electable(),
       isHeld: holds.isHeld(now),
       isOver: holds.isOver(now, IN_TIME_MS),
       wasOver: holds.isOver(now, 2 * IN_TIME_MS),

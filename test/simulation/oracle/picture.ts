@@ -39,7 +39,7 @@ export class Picture {
   readonly #forgotten = new ForgottenSlots();
   readonly #electorate: Electorate;
   /** Slots and regions with a recorded outcome other than `not_run`. The first such outcome stays. */
-  readonly #recorded = new Set<string>();
+  readonly #recorded = new Map<number, Set<Region>>();
   /** When the commit before the present evaluation had ended, monotonic ms. */
   busyUntil = Number.NEGATIVE_INFINITY;
   /** When dispatch last resumed, monotonic ms. */
@@ -65,7 +65,7 @@ export class Picture {
 
   /** The slot has an outcome of the region. */
   isRecorded(region: Region, slot: number): boolean {
-    return this.#recorded.has(`${region} ${slot}`);
+    return this.#recorded.get(slot)?.has(region) === true;
   }
 
   tell(told: Told, now: Now): void {
@@ -241,11 +241,10 @@ export class Picture {
   #reported(region: Region, result: CheckResult, isOfferedAgain: boolean, now: Now): void {
     const { monitor } = this;
     const { slot, version, outcome } = result;
-    const key = `${region} ${slot}`;
     // Whether the slot was given before the clock was set back. Such slots are set aside.
     if (slot > now.slot + SET_ASIDE_MS) return;
-    if (this.#recorded.has(key)) return;
-    if (outcome !== 'not_run') this.#recorded.add(key);
+    if (this.isRecorded(region, slot)) return;
+    if (outcome !== 'not_run') this.#recorded.set(slot, (this.#recorded.get(slot) ?? new Set()).add(region));
     if (monitor === null || !this.#isAbout(version, region) || slot <= this.endedSlot) return;
     if (outcome === 'not_run') {
       if (!isOfferedAgain) this.#answered(slot, region, now);

@@ -295,6 +295,7 @@ export class InFlight {
   /** Gives up jobs that were not published within their bounds. */
   expireQueued(now: number): void {
     for (const jobs of this.#queued) {
+      if (jobs.size === 0) continue;
       for (const job of jobs.all()) {
         if (now >= job.boundAt) this.#giveUp(job);
       }
