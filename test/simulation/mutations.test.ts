@@ -1,10 +1,11 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { MemoryStore } from './memory-store.ts';
 import type { Finding } from './mutations/mutant.ts';
+import type { Answered } from './mutations/mutants.ts';
 import { MUTATIONS, sourceOf } from './mutations/mutations.ts';
 import { simulate } from './simulation.ts';
 import { QUIET } from './world.ts';
@@ -14,7 +15,14 @@ const WORLDS = 1_000;
 /** The quick check simulates fewer worlds than `npm test`, and leaves the defects out. */
 const isQuick = process.env.SIMULATED_WORLDS !== undefined;
 
-const MUTANT = fileURLToPath(new URL('./mutations/mutant.ts', import.meta.url));
+const MUTANTS = fileURLToPath(new URL('./mutations/mutants.ts', import.meta.url));
+
+/** The process of all defects, and its end, which comes after the last test. */
+let mutants: { readonly child: ChildProcess; readonly ended: Promise<never> } | undefined;
+afterAll(async () => {
+  mutants?.child.disconnect();
+  await mutants?.ended.catch(() => {});
+});
 
 describe('a defect that is made on purpose', () => {
   test.each(MUTATIONS)('$name: its place is there, once', (mutation) => {
@@ -39,13 +47,22 @@ describe('a defect that is made on purpose', () => {
   );
 });
 
+function startMutants(): NonNullable<typeof mutants> {
+  const child = fork(MUTANTS, [1, WORLDS].map(String), { execArgv: ['--single-threaded-gc'] });
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`the worlds with defects ended with code ${code}`);
+  });
+  ended.catch(() => {});
+  return { child, ended };
+}
+
 async function findingOf(number: number): Promise<Finding> {
-  const child = fork(MUTANT, [number, 1, WORLDS].map(String), { execArgv: [] });
-  const said = once(child, 'message');
-  const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`the worlds with defect ${number} ended with code ${code}`);
-  const [finding] = await said;
-  return finding as Finding;
+  mutants ??= startMutants();
+  const answered = once(mutants.child, 'message') as Promise<[Answered]>;
+  mutants.child.send(number);
+  const [{ number: found, finding }] = await Promise.race([answered, mutants.ended]);
+  expect(found).toBe(number);
+  return finding;
 }
 
 function describeFinding(finding: Finding): string {
