@@ -167,9 +167,11 @@ export class TestAgent {
 
   #take(data: Uint8Array): void {
     const message: unknown = JSON.parse(Buffer.from(data).toString());
-    if (rollCall.safeParse(message).success) this.beat();
     const batch = jobBatch.safeParse(message);
-    if (!batch.success) return;
+    if (!batch.success) {
+      if (rollCall.safeParse(message).success) this.beat();
+      return;
+    }
     const offered = batch.data.jobs;
     this.offered += offered.length;
     this.startWithinMs = checkJob.parse(offered[0]).start_within_ms;

@@ -45,7 +45,7 @@ export type DispatchParts = {
   log: Logger;
   monitors: LiveMonitors;
   events: SlotEvents;
-  tokens: JobTokens;
+  tokens: Pick<JobTokens, 'tokenOf' | 'isValid'>;
   slotClock: SlotClock;
   /** Must be loaded before. */
   presence: RegionPresence;

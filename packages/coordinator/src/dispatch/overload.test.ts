@@ -9,7 +9,12 @@ import {
   PAR,
   TestAgent,
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
-import { forgetRegions, memoryRig, type Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
+import {
+  ANY_TOKENS,
+  forgetRegions,
+  memoryRig,
+  type Rig,
+} from '../../../../test/support/coordinator/dispatch-rig.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
@@ -139,7 +144,7 @@ function monitors(count: number, change: (id: number) => Partial<LiveMonitor> = 
 }
 
 async function begin(declared: readonly LiveMonitor[], regions: readonly Region[] = [FRA]): Promise<World> {
-  rig = memoryRig({ store, monitors: declared });
+  rig = memoryRig({ store, monitors: declared, tokens: ANY_TOKENS });
   await rig.dispatch.start();
   return new World(regions);
 }
