@@ -29,6 +29,7 @@ import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { OPERATOR_VALUES } from './operator-values.ts';
 import { scrape } from './prometheus-text.ts';
 import { ScaledClock } from './scaled-clock.ts';
+import { copyMigrated } from './store-in-process.ts';
 
 export type LocalServiceOptions = {
   regions: readonly Region[];
@@ -114,6 +115,8 @@ export class LocalService {
     const service = new LocalService(options, await startNatsServer(options.accounts?.configuration), folder);
     try {
       await service.declare(options.declared);
+      // As the coordinator creates it, which would take an eighth of the start.
+      await copyMigrated(service.databasePath, service.#log);
       await Promise.all([
         service.startCoordinator(),
         ...options.regions.map((region) => service.startAgent(region)),
