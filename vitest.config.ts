@@ -39,8 +39,11 @@ const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts']
 /** Two workers work while two wait. The projects of one group have the same number. */
 const BESIDE = { maxWorkers: 4, isolate: false };
 
-/** What needs nothing but processors takes what those that are alone leave of them. */
-const LEFT_OVER = { maxWorkers: 4, isolate: false, setupFiles: ['test/support/low-priority.ts'] };
+/** Tests of several parts use a quarter of a processor each. */
+const SEVERAL_PARTS = { maxWorkers: 7, isolate: false };
+
+/** What needs nothing but processors takes what others leave of them. */
+const LOW_PRIORITY = { setupFiles: ['test/support/low-priority.ts'] };
 
 /** `npm run check` sets how many worlds it simulates. They are its last group and have all processors. */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
@@ -62,10 +65,10 @@ const project = (
 
 /**
  * Tests beside the code keep the processors busy. Tests of several parts wait for three quarters of their time, and those
- * in a browser work: they are one project, in the order of their length, so that six of them, mixed, keep the processors
- * busy too. Files of a project share its workers, each of which loads the sources once (decision 0293). The test that
- * kills processes at 1,000 checks a second comes last: beside it are only the simulation and fuzzing, with the lowest
- * priority (decision 0293).
+ * in a browser work: they are one project, in the order of their length, so that seven of them, mixed, keep the processors
+ * busy too; what is left when the last of them run is for the planted defects and for fuzzing. Files of a project share its
+ * workers, each of which loads the sources once (decision 0293). The test that kills processes at 1,000 checks a second
+ * comes last: beside it are only the simulated worlds, with the lowest priority (decision 0293).
  */
 export default defineConfig({
   test: {
@@ -95,13 +98,14 @@ export default defineConfig({
         name: 'system',
         include: ['test/{integration,e2e,browser}/**/*.test.ts'],
         exclude: ALONE,
-        maxWorkers: 6,
-        isolate: false,
+        ...SEVERAL_PARTS,
       }),
-      IS_QUICK ? project(1, { ...SIMULATION, ...BESIDE }) : project(3, { ...SIMULATION, ...LEFT_OVER }),
-      project(3, { name: 'worlds', include: WORLDS, ...LEFT_OVER }),
-      project(3, { name: 'alone', include: ALONE, maxWorkers: LEFT_OVER.maxWorkers }),
-      project(3, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], ...LEFT_OVER }),
+      IS_QUICK
+        ? project(1, { ...SIMULATION, ...BESIDE })
+        : project(2, { ...SIMULATION, ...SEVERAL_PARTS, ...LOW_PRIORITY }),
+      project(2, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], ...SEVERAL_PARTS, ...LOW_PRIORITY }),
+      project(3, { name: 'worlds', include: WORLDS, ...BESIDE, ...LOW_PRIORITY }),
+      project(3, { name: 'alone', include: ALONE, maxWorkers: BESIDE.maxWorkers }),
     ],
   },
 });
