@@ -80,19 +80,38 @@ describe('memory is returned', () => {
     expect(state).toMatchObject({ collections: 1, residentMiB: 300 });
   });
 
-  test('after each overload, but no more often than every ten minutes', () => {
+  test('after a change of many monitors that took half an hour', () => {
+    const { clock, state, changes } = coordinator();
+    for (let second = 0; second < 1_800; second += 1) {
+      changes(3);
+      clock.advance(1_000);
+    }
+    Object.assign(state, { residentMiB: 400, leftMiB: 300 });
+    clock.advance(36_000);
+    expect(state).toMatchObject({ collections: 1, residentMiB: 300 });
+  });
+
+  test('after each overload', () => {
     const { clock, state, jobsSkipped } = overloaded();
     state.leftMiB = 300;
     clock.advance(60_000);
-    for (let minute = 0; minute < 60; minute += 1) {
+    jobsSkipped['region-overloaded'] += 1;
+    state.residentMiB = 500;
+    clock.advance(60_000);
+    expect(state).toMatchObject({ collections: 2, residentMiB: 300 });
+  });
+
+  test('not after each of many overloads: three times in half an hour', () => {
+    const { clock, state, jobsSkipped } = overloaded();
+    state.leftMiB = 300;
+    for (let minute = 0; minute < 120; minute += 1) {
       jobsSkipped['region-overloaded'] += 1;
       state.residentMiB = 500;
       clock.advance(60_000);
     }
-    expect(state.collections).toBeGreaterThanOrEqual(6);
-    expect(state.collections).toBeLessThanOrEqual(7);
-    clock.advance(600_000);
-    expect(state.residentMiB).toBe(300);
+    expect(state.collections).toBe(12);
+    clock.advance(1_800_000);
+    expect(state).toMatchObject({ collections: 13, residentMiB: 300 });
   });
 
   test('after an overload, also where someone changes a monitor every second', () => {

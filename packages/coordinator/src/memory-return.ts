@@ -11,9 +11,10 @@ const LOOK_MS = 5_000;
 const CALM_LOOKS = 6;
 /** Changed monitors that leave much garbage, and so few between two looks that nothing large is under way. */
 const MANY_CHANGES = 5_000;
-const FEW_CHANGES = 50;
-/** Shortest time between two returns, ms: an overload that comes and goes does not hold the thread each time. */
-const RETURN_AGAIN_MS = 600_000;
+const FEW_CHANGES = 10;
+/** Most returns in so long, ms: an overload that comes and goes does not hold the thread each time. */
+const MOST_RETURNS = 3;
+const RETURNS_MS = 1_800_000;
 /** Memory above the least that was seen from which a return is worth a pause of the thread, bytes. */
 const WORTH_BYTES = 64 * 1_024 ** 2;
 /**
@@ -38,8 +39,8 @@ export type MemoryReturnParts = {
  *
  * V8 keeps the pages that both have filled as long as a thread allocates at all, and only the last resort of its
  * collector returns them. It holds this thread for 0.4 s where 120,000 monitors are declared. So the jobs of that time go
- * out before, half a minute after the last skipped slot or the last of many changes, and at most once in ten minutes. Checks
- * then begin in time; results, requests and alerts wait.
+ * out before, half a minute after the last skipped slot or the last of many changes, and at most three times
+ * in half an hour. Checks then begin in time; results, requests and alerts wait.
  *
  * A steady load causes no return, however much its memory comes and goes.
  */
@@ -54,8 +55,8 @@ export class MemoryReturn {
   /** Since the last return, slots were skipped because of overload, or many monitors changed. */
   #isExpected = false;
   #calmLooks = 0;
-  /** Monotonic ms. */
-  #returnedAt = Number.NEGATIVE_INFINITY;
+  /** Monotonic ms of the last returns, oldest first. */
+  #returns: number[] = [];
   #stops: (() => void)[] = [];
 
   constructor(parts: MemoryReturnParts) {
@@ -92,7 +93,8 @@ export class MemoryReturn {
     if (this.#calmLooks < CALM_LOOKS) return;
     this.#isExpected ||= this.#changesBefore >= MANY_CHANGES;
     this.#changesBefore = 0;
-    if (!this.#isExpected || clock.monotonic() - this.#returnedAt < RETURN_AGAIN_MS) return;
+    this.#returns = this.#returns.filter((at) => clock.monotonic() - at < RETURNS_MS);
+    if (!this.#isExpected || this.#returns.length >= MOST_RETURNS) return;
     this.#isExpected = false;
     if (resident >= this.#least + WORTH_BYTES) this.#prepare();
   }
@@ -109,7 +111,7 @@ export class MemoryReturn {
     const startedAt = clock.monotonic();
     memory.collect();
     this.#least = memory.residentBytes();
-    this.#returnedAt = startedAt;
+    this.#returns.push(startedAt);
     log.info(
       {
         beforeMiB: inMiB(before),
