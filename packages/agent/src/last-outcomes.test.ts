@@ -49,6 +49,12 @@ test('however many monitors there are, it keeps a bounded number, the latest amo
   expect(last.isNews(found(1, 'passed'))).toBe(true);
 });
 
+test('monitors of which it knows nothing take no place when they are forgotten', () => {
+  const last = new LastOutcomes(new FakeClock(), 100);
+  for (let monitor = 1; monitor <= 1_000; monitor += 1) last.forget(monitor);
+  expect(last.size).toBe(0);
+});
+
 test('the next result of a monitor that was forgotten is news', () => {
   const last = new LastOutcomes(new FakeClock());
   last.isNews(found(1, 'passed'));

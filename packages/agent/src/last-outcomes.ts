@@ -53,14 +53,18 @@ export class LastOutcomes {
     const found = version * OUTCOMES.length + OUTCOMES.indexOf(outcome);
     if (monitor >= PAIR_LIMIT || found >= PAIR_LIMIT) return true;
     this.#turnGeneration();
-    const last = this.#newer.get(monitor) ?? this.#older.get(monitor);
+    const last = this.#lastOf(monitor);
     this.#newer.put(monitor, found);
     return last !== found;
   }
 
   /** Forgets a monitor whose last result never arrived. The next result then differs, whatever it is. */
   forget(monitor: number): void {
-    if (monitor < PAIR_LIMIT) this.#newer.put(monitor, FORGOTTEN);
+    if (monitor < PAIR_LIMIT && this.#lastOf(monitor) !== undefined) this.#newer.put(monitor, FORGOTTEN);
+  }
+
+  #lastOf(monitor: number): number | undefined {
+    return this.#newer.get(monitor) ?? this.#older.get(monitor);
   }
 
   #turnGeneration(): void {

@@ -30,3 +30,11 @@ test('a way that has become longer is usual after a minute', () => {
   expect(found.slice(1, 30)).toEqual(Array.from({ length: 29 }, () => 80));
   expect(found.at(-1)).toBe(0);
 });
+
+test('a way of long ago tells nothing: the clocks have drifted since', () => {
+  const lateReading = new LateReading({ stallMs: () => 500 });
+  const found = [0, 1, 2].map((hour) =>
+    lateReading.of(SENT + hour * 3_600_000, 5_000 + hour * 3_600_090 + 20),
+  );
+  expect(found).toEqual([0, 0, 0]);
+});

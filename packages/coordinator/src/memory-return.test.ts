@@ -80,6 +80,17 @@ describe('memory is returned', () => {
     expect(state).toMatchObject({ collections: 1, residentMiB: 300 });
   });
 
+  test('after a change of many monitors that took half an hour', () => {
+    const { clock, state, changes } = coordinator();
+    for (let second = 0; second < 1_800; second += 1) {
+      changes(3);
+      clock.advance(1_000);
+    }
+    Object.assign(state, { residentMiB: 400, leftMiB: 300 });
+    clock.advance(36_000);
+    expect(state).toMatchObject({ collections: 1, residentMiB: 300 });
+  });
+
   test('after each overload', () => {
     const { clock, state, jobsSkipped } = overloaded();
     state.leftMiB = 300;
@@ -88,6 +99,35 @@ describe('memory is returned', () => {
     state.residentMiB = 500;
     clock.advance(60_000);
     expect(state).toMatchObject({ collections: 2, residentMiB: 300 });
+  });
+
+  test('not after each of many overloads: three times in half an hour', () => {
+    const { clock, state, jobsSkipped } = overloaded();
+    state.leftMiB = 300;
+    for (let minute = 0; minute < 120; minute += 1) {
+      jobsSkipped['region-overloaded'] += 1;
+      state.residentMiB = 500;
+      clock.advance(60_000);
+    }
+    expect(state.collections).toBe(12);
+    clock.advance(1_800_000);
+    expect(state).toMatchObject({ collections: 13, residentMiB: 300 });
+  });
+
+  test('after an overload, also where someone changes a monitor every second', () => {
+    const { clock, state, changes } = overloaded();
+    state.leftMiB = 300;
+    for (let second = 0; second < 60; second += 1) {
+      changes(1);
+      clock.advance(1_000);
+    }
+    expect(state).toMatchObject({ collections: 1, residentMiB: 300 });
+    state.residentMiB = 600;
+    for (let second = 0; second < 20_000; second += 1) {
+      changes(1);
+      clock.advance(1_000);
+    }
+    expect(state.collections).toBe(1);
   });
 
   test('not while the load stays as it is, however much memory comes and goes', () => {

@@ -7,10 +7,14 @@ import type { LiveMonitors } from './domain/monitor.ts';
 
 /** Interval at which the memory is looked at, ms. */
 const LOOK_MS = 5_000;
-/** Looks in a row that must find nothing skipped and nothing changed. */
+/** Looks in a row that must find nothing skipped and little changed. */
 const CALM_LOOKS = 6;
-/** Changed monitors that leave much garbage. */
+/** Changed monitors that leave much garbage, and so few between two looks that nothing large is under way. */
 const MANY_CHANGES = 5_000;
+const FEW_CHANGES = 10;
+/** Most returns in so long, ms: an overload that comes and goes does not hold the thread each time. */
+const MOST_RETURNS = 3;
+const RETURNS_MS = 1_800_000;
 /** Memory above the least that was seen from which a return is worth a pause of the thread, bytes. */
 const WORTH_BYTES = 64 * 1_024 ** 2;
 /**
@@ -35,8 +39,8 @@ export type MemoryReturnParts = {
  *
  * V8 keeps the pages that both have filled as long as a thread allocates at all, and only the last resort of its
  * collector returns them. It holds this thread for 0.4 s where 120,000 monitors are declared. So the jobs of that time go
- * out before, half a minute after the last change or skipped slot. Checks then begin in time; results, requests and alerts
- * wait.
+ * out before, half a minute after the last skipped slot or the last of many changes, and at most three times
+ * in half an hour. Checks then begin in time; results, requests and alerts wait.
  *
  * A steady load causes no return, however much its memory comes and goes.
  */
@@ -45,12 +49,14 @@ export class MemoryReturn {
   /** Least resident memory since the start or the last return, bytes. */
   #least = Number.POSITIVE_INFINITY;
   #skipped = 0;
-  /** Monitors that changed since the last look, and since the last return. */
+  /** Monitors that changed since the last look, and before it since the last calm. */
   #changes = 0;
   #changesBefore = 0;
-  /** Slots were skipped because of overload since the last return. */
-  #wasOverloaded = false;
+  /** Since the last return, slots were skipped because of overload, or many monitors changed. */
+  #isExpected = false;
   #calmLooks = 0;
+  /** Monotonic ms of the last returns, oldest first. */
+  #returns: number[] = [];
   #stops: (() => void)[] = [];
 
   constructor(parts: MemoryReturnParts) {
@@ -74,20 +80,23 @@ export class MemoryReturn {
   }
 
   #look(): void {
+    const { clock, memory } = this.#parts;
     const skipped = this.#skippedNow();
     const isSkipping = skipped > this.#skipped;
     this.#skipped = skipped;
-    this.#wasOverloaded ||= isSkipping;
-    this.#calmLooks = isSkipping || this.#changes > 0 ? 0 : this.#calmLooks + 1;
+    this.#isExpected ||= isSkipping;
+    this.#calmLooks = isSkipping || this.#changes > FEW_CHANGES ? 0 : this.#calmLooks + 1;
     this.#changesBefore += this.#changes;
     this.#changes = 0;
-    const resident = this.#parts.memory.residentBytes();
+    const resident = memory.residentBytes();
     this.#least = Math.min(this.#least, resident);
     if (this.#calmLooks < CALM_LOOKS) return;
-    const isExpected = this.#wasOverloaded || this.#changesBefore >= MANY_CHANGES;
-    this.#wasOverloaded = false;
+    this.#isExpected ||= this.#changesBefore >= MANY_CHANGES;
     this.#changesBefore = 0;
-    if (isExpected && resident >= this.#least + WORTH_BYTES) this.#prepare();
+    this.#returns = this.#returns.filter((at) => clock.monotonic() - at < RETURNS_MS);
+    if (!this.#isExpected || this.#returns.length >= MOST_RETURNS) return;
+    this.#isExpected = false;
+    if (resident >= this.#least + WORTH_BYTES) this.#prepare();
   }
 
   #prepare(): void {
@@ -102,6 +111,7 @@ export class MemoryReturn {
     const startedAt = clock.monotonic();
     memory.collect();
     this.#least = memory.residentBytes();
+    this.#returns.push(startedAt);
     log.info(
       {
         beforeMiB: inMiB(before),

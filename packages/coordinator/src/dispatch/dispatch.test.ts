@@ -721,6 +721,19 @@ describe('ahead of their slots', () => {
     expect(late).toEqual([]);
   });
 
+  test('before a pause of the thread, a check that may yet end in time is no reason to skip its next slot', async () => {
+    const [agent] = await beginAhead([liveMonitor(1)]);
+    await nextBatch(agent as TestAgent);
+    const next = (agent?.offers.at(-1)?.slot ?? 0) + 30_000;
+    await rig.clock.advanceSettling(next - 1_700 - rig.slotClock.now());
+    rig.dispatch.openAhead(MOST_AHEAD_MS);
+    await rig.clock.advanceSettling(300);
+    report(agent as TestAgent);
+    await rig.clock.advanceSettling(1_300);
+    expect(rig.sink.skips).toEqual([]);
+    expect(agent?.offers.at(-1)?.slot).toBe(next);
+  });
+
   test('jobs share messages', async () => {
     const [agent] = await beginAhead(Array.from({ length: 600 }, (_, index) => liveMonitor(index + 1)));
     await rig.clock.advanceSettling(30_000);

@@ -231,6 +231,7 @@ export class Dispatch implements SlotOutcomes {
 
   /** See {@link Scheduler.openAhead}. */
   openAhead(ms: number): void {
+    this.#overload.givesAhead(ms);
     this.#scheduler.openAhead(ms);
   }
 

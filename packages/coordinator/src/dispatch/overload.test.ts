@@ -18,6 +18,7 @@ import {
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
+import { MOST_AHEAD_MS } from './scheduler.ts';
 
 let database: TemporaryStore;
 let store: Store;
@@ -120,8 +121,9 @@ class World {
         rig.dispatch.arrived(id, slot, region, this.isSlow(id) && this.timesOut ? null : 0);
       });
     }
-    // What does not fit is refused, as agents do from four times their capacity on.
-    agent.answer = agent.held.length >= 4 * agent.capacity ? 'full' : 'accept';
+    // What does not fit is refused, as agents do from four times their capacity on. Jobs of later slots take no place yet.
+    const begun = agent.held.filter(([, slot]) => slot <= now);
+    agent.answer = begun.length >= 4 * agent.capacity ? 'full' : 'accept';
   }
 
   #record(): void {
@@ -208,6 +210,17 @@ describe('below capacity nothing is skipped', () => {
     await world.run(60);
     expect(rig.dispatch.counters.jobsSkipped['recording-overloaded']).toBe(0);
   });
+});
+
+test('jobs given out ahead of a pause are no overload, however long agents have told that they hold them', async () => {
+  const world = await begin(monitors(30_000));
+  // Their heartbeats come right after the jobs.
+  await world.run(69.8);
+  rig.dispatch.openAhead(MOST_AHEAD_MS);
+  await world.run(0.3);
+  rig.clock.stall(400);
+  await world.run(10);
+  expect(shed()).toBe(0);
 });
 
 test('checks that wait behind those that time out are no overload, and none either when targets answer again', async () => {

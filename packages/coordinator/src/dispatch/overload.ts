@@ -114,6 +114,8 @@ export class Overload {
   #askedBefore = { id: 0, slot: 0, runs: false };
   #steppedAt: number;
   #excusedUntil = Number.NEGATIVE_INFINITY;
+  /** Before this instant, the number of jobs that agents hold is no sign. */
+  #heldCountsFrom = Number.NEGATIVE_INFINITY;
   #cpuWaitedMs: number | null;
 
   constructor(parts: OverloadParts) {
@@ -223,6 +225,11 @@ export class Overload {
     this.#excusedUntil = this.#parts.clock.monotonic() + ms;
   }
 
+  /** Jobs are given out this long ahead. Agents hold more until then, and tell it in heartbeats until somewhat later, ms. */
+  givesAhead(ms: number): void {
+    this.#heldCountsFrom = this.#parts.clock.monotonic() + ms + HEARD_WITHIN_MS;
+  }
+
   /**
    * To be called in every tick.
    *
@@ -274,7 +281,7 @@ export class Overload {
       offers: signs.offers.sum,
       unanswered: signs.unanswered.sum,
       turnedAway: signs.turnedAway.sum,
-      held: load.held,
+      held: now < this.#heldCountsFrom ? 0 : load.held,
       capacity: load.capacity,
     });
     // The gate of the whole responds to a delay of all regions; the regions' own gates must not respond as

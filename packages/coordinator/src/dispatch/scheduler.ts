@@ -9,8 +9,8 @@ import {
   slotAfter,
   slotAfterRestart,
 } from '../domain/schedule.ts';
-import type { SkipReason } from '../domain/slots.ts';
-import { type Due, DueQueue } from './due-queue.ts';
+import { DueQueue } from './due-queue.ts';
+import { isCheckedAnew, isOverload, type Plan, restOf, type Skip } from './plan.ts';
 import type { SchedulerParts } from './scheduler-parts.ts';
 
 /** Most slots opened per second, unless twice the declared rate is more. */
@@ -34,25 +34,6 @@ const LEAST_AHEAD_MS = 200;
 const SKIPPED_COST = 0.1;
 /** Jobs opened ahead in one tick, so that a tick stays below 20 ms. */
 const JOBS_AHEAD_PER_TICK = 1_500;
-
-type Skip = { readonly region: Region; readonly reason: SkipReason };
-
-const isOverload = ({ reason }: Skip): boolean => reason === 'overloaded';
-
-/** Only these regions are given the slots before `until`, which is the next one of all. */
-type Rest = { readonly regions: readonly Region[]; readonly until: number };
-
-/** The next due time of an active monitor; `dueAt` is on the slot clock. */
-type Plan = Due & {
-  monitor: LiveMonitor;
-  phase: number;
-  /** Its next slot is the first since it was created or activated. */
-  isFirst: boolean;
-  /** Regions that were skipped when the others had their first slot; null: none. */
-  rest: Rest | null;
-  /** Newest slot that it was given, at most some hundred ms ahead; 0: none. */
-  lastSlot: number;
-};
 
 /**
  * Opens the slots of active monitors when they are due, or somewhat earlier where agents take jobs ahead. For
@@ -147,17 +128,32 @@ export class Scheduler {
     this.#forgetEnded(now);
     if (this.#parked.size > 0 && this.#parkedSerial !== regions.liveSerial) this.#unpark(now);
     const until = this.#openUntil(now);
+    const postponed: Plan[] = [];
     let jobs = 0;
-    for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt <= until; plan = this.#due.peek()) {
-      const isAhead = plan.dueAt > now;
-      if (isAhead ? jobs >= JOBS_AHEAD_PER_TICK : this.#allowance < 1) return;
-      jobs += this.#take(plan, now, monotonic);
+    try {
+      for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt <= until; plan = this.#due.peek()) {
+        const isAhead = plan.dueAt > now;
+        if (isAhead ? jobs >= JOBS_AHEAD_PER_TICK : this.#allowance < 1) return;
+        if (this.#isRunningYet(plan, now)) {
+          this.#due.delete(plan);
+          postponed.push(plan);
+        } else jobs += this.#take(plan, now, monotonic);
+      }
+    } finally {
+      for (const plan of postponed) this.#due.set(plan, plan.dueAt);
     }
+  }
+
+  /** Whether the slot lies further ahead than usual, and its predecessor may end before the usual time. */
+  #isRunningYet({ monitor, dueAt }: Plan, now: number): boolean {
+    if (dueAt <= now + AHEAD_MS) return false;
+    return this.#liveOf(monitor).some((region) => this.#parts.inFlight.get(monitor.id, region) !== undefined);
   }
 
   /**
    * Opens the slots of the next time from the next tick on, because this thread is about to be held: their checks do
-   * not wait for it. Without effect where no agent takes jobs ahead.
+   * not wait for it. Without effect where no agent takes jobs ahead, and for monitors whose checks run: their next slots
+   * would be skipped.
    *
    * @param ms at most {@link MOST_AHEAD_MS}
    */
@@ -380,14 +376,4 @@ export class Scheduler {
     const rate = Math.max(CATCH_UP_PER_SECOND, 2 * this.#slotsPerSecond) / 1_000;
     this.#allowance = Math.min(rate * BURST_MS, this.#allowance + rate * elapsed);
   }
-}
-
-function restOf(skips: readonly Skip[], until: number): Rest | null {
-  const regions = skips.filter(isOverload).map(({ region }) => region);
-  return regions.length === 0 ? null : { regions, until };
-}
-
-/** Whether `after` was activated, or changed in its probed attributes, since `before`. */
-function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
-  return after.activatedAt !== before.activatedAt || after.version !== before.version;
 }
