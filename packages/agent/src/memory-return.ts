@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import type { ProcessMemory } from '@svc/shared/process-memory.ts';
+import { type ProcessMemory, returnMemory } from '@svc/shared/process-memory.ts';
 
 /** Interval at which the memory is looked at, ms. */
 const LOOK_MS = 5_000;
@@ -70,7 +70,7 @@ export class MemoryReturn {
     this.#least = Math.min(this.#least, resident);
     const worth = this.#mostRunning >= BURST_ATTEMPTS ? WORTH_AFTER_BURST_BYTES : WORTH_BYTES;
     const isWorthIt = (this.#isAfterStart && count === 0) || resident >= this.#least + worth;
-    if ((this.#calmLooks >= CALM_LOOKS && isWorthIt) || this.#hasRest(resident)) this.#collect(resident);
+    if ((this.#calmLooks >= CALM_LOOKS && isWorthIt) || this.#hasRest(resident)) this.#collect();
   }
 
   /** Whether memory of an earlier burst is worth another return, and no further burst has come. */
@@ -80,11 +80,9 @@ export class MemoryReturn {
     return this.#mostRunning <= mostRunning * CALM_PART && resident > least + REST_BYTES;
   }
 
-  #collect(before: number): void {
-    const { memory, clock, log } = this.#parts;
-    const startedAt = clock.monotonic();
-    memory.collect();
-    const after = memory.residentBytes();
+  #collect(): void {
+    const startedAt = this.#parts.clock.monotonic();
+    const after = returnMemory(this.#parts, 'the agent is calm and has returned memory to the system');
     const [least, mostRunning] = [this.#least, this.#mostRunning];
     const hasRest = mostRunning >= BURST_ATTEMPTS && after > least + REST_BYTES;
     this.#rest = hasRest ? { from: startedAt + FORGOTTEN_MS, least, mostRunning } : null;
@@ -93,14 +91,6 @@ export class MemoryReturn {
     this.#mostRunning = 0;
     this.#calmLooks = 0;
     this.#isAfterStart = false;
-    log.info(
-      {
-        beforeMiB: inMiB(before),
-        afterMiB: inMiB(after),
-        pausedMs: Math.round(clock.monotonic() - startedAt),
-      },
-      'the agent is calm and has returned memory to the system',
-    );
   }
 }
 
@@ -111,5 +101,3 @@ export type MemoryReturnParts = {
   readonly clock: Clock;
   readonly log: Logger;
 };
-
-const inMiB = (bytes: number): number => Math.round(bytes / 1_024 ** 2);

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import type { ProcessMemory } from '@svc/shared/process-memory.ts';
+import { type ProcessMemory, returnMemory } from '@svc/shared/process-memory.ts';
 import type { DispatchCounters } from './dispatch/counters.ts';
 import { MOST_AHEAD_MS } from './dispatch/scheduler.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
@@ -106,20 +106,9 @@ export class MemoryReturn {
   }
 
   #collect(): void {
-    const { memory, clock, log } = this.#parts;
-    const before = memory.residentBytes();
-    const startedAt = clock.monotonic();
-    memory.collect();
-    this.#least = memory.residentBytes();
-    this.#returns.push(startedAt);
-    log.info(
-      {
-        beforeMiB: inMiB(before),
-        afterMiB: inMiB(this.#least),
-        pausedMs: Math.round(clock.monotonic() - startedAt),
-      },
-      'the memory that an overload or a large change left behind is returned to the system',
-    );
+    this.#returns.push(this.#parts.clock.monotonic());
+    const message = 'the memory that an overload or a large change left behind is returned to the system';
+    this.#least = returnMemory(this.#parts, message);
   }
 
   #skippedNow(): number {
@@ -127,5 +116,3 @@ export class MemoryReturn {
     return Object.values(byOverload).reduce((sum, jobs) => sum + jobs, 0);
   }
 }
-
-const inMiB = (bytes: number): number => Math.round(bytes / 1_024 ** 2);

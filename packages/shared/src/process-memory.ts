@@ -1,5 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import type { Clock } from './clock.ts';
+import type { Logger } from './log.ts';
 
 /** The memory of this process. */
 export interface ProcessMemory {
@@ -21,3 +23,27 @@ export const processMemory: ProcessMemory = {
     collect({ type: 'major', flavor: 'last-resort' });
   },
 };
+
+type Returning = {
+  readonly memory: ProcessMemory;
+  readonly clock: Clock;
+  /** Left out: nothing is said. */
+  readonly log?: Logger;
+};
+
+/**
+ * Collects, and tells with the message how much was returned and for how long the thread was held.
+ *
+ * @returns resident memory afterwards, bytes
+ */
+export function returnMemory({ memory, clock, log }: Returning, message: string): number {
+  const before = memory.residentBytes();
+  const startedAt = clock.monotonic();
+  memory.collect();
+  const after = memory.residentBytes();
+  const pausedMs = Math.round(clock.monotonic() - startedAt);
+  log?.info({ beforeMiB: inMiB(before), afterMiB: inMiB(after), pausedMs }, message);
+  return after;
+}
+
+const inMiB = (bytes: number): number => Math.round(bytes / 1_024 ** 2);

@@ -2,7 +2,7 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { Dispatch } from '../../../packages/coordinator/src/dispatch/dispatch.ts';
+import { Dispatch, type DispatchParts } from '../../../packages/coordinator/src/dispatch/dispatch.ts';
 import { JobTokens } from '../../../packages/coordinator/src/dispatch/job-tokens.ts';
 import { newestOf } from '../../../packages/coordinator/src/dispatch/newest-slots.ts';
 import { RegionPresence } from '../../../packages/coordinator/src/dispatch/region-presence.ts';
@@ -36,8 +36,6 @@ class KeptRecovery implements SlotRecovery {
   }
 }
 
-type Tokens = Pick<JobTokens, 'tokenOf' | 'isValid'>;
-
 export type RigOptions<B extends Bus, C extends Clock> = {
   store: Store;
   bus: B;
@@ -49,11 +47,11 @@ export type RigOptions<B extends Bus, C extends Clock> = {
   /** Newest slot of a clock that was ahead. */
   ahead?: number;
   /** Left out: real ones. */
-  tokens?: Tokens;
+  tokens?: DispatchParts['tokens'];
 };
 
 /** For hundreds of thousands of jobs whose tokens nobody looks at: real ones take a fifth of dispatch's time. */
-export const ANY_TOKENS: Tokens = {
+export const ANY_TOKENS: DispatchParts['tokens'] = {
   tokenOf: () => 'x'.repeat(22),
   isValid: () => true,
 };
