@@ -9,6 +9,7 @@ import {
   txt,
 } from '../../../../test/support/dns-server.ts';
 import { startLateTarget } from '../../../../test/support/late-reading.ts';
+import { passAfter, underStoppedTime } from '../../../../test/support/stopped-time.ts';
 import { DnsClient } from './client.ts';
 import type { AskPolicy, DnsReply } from './open-question.ts';
 import type { DnsQuestion } from './packet.ts';
@@ -511,34 +512,49 @@ function changed(bytes: Buffer, at: number, value: number): Buffer {
 describe('the silence of our own servers', () => {
   const SHORT = { waitMs: () => 500, timeoutMs: 1_200 };
 
-  test('is told where several names meet it', async () => {
-    const from = client();
-    const how = policy([await serve(() => null)], SHORT);
-    const replies = await Promise.all(
-      ['one.test', 'two.test'].map((name) => ask(from, how, { name, type: 'A' })),
-    );
-    expect(replies.map(({ kind }) => kind)).toEqual(['unreachable', 'unreachable']);
-    expect(from.isSilentSince(performance.now() - 500)).toBe(true);
-  });
+  describe('is told', () => {
+    underStoppedTime();
 
-  test('is not told where one name is silent and another is answered', async () => {
-    const from = client();
-    const how = policy([await serve(({ name }) => (name === 'one.test' ? null : RECORDS))], SHORT);
-    const silent = ask(from, how, { name: 'one.test', type: 'A' });
-    await ask(from, how);
-    expect((await silent).kind).toBe('silent');
-  });
+    test('where several names meet it', async () => {
+      const from = client();
+      const server = await serve(() => null);
+      const replies = ['one.test', 'two.test'].map((name) =>
+        ask(from, policy([server], SHORT), { name, type: 'A' }),
+      );
+      await passAfter(server, 2, 1_200);
+      expect((await Promise.all(replies)).map(({ kind }) => kind)).toEqual(['unreachable', 'unreachable']);
+      expect(from.isSilentSince(performance.now() - 500)).toBe(true);
+    });
 
-  test('one silent name makes a name be asked for again that was answered before', async () => {
-    let isDead = false;
-    const server = await serve(({ name }) => (isDead || name === 'one.test' ? null : RECORDS));
-    const from = client();
-    const how = policy([server], SHORT);
-    await ask(from, how);
-    expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('silent');
-    expect(server.requests.filter(({ name }) => name === 'example.com')).toHaveLength(2);
-    isDead = true;
-    expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('unreachable');
+    test('not where one name is silent and another is answered', async () => {
+      const from = client();
+      const server = await serve(({ name }) => (name === 'one.test' ? null : RECORDS));
+      const how = policy([server], SHORT);
+      const silent = ask(from, how, { name: 'one.test', type: 'A' });
+      await ask(from, how);
+      // The other one is asked for again.
+      await passAfter(server, 2, 100);
+      await passAfter(server, 3, 1_100);
+      expect((await silent).kind).toBe('silent');
+    });
+
+    test('by a name that was answered before, which one silent name makes be asked for again', async () => {
+      let isDead = false;
+      const server = await serve(({ name }) => (isDead || name === 'one.test' ? null : RECORDS));
+      const from = client();
+      const how = policy([server], SHORT);
+      await ask(from, how);
+      const silent = ask(from, how, { name: 'one.test', type: 'A' });
+      await passAfter(server, 2, 100);
+      await passAfter(server, 3, 1_100);
+      expect((await silent).kind).toBe('silent');
+      expect(server.requests.filter(({ name }) => name === 'example.com')).toHaveLength(2);
+      isDead = true;
+      const asked = server.requests.length;
+      const unheard = ask(from, how, { name: 'one.test', type: 'A' });
+      await passAfter(server, asked + 1, 1_200);
+      expect((await unheard).kind).toBe('unreachable');
+    });
   });
 
   test('is told of the first name that meets it within 600 ms, where another was answered before', async () => {
@@ -590,17 +606,30 @@ describe('the silence of our own servers', () => {
   });
 
   test('is told one name after the other too, where who asks gives up before the policy does', async () => {
-    const from = client();
+    let now = 0;
+    const from = client(() => now);
     const how = policy([await serve(() => null)], SHORT);
     for (const [name, isTotal] of [
       ['one.test', false],
       ['two.test', true],
     ] as const) {
-      const askedAt = performance.now();
+      const askedAt = now;
       const cancel = from.ask({ name, type: 'A' }, how, () => {});
-      // No event tells that time has passed without an answer.
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      now += SILENT_AFTER_MS;
       expect(from.isSilentSince(askedAt)).toBe(isTotal);
+      cancel();
+    }
+  });
+
+  test('is not told where who asks gives up too early for an answer', async () => {
+    let now = 0;
+    const from = client(() => now);
+    const how = policy([await serve(() => null)], SHORT);
+    for (const name of ['one.test', 'two.test', 'three.test']) {
+      const askedAt = now;
+      const cancel = from.ask({ name, type: 'A' }, how, () => {});
+      now += 149;
+      expect(from.isSilentSince(askedAt)).toBe(false);
       cancel();
     }
   });
