@@ -1,4 +1,3 @@
-import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -12,7 +11,9 @@ import {
   TestAgent,
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions, Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
+import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
 import type { Store } from '../store/store.ts';
 import { MAX_AGENTS_PER_REGION } from './agents.ts';
 
@@ -21,7 +22,8 @@ let database: TemporaryStore;
 let store: Store;
 let bus: NatsBus;
 let agents: NatsBus;
-let rig: Rig<NatsBus, Clock>;
+/** Its clock stands still: only {@link giveOut} moves it, so no stall of the machine is silence. */
+let rig: Rig<NatsBus>;
 
 beforeAll(async () => {
   server = await startNatsServer();
@@ -36,7 +38,7 @@ beforeEach(async () => {
   await forgetRegions(store);
   bus = await connectBus({ url: server.url, name: 'coordinator', log });
   agents = await connectBus({ url: server.url, name: 'agents', log });
-  rig = new Rig({ store, bus, clock: systemClock });
+  rig = new Rig({ store, bus, clock: new FakeClock() });
   await rig.dispatch.start();
   // Its subscriptions are at the server.
   await bus.flush();
@@ -65,6 +67,9 @@ async function startAgent(
   return agent;
 }
 
+/** Publishes what is due. An offer without an answer would be repeated half a second later. */
+const giveOut = (): void => rig.clock.advance(450);
+
 /** Waits for the next batch. */
 const offered = (agent: TestAgent): Promise<void> => new Promise((resolve) => (agent.onOffer = resolve));
 
@@ -72,6 +77,7 @@ test('jobs reach the agents of their regions and are accepted', async () => {
   const three = [await startAgent(FRA), await startAgent(PAR), await startAgent(EAST)];
   const all = Promise.all(three.map(offered));
   rig.monitors.set(liveMonitor(1, { regions: [FRA, PAR, EAST] }));
+  giveOut();
   await all;
   await exchanged();
   expect(rig.dispatch.counters).toMatchObject({
@@ -91,7 +97,7 @@ test('jobs reach the agents of their regions and are accepted', async () => {
 test('who was there before the coordinator is asked to say so', async () => {
   const agent = new TestAgent(agents, FRA);
   await agents.flush();
-  const late = new Rig({ store, bus, clock: systemClock });
+  const late = new Rig({ store, bus, clock: new FakeClock() });
   await late.dispatch.start();
   await expect.poll(() => late.dispatch.agents.isLive(FRA)).toBe(true);
   await late.dispatch.stop();
@@ -102,6 +108,7 @@ test('a batch reaches one of two agents', async () => {
   const two = [await startAgent(FRA, 'a'), await startAgent(FRA, 'b')];
   const first = Promise.race(two.map(offered));
   rig.monitors.set(liveMonitor(1));
+  giveOut();
   await first;
   await exchanged();
   expect(two.flatMap(({ offers }) => offers)).toHaveLength(1);
@@ -117,6 +124,7 @@ test('a job beyond 256 KiB goes alone, and a batch never exceeds it', async () =
   const padded = (bytes: number) => new Secret(JSON.stringify({ ...check, padding: 'ü'.repeat(bytes / 2) }));
   rig.monitors.set(liveMonitor(1, { checkText: padded(400_000) }));
   for (let id = 2; id <= 8; id += 1) rig.monitors.set(liveMonitor(id, { checkText: padded(100_000) }));
+  giveOut();
   await expect.poll(() => agent.offers).toHaveLength(8);
   await listener.flush();
   expect(sizes.filter((size) => size > 256 * 1_024)).toHaveLength(1);
@@ -127,6 +135,7 @@ test('a job that the server does not take is given up at once', async () => {
   await startAgent(FRA);
   const checkText = new Secret(JSON.stringify({ type: 'tcp', padding: 'x'.repeat(2_000_000) }));
   rig.monitors.set(liveMonitor(1, { checkText }));
+  giveOut();
   await expect.poll(() => rig.sink.abstentions).toMatchObject([{ reason: 'internal-error' }]);
 });
 
@@ -135,11 +144,14 @@ test('a region where nobody listens answers at once, and gets its jobs with the 
   agent.close();
   await agents.flush();
   rig.monitors.set(liveMonitor(1));
+  giveOut();
   await expect.poll(() => rig.dispatch.counters.messagesUnheard).toBeGreaterThan(0);
   const back = new TestAgent(agents, FRA, 'back');
   await agents.flush();
   const taken = offered(back);
   back.beat();
+  await exchanged();
+  giveOut();
   await taken;
   await exchanged();
   expect(rig.dispatch.counters.answers.accepted).toBe(1);
@@ -169,7 +181,11 @@ test('a check run by hand is answered by those who are there', async () => {
 });
 
 test('after the server was killed and is back, jobs that waited are offered', async () => {
+  // Connections are made again with time.
+  const timed = new Rig({ store, bus, clock: new ScaledClock(1) });
+  await timed.dispatch.start();
   const agent = await startAgent(FRA);
+  await expect.poll(() => timed.dispatch.agents.isLive(FRA)).toBe(true);
   const gone = new Promise<void>((resolve) => {
     const stop = bus.onConnection(() => {
       stop();
@@ -178,8 +194,8 @@ test('after the server was killed and is back, jobs that waited are offered', as
   });
   await server.kill();
   await gone;
-  rig.monitors.set(liveMonitor(1));
-  await expect.poll(() => rig.dispatch.inFlight).toBe(1);
+  timed.monitors.set(liveMonitor(1));
+  await expect.poll(() => timed.dispatch.inFlight).toBe(1);
   const taken = offered(agent);
   agents.onConnection((isConnected) => {
     if (isConnected) agent.beat();
@@ -187,10 +203,11 @@ test('after the server was killed and is back, jobs that waited are offered', as
   await server.restart();
   await taken;
   // What the agent says before it is heard again, its next heartbeat says too.
-  const accepted = () => [...rig.dispatch.agents.agentsOf(FRA)].map(({ jobs }) => jobs.size);
+  const accepted = () => [...timed.dispatch.agents.agentsOf(FRA)].map(({ jobs }) => jobs.size);
   await expect.poll(() => accepted()).toEqual([1]);
-  expect(rig.sink.abstentions).toEqual([]);
-  expect(rig.dispatch.counters.agentsGone).toBe(0);
+  expect(timed.sink.abstentions).toEqual([]);
+  expect(timed.dispatch.counters.agentsGone).toBe(0);
+  await timed.dispatch.stop();
 });
 
 describe("what comes on the agents' subjects", () => {
