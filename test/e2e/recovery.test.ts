@@ -28,6 +28,7 @@ import { builtService } from '../support/built-services.ts';
 import { type ConfiguredNats, startConfiguredNats } from '../support/configured-nats.ts';
 import { freePort } from '../support/free-port.ts';
 import type { HttpTarget } from '../support/http-target.ts';
+import { jetStreamOf } from '../support/jetstream.ts';
 import { type Opened, openedIn, receiverIn, targetIn } from '../support/opened.ts';
 import { Program, ROOT } from '../support/process.ts';
 import type { Receiver } from '../support/receiver.ts';
@@ -182,7 +183,7 @@ async function lastMessage(): Promise<number> {
     authenticator: nkeyAuthenticator(new TextEncoder().encode(SVC_NATS_NKEY)),
   });
   try {
-    const { streams } = await connection.jetstreamManager();
+    const { streams } = await jetStreamOf(connection);
     return (await streams.info(resultsStream(REGION))).state.last_seq;
   } finally {
     await connection.close();

@@ -7,6 +7,7 @@ import { connect, type NatsConnection } from 'nats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { alertRules, RULES_FILE } from '../../deploy/monitoring/generate/alert-rules.ts';
 import { type HttpTarget, startHttpTarget } from '../support/http-target.ts';
+import { jetStreamOf } from '../support/jetstream.ts';
 import { LocalService } from '../support/local-service.ts';
 import type { Opened } from '../support/opened.ts';
 import { OtlpReceiver } from '../support/otlp-receiver.ts';
@@ -200,7 +201,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   async function fill(part: number, { signal }: Case): Promise<void> {
     const junk = new Uint8Array(128 * 1024);
     await asStranger(async (stranger) => {
-      const { streams } = await stranger.jetstreamManager({ timeout: 60_000 });
+      const { streams } = await jetStreamOf(stranger);
       await prometheus.until(async () => {
         const { state, config } = await streams.info(resultsStream('hosta-fra'));
         if (state.bytes >= part * config.max_bytes) return true;
@@ -378,7 +379,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
           try {
             await fill(0.3, the);
             await asStranger(async (stranger) => {
-              const { streams } = await stranger.jetstreamManager({ timeout: 60_000 });
+              const { streams } = await jetStreamOf(stranger);
               await streams.purge(resultsStream('hosta-fra'));
             });
           } finally {
@@ -392,7 +393,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
       ({ fired, signal }) =>
         fired(async () => {
           await asStranger(async (stranger) => {
-            const { streams } = await stranger.jetstreamManager({ timeout: 60_000 });
+            const { streams } = await jetStreamOf(stranger);
             // The service makes it again.
             const there = await streams.names().next();
             if (there.includes(resultsStream('hosta-fra'))) await streams.delete(resultsStream('hosta-fra'));

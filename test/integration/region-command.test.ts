@@ -16,6 +16,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startConfiguredNats } from '../support/configured-nats.ts';
 import { reloadNatsAsUnit } from '../support/deployed/unit.ts';
 import { freePort } from '../support/free-port.ts';
+import { jetStreamOf } from '../support/jetstream.ts';
 import { startNatsProxy } from '../support/nats-proxy.ts';
 import { whyNoOwnNetwork } from '../support/network/own-network.ts';
 import { svcBesideSilentNameServer } from '../support/network/silent-name-server.ts';
@@ -164,7 +165,7 @@ test('the stream takes results of a region that was added while the server runs'
   const { out } = await region('init', '--listen', listen);
   await serverIn();
   const connection = await connected(seedIn(out));
-  const { streams } = await connection.jetstreamManager();
+  const { streams } = await jetStreamOf(connection);
   await streams.add({ name: 'results', subjects: [resultsSubject('hosta-ams')] });
   const { out: agent } = await region('add', 'hosta-ams');
   const parts = { url: `nats://${listen}`, name: 'test', inboxPrefix: '_INBOX_hosta-ams' };
@@ -178,7 +179,7 @@ test('one reload of the unit puts a region into use that the command could not t
   const { out } = await region('init', '--listen', listen, '--pid-file', file('nats.pid'));
   const pid = await serverIn();
   const connection = await connected(seedIn(out));
-  const { streams } = await connection.jetstreamManager();
+  const { streams } = await jetStreamOf(connection);
   await streams.add({ name: 'results', subjects: [resultsSubject('hosta-ams')] });
   // As where the file is of another machine.
   await rm(file('nats.pid'));

@@ -9,6 +9,7 @@ import { connectBus } from '@svc/shared/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import { jetStreamOf } from '../support/jetstream.ts';
 import type { LocalService } from '../support/local-service.ts';
 import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 import { RegionStream } from '../support/region-stream.ts';
@@ -132,7 +133,7 @@ describe.concurrent('the result stream', () => {
     const { service, hook, reported, bus, id } = await start(openedIn(context));
     const seen = service.transitions.length;
     const before = storedKeys(service);
-    await (await bus.connection.jetstreamManager()).streams.delete('SVC_RESULTS_hosta-fra');
+    await (await jetStreamOf(bus.connection)).streams.delete('SVC_RESULTS_hosta-fra');
     await service.decided(id, 3);
     await expectAllStored(service, reported, before);
     expect(await service.metric(REPLACED)).toBe(1);

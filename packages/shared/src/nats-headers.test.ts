@@ -1,6 +1,7 @@
 /** Headers come from whoever holds a region's key; none of them may hold the thread or end a connection. */
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { jetStreamOf } from '../../../test/support/jetstream.ts';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
 import { publishRaw } from '../../../test/support/raw-nats.ts';
 import { RegionStream } from '../../../test/support/region-stream.ts';
@@ -33,7 +34,7 @@ beforeEach(async () => {
   bus = await connectBus({ url: server.url, name: 'test', log: pino({ level: 'silent' }) });
 });
 afterEach(async () => {
-  const manager = await bus.connection.jetstreamManager();
+  const manager = await jetStreamOf(bus.connection);
   for await (const { config } of manager.streams.list()) await manager.streams.delete(config.name);
   await bus.close();
 });

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { collector } from '../../../test/support/collector.ts';
+import { jetStreamOf } from '../../../test/support/jetstream.ts';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../test/support/region-stream.ts';
 import { READ_AHEAD_BYTES, type StreamMessage } from './bus.ts';
@@ -31,7 +32,7 @@ beforeEach(async () => {
   stream = new RegionStream(bus, A);
 });
 afterEach(async () => {
-  const manager = await bus.connection.jetstreamManager();
+  const manager = await jetStreamOf(bus.connection);
   for await (const { config } of manager.streams.list()) await manager.streams.delete(config.name);
   await bus.close();
 });
@@ -130,7 +131,7 @@ describe('the stream of a region', () => {
 
 describe('the stream of before, of all regions', () => {
   async function makeFormer(): Promise<void> {
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'], max_bytes: 1e8 });
   }
 
@@ -244,7 +245,7 @@ describe('reading', () => {
     const { lastSequence } = await stream.ensure(LIMITS);
     const ended = collector<unknown>();
     const reader = await stream.read(lastSequence + 1, () => {}, ended.handle);
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     await manager.streams.delete(stream.name);
     await ended.count(1);
     await reader.close();
@@ -255,7 +256,7 @@ describe('reading', () => {
     await fill(A, 40, 100 * 1024);
     const gate = Promise.withResolvers<void>();
     const seen = collector<StreamMessage>();
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     const reader = await stream.read(
       1,
       (message) => {
@@ -288,7 +289,7 @@ describe('reading', () => {
 
   test('removes its consumer when it is closed', async () => {
     await stream.ensure(LIMITS);
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     const reader = await stream.read(
       1,
       () => {},

@@ -8,6 +8,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { startedConsumer, streamsThere } from '../../../../test/support/coordinator/started-consumer.ts';
+import { jetStreamOf } from '../../../../test/support/jetstream.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../../test/support/region-stream.ts';
 import type { ResultConsumer } from './consumer.ts';
@@ -130,7 +131,7 @@ describe('a region', () => {
 
 describe('the stream of before', () => {
   test('is read to its end before the new ones, and removed; nothing is lost or counted twice', async () => {
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'] });
     send(A, [1000]);
     send(B, [1000]);
@@ -166,7 +167,7 @@ describe('the stream of before', () => {
     startConsumer(64 * MEBIBYTE);
     await consumer.caughtUp();
     await consumer.stop();
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     for (const name of (await streams.list()).keys()) await manager.streams.delete(name);
     await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'] });
     send(A, [1000]);
@@ -180,7 +181,7 @@ describe('the stream of before', () => {
 
 describe('the stream of before, while the database takes nothing', () => {
   async function startReading(): Promise<void> {
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'] });
     for (let batch = 0; batch < 30; batch += 1) {
       send(
@@ -196,7 +197,7 @@ describe('the stream of before, while the database takes nothing', () => {
 
   test.each(['emptied', 'deleted'])('is %s by hand: then the others are read', async (how) => {
     await startReading();
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     if (how === 'emptied') await manager.streams.purge(FORMER_RESULTS_STREAM);
     else await manager.streams.delete(FORMER_RESULTS_STREAM);
     recording.commitFailure = null;

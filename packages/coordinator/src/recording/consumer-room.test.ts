@@ -8,6 +8,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { startedConsumer, streamsThere } from '../../../../test/support/coordinator/started-consumer.ts';
+import { jetStreamOf } from '../../../../test/support/jetstream.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import type { ResultConsumer } from './consumer.ts';
 
@@ -81,7 +82,7 @@ test('a stream that does not fit is made smaller', async () => {
 });
 
 test('the stream of before is read although it leaves no room for the streams of the regions', async () => {
-  const manager = await bus.connection.jetstreamManager();
+  const manager = await jetStreamOf(bus.connection);
   const subjects = ['svc.results.>'];
   await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects, max_bytes: 63 * MEBIBYTE });
   await send(A, 1_000);

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { streamsThere } from '../../../../test/support/coordinator/started-consumer.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { jetStreamOf } from '../../../../test/support/jetstream.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../../test/support/region-stream.ts';
 import { ResultConsumer } from './consumer.ts';
@@ -187,7 +188,7 @@ describe('a stream that does not agree with the position', () => {
   test('emptied: what comes next is read', async () => {
     await publish(1000, 2000);
     await consumer.caughtUp();
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     await manager.streams.purge(resultsStream(A));
     await publish(3000);
     await consumer.caughtUp();
@@ -199,7 +200,7 @@ describe('a stream that does not agree with the position', () => {
     await publish(1000, 2000, 3000);
     await consumer.caughtUp();
     await consumer.stop();
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     await manager.streams.delete(resultsStream(A));
     await stream.ensure({ maxBytes: MAX_BYTES });
     await publish(4000);
@@ -221,7 +222,7 @@ describe('a stream that does not agree with the position', () => {
   });
 
   test('deleted before anything of it was recorded: that is said too', async () => {
-    const manager = await bus.connection.jetstreamManager();
+    const manager = await jetStreamOf(bus.connection);
     await manager.streams.delete(resultsStream(A));
     await stream.ensure({ maxBytes: MAX_BYTES });
     await publish(1000);
