@@ -3,54 +3,34 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { Agent } from '@svc/agent/app.ts';
-import { createReferenceList, type ReferenceList } from '@svc/agent/network/reference-list.ts';
-import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
-import { createHttpProbe } from '@svc/agent/probes/http/probe.ts';
-import type { ProbeSet } from '@svc/agent/probes/registry.ts';
-import { createTcpProbe } from '@svc/agent/probes/tcp/probe.ts';
-import type { Resolver } from '@svc/agent/resolve/resolver.ts';
-import { createSystemResolver } from '@svc/agent/resolve/system-resolver.ts';
+import type { Agent } from '@svc/agent/app.ts';
 import { Coordinator } from '@svc/coordinator/app.ts';
 import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
 import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import { createEgressGuard } from '@svc/shared/egress.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
-import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
-import type { ProcessMemory } from '@svc/shared/process-memory.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { NO_EXPORT_SETTINGS } from './export-settings.ts';
 import { holdDatabase } from './held-database.ts';
+import { type LocalAgentOptions, localAgent, SHARED_MEMORY } from './local-agent.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { OPERATOR_VALUES } from './operator-values.ts';
 import { scrape } from './prometheus-text.ts';
 import { ScaledClock } from './scaled-clock.ts';
 import { copyMigrated } from './store-in-process.ts';
 
-export type LocalServiceOptions = {
+export type LocalServiceOptions = LocalAgentOptions & {
   regions: readonly Region[];
   declared: object;
   /** How much faster than real time it all runs. */
   scale?: number;
-  /** Addresses of host names as each region sees them. */
-  names?: (region: Region) => Readonly<Record<string, readonly string[]>>;
-  dnsServers?: readonly string[];
-  /** Whether agents ask the references that they find. Otherwise they suspect no failure of the network. */
-  asksReferences?: boolean;
-  /** Agents have a health address; see `Agent.healthPort`. */
-  agentsListen?: boolean;
-  /** How far the wall clock of a region's agent is off, ms. */
-  agentClockOffset?: (region: Region) => number;
   /** Wraps the coordinator's connection and clock, to count what it holds. */
   observe?: { bus(bus: Bus): Bus; clock(clock: Clock): Clock };
   /** What the operator has set about exports over OTLP. */
   exports?: Partial<ExportSettings>;
-  /** Where coordinator and agents export their own metrics. */
-  ownExport?: OwnExportSettings;
   /** Bound on the streams of results together, bytes. */
   resultsMaxBytes?: number;
   /** Further configuration of the NATS server, and the nkey seeds that it then requires. */
@@ -69,12 +49,6 @@ export type Transition = {
 
 const SECRET_KEY = randomBytes(32).toString('base64');
 const TOKEN = 'token-of-the-operator-in-the-tests';
-
-/**
- * Each agent and each coordinator returns the memory of its process, which here is that of all services of a file: it would be
- * collected every second, for half of the CPU time of such a test.
- */
-const SHARED_MEMORY: ProcessMemory = { residentBytes: () => 0, collect: () => {} };
 
 /**
  * Coordinator and agents in this process, on a faster clock, over a real NATS server, for events that take
@@ -195,21 +169,10 @@ export class LocalService {
       log: this.#log,
       ...this.#keyOf(region),
     });
-    const agent = new Agent({
-      config: {
-        region,
-        agentId: undefined,
-        concurrency: 1_000,
-        listen: this.#options.agentsListen === true ? { host: '127.0.0.1', port: 0 } : undefined,
-        metricsToken: undefined,
-        drainMs: 2_000,
-      },
+    const agent = localAgent(region, this.#options, {
       bus,
-      probeSet: this.#probeSet(region),
-      references: this.#options.asksReferences === true ? this.#references(bus) : undefined,
-      ownExport: { settings: this.#options.ownExport ?? null, ca: [] },
-      memory: SHARED_MEMORY,
-      clock: offsetClock(this.clock, this.#options.agentClockOffset?.(region) ?? 0),
+      natsUrl: this.nats.url,
+      clock: this.clock,
       log: this.#log,
     });
     this.#agents.set(region, agent);
@@ -345,33 +308,6 @@ export class LocalService {
     return accounts === undefined ? {} : { nkeySeed: new Secret(accounts.seedOf(part)) };
   }
 
-  #references(bus: Bus): ReferenceList {
-    return createReferenceList({
-      hosts: undefined,
-      dnsServers: undefined,
-      natsUrl: this.nats.url,
-      bus,
-    });
-  }
-
-  #probeSet(region: Region): ProbeSet {
-    const { names = () => ({}), dnsServers = ['127.0.0.1:9'] } = this.#options;
-    const egress = createEgressGuard({ base: 'agent', deny: [], allow: [] });
-    const resolver = regionalResolver(names(region));
-    const probes = {
-      http: createHttpProbe({ resolver, egress, userAgent: 'svc/test' }),
-      tcp: createTcpProbe({ resolver, egress }),
-      dns: createDnsProbe({ servers: dnsServers }),
-    };
-    return {
-      probes,
-      async close() {
-        await Promise.all(Object.values(probes).map((probe) => probe.close()));
-        await resolver.close();
-      },
-    };
-  }
-
   #logged(text: string): void {
     const line = JSON.parse(text) as { event?: string } & Warning;
     if (line.event === 'transition') this.transitions.push(line as unknown as Transition);
@@ -384,28 +320,4 @@ export class LocalService {
   #nextLine(): Promise<void> {
     return new Promise((resolve) => this.#waiting.add(() => resolve()));
   }
-}
-
-/** The same timers and durations, another wall clock. */
-function offsetClock(clock: Clock, offset: number): Clock {
-  return {
-    wall: () => clock.wall() + offset,
-    monotonic: () => clock.monotonic(),
-    after: (delayMs, task) => clock.after(delayMs, task),
-    every: (intervalMs, task) => clock.every(intervalMs, task),
-  };
-}
-
-/** The system's names, and before them those that only this region knows. */
-function regionalResolver(names: Readonly<Record<string, readonly string[]>>): Resolver {
-  const system = createSystemResolver();
-  return {
-    resolve(host, ...rest) {
-      const addresses = names[host];
-      if (addresses === undefined) return system.resolve(host, ...rest);
-      return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-    },
-    isSilentSince: (since) => system.isSilentSince(since),
-    close: () => system.close(),
-  };
 }
