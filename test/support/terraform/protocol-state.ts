@@ -1,9 +1,10 @@
-import type { Held, ResourcePlan } from './checked-plugin.ts';
+import type { CheckedPlugin, Held, ResourcePlan } from './checked-plugin.ts';
+import { decodedBody } from './configuration.ts';
 import type { Declared } from './declarations.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Private } from './plugin.ts';
 import type { Change } from './runner.ts';
-import type { Value } from './value.ts';
+import { stateJson, type Value } from './value.ts';
 
 /** An object in the state, as Terraform keeps it between runs. */
 export type Stored = {
@@ -46,4 +47,28 @@ export function inOrderOf<T>(
 
 export function located(diagnostics: readonly Diagnostic[], address: string): Diagnostic[] {
   return diagnostics.map((each) => ({ address, ...each }));
+}
+
+/** The object as the state keeps it. */
+export function storedObject(
+  plugin: CheckedPlugin,
+  declared: Declared,
+  { state, kept }: Held,
+  isTainted = false,
+): Stored {
+  const { version } = plugin.resource(declared.type);
+  return { json: stateJson(state), version, kept, isTainted, ...linksOf(declared) };
+}
+
+/** The body by its schema, judged by the provider. */
+export async function judgedBody(
+  plugin: CheckedPlugin,
+  { mode, type, body, address }: Declared,
+  scope: (address: string) => Value,
+) {
+  const schema = mode === 'data' ? plugin.data(type) : plugin.resource(type);
+  const config = decodedBody(body, schema, scope);
+  const judged =
+    mode === 'data' ? await plugin.validateData(type, config) : await plugin.validateResource(type, config);
+  return { config, diagnostics: located(judged, address) };
 }

@@ -2,12 +2,20 @@ import { CheckedPlugin, type Held } from './checked-plugin.ts';
 import { decodedBody } from './configuration.ts';
 import { type Declared, declaredIn, typeIn, walk } from './declarations.ts';
 import { type Diagnostic, failure, hasErrors } from './diagnostic.ts';
-import { evaluated } from './expressions.ts';
+import { PlanExecution } from './plan-execution.ts';
 import type { Plugin } from './plugin.ts';
 import { plannedData } from './proposed-state.ts';
-import { inOrderOf, linksOf, located, type Step, type Stored, type WholePlan } from './protocol-state.ts';
+import {
+  inOrderOf,
+  judgedBody,
+  located,
+  type Step,
+  type Stored,
+  storedObject,
+  type WholePlan,
+} from './protocol-state.ts';
 import type { Applied, Body, Change, Configuration, Planned, State, Workspace } from './runner.ts';
-import { isWhollyKnown, type ObjectValue, plain, stateJson, UNKNOWN, type Value } from './value.ts';
+import { isWhollyKnown, type ObjectValue, plain, UNKNOWN, type Value } from './value.ts';
 
 /**
  * A configuration with its state, planned and applied over the plug-in protocol as Terraform does it: it plans twice,
@@ -23,8 +31,8 @@ export class ProtocolWorkspace implements Workspace {
   readonly #provider: Body;
   readonly #stored = new Map<string, Stored>();
   /** Of data sources read by the last apply. */
-  readonly #data = new Map<string, Value>();
-  #outputs: Record<string, unknown> = {};
+  #data: ReadonlyMap<string, Value> = new Map();
+  #outputs: Readonly<Record<string, unknown>> = {};
   #configuration: Configuration = {};
 
   private constructor(plugin: CheckedPlugin, provider: Body) {
@@ -49,7 +57,8 @@ export class ProtocolWorkspace implements Workspace {
     for (const one of declared) {
       const missing = one.dependencies.filter((address) => !known.has(address));
       found.push(...missing.map((address) => failure('Reference to undeclared resource', address)));
-      if (missing.length === 0) found.push(...(await this.#decoded(one, () => UNKNOWN)).diagnostics);
+      if (missing.length === 0)
+        found.push(...(await judgedBody(this.#plugin, one, () => UNKNOWN)).diagnostics);
     }
     return found;
   }
@@ -85,7 +94,8 @@ export class ProtocolWorkspace implements Workspace {
       return [failure('Resource already managed by Terraform', address, { address })];
     }
     const imported = await this.#plugin.import(declared.type, id);
-    if (imported.held !== null) this.#store(declared, imported.held);
+    if (imported.held !== null)
+      this.#stored.set(address, storedObject(this.#plugin, declared, imported.held));
     return [...diagnostics, ...located(imported.diagnostics, address)];
   }
 
@@ -119,17 +129,6 @@ export class ProtocolWorkspace implements Workspace {
 
   async #configured(): Promise<Diagnostic[]> {
     return this.#plugin.configure(this.#providerConfig());
-  }
-
-  /** The body by its schema, judged by the provider. */
-  async #decoded({ mode, type, body, address }: Declared, scope: (address: string) => Value) {
-    const schema = mode === 'data' ? this.#plugin.data(type) : this.#plugin.resource(type);
-    const config = decodedBody(body, schema, scope);
-    const judged =
-      mode === 'data'
-        ? await this.#plugin.validateData(type, config)
-        : await this.#plugin.validateResource(type, config);
-    return { config, diagnostics: located(judged, address) };
   }
 
   /** Reads every object of the state again, and leaves out those that are gone. */
@@ -190,7 +189,7 @@ export class ProtocolWorkspace implements Workspace {
       nodes,
       ({ dependencies }) => dependencies,
       async (one, address) => {
-        const { config, diagnostics: found } = await this.#decoded(one, scope);
+        const { config, diagnostics: found } = await judgedBody(this.#plugin, one, scope);
         diagnostics.push(...found.filter(({ severity }) => severity === 'error'));
         if (hasErrors(found)) return false;
         if (one.mode === 'data')
@@ -240,165 +239,15 @@ export class ProtocolWorkspace implements Workspace {
   }
 
   async #apply(plan: WholePlan): Promise<Applied> {
-    const diagnostics = [...plan.diagnostics];
-    if (hasErrors(diagnostics)) return { diagnostics };
-    for (const address of [...this.#stored.keys()]) {
-      if (!plan.held.has(address)) this.#stored.delete(address);
-    }
-    for (const [address, held] of plan.held) {
-      const step = plan.steps.get(address);
-      const stored = this.#stored.get(address);
-      if (stored !== undefined)
-        this.#stored.set(address, { ...stored, json: stateJson(held.state), kept: held.kept });
-      else if (step !== undefined) this.#store(step.declared, held);
-    }
-    const replaced = [...plan.steps.values()].filter((step) => step.plan.action === 'replace');
-    const leaving = [
-      ...plan.removed.map((address) => ({ address, last: this.#stored.get(address)?.createsFirst ?? false })),
-      ...replaced.map(({ declared }) => ({ address: declared.address, last: declared.createsFirst })),
-    ];
-    const early = leaving.filter(({ last }) => !last).map(({ address }) => address);
-    const late = leaving.filter(({ last }) => last).map(({ address }) => address);
-    const old = new Map(
-      [...this.#stored].filter(([address]) => leaving.some((one) => one.address === address)),
-    );
-    const kept = await this.#remove(old, early, plan.held, diagnostics);
-    await this.#carryOut(plan, kept, diagnostics);
-    await this.#remove(old, late, plan.held, diagnostics);
-    return { diagnostics };
-  }
-
-  /** Dependents first. @returns addresses that could not be removed */
-  async #remove(
-    old: ReadonlyMap<string, Stored>,
-    addresses: readonly string[],
-    held: ReadonlyMap<string, Held>,
-    diagnostics: Diagnostic[],
-  ): Promise<ReadonlySet<string>> {
-    const left = new Set(addresses);
-    const nodes = new Map([...old].filter(([address]) => left.has(address)));
-    const dependents = (address: string) =>
-      [...nodes].filter(([, { dependencies }]) => dependencies.includes(address)).map(([each]) => each);
-    await walk(
-      nodes,
-      (_stored, address) => dependents(address),
-      async (stored, address) => {
-        const object = held.get(address);
-        if (object === undefined) return true;
-        const answer = await this.#plugin.apply(typeIn(address), {
-          prior: object.state,
-          planned: null,
-          config: null,
-          kept: object.kept,
-        });
-        diagnostics.push(...located(answer.diagnostics, address));
-        if (hasErrors(answer.diagnostics)) return false;
-        left.delete(address);
-        // A replacement that was created before is here already.
-        if (this.#stored.get(address) === stored || this.#stored.get(address)?.json === stored.json) {
-          this.#stored.delete(address);
-        }
-        return true;
-      },
-    );
-    return left;
-  }
-
-  async #carryOut(
-    plan: WholePlan,
-    notRemoved: ReadonlySet<string>,
-    diagnostics: Diagnostic[],
-  ): Promise<void> {
-    const values = new Map<string, Value>();
-    const scope = (address: string): Value => values.get(address) ?? null;
-    const nodes = new Map(declaredIn(this.#configuration).map((one) => [one.address, one]));
-    const isDestroy = plan.steps.size === 0 && plan.changes.length === 0;
-    if (isDestroy) nodes.clear();
-    this.#data.clear();
-    this.#outputs = {};
-    await walk(
-      nodes,
-      ({ dependencies }) => dependencies,
-      async (one, address) => {
-        if (notRemoved.has(address)) return false;
-        // As in Terraform, a change waits for the removal of what the object depended on so far.
-        const before = this.#stored.get(address)?.dependencies ?? [];
-        if (before.some((each) => notRemoved.has(each))) return false;
-        const { config, diagnostics: found } = await this.#decoded(one, scope);
-        diagnostics.push(...found.filter(({ severity }) => severity === 'error'));
-        if (hasErrors(found)) return false;
-        if (one.mode === 'data') {
-          const read = await this.#plugin.readData(one.type, config);
-          diagnostics.push(...located(read.diagnostics, address));
-          values.set(address, read.state);
-          this.#data.set(address, read.state);
-          return !hasErrors(read.diagnostics);
-        }
-        const step = plan.steps.get(address);
-        if (step === undefined) return false;
-        const { state, isDone } = await this.#carryOutStep(
-          step,
-          plan.held.get(address) ?? null,
-          config,
-          diagnostics,
-        );
-        values.set(address, state);
-        return isDone;
-      },
-    );
-    if (isDestroy || hasErrors(diagnostics)) return;
-    this.#outputs = Object.fromEntries(
-      Object.entries(this.#configuration.output ?? {}).map(([name, { value }]) => [
-        name,
-        plain(evaluated(value, scope)),
-      ]),
-    );
-  }
-
-  /**
-   * Plans again with the values that are known now, as Terraform does, and compares the provider's plan with
-   * its first one.
-   */
-  async #carryOutStep(step: Step, held: Held | null, config: ObjectValue, diagnostics: Diagnostic[]) {
-    const { declared, plan } = step;
-    const { address, type } = declared;
-    if (plan.action === 'no-op') {
-      const stored = this.#stored.get(address);
-      if (stored !== undefined) this.#stored.set(address, { ...stored, ...linksOf(declared) });
-      return { state: plan.planned, isDone: true };
-    }
-    const prior = plan.action === 'update' ? held : null;
-    const again = await this.#plugin.plan(type, prior, config);
-    const breaches = [
-      ...again.diagnostics,
-      ...this.#plugin.finalPlanBreaches(type, plan.planned, again.plan.planned),
-      ...(again.plan.action === 'replace'
-        ? [failure('Provider produced inconsistent final plan', 'changed the planned action to replace')]
-        : []),
-    ];
-    diagnostics.push(...located(breaches, address));
-    if (hasErrors(breaches)) return { state: null, isDone: false };
-    if (again.plan.action === 'no-op') return { state: again.plan.planned, isDone: true };
-    const answer = await this.#plugin.apply(type, {
-      prior: prior?.state ?? null,
-      planned: again.plan.planned,
-      config,
-      kept: again.plan.kept,
+    if (hasErrors(plan.diagnostics)) return { diagnostics: plan.diagnostics };
+    const execution = new PlanExecution(plan, {
+      plugin: this.#plugin,
+      stored: this.#stored,
+      configuration: this.#configuration,
     });
-    diagnostics.push(...located(answer.diagnostics, address));
-    if (answer.state === null) this.#stored.delete(address);
-    else this.#store(declared, answer, answer.isTainted);
-    return { state: answer.state, isDone: !hasErrors(answer.diagnostics) };
-  }
-
-  #store(declared: Declared, { state, kept }: Held, isTainted = false): void {
-    const { version } = this.#plugin.resource(declared.type);
-    this.#stored.set(declared.address, {
-      json: stateJson(state),
-      version,
-      kept,
-      isTainted,
-      ...linksOf(declared),
-    });
+    await execution.run();
+    this.#data = execution.data;
+    this.#outputs = execution.outputs;
+    return { diagnostics: execution.diagnostics };
   }
 }
