@@ -2,7 +2,11 @@ import { once } from 'node:events';
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { endServer, listenOnLoopback } from './loopback-server.ts';
 
-export type ProxiedRequest = { readonly method: string; readonly path: string };
+export type ProxiedRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+};
 
 /**
  * The fate of a request: `pass` it on; `swallow` its answer, which the client sees as a broken connection;
@@ -34,10 +38,11 @@ export async function startApiProxy(target: string): Promise<ApiProxy> {
   let decide: (request: ProxiedRequest) => Treatment = () => 'pass';
 
   const server = createServer((incoming, response) => {
-    const request = { method: incoming.method ?? '', path: incoming.url ?? '' };
+    const { method = '', url: path = '', headers } = incoming;
+    const request = { method, path, headers };
     requests.push(request);
     for (const wake of waiting) wake();
-    void treated(decide(request), target, incoming, response);
+    void treated(decide(request), target, incoming, response).catch(() => response.destroy());
   });
   const port = await listenOnLoopback(server);
 

@@ -1,6 +1,7 @@
 /** Changes outside of Terraform, and an API with faulty answers. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
+import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../../support/api-proxy.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
 import {
   applyForGood,
@@ -9,11 +10,6 @@ import {
   errorsOf,
   expectNothingToDo,
 } from '../../support/terraform/expectations.ts';
-import {
-  type FaultyProxy,
-  type ForwardedRequest,
-  startFaultyProxy,
-} from '../../support/terraform/faulty-proxy.ts';
 import { type Configuration, ref } from '../../support/terraform/runner.ts';
 import { describeBothWays } from '../../support/terraform/ways.ts';
 
@@ -55,13 +51,13 @@ const ADDRESSES = Object.entries(EVERYTHING.resource ?? {}).flatMap(([type, name
 
 const ofAll = (action: string) => ADDRESSES.toSorted().map((address) => ({ address, action }));
 
-const isCreation = ({ method }: ForwardedRequest) => method === 'POST';
+const isCreation = ({ method }: ProxiedRequest) => method === 'POST';
 
 let api: RunningApi;
-let proxy: FaultyProxy;
+let proxy: ApiProxy;
 beforeAll(async () => {
   api = await startApiWithoutLimit();
-  proxy = await startFaultyProxy(api.url);
+  proxy = await startApiProxy(api.url);
 });
 afterAll(async () => {
   await proxy.close();
@@ -135,17 +131,17 @@ describeBothWays('drift and faults', (way) => {
   test('refusals that pass and lost answers: each is made once, nothing is tainted', async () => {
     const workspace = await open();
     const tries = new Map<string, number>();
-    proxy.failing((request) => {
-      if (!isCreation(request)) return null;
+    proxy.treat((request) => {
+      if (!isCreation(request)) return 'pass';
       const key = String(request.headers['idempotency-key']);
       const count = (tries.get(key) ?? 0) + 1;
       tries.set(key, count);
       if (count === 1)
         return { status: request.path.includes('monitors') ? 503 : 429, headers: { 'retry-after': '0' } };
-      return count === 2 ? 'swallow' : null;
+      return count === 2 ? 'swallow' : 'pass';
     });
     await applyForGood(workspace, EVERYTHING);
-    proxy.failing(() => null);
+    proxy.treat(() => 'pass');
     expect(await workspace.tainted()).toEqual([]);
     expect([...tries.values()]).toEqual(ADDRESSES.map(() => 3));
     expect([...tries.keys()].every((key) => key.length > 10)).toBe(true);
@@ -164,9 +160,9 @@ describeBothWays('drift and faults', (way) => {
   test('reads that fail are errors, never a removal', async () => {
     const workspace = await open();
     await applyForGood(workspace, EVERYTHING);
-    proxy.failing(({ method }) => (method === 'GET' ? { status: 403 } : null));
+    proxy.treat(({ method }) => (method === 'GET' ? { status: 403 } : 'pass'));
     const refused = await workspace.plan();
-    proxy.failing(() => null);
+    proxy.treat(() => 'pass');
     expect(errorsOf(refused).length).toBeGreaterThan(0);
     expect(refused.changes).toEqual([]);
     await expectNothingToDo(workspace);

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
+import { startApiProxy } from '../../support/api-proxy.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
 import { SOURCE, VERSION } from '../../support/terraform/built-provider.ts';
 import { type DebugProvider, startDebugProvider } from '../../support/terraform/debug-provider.ts';
@@ -14,7 +15,6 @@ import {
   errorsOf,
   expectNothingToDo,
 } from '../../support/terraform/expectations.ts';
-import { startFaultyProxy } from '../../support/terraform/faulty-proxy.ts';
 import { HCL, MODULE, TESTS } from '../../support/terraform/hcl.ts';
 import { type Body, ref } from '../../support/terraform/runner.ts';
 import {
@@ -268,13 +268,13 @@ describeTerraform('only terraform', ({ binary, provider }) => {
   });
 
   test('Ctrl-C during an apply: what is made is kept, the rest is left, nothing runs on', async () => {
-    const proxy = await startFaultyProxy(api.url);
+    const proxy = await startApiProxy(api.url);
     const held = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
-    proxy.failing(({ method, path }) => {
-      if (method !== 'POST' || !path.startsWith('/v1/notifications')) return null;
+    proxy.treat(({ method, path }) => {
+      if (method !== 'POST' || !path.startsWith('/v1/notifications')) return 'pass';
       arrived.resolve();
-      return { until: held.promise };
+      return { hold: held.promise };
     });
     const workspace = await overridden({ base_url: proxy.url });
     const configuration = {
