@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { bytesUpTo, charactersUpTo, codeUnitsUpTo, type Fits, shortened } from './shortening.ts';
 
 const FAMILY = '\u{1F468}\u200D\u{1F469}\u200D\u{1F467}';
@@ -75,3 +75,17 @@ function endsOf(text: string): string[] {
   }
   return ends;
 }
+
+test('what finds the graphemes is made for the first text that is too long, and only once', async () => {
+  const made = vi.spyOn(Intl, 'Segmenter');
+  try {
+    vi.resetModules();
+    const fresh = await import('./shortening.ts');
+    expect(fresh.shortened('abc', charactersUpTo(3))).toBe('abc');
+    expect(made).not.toHaveBeenCalled();
+    for (const text of ['abcd', 'abcde']) expect(fresh.shortened(text, charactersUpTo(3))).toBe('ab…');
+    expect(made).toHaveBeenCalledTimes(1);
+  } finally {
+    made.mockRestore();
+  }
+});
