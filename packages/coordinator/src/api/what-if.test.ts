@@ -111,6 +111,26 @@ describe('a what-if', () => {
     expect(asked).toEqual([]);
   });
 
+  test('with a region that the monitor lacks is refused: nothing was asked from there', async () => {
+    const declared = { ...MONITOR, regions: ['hosta-fra', 'hosta-iad'] };
+    const { body: made } = await api.call('POST', '/v1/monitors', declared);
+    const path = `/v1/monitors/${(made as { id: string }).id}/what-if`;
+    const body = { retry: 3, regions: ['hosta-iad', 'hostb-par', 'hosta-ams'] };
+    const message = 'must be a region of the monitor: hosta-fra, hosta-iad';
+    expect(await api.call('POST', path, body)).toMatchObject({
+      status: 422,
+      body: {
+        errors: [
+          { pointer: '/retry', message: 'must be at most 2: no more attempts were made' },
+          { pointer: '/regions/1', message },
+          { pointer: '/regions/2', message },
+        ],
+      },
+    });
+    expect(asked).toEqual([]);
+    expect((await api.call('POST', path, { regions: ['hosta-iad'] })).status).toBe(200);
+  });
+
   test('may be asked by a token that only reads, and leaves no line in the audit trail', async () => {
     const { body: made } = await api.call('POST', '/v1/monitors', MONITOR);
     const reader = { authorization: `Bearer ${api.reader}` };

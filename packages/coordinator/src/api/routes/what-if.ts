@@ -1,6 +1,7 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { check } from '@svc/shared/messages/check.ts';
+import type { LiveMonitor } from '../../domain/monitor.ts';
 import { DAY_MS } from '../../domain/summary-range.ts';
 import { closesIncidents } from '../../notify/registry.ts';
 import { monitorCreatedAt } from '../../store/monitors.ts';
@@ -39,7 +40,7 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): E
           throw new Problem('not-found', `there is no monitor ${id}`);
         }
         const { timeout, retry } = check.parse(JSON.parse(present.checkText.reveal()));
-        const settings = settingsOf(request.body, retry);
+        const settings = settingsOf(request.body, { retry, regions: present.regions });
         const until = slotNow();
         const asked = {
           ...{ present, createdAt, settings, until },
@@ -60,12 +61,21 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): E
   ];
 }
 
+type Declared = Pick<LiveMonitor, 'regions'> & { readonly retry: number };
+
 /** @throws Problem `invalid` */
-function settingsOf({ retry, degraded_at, regions }: WhatIfBody, declared: number): OtherSettings {
-  if (retry !== null && retry !== undefined && retry > declared) {
-    const message = `must be at most ${declared}: no more attempts were made`;
-    throw invalid([{ path: ['retry'], message }]);
+function settingsOf({ retry, degraded_at, regions }: WhatIfBody, declared: Declared): OtherSettings {
+  const mistakes: { path: (string | number)[]; message: string }[] = [];
+  if (retry !== null && retry !== undefined && retry > declared.retry) {
+    const message = `must be at most ${declared.retry}: no more attempts were made`;
+    mistakes.push({ path: ['retry'], message });
   }
+  for (const [index, region] of (regions ?? []).entries()) {
+    if (declared.regions === null || declared.regions.includes(region)) continue;
+    const message = `must be a region of the monitor: ${declared.regions.join(', ')}`;
+    mistakes.push({ path: ['regions', index], message });
+  }
+  if (mistakes.length > 0) throw invalid(mistakes);
   return { retry: retry ?? undefined, degradedAtMs: degraded_at ?? undefined, regions: regions ?? undefined };
 }
 
