@@ -8,11 +8,18 @@ import { requireId } from './ids.ts';
 import { parseOptions } from './options.ts';
 import { CLI_SETTINGS } from './settings.ts';
 
+/**
+ * How long an answer may take, ms. The coordinator waits for the endpoint for twice its longest time-out of 60 s, once for each
+ * encoding, and for 5 s beside. To give up before would say less than the answer that comes.
+ */
+const ANSWER_MS = 140_000;
+
 export const otlpTestCommand: Command = {
   help: `Usage: npm run svc -- otlp-test MONITOR
 
 MONITOR is the id of a monitor. Its present metrics are sent once, as exports send them. The exit code is 1 where the
-endpoint did not take all of them. Needs a token of scope write.
+endpoint did not take all of them. An endpoint that hangs is told after twice OTEL_EXPORTER_OTLP_TIMEOUT at the latest. Needs
+a token of scope write.
 
 Settings, from the environment:
 ${describeSettings(CLI_SETTINGS)}
@@ -20,7 +27,7 @@ ${describeSettings(CLI_SETTINGS)}
   async run([given, ...args], surroundings) {
     const id = requireId(given, 'monitor', 'use otlp-test 12');
     parseOptions(args, {});
-    const api = openApi(surroundings);
+    const api = openApi(surroundings, { attemptMs: ANSWER_MS });
     const { body } = await asking(api, () => api.client.request('POST', `/v1/monitors/${id}/otlp-test`));
     const { endpoint, points, answers, delivered, duration } = tested.parse(body);
     const said = answers.map(
