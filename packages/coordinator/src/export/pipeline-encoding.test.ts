@@ -98,6 +98,12 @@ describe('an endpoint that nobody has set an encoding for', () => {
       if (nth > 1) response.writeHead(code).end();
       return nth > 1;
     });
+    const failing: boolean[] = [];
+    const { intercept } = receiver;
+    receiver.intercept = (message, response) => {
+      failing.push(pipeline.state.isFailing);
+      return intercept(message, response);
+    };
     const { pipeline, clock } = pipelineTo(receiver.url, { isEncodingOpen: true, requests: 3 });
     await collected(() => receiver.requests.length, 4);
     for (let interval = 2; interval <= 3; interval += 1) {
@@ -105,6 +111,7 @@ describe('an endpoint that nobody has set an encoding for', () => {
       await collected(() => pipeline.state.taken, 3 * interval);
     }
     expect(readBy(receiver).slice(4)).toEqual([['protobuf', null], ...Array(6).fill(['json', 1])]);
+    expect(failing).not.toContain(true);
     expect(pipeline.state).toMatchObject({ encoding: 'json', dropped: 0, isFailing: false });
   });
 

@@ -68,7 +68,9 @@ describe('an endpoint that works', () => {
 describe('an endpoint that refuses JSON', () => {
   test.each([400, 415])('with %i gets protobuf at once, and from then on', async (statusCode) => {
     const receiver = await receive();
+    const failing: boolean[] = [];
     receiver.intercept = ({ headers }, response) => {
+      failing.push(pipeline.state.isFailing);
       if (headers['content-type'] !== 'application/json') return false;
       response.writeHead(statusCode).end();
       return true;
@@ -76,6 +78,8 @@ describe('an endpoint that refuses JSON', () => {
     const { pipeline, clock } = pipelineTo(receiver.url, { requests: 3 });
     await expect.poll(() => pipeline.state.taken).toBe(3);
     expect(pipeline.state).toMatchObject({ encoding: 'protobuf', dropped: 0, isFailing: false });
+    // Nor did it fail between the two encodings.
+    expect(failing).toEqual(Array(4).fill(false));
     const before = receiver.requests.length;
     clock.advance(INTERVAL_MS);
     await expect.poll(() => pipeline.state.taken).toBe(6);
@@ -85,7 +89,9 @@ describe('an endpoint that refuses JSON', () => {
 
   test('and protobuf too is asked each interval anew, once in each', async () => {
     const receiver = await receive();
+    const failing: boolean[] = [];
     receiver.intercept = (_message, response) => {
+      failing.push(pipeline.state.isFailing);
       response.writeHead(400).end('no such tenant');
       return true;
     };
@@ -97,6 +103,8 @@ describe('an endpoint that refuses JSON', () => {
     clock.advance(INTERVAL_MS);
     await expect.poll(() => pipeline.state.dropped).toBe(2);
     expect(receiver.requests).toHaveLength(4);
+    // From the second refusal on, without a pause.
+    expect(failing).toEqual([false, false, true, true]);
   });
 });
 

@@ -33,7 +33,7 @@ export type PipelineState = {
   /** Epoch ms; null: not yet. */
   readonly lastSuccessAt: number | null;
   readonly lastError: LastError | null;
-  /** The last request was not taken. */
+  /** The last request was not taken; one that was refused for its encoding counts when the other one is refused too. */
   readonly isFailing: boolean;
   /** Points since the start of the process. */
   readonly taken: number;
@@ -260,13 +260,11 @@ export class Pipeline {
         return waitMs;
       }
       case 'other-encoding':
-        this.#state = { ...this.#state, isFailing: true };
         this.#refusedEncoding(request);
         return 0;
       case 'refused':
-        this.#state = { ...this.#state, isFailing: true };
         if (this.#choice.isTrial(request.encoding)) this.#refusedEncoding(request);
-        else this.#drop(request);
+        else this.#refused(request);
         return 0;
       default:
         return verdict satisfies never;
@@ -283,12 +281,12 @@ export class Pipeline {
   }
 
   /**
-   * Points in the refused encoding are collected again in the other one. If the other one was refused too, they are
-   * dropped.
+   * Points in the refused encoding are collected again in the other one, and nothing fails as long as that one was not
+   * tried. If the other one was refused too, they are dropped.
    */
   #refusedEncoding(request: EncodedRequest): void {
     if (this.#hasChanged) {
-      this.#drop(request);
+      this.#refused(request);
     } else {
       this.#choice.refused(request.encoding);
       this.#collectInstead(request);
@@ -312,7 +310,8 @@ export class Pipeline {
     if (this.#collecting === null) void this.#collect(true);
   }
 
-  #drop(request: EncodedRequest): void {
+  #refused(request: EncodedRequest): void {
+    this.#state = { ...this.#state, isFailing: true };
     if (this.#taken(request)) this.#count({ dropped: request.points });
   }
 
