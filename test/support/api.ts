@@ -14,6 +14,7 @@ import { channelProblems, createSender, type SenderParts } from '@svc/coordinato
 import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createPageDomains } from '@svc/coordinator/pages/domains/domains.ts';
+import { announceRemoval } from '@svc/coordinator/pages/subscribers/window-announcing.ts';
 import { createSites } from '@svc/coordinator/sites.ts';
 import type { StoreWorkers } from '@svc/coordinator/store/store-workers.ts';
 import { Tokens } from '@svc/coordinator/store/tokens.ts';
@@ -120,7 +121,12 @@ export async function startApi(
     declaredFile: DECLARED_FILE,
     tokens,
     configuration: configured.configuration,
-    maintenance: new MaintenanceWindows({ store, effects: configured.effects, clock }),
+    maintenance: new MaintenanceWindows({
+      store,
+      effects: configured.effects,
+      clock,
+      onRemoval: announceRemoval,
+    }),
     incidents: new Incidents({ store, clock }),
     monitors: configured.monitors,
     states,

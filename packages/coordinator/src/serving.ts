@@ -24,6 +24,7 @@ import { MaintenanceWindows } from './notes/maintenance.ts';
 import { urlRules } from './notify/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './notify/sender.ts';
 import { createPageDomains } from './pages/domains/domains.ts';
+import { announceRemoval } from './pages/subscribers/window-announcing.ts';
 import { createSites } from './sites.ts';
 import { FileSizes } from './store/file-sizes.ts';
 import type { Secrets } from './store/secrets.ts';
@@ -100,7 +101,7 @@ export class Serving {
       reading,
       tokens,
       declaredFile,
-      maintenance: new MaintenanceWindows({ store, effects, clock }),
+      maintenance: new MaintenanceWindows({ store, effects, clock, onRemoval: announceRemoval }),
       incidents: new Incidents({ store, clock }),
       configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
       channelProblem,

@@ -19,7 +19,13 @@ import type { Store, Transaction } from '../store/store.ts';
 import { wholeMs } from '../store/whole-ms.ts';
 import { requireObjects } from './references.ts';
 
-type Parts = { readonly store: Store; readonly effects: ChangeEffects; readonly clock: Clock };
+type Parts = {
+  readonly store: Store;
+  readonly effects: ChangeEffects;
+  readonly clock: Clock;
+  /** Called in the transaction that removes a window, before it is gone; `now`: epoch ms. */
+  readonly onRemoval: (tx: Transaction, window: StoredWindow, now: number) => Promise<void>;
+};
 
 /** Versions of a row that the caller would change; left out: any. */
 type Versions = { readonly expectedVersions?: readonly number[] };
@@ -42,9 +48,9 @@ export class MaintenanceWindows {
    * @throws StoreError, and what `work` throws
    */
   async transaction<T>(workspaceId: number, work: (change: WindowChange) => Promise<T>): Promise<T> {
-    const { store, effects, clock } = this.#parts;
+    const { store, effects, clock, onRemoval } = this.#parts;
     const { outcome, lastChangeId } = await store.transaction(async (tx) => {
-      const change = new WindowChange(tx, workspaceId, wholeMs(clock.wall()));
+      const change = new WindowChange(tx, { workspaceId, now: wholeMs(clock.wall()), onRemoval });
       const outcome = await work(change);
       const entries = [...change.changed].map((windowId) => ({ kind: 'maintenance', windowId }) as const);
       return { outcome, lastChangeId: await appendChanges(tx, entries) };
@@ -54,19 +60,27 @@ export class MaintenanceWindows {
   }
 }
 
+type ChangeParts = Pick<Parts, 'onRemoval'> & {
+  readonly workspaceId: number;
+  /** Epoch ms. */
+  readonly now: number;
+};
+
 /** A change of windows, open only while its `work` runs. */
 class WindowChange {
   readonly tx: Transaction;
   /** Ids of the windows that it has changed. */
   readonly changed = new Set<number>();
   readonly #workspaceId: number;
+  /** Epoch ms. */
   readonly #now: number;
+  readonly #onRemoval: Parts['onRemoval'];
 
-  /** @param now epoch ms */
-  constructor(tx: Transaction, workspaceId: number, now: number) {
+  constructor(tx: Transaction, { workspaceId, now, onRemoval }: ChangeParts) {
     this.tx = tx;
     this.#workspaceId = workspaceId;
     this.#now = now;
+    this.#onRemoval = onRemoval;
   }
 
   /** @throws InvalidReference, Conflict `too-many` */
@@ -119,7 +133,7 @@ class WindowChange {
    * @throws NotFound, PreconditionFailed
    */
   async remove(id: number, versions: Versions): Promise<void> {
-    await this.#find(id, versions);
+    await this.#onRemoval(this.tx, await this.#find(id, versions), this.#now);
     await removeWindow(this.tx, id);
     this.changed.add(id);
   }

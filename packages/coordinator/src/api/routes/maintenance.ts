@@ -152,7 +152,8 @@ function removeEndpoint({ maintenance }: Parts): Endpoint {
     access: 'write',
     tag: TAG,
     summary: 'Remove a maintenance window, as if it had never been',
-    description: 'Alerts that it holds are sent at once. Its past counts for the uptime again.',
+    description:
+      'Alerts that it holds are sent at once. Its past counts for the uptime again. Subscribers of status pages who were told that it has begun are told that it is over.',
     headers: ['If-Match'],
     answers: { 204: { description: 'Removed.' } },
     async handle(request) {

@@ -12,14 +12,16 @@ import {
   replaceResource,
 } from '../../../../../test/support/declared-resources.ts';
 import { addRows, rowsOf } from '../../../../../test/support/store-rows.ts';
+import { MaintenanceWindows } from '../../notes/maintenance.ts';
 import type { NewlyQueued } from '../../notify/lane.ts';
 import { insertIncident, insertUpdate } from '../../store/incidents.ts';
-import { insertWindow, type WindowContent } from '../../store/maintenance-windows.ts';
+import type { WindowContent } from '../../store/maintenance-windows.ts';
 import { confirmSubscription, recipientAt, removeRecipient } from '../../store/page-recipients.ts';
 import { recipientOf } from '../../store/receivers.ts';
 import { credentialVersion } from '../access/credential.ts';
 import { PageNews } from './news.ts';
 import { recipientOfToken } from './unsubscribing.ts';
+import { announceRemoval } from './window-announcing.ts';
 
 const KEY = new Secret(new Uint8Array(32).fill(7));
 const LOOK_MS = 20_000;
@@ -340,10 +342,16 @@ describe('updates of operators', () => {
 describe('maintenance', () => {
   const HOUR_MS = 3_600_000;
 
-  /** Plans a window that begins in an hour and lasts for one. */
-  function plan(more: Partial<WindowContent> = {}): Promise<number> {
+  let windows: MaintenanceWindows;
+  beforeEach(() => {
+    const { store, effects, clock } = parts;
+    windows = new MaintenanceWindows({ store, effects, clock, onRemoval: announceRemoval });
+  });
+
+  /** A window that begins in an hour and lasts for one. */
+  function planned(more: Partial<WindowContent> = {}): WindowContent {
     const now = parts.clock.wall();
-    const content: WindowContent = {
+    return {
       title: 'New disks',
       text: 'We change the disks.',
       startsAt: now + HOUR_MS,
@@ -355,8 +363,17 @@ describe('maintenance', () => {
       componentIds: [],
       ...more,
     };
-    return parts.store.transaction((tx) => insertWindow(tx, parts.workspaceId, content, now));
   }
+
+  function plan(more: Partial<WindowContent> = {}): Promise<number> {
+    return windows.transaction(parts.workspaceId, (change) => change.create(planned(more)));
+  }
+
+  function remove(id: number): Promise<void> {
+    return windows.transaction(parts.workspaceId, (change) => change.remove(id, {}));
+  }
+
+  const stages = () => subjects().map((subject) => subject.replace(/.*\(/, '('));
 
   async function hourPasses(): Promise<void> {
     parts.clock.advance(HOUR_MS - LOOK_MS);
@@ -399,11 +416,53 @@ describe('maintenance', () => {
     parts.clock.advance(2 * HOUR_MS);
     news = started();
     await news.settled();
-    expect(subjects().map((subject) => subject.replace(/.*\(/, '('))).toEqual([
-      '(Planned)',
-      '(In progress)',
-      '(Completed)',
+    expect(stages()).toEqual(['(Planned)', '(In progress)', '(Completed)']);
+  });
+
+  test('that is removed while it runs is over at that moment, for all who were told that it has begun', async () => {
+    await subscriber();
+    const id = await plan();
+    await look();
+    await hourPasses();
+    parts.clock.advance(HOUR_MS / 2);
+    await remove(id);
+    await look();
+    await look();
+    expect(stages()).toEqual(['(Planned)', '(In progress)', '(Completed)']);
+    expect(letters().at(-1)?.lines).toEqual([
+      'Completed: New disks',
+      '1 Jan 2026, 01:00 UTC to 1 Jan 2026, 01:30 UTC',
+      'We change the disks.',
+      'Affects Shop',
     ]);
+  });
+
+  test('that is removed before it begins, or after its end was told, is no news', async () => {
+    await subscriber();
+    const early = await plan();
+    await look();
+    await remove(early);
+    const over = await plan();
+    await look();
+    for (let hour = 0; hour < 3; hour += 1) await hourPasses();
+    await remove(over);
+    await look();
+    expect(stages()).toEqual(['(Planned)', '(Planned)', '(In progress)', '(Completed)']);
+  });
+
+  test('that a page shows no longer while it runs is over there', async () => {
+    await subscriber();
+    const other = await shown('Internal', { isPublic: false });
+    const content = planned();
+    const id = await windows.transaction(parts.workspaceId, (change) => change.create(content));
+    await look();
+    await hourPasses();
+    await windows.transaction(parts.workspaceId, (change) =>
+      change.replace(id, { ...content, monitorIds: [other] }, {}),
+    );
+    await look();
+    await look();
+    expect(stages()).toEqual(['(Planned)', '(In progress)', '(Completed)']);
   });
 
   test('of what the page does not show is told to nobody', async () => {

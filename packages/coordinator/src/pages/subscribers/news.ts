@@ -13,45 +13,35 @@ import {
   pagesOfIncident,
   untoldUpdates,
 } from '../../store/incident-news.ts';
-import { allWindows, type StoredWindow } from '../../store/maintenance-windows.ts';
 import {
   advanceAnnouncement,
   forgetHidden,
-  insertAnnouncement,
   noteTold,
   oldestAnnouncement,
   type StoredAnnouncement,
   untoldChanges,
 } from '../../store/page-announcements.ts';
 import { type MailPage, mailPage, type Recipient, subscribersAfter } from '../../store/page-recipients.ts';
-import type { Readable } from '../../store/reading-of.ts';
 import { findResource } from '../../store/resources.ts';
 import type { Secrets } from '../../store/secrets.ts';
 import type { Store, Transaction } from '../../store/store.ts';
-import {
-  beginTellingWindows,
-  noteWindowTold,
-  pagesOfWindow,
-  toldWindows,
-  windowsToldSince,
-} from '../../store/window-news.ts';
+import { beginTellingWindows } from '../../store/window-news.ts';
 import { declaredAccess } from '../access/credential.ts';
 import { languageOf } from '../text/languages.ts';
 import { wordsOf } from '../words.ts';
+import { announce, LATE_MS } from './announce.ts';
 import { type Announcement, announcement as announcementSchema } from './announcement.ts';
 import { isEntitled } from './entitled.ts';
 import { newsLetter } from './letter-texts.ts';
 import { pageUrl, tokenUrl } from './mail-links.ts';
 import { unsubscribeToken } from './unsubscribing.ts';
-import { type WindowNews, type WindowTold, windowNews } from './window-news.ts';
+import { announceWindows, untoldWindows } from './window-announcing.ts';
 
 /**
  * Interval of the looks for changes, ms. What changes and changes back in between is told to nobody, and what changes
  * together is one mail.
  */
 const LOOK_EVERY_MS = 20_000;
-/** Age at which an update was about the past when it was written: nobody gets a mail about it, ms. */
-const LATE_MS = 24 * 3_600_000;
 /** Mails that one transaction queues: some ms. */
 const MAILS_PER_TRANSACTION = 100;
 
@@ -128,7 +118,7 @@ export class PageNews {
       if ((await untoldUpdates(source)).length > 0)
         await store.transaction((tx) => this.#announceUpdates(tx));
       if ((await untoldWindows(source, this.#parts.clock.wall())).length > 0)
-        await store.transaction((tx) => this.#announceWindows(tx));
+        await store.transaction((tx) => announceWindows(tx, this.#parts.clock.wall()));
       while (!this.#isStopped && (await this.#queueSome())) {
         // Each turn is one transaction.
       }
@@ -179,29 +169,6 @@ export class PageNews {
   async #begin(tx: Transaction): Promise<void> {
     await beginTellingUpdates(tx);
     await beginTellingWindows(tx, this.#parts.clock.wall());
-  }
-
-  /** Announces what maintenance windows come, begin and end, on each page that shows them. */
-  async #announceWindows(tx: Transaction): Promise<void> {
-    const now = Math.floor(this.#parts.clock.wall());
-    for (const { window, pageId, components, news } of await untoldWindows(tx, now)) {
-      const { stage, from, until, told } = news;
-      await noteWindowTold(tx, { pageId, windowId: window.id, ...told });
-      if (stage === 'completed' && until < now - LATE_MS) continue;
-      const { title, text } = window;
-      const announcement: Announcement = {
-        kind: 'maintenance',
-        at: now,
-        title,
-        text,
-        stage,
-        from,
-        until,
-        components: [...components],
-      };
-      const uid = derivedUuid(`window ${window.id} ${stage} ${from} on page ${pageId}`);
-      await announce(tx, { uid, pageId, announcement }, now);
-    }
   }
 
   /** Queues mails of the oldest announcement. Answers false when there is none. */
@@ -260,47 +227,4 @@ export class PageNews {
       link: pageUrl(page, publicUrl),
     }));
   }
-}
-
-type UntoldWindow = {
-  readonly window: StoredWindow;
-  readonly pageId: number;
-  readonly components: readonly string[];
-  readonly news: WindowNews;
-};
-
-/** What is to be told of maintenance windows, at most one thing for each window and page. @param now epoch ms */
-async function untoldWindows(source: Readable, now: number): Promise<UntoldWindow[]> {
-  const since = await windowsToldSince(source);
-  if (since === null) return [];
-  const told = Map.groupBy(await toldWindows(source), ({ windowId }) => windowId);
-  const found: UntoldWindow[] = [];
-  for (const window of await allWindows(source)) {
-    const known = new Map((told.get(window.id) ?? []).map((one) => [one.pageId, one]));
-    const newsOf = (before: WindowTold | null) =>
-      windowNews({ times: window, createdAt: window.createdAt, told: before, since, now });
-    if (newsOf(null) === null && ![...known.values()].some((one) => newsOf(one) !== null)) continue;
-    for (const [pageId, components] of await pagesOfWindow(source, window)) {
-      const news = newsOf(known.get(pageId) ?? null);
-      if (news !== null) found.push({ window, pageId, components, news });
-    }
-  }
-  return found;
-}
-
-/** Something to tell the subscribers of a page. */
-type PageAnnouncement = {
-  /** Different for different announcements: the same one is told once. */
-  readonly uid: string;
-  readonly pageId: number;
-  readonly announcement: Announcement;
-};
-
-/** Stores an announcement; {@link PageNews} queues its mails. @param at epoch ms */
-async function announce(
-  tx: Transaction,
-  { uid, pageId, announcement }: PageAnnouncement,
-  at: number,
-): Promise<void> {
-  await insertAnnouncement(tx, { uid, pageId, content: JSON.stringify(announcement) }, at);
 }
