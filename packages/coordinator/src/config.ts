@@ -48,7 +48,8 @@ export const COORDINATOR_SETTINGS = {
   },
   publicUrl: {
     name: 'SVC_PUBLIC_URL',
-    description: 'address under which people reach the coordinator; links use it',
+    description:
+      'address under which people reach the coordinator; links use it. A proxy on the same machine that passes on the host of a request needs it: over loopback, whatever SVC_LISTEN is, only this host, local names and domains of status pages are answered',
     defaultShown: 'http://<listen>, with TLS https://<listen>',
     schema: urlOf(['http:', 'https:']).optional(),
   },
