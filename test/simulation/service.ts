@@ -188,7 +188,7 @@ export class Service {
   /** Slots up to this one are not about what is probed now. */
   get #floorSlot(): number {
     const id = this.#monitors.current?.id;
-    return (id === undefined ? undefined : this.#states.get(id)?.floorSlot) ?? 0;
+    return id === undefined ? 0 : this.#recorder.floorSlot(id);
   }
 
   get status(): MonitorStatus {
