@@ -1,7 +1,7 @@
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
 import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
 import { recover } from '@svc/coordinator/dispatch/restart.ts';
-import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
+import { MOST_AHEAD_MS, Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
 import type { Shedding } from '@svc/coordinator/dispatch/scheduler-parts.ts';
 import type { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
@@ -201,7 +201,7 @@ export class Dispatching {
     for (const agent of this.#agents) {
       if (monitor.regions !== null && !monitor.regions.includes(agent.region)) continue;
       for (const slot of around.heldBy(agent.region)) {
-        if (slot > slotClock.now()) continue;
+        if (slot > slotClock.now() + MOST_AHEAD_MS) continue;
         this.#inFlight.adopt(monitor, slot, agent, now, slot > floorSlot());
       }
     }

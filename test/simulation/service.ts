@@ -16,6 +16,7 @@ import { type AgentsAround, Dispatching } from './dispatching.ts';
 import { type GivenSlots, givenSlots, NO_SLOTS } from './given-slots.ts';
 import { MortalClock } from './mortal-clock.ts';
 import type { Moment } from './oracle/moment.ts';
+import type { Slots } from './oracle/slots.ts';
 import { type CommitTime, type Flight, SlowStore } from './slow-store.ts';
 import type { WorldStore } from './store.ts';
 import type { Now, Told } from './told.ts';
@@ -35,6 +36,8 @@ export type Surroundings = AgentsAround & {
   readonly commitsTakeTime: boolean;
   /** What the oracle notes when an evaluation ends. */
   readonly momentOf: (now: Now) => Moment;
+  /** Judges the slots that are given. */
+  readonly slots: Slots;
 };
 
 /**
@@ -95,7 +98,7 @@ export class Service {
       clock: this.#clock,
       slotClock: this.#slotClock,
       monitors: this.#monitors,
-      events: toldEvents(this.#recorder, (told) => this.#batches.note(told)),
+      events: toldEvents(this.#recorder, (told) => this.#batches.note(told), around.slots),
       newestSlot: newest,
       floorSlot: () => this.#floorSlot,
     });
@@ -128,6 +131,7 @@ export class Service {
 
   /** The agents were heard: dispatch begins. */
   resume(): void {
+    this.#around.slots.resumed(this.#monitors.current);
     this.dispatching.start({
       undecidedSlots: () => this.#recorder.undecidedSlots(),
       resume: (of, slot, waitedFor) => {
@@ -146,6 +150,7 @@ export class Service {
    * this life knowing it.
    */
   kill(): Commit | null {
+    this.#around.slots.ended();
     this.#clock.die();
     return this.#batches.unanswered();
   }
@@ -188,7 +193,7 @@ export class Service {
   /** Slots up to this one are not about what is probed now. */
   get #floorSlot(): number {
     const id = this.#monitors.current?.id;
-    return (id === undefined ? undefined : this.#states.get(id)?.floorSlot) ?? 0;
+    return id === undefined ? 0 : this.#recorder.floorSlot(id);
   }
 
   get status(): MonitorStatus {
@@ -233,6 +238,7 @@ export class Service {
       for (const each of told) this.#batches.note(each);
       await this.#recorder.declare(changes, until);
       this.dispatching.declared(before, this.#monitors.current);
+      if (before !== this.#monitors.current) this.#around.slots.declared(this.#monitors.current);
     }
     this.#isApplying = false;
   }

@@ -6,6 +6,7 @@ import { commitTimes } from './commit-times.ts';
 import { Declared } from './declared.ts';
 import { changed, describe, monitorOf, NEEDS_SERVICE, WORLD_BEGINS, windowOf } from './moves.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
+import { Slots } from './oracle/slots.ts';
 import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
 import { Service } from './service.ts';
@@ -60,6 +61,7 @@ class Simulation {
   readonly #agents: SimulatedAgents;
   readonly #oracle: Oracle;
   readonly #outages: Outages;
+  readonly #slots: Slots;
   readonly #store: WorldStore;
   /** All reports, in the order in which they reached the stream. */
   readonly #stream: Report[] = [];
@@ -93,6 +95,7 @@ class Simulation {
     const isTargetFine = world.troubles.length === 0 && world.mishaps.blip === 0;
     this.#oracle = new Oracle(this.#presence, { isTargetFine });
     this.#outages = new Outages(world);
+    this.#slots = new Slots(world, this.#clock, this.#presence, this.#oracle);
     this.#agents = new SimulatedAgents({
       world,
       clock: this.#clock,
@@ -109,6 +112,7 @@ class Simulation {
     await this.#start();
     while (this.#clock.nextAt <= lengthMs) {
       this.#clock.runNext();
+      this.#slots.look();
       if (this.#needsSettling()) await this.#settle();
       if (this.#oracle.violations.length > 0 && this.#story !== null) break;
     }
@@ -153,6 +157,7 @@ class Simulation {
       commitsTakeTime: this.#isSlow,
       shedding: this.#shedding,
       momentOf: (now: Now) => this.#oracle.moment(now),
+      slots: this.#slots,
     };
     for (const region of this.#presence.live()) if (!this.#agents.has(region)) this.#presence.went(region);
     for (const region of this.#agents.regions()) this.#presence.came(region);
@@ -196,8 +201,7 @@ class Simulation {
     for (const task of work) await task();
     const service = this.#service;
     if (service === null) return;
-    const hadNews = service.hasNews;
-    const isKilled = this.#restart !== null && hadNews;
+    const isKilled = this.#restart !== null && service.hasNews;
     if (isKilled && this.#restart?.isBeforeCommit && service.flight === null && !this.#isSlow)
       return this.#kill();
     do {
@@ -344,6 +348,7 @@ class Simulation {
       case 'set-wall-clock':
         this.#clock.stepWall(move.byMs);
         this.#oracle.clockWasSet();
+        this.#slots.clockWasSet();
         this.#tickSoon(TICK_MS);
         return;
       case 'link':

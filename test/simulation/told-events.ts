@@ -1,10 +1,12 @@
 import type { SlotEvents } from '@svc/coordinator/domain/slots.ts';
+import type { Slots } from './oracle/slots.ts';
 import type { Told } from './told.ts';
 
-/** The events of dispatch, which are also noted for the oracle before `events` takes them. */
-export function toldEvents(events: SlotEvents, note: (told: Told) => void): SlotEvents {
+/** The events of dispatch, which are also noted for the oracle, and judged by `slots`, before `events` takes them. */
+export function toldEvents(events: SlotEvents, note: (told: Told) => void, slots: Slots): SlotEvents {
   return {
     opened: (monitor, slot, regions) => {
+      slots.opened(monitor, slot);
       if (regions.length > 0) note({ is: 'opened', slot, version: monitor.version, regions });
       events.opened(monitor, slot, regions);
     },
@@ -13,6 +15,7 @@ export function toldEvents(events: SlotEvents, note: (told: Told) => void): Slot
       events.abstained(monitor, slot, region, reason);
     },
     skipped: (monitor, slot, region, reason) => {
+      slots.skipped(slot, region, reason);
       note({ is: 'excused', slot, version: monitor.version, region });
       events.skipped(monitor, slot, region, reason);
     },

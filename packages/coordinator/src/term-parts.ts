@@ -168,7 +168,6 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   const consumerProgress = new ReadingProgress(consumer, clock);
   const dispatch: Dispatch = createDispatch(parts, loaded, {
     tokens: new JobTokens(parts.jobKey),
-    states,
     recorder,
     consumer,
     progress: consumerProgress,
@@ -295,13 +294,12 @@ function createDispatch(
   { monitors, newestSlots, slotClock, presence }: Loaded,
   parts: {
     readonly tokens: JobTokens;
-    readonly states: States;
     readonly recorder: Recorder;
     readonly consumer: ResultConsumer;
     readonly progress: ReadingProgress;
   },
 ): Dispatch {
-  const { tokens, states, recorder, consumer, progress } = parts;
+  const { tokens, recorder, consumer, progress } = parts;
   return new Dispatch({
     bus,
     clock,
@@ -312,7 +310,7 @@ function createDispatch(
     slotClock,
     presence,
     newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
-    floorSlot: (monitorId) => states.get(monitorId)?.floorSlot ?? 0,
+    floorSlot: (monitorId) => recorder.floorSlot(monitorId),
     readerCaughtUp: (region) => progress.isCaughtUp(region),
     recovery: recorder,
     backlog: () => backlogOf(recorder, consumer),

@@ -94,6 +94,19 @@ const DECLARED_AGAIN: Partial<World> = {
   ],
 };
 
+/** A check of before a start begins after it, and runs. Meanwhile what is probed was changed. */
+const SENT_AHEAD: Partial<World> = {
+  seed: 11,
+  lengthMs: 2_400_000,
+  isAhead: true,
+  isDeclaredMeanwhile: true,
+  troubles: [{ from: 870_000, until: 2_000_000, regions: null, sees: 'hung', flapMs: 0 }],
+  moves: [
+    { at: 876_540, do: 'restart', downMs: 20, isBeforeCommit: false },
+    { at: 876_560, do: 'change-probe' },
+  ],
+};
+
 const HOUR = 3_600_000;
 
 /** In a maintenance window the target goes down for hours. */
@@ -293,5 +306,18 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'if (this.#resumption.steps === steps) return;',
     to: 'return;',
     story: ENDED_IN_START,
+  },
+  {
+    name: 'a monitor is given every second slot',
+    file: 'domain/schedule.ts',
+    from: 'gridSlotFrom(previous + Math.ceil(period / 2), period, phase)',
+    to: 'gridSlotFrom(previous + Math.ceil(period * 1.5), period, phase)',
+  },
+  {
+    name: 'a check that was sent ahead of its slot before a start counts as one of what was changed since',
+    file: 'recording/recorder.ts',
+    from: 'if (this.#resumption.isProbedOtherwise(monitorId)) return Number.POSITIVE_INFINITY;',
+    to: '',
+    story: SENT_AHEAD,
   },
 ];

@@ -89,6 +89,12 @@ export class OpenSlots implements Iterable<OpenSlot> {
     if (this.endedSlot > newest) this.endedSlot = 0;
   }
 
+  /** Nothing is known of these slots any more. Those before a decided one are over. */
+  forget(isForgotten: (open: OpenSlot) => boolean): void {
+    const known = this.#open.filter((open) => !isForgotten(open));
+    this.#open.splice(0, this.#open.length, ...known);
+  }
+
   /** No report about a slot so far votes any more. */
   end(): void {
     this.endedSlot = Math.max(this.#decidedSlot, this.#open.at(-1)?.slot ?? 0);

@@ -24,6 +24,8 @@ export const VIOLATIONS = [
   'announcement',
   /** The history does not follow from itself, or its times do not add up. */
   'history',
+  /** A slot was not given in time, or a region was left out of the first one. */
+  'slots',
 ] as const;
 export type ViolationKind = (typeof VIOLATIONS)[number];
 export type Violation = { readonly kind: ViolationKind; readonly at: number; readonly text: string };
@@ -337,6 +339,11 @@ export class Oracle {
 
   get #agesDifferMs(): number {
     return Math.max(AGES_DIFFER_MS, this.#picture.votes.countedMs * AGES_DIFFER_PART);
+  }
+
+  /** Takes what is wrong with the slots that are given. */
+  slots(text: string, at: number): void {
+    this.violations.push({ kind: 'slots', at, text });
   }
 
   #violated(kind: ViolationKind, text: string | null, now: Now): void {

@@ -98,9 +98,13 @@ export class Picture {
     this.decide(now);
   }
 
-  /** After a restart: only what was resumed is waited for. */
+  /**
+   * After a restart: only what was resumed is waited for. "A slot that nobody has reported by the restart is not known
+   * afterwards": dispatch may give it again, also to other regions.
+   */
   allResumed(resumed: ReadonlySet<number>, now: Now): void {
     for (const open of this.#open) if (!resumed.has(open.slot)) open.given = new Set(open.heard);
+    this.#open.forget(({ slot, heard }) => !resumed.has(slot) && heard.size === 0);
     this.#upSince = now.monotonic;
     this.decide(now);
   }

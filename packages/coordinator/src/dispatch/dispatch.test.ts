@@ -928,6 +928,25 @@ describe('the start', () => {
       expect(rig.dispatch.inFlight).toBe(1);
     });
 
+    test.each([
+      { title: 'holds a job that lay ahead', newest: slot },
+      { title: 'gave a job back before its slot came', newest: NOW + 1_800 },
+    ])('gives it at once also where an agent $title', async ({ newest }) => {
+      // No slot of before is about what is probed now.
+      const floors = { 1: Number.POSITIVE_INFINITY };
+      rig = memoryRig({ store, monitors: [liveMonitor(1, HOURLY)], newest: { 1: newest }, floors });
+      const agent = new TestAgent(rig.bus, FRA);
+      agent.held = [[1, NOW + 1_800]];
+      keepBeating(agent);
+      const starting = rig.dispatch.start();
+      await rig.clock.advanceSettling(2_600);
+      await starting;
+      expect(rig.recovery.resumes).toEqual([]);
+      await rig.clock.advanceSettling(200);
+      expect(rig.sink.skips).toEqual([]);
+      expect(agent.offers.map(({ version }) => version)).toEqual([2]);
+    });
+
     test('gives none where a later slot was given', async () => {
       rig = memoryRig({
         store,

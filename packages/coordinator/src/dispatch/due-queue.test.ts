@@ -42,3 +42,21 @@ test('after any mixture of putting in, moving and taking out, what is left comes
     }),
   );
 });
+
+test('after all are moved at once, they come in order and can be moved one by one', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat({ max: 50 }), fc.nat({ max: 50 }))), fc.nat(), (instants, which) => {
+      const queue = new DueQueue<Item>();
+      const items = instants.map((_, id) => item(id));
+      for (const each of items) queue.set(each, instants[each.id]?.[0] ?? 0);
+      queue.setAll(({ id }) => instants[id]?.[1] ?? 0);
+      const expected = instants.map(([, dueAt]) => dueAt);
+      const moved = items[which % Math.max(1, items.length)];
+      if (moved !== undefined) {
+        queue.set(moved, 25);
+        expected[moved.id] = 25;
+      }
+      expect(drained(queue)).toEqual(expected.sort((a, b) => a - b));
+    }),
+  );
+});

@@ -1,3 +1,4 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
 import { describe, expect, test } from 'vitest';
 import { phaseOf } from '../domain/schedule.ts';
 import { Gate } from './gate.ts';
@@ -70,4 +71,52 @@ describe('the monitors of a workspace run alike', () => {
       expect(admitted / (small * usual)).toBeLessThanOrEqual(1.01);
     },
   );
+});
+
+test('skipped first slots ask again soon, and no more run than may', () => {
+  const perSecond = 60;
+  const hourly = { count: 18_000, periodMs: 3_600_000 };
+  const often = { count: 6_000, periodMs: PERIOD_MS };
+  const gate = new Gate();
+  const asked = new Map([
+    [1, [hourly, often].reduce((sum, each) => sum + each.count / each.periodMs, 0) * 1_000],
+  ]);
+  // It begins late whatever is admitted, and this much is done: the limit stays where it is.
+  const step = () =>
+    gate.step({ pressure: 'late', isPressed: false, donePerSecond: perSecond / 0.88 }, () => asked, 500);
+  step();
+  expect(gate.perSecond).toBeCloseTo(perSecond, 6);
+  const monitors = [
+    ...Array.from({ length: often.count }, (_, index) => ({
+      id: index + 1,
+      dueAt: phaseOf(index + 1, PERIOD_MS),
+    })),
+    // Declared at once, after two periods: 500 first slots a second.
+    ...Array.from({ length: hourly.count }, (_, index) => ({
+      id: often.count + index + 1,
+      dueAt: 2 * PERIOD_MS + 2 * index,
+    })),
+  ];
+  const byTick = Map.groupBy(monitors, ({ dueAt }) => Math.floor(dueAt / 500));
+  const ran: number[] = [];
+  for (let tick = 0; tick < 1_600; tick += 1) {
+    const due = byTick.get(tick) ?? [];
+    for (const monitor of due.toSorted((a, b) => a.dueAt - b.dueAt)) {
+      const { id, dueAt } = monitor;
+      const isFirst = id > often.count;
+      const isAdmitted = gate.admits(id, 1, { slot: BEGIN + dueAt, jobs: 1, isInTime: true });
+      const period = Math.floor(dueAt / PERIOD_MS);
+      if (isAdmitted) ran[period] = (ran[period] ?? 0) + 1;
+      // The hour of those that have run ends after this test.
+      if (isFirst && isAdmitted) continue;
+      monitor.dueAt = dueAt + PERIOD_MS;
+      const next = Math.floor(monitor.dueAt / 500);
+      appendTo(byTick, next, monitor);
+    }
+    byTick.delete(tick);
+    step();
+  }
+  const rates = ran.slice(1, -1).map((count) => (count * 1_000) / PERIOD_MS);
+  expect(Math.max(...rates)).toBeLessThanOrEqual(perSecond * 1.5);
+  expect(Math.min(...rates)).toBeGreaterThanOrEqual(perSecond * 0.95);
 });

@@ -1,6 +1,6 @@
 import { type Admission, admittedPerSecond, type Load, nextAdmission, OPEN } from '../domain/admission.ts';
 import { type Evenness, evenedAt, fairParts, neededCredit, nextSlot } from '../domain/fair-slots.ts';
-import { spreadOf } from '../domain/schedule.ts';
+import { FINEST_PERIOD_MS, spreadOf } from '../domain/schedule.ts';
 
 /** Number of values over which first credits are spread. */
 const FIRST_CREDITS = 1_000;
@@ -15,6 +15,9 @@ const FORGET_AFTER_MS = 600_000;
 const USUAL_UP = 0.1;
 const USUAL_DOWN = 0.005;
 
+/** Time over which the jobs of slots that ask are averaged, ms: the time after which a skipped first slot asks again. */
+const ASKED_OVER_MS = FINEST_PERIOD_MS;
+
 /** What is admitted of a workspace. */
 type Flow = {
   /** Jobs per ms. */
@@ -25,6 +28,9 @@ type Flow = {
    * with few jobs find too much admitted after each one with many.
    */
   mostJobs: number;
+  /** Jobs of the slots that have asked since the last step, and per second as an average. */
+  jobs: number;
+  jobsPerSecond: number;
 };
 
 /** A slot that asks for admission. */
@@ -97,8 +103,9 @@ export class Gate {
     const load: Load = { pressure, isPressed, donePerSecond, usualPerSecond, askedPerSecond };
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
-    this.#parts = this.isOpen ? new Map() : fairParts(wanted, this.perSecond);
-    this.#limitFlows(wanted);
+    const asking = this.#asking(wanted, elapsedMs);
+    this.#parts = this.isOpen ? new Map() : fairParts(asking, this.perSecond);
+    this.#limitFlows(asking);
     return wasOpen && !this.isOpen;
   }
 
@@ -111,6 +118,7 @@ export class Gate {
     const flow = this.#flows.get(workspaceId) as Flow;
     const { perMs } = flow;
     flow.mostJobs = Math.max(flow.mostJobs, jobs);
+    flow.jobs += jobs;
     flow.evenness = evenedAt(flow.evenness, slot, perMs, flow.mostJobs);
     const needed = isInTime ? neededCredit(flow.evenness, perMs, flow.mostJobs) : Number.POSITIVE_INFINITY;
     const before = this.#credits.get(monitorId) ?? firstCredit(monitorId);
@@ -120,6 +128,22 @@ export class Gate {
     return isAdmitted;
   }
 
+  /**
+   * Jobs per second of the slots that ask. First slots that are skipped ask again long before their periods are over:
+   * each would earn the part of a period's slot, and several times as many would run as may.
+   */
+  #asking(wanted: ReadonlyMap<number, number>, elapsedMs: number): ReadonlyMap<number, number> {
+    const asking = new Map(wanted);
+    for (const [workspaceId, flow] of this.#flows) {
+      const seen = (flow.jobs * 1_000) / elapsedMs;
+      flow.jobsPerSecond += (seen - flow.jobsPerSecond) * Math.min(1, elapsedMs / ASKED_OVER_MS);
+      flow.jobs = 0;
+      const declared = wanted.get(workspaceId);
+      if (declared !== undefined) asking.set(workspaceId, Math.max(declared, flow.jobsPerSecond));
+    }
+    return asking;
+  }
+
   #limitFlows(wanted: ReadonlyMap<number, number>): void {
     for (const workspaceId of this.#flows.keys())
       if (!this.#parts.has(workspaceId)) this.#flows.delete(workspaceId);
@@ -127,7 +151,13 @@ export class Gate {
       const perMs = (part * (wanted.get(workspaceId) ?? 0)) / 1_000;
       const before = this.#flows.get(workspaceId);
       if (before === undefined) {
-        this.#flows.set(workspaceId, { perMs, evenness: { left: 0, at: 0 }, mostJobs: 0 });
+        this.#flows.set(workspaceId, {
+          perMs,
+          evenness: { left: 0, at: 0 },
+          mostJobs: 0,
+          jobs: 0,
+          jobsPerSecond: 0,
+        });
       } else before.perMs = perMs;
     }
   }

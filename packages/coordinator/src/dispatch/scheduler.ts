@@ -282,12 +282,16 @@ export class Scheduler {
    */
   #planFirst(plan: Plan, now: number): void {
     plan.isFirst = true;
+    this.#due.set(plan, this.#firstSlot(plan, now));
+  }
+
+  #firstSlot(plan: Plan, now: number): number {
     const earliest = Math.max(now, plan.lastSlot + 1);
     const turn = Math.max(now, this.#nextFirstAt);
     const first = Math.max(earliest, turn);
     const onGrid = this.#gridFrom(plan, earliest);
     if (first < onGrid) this.#nextFirstAt = turn + FIRST_SLOT_SPACING_MS;
-    this.#due.set(plan, Math.min(first, onGrid));
+    return Math.min(first, onGrid);
   }
 
   #add(monitor: LiveMonitor, lastSlot: number): Plan {
@@ -357,16 +361,15 @@ export class Scheduler {
     }
   }
 
-  /** The clock went forward: the slots in between are skipped. */
+  /** The clock went forward: the slots in between are skipped. All at once, because they are those of all monitors. */
   #skipTo(now: number): void {
-    for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt < now; plan = this.#due.peek()) {
-      if (plan.isFirst) {
-        this.#planFirst(plan, now);
-        continue;
-      }
-      this.#parts.counters.slots.missed += 1;
-      this.#due.set(plan, this.#gridFrom(plan, now));
-    }
+    const { slots } = this.#parts.counters;
+    this.#due.setAll((plan) => {
+      if (plan.dueAt >= now) return plan.dueAt;
+      if (plan.isFirst) return this.#firstSlot(plan, now);
+      slots.missed += 1;
+      return this.#gridFrom(plan, now);
+    });
   }
 
   /** Limits a late tick with many slots to open: they are spread over the next ticks instead of one burst. */

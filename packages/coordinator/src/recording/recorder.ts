@@ -185,6 +185,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
 
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void {
     if (regions.length === 0) return;
+    this.#resumption.gives();
     this.#pushLocal({ kind: 'opened', monitor, slot, regions: regionSet(regions) });
   }
 
@@ -194,6 +195,15 @@ export class Recorder implements SlotEvents, SlotRecovery {
 
   skipped(monitor: LiveMonitor, slot: number, region: Region): void {
     this.#pushLocal({ kind: 'skipped', monitor, slot, region });
+  }
+
+  /**
+   * Slots up to this one are not about what is probed now, epoch ms; 0: none is known. Infinite: none that was given
+   * before the start. Ask it before the first slot is opened.
+   */
+  floorSlot(monitorId: number): number {
+    if (this.#resumption.isProbedOtherwise(monitorId)) return Number.POSITIVE_INFINITY;
+    return this.#parts.states.get(monitorId)?.floorSlot ?? 0;
   }
 
   /** Undecided slots from before the start that {@link resume} has not named yet. */
@@ -262,12 +272,26 @@ export class Recorder implements SlotEvents, SlotRecovery {
     });
     if (exportNote !== null) exports?.noted(exportNote);
     this.#batches.written(evaluated);
+    this.#noteProbes(batch);
     this.#after.committed(batch, evaluated, ids);
     if (this.#resumption.steps === steps) return;
     // Monitors have resumed meanwhile: their resumption saw states from before this batch.
     evaluation.drafts.forEach((state, id) => {
       if (state !== null && this.#resumption.has(id)) this.#resume(state);
     });
+  }
+
+  /** Notes what is probed otherwise than the states of before the commit say. */
+  #noteProbes(batch: readonly RecorderEvent[]): void {
+    for (const event of batch) {
+      if (event.kind !== 'declared') continue;
+      for (const change of event.changes) {
+        if (change.kind !== 'monitor' || change.monitor === null) continue;
+        const version = this.#parts.states.get(change.monitorId)?.version ?? null;
+        if (version !== null && version !== change.monitor.version)
+          this.#resumption.probesOtherwise(change.monitorId);
+      }
+    }
   }
 
   #resume(state: Readonly<MonitorState>): void {

@@ -141,6 +141,23 @@ test('a change that is applied before a start has resumed is about none of the s
   expect(it.status(1)).toBe('active');
 });
 
+test('what is probed otherwise since a start is about no slot from before, also not about one that lies ahead', async () => {
+  await it.declare(liveMonitor(2));
+  await period('passed');
+  await it.restart();
+  expect(it.recorder.floorSlot(1)).toBe(0);
+  await it.declare(liveMonitor(1, { version: 2 }));
+  await it.declare(liveMonitor(2, { name: 'Another name' }));
+  await it.declare(liveMonitor(3));
+  expect([1, 2, 3].map((id) => it.recorder.floorSlot(id))).toEqual([Number.POSITIVE_INFINITY, 0, 0]);
+  // It gives slots itself, and notes with each change which of them are about what is probed.
+  const given = it.clock.wall();
+  it.recorder.opened(liveMonitor(1, { version: 2 }), given, THREE);
+  await it.declare(liveMonitor(1, { version: 3 }));
+  expect(it.recorder.floorSlot(1)).toBeGreaterThanOrEqual(given);
+  expect(it.recorder.floorSlot(1)).toBeLessThan(given + PERIOD);
+});
+
 test('a status of a clock that was ahead dates no later one', async () => {
   it.clock.advance(24 * HOUR);
   await period('passed');

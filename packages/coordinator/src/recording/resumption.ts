@@ -7,6 +7,8 @@ export class Resumption {
   /** Monitors that have resumed, until all have. */
   readonly #resumed = new Set<number>();
   #isOver = false;
+  /** Monitors of which something else is probed than before the start; null: it is not noted any more. */
+  #probedOtherwise: Set<number> | null = new Set();
   /** Number of times that monitors have resumed. */
   steps = 0;
 
@@ -29,5 +31,20 @@ export class Resumption {
     this.steps += 1;
     this.#isOver = true;
     this.#resumed.clear();
+  }
+
+  /** What is probed is changed. No slot that an earlier process gave is about it, also one that lies ahead. */
+  probesOtherwise(monitorId: number): void {
+    this.#probedOtherwise?.add(monitorId);
+  }
+
+  /** Whether what is probed was changed since the last slot that an earlier process gave. */
+  isProbedOtherwise(monitorId: number): boolean {
+    return this.#probedOtherwise?.has(monitorId) === true;
+  }
+
+  /** This process gives slots: it has asked about those of before. */
+  gives(): void {
+    this.#probedOtherwise = null;
   }
 }

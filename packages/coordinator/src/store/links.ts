@@ -1,7 +1,8 @@
 import { appendTo } from '@svc/shared/lists-by-key.ts';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Announced } from '../domain/transition.ts';
 import { type Readable, readingOf } from './reading-of.ts';
+import type { Database } from './schema.ts';
 import type { Transaction } from './store.ts';
 
 /**
@@ -10,21 +11,36 @@ import type { Transaction } from './store.ts';
  */
 export const ANNOUNCED = ['active', 'degraded', 'error'] as const satisfies readonly Announced[];
 
+/**
+ * Links that are read or written together. A channel may name all monitors, and a message of 120,000 links would hold the
+ * thread for 0.2 s.
+ */
+const LINKS_TOGETHER = 2_000;
+
 /** The linked monitors of these channels, ascending; a channel without any is missing. */
 export async function linkedMonitors(
   source: Readable,
   notificationIds: readonly number[],
 ): Promise<Map<number, number[]>> {
   const linked = new Map<number, number[]>();
-  if (notificationIds.length === 0) return linked;
-  const rows = await readingOf(source)
-    .selectFrom('links')
-    .select(['notification_id', 'monitor_id'])
-    .where('notification_id', 'in', notificationIds)
-    .orderBy('notification_id')
-    .orderBy('monitor_id')
-    .execute();
-  for (const { notification_id, monitor_id } of rows) appendTo(linked, notification_id, monitor_id);
+  for (let left = notificationIds; left.length > 0; ) {
+    const rows = await readingOf(source)
+      .selectFrom('links')
+      .select(['notification_id as id', 'monitor_id as monitorId'])
+      .where('notification_id', 'in', left)
+      .orderBy('notification_id')
+      .orderBy('monitor_id')
+      .limit(LINKS_TOGETHER)
+      .execute();
+    for (const { id, monitorId } of rows) appendTo(linked, id, monitorId);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < LINKS_TOGETHER) break;
+    // The last channel may have more. It is read alone, because the index then finds where to go on.
+    for await (const links of linksAfter(readingOf(source), last.id, last.monitorId)) {
+      for (const { monitorId } of links) appendTo(linked, last.id, monitorId);
+    }
+    left = left.filter((id) => id > last.id);
+  }
   return linked;
 }
 
@@ -73,14 +89,33 @@ export type ChannelLink = {
   readonly incident: string | null;
 };
 
-/** By ascending id of the monitor. */
-export function linksOfChannel({ db }: Transaction, notificationId: number): Promise<ChannelLink[]> {
-  return db
-    .selectFrom('links')
-    .select(['monitor_id as monitorId', 'announced', 'incident'])
-    .where('notification_id', '=', notificationId)
-    .orderBy('monitor_id')
-    .execute();
+/** In pieces, by ascending id of the monitor. */
+export function linksOfChannel(
+  { db }: Transaction,
+  notificationId: number,
+): AsyncIterable<readonly ChannelLink[]> {
+  return linksAfter(db, notificationId, 0);
+}
+
+async function* linksAfter(
+  db: Kysely<Database>,
+  notificationId: number,
+  monitorId: number,
+): AsyncGenerator<readonly ChannelLink[]> {
+  for (let after = monitorId; ; ) {
+    const links = await db
+      .selectFrom('links')
+      .select(['monitor_id as monitorId', 'announced', 'incident'])
+      .where('notification_id', '=', notificationId)
+      .where('monitor_id', '>', after)
+      .orderBy('monitor_id')
+      .limit(LINKS_TOGETHER)
+      .execute();
+    const last = links.at(-1);
+    if (last === undefined) return;
+    yield links;
+    after = last.monitorId;
+  }
 }
 
 /** Links the monitors to the channel. The links begin as told that the monitor is active. */
@@ -89,23 +124,25 @@ export async function insertLinks(
   notificationId: number,
   monitorIds: readonly number[],
 ): Promise<void> {
-  await tx.runEach(
-    'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?)',
-    monitorIds.map((id) => [id, notificationId]),
-  );
+  for (let start = 0; start < monitorIds.length; start += LINKS_TOGETHER) {
+    const some = monitorIds.slice(start, start + LINKS_TOGETHER);
+    await tx.runEach(
+      'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?)',
+      some.map((id) => [id, notificationId]),
+    );
+  }
 }
 
-/** Answers how many of them were linked. */
+/** @param monitorIds as many as {@link linksOfChannel} answers together */
 export async function removeLinks(
   tx: Transaction,
   notificationId: number,
   monitorIds: readonly number[],
-): Promise<number> {
-  const removed = await tx.runEach(
+): Promise<void> {
+  await tx.runEach(
     'DELETE FROM links WHERE monitor_id = ? AND notification_id = ?',
     monitorIds.map((id) => [id, notificationId]),
   );
-  return removed.reduce((sum, { changes }) => sum + changes, 0);
 }
 
 /**

@@ -77,13 +77,14 @@ async function unlink(
   { id, providerType }: { id: number; providerType: string },
   kept: ReadonlySet<string>,
 ): Promise<void> {
-  const links = await linksOfChannel(scope.tx, id);
-  const ended = links.filter(({ monitorId }) => !kept.has(String(monitorId)));
-  if (ended.length === 0) return;
-  for (const { monitorId, announced, incident } of ended) {
-    const told = { providerType, announced, incident };
-    scope.changed({ kind: 'unlinked', monitorId, notificationId: id, link: told });
+  for await (const links of linksOfChannel(scope.tx, id)) {
+    const ended = links.filter(({ monitorId }) => !kept.has(String(monitorId)));
+    if (ended.length === 0) continue;
+    for (const { monitorId, announced, incident } of ended) {
+      const told = { providerType, announced, incident };
+      scope.changed({ kind: 'unlinked', monitorId, notificationId: id, link: told });
+    }
+    const ids = ended.map(({ monitorId }) => monitorId);
+    await removeLinks(scope.tx, id, ids);
   }
-  const ids = ended.map(({ monitorId }) => monitorId);
-  await removeLinks(scope.tx, id, ids);
 }

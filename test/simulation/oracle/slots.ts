@@ -1,0 +1,122 @@
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { SkipReason } from '@svc/coordinator/domain/slots.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { World } from '../world.ts';
+import type { Oracle } from './oracle.ts';
+
+/** "A new, re-activated or differently probed monitor gets a first slot at once", ms. */
+const FIRST_WITHIN_MS = 5_000;
+/** "Then none on the grid within half a period": the longest time to the next slot, in periods. */
+const LONGEST_PERIODS = 1.5;
+/** The slots' clock may be slower than the monotonic one by a tenth. */
+const SLOWEST = 1.12;
+/** A tick that is late, ms. */
+const SLACK_MS = 2_000;
+
+/**
+ * Judges what dispatch gives out: "a monitor gets one slot per period", and its first one at once, in all regions. The
+ * rest of the oracle takes the slots as they come: without any, `unknown` would be right for ever.
+ *
+ * It looks at worlds without limits, because those skip slots.
+ */
+export class Slots {
+  readonly #world: Pick<World, 'limits'>;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #presence: { live(): readonly Region[] };
+  readonly #oracle: Pick<Oracle, 'slots'>;
+  #monitor: LiveMonitor | null = null;
+  #isRunning = false;
+  #wasClockSet = false;
+  /** Since when the next slot is waited for; null: none is. */
+  #since: number | null = null;
+  /** The next slot is the first since the monitor was declared, activated or changed in what is probed. */
+  #owesFirst = true;
+  /** What the newest slot was about. */
+  #given: Pick<LiveMonitor, 'version' | 'activatedAt'> | null = null;
+  /** The slot that is the first about what is probed now; 0: the newest one is not. */
+  #first = 0;
+
+  constructor(
+    world: Pick<World, 'limits'>,
+    clock: Pick<Clock, 'monotonic'>,
+    presence: { live(): readonly Region[] },
+    oracle: Pick<Oracle, 'slots'>,
+  ) {
+    this.#world = world;
+    this.#clock = clock;
+    this.#presence = presence;
+    this.#oracle = oracle;
+  }
+
+  /** Dispatch begins, with the monitor as it is declared then. */
+  resumed(monitor: LiveMonitor | null): void {
+    this.#isRunning = true;
+    this.#since = null;
+    this.#take(monitor);
+    // Activations and slots of a clock that was ahead are not believed.
+    if (this.#wasClockSet) this.#owesFirst = false;
+  }
+
+  ended(): void {
+    this.#isRunning = false;
+    this.#since = null;
+  }
+
+  /** Forward, the slots in between are skipped. */
+  clockWasSet(): void {
+    this.#wasClockSet = true;
+    this.#since = null;
+  }
+
+  declared(monitor: LiveMonitor | null): void {
+    if (!this.#isRunning) return;
+    const before = this.#monitor;
+    this.#take(monitor);
+    if (this.#owesFirst || monitor?.periodMs !== before?.periodMs) this.#since = null;
+  }
+
+  opened({ version, activatedAt }: LiveMonitor, slot: number): void {
+    this.#first = this.#given?.version === version ? 0 : slot;
+    this.#given = { version, activatedAt };
+    this.#owesFirst = false;
+    this.#since = null;
+  }
+
+  skipped(slot: number, region: Region, reason: SkipReason): void {
+    if (reason !== 'predecessor-running' || slot !== this.#first) return;
+    this.#fault(`${region} leaves out slot ${slot}, the first about what is probed now`);
+  }
+
+  /** To be called after everything that happens. */
+  look(): void {
+    const monitor = this.#monitor;
+    if (!this.#isRunning || monitor?.active !== true || !isLive(monitor, this.#presence.live())) {
+      this.#since = null;
+      return;
+    }
+    const now = this.#clock.monotonic();
+    this.#since ??= now;
+    const withinMs = this.#owesFirst ? FIRST_WITHIN_MS : LONGEST_PERIODS * monitor.periodMs;
+    if (now - this.#since <= withinMs * SLOWEST + SLACK_MS) return;
+    this.#fault(`no ${this.#owesFirst ? 'first ' : ''}slot was given since ${this.#since}`);
+    this.#since = null;
+    this.#owesFirst = false;
+  }
+
+  #fault(text: string): void {
+    if (this.#world.limits.length === 0) this.#oracle.slots(text, this.#clock.monotonic());
+  }
+
+  #take(monitor: LiveMonitor | null): void {
+    this.#monitor = monitor;
+    // Without any region its first slot is given to nobody.
+    if (monitor?.regions?.length === 0) this.#given = monitor;
+    this.#owesFirst =
+      this.#given?.version !== monitor?.version || this.#given?.activatedAt !== monitor?.activatedAt;
+  }
+}
+
+function isLive({ regions }: LiveMonitor, live: readonly Region[]): boolean {
+  return regions === null ? live.length > 0 : live.some((region) => regions.includes(region));
+}
