@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { anyText } from '../../../../test/support/any-text.ts';
 import { Attributes, NO_ATTRIBUTES } from './attributes.ts';
 import { type HistogramKind, Histograms } from './histograms.ts';
 import { JsonEncoder } from './json-encoder.ts';
@@ -19,7 +20,7 @@ const OWN = [
   ]),
 ];
 
-const text = fc.string({ unit: 'binary', maxLength: 300 });
+const text = anyText({ maxLength: 300 });
 const point = fc.record({
   metric: fc.constantFrom(...METRIC_KEYS),
   own: fc.constantFrom(...OWN),
