@@ -1,17 +1,21 @@
 /**
  * A process that sends everything that a region's key allows, as fast as it can: `node flood.ts URL SUBJECT
  * BYTES CONNECTIONS`, with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the
- * process that started it.
+ * process that started it. It prints how many messages the server has read, from time to time.
  */
 import { connect, nkeyAuthenticator } from 'nats';
 
 /** Number of messages that each connection sends before it waits for the server. */
 const AT_ONCE = 8;
+/** Number of messages after which it prints their number again. */
+const TOLD_EVERY = 1_000;
 
 const [url = '', subject = '', bytes = '1', connections = '1'] = process.argv.slice(2);
 const { SEED } = process.env;
 const key = SEED === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(SEED)) };
 const message = Buffer.alloc(Number(bytes), 'x');
+
+let sent = 0;
 
 async function flood(): Promise<void> {
   // A server that is flooded on a busy machine may be too late for a connection, which is tried again.
@@ -24,6 +28,8 @@ async function flood(): Promise<void> {
   for (;;) {
     for (let n = 0; n < AT_ONCE; n += 1) connection.publish(subject, message);
     await connection.flush();
+    sent += AT_ONCE;
+    if (sent % TOLD_EVERY === 0) console.log(sent);
   }
 }
 

@@ -54,7 +54,7 @@ export const LONGEST: Readonly<Record<string, number>> = {
   'test/integration/clocks.test.ts': 35,
   'test/integration/garbage.test.ts': 34,
   'test/integration/own-metrics.test.ts': 31,
-  'test/integration/flood.test.ts': 64,
+  'test/integration/flood.test.ts': 33,
   'test/integration/regions.test.ts': 24,
   'test/integration/main-path.test.ts': 23,
   'test/integration/stream.test.ts': 21,

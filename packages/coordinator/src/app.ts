@@ -16,6 +16,7 @@ import { VERSION } from '@svc/shared/version.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { resealWhereDue } from './configuration/reseal.ts';
+import type { DeclaredFileParts } from './declare/declared-file.ts';
 import type { ExportSettings } from './export/export-settings.ts';
 import { Leading } from './leading.ts';
 import type { OperatorValues } from './notify/sender.ts';
@@ -65,6 +66,8 @@ export type CoordinatorParts = {
   recentErrors?: () => readonly RecentError[];
   /** Variables that `${env.NAME}` in the declared file inserts. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Reads the declared file; default: a thread of its own. */
+  readDeclaration?: DeclaredFileParts['read'];
 };
 
 /**
@@ -131,7 +134,7 @@ export class Coordinator {
   }
 
   async #start(): Promise<{ url: string }> {
-    const { config, operator, exports, bus, streams, clock, log, environment } = this.#parts;
+    const { config, operator, exports, bus, streams, clock, log, environment, readDeclaration } = this.#parts;
     // The last export is sent while the other parts stop, and is awaited at the end.
     this.#started.add('last export of own metrics', () => this.#ownExport?.stop(LAST_EXPORT_MS));
     this.#started.add('bus', () => bus.close());
@@ -175,7 +178,7 @@ export class Coordinator {
       bus,
       streams,
       cpu,
-      environment,
+      declaring: { env: environment, read: readDeclaration },
     });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());

@@ -11,6 +11,7 @@ import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { MonitorsInMemory } from './configuration/live-monitors.ts';
+import type { DeclaredFileParts } from './declare/declared-file.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
 import { JobTokens } from './dispatch/job-tokens.ts';
 import { loadNewestSlots, newestOf } from './dispatch/newest-slots.ts';
@@ -85,8 +86,8 @@ export type TermParts = {
   readonly memory: ProcessMemory;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Variables that `${env.NAME}` in the declared file inserts. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What the declared file is read with. */
+  readonly declaring: Pick<DeclaredFileParts, 'env' | 'read'>;
 };
 
 /** The parts of one term, built and not started. */

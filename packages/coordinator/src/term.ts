@@ -186,7 +186,7 @@ export class Term {
 
   /** Applies and watches the declared file. Without a file, the resources of an earlier file are released. */
   async #declare(effects: ChangeEffects): Promise<void> {
-    const { config, store, secrets, workspaceId, environment, clock, log } = this.#parts;
+    const { config, store, secrets, workspaceId, declaring, clock, log } = this.#parts;
     this.#mustGoOn();
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
     const configuration = new StoredConfiguration({ store, secrets, effects, guard, clock });
@@ -202,7 +202,7 @@ export class Term {
       store,
       version: VERSION,
       secrets,
-      env: environment,
+      ...declaring,
       allowsDelete: config.allowsDelete,
       channelProblem: channelProblems({ operator: this.#parts.operator, urls: urlRules(config) }),
       clock,

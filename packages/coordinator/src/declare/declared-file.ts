@@ -44,7 +44,7 @@ export type DeclaredFileParts = {
   readonly clock: Clock;
   readonly log: Logger;
   /** Reads the file; by default on a thread of its own. */
-  readonly read?: typeof readDeclaration;
+  readonly read?: typeof readDeclaration | undefined;
 };
 
 export type DeclaredFileStatus = {
