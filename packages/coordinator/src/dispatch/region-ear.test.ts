@@ -25,6 +25,7 @@ let lines: { msg: string; region?: Region; seconds?: number }[];
 beforeEach(() => {
   clock = new FakeClock();
   bus = new MemoryBus();
+  bus.remembers = false;
   counters = newCounters();
   heard = [];
   opened = [];
