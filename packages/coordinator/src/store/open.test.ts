@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { makeOldDatabase } from '../../../../test/support/coordinator/old-database.ts';
-import { copyMigrated } from '../../../../test/support/store-in-process.ts';
+import { copyMigrated, STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
 import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/support/transactions.ts';
 import { openStore } from './open.ts';
 import { MAX_WAITING_READS } from './reader.ts';
@@ -19,14 +19,25 @@ beforeEach(async () => {
   folder = await temporaryFolder();
   path = join(folder.path, 'svc.db');
   await copyMigrated(path, silentLog);
-  store = await openStore({ path, log: silentLog });
+  store = await opened(path);
 });
+
+/** Without threads, each of which takes as long to start as many of these tests. */
+function opened(at: string): Promise<Store> {
+  return openStore({ path: at, log: silentLog, workers: STORE_IN_PROCESS });
+}
+
+/** For tests of what threads do. */
+async function openedWithThreads(): Promise<void> {
+  await store.close();
+  store = await openStore({ path, log: silentLog });
+}
 
 /** Opens a database that this creates and migrates. */
 async function createdAnew(): Promise<void> {
   await store.close();
   path = join(folder.path, 'new.db');
-  store = await openStore({ path, log: silentLog });
+  store = await opened(path);
 }
 
 afterEach(async () => {
@@ -37,6 +48,7 @@ afterEach(async () => {
 const names = () => workspaceNames(store);
 
 test('waits for another program that writes, without holding the thread', async () => {
+  await openedWithThreads();
   const other = new DatabaseSync(path);
   other.exec('BEGIN IMMEDIATE');
   const waiting = store.transaction(insertWorkspace('a'));
@@ -49,6 +61,8 @@ test('waits for another program that writes, without holding the thread', async 
 });
 
 describe('reads', () => {
+  beforeEach(openedWithThreads);
+
   test('errors of the reading thread are errors of the query', async () => {
     const wrong = sql`SELECT * FROM nowhere`.execute(store.read);
     await expect(wrong).rejects.toThrow('no such table: nowhere');
@@ -83,6 +97,8 @@ describe('reads', () => {
 });
 
 describe('closing', () => {
+  beforeEach(openedWithThreads);
+
   test('ends what waits, and everything after', async () => {
     const reading = Promise.all(Array.from({ length: 50 }, () => errorCodeOf(names())));
     // One turn: they are on their way, and the thread that is to answer still starts.
@@ -118,11 +134,11 @@ describe('opening', () => {
   });
 
   test('a second coordinator on the same file is refused until the first has closed', async () => {
-    const second = openStore({ path, log: silentLog });
+    const second = opened(path);
     await expect(second).rejects.toThrow('another coordinator uses');
-    expect(await errorCodeOf(openStore({ path, log: silentLog }))).toBe('store-in-use');
+    expect(await errorCodeOf(opened(path))).toBe('store-in-use');
     await store.close();
-    store = await openStore({ path, log: silentLog });
+    store = await opened(path);
   });
 
   test('a database of a newer version is refused and left as it is', async () => {
@@ -131,7 +147,7 @@ describe('opening', () => {
     newer.exec("INSERT INTO kysely_migration VALUES ('0999-future', '2030-01-01')");
     newer.close();
     const before = await readFile(path);
-    await expect(openStore({ path, log: silentLog })).rejects.toThrow(/newer version of svc \(0999-future\)/);
+    await expect(opened(path)).rejects.toThrow(/newer version of svc \(0999-future\)/);
     expect((await readFile(path)).equals(before)).toBe(true);
   });
 
@@ -140,19 +156,19 @@ describe('opening', () => {
     const foreign = new DatabaseSync(other);
     foreign.exec('CREATE TABLE notes (text)');
     foreign.close();
-    expect(await errorCodeOf(openStore({ path: other, log: silentLog }))).toBe('store-foreign');
+    expect(await errorCodeOf(opened(other))).toBe('store-foreign');
   });
 
   test('a path that cannot be opened is told', async () => {
     const taken = join(folder.path, 'folder');
     await mkdir(taken);
-    await expect(openStore({ path: taken, log: silentLog })).rejects.toThrow(taken);
+    await expect(opened(taken)).rejects.toThrow(taken);
   });
 
   test('a file that is no database is refused', async () => {
     const other = join(folder.path, 'other.txt');
     await writeFile(other, 'x'.repeat(5_000));
-    const opening = openStore({ path: other, log: silentLog });
+    const opening = opened(other);
     await expect(opening).rejects.toMatchObject({
       code: 'store-corrupt',
       message: `database: ${other}: file is not a database`,
@@ -186,7 +202,7 @@ test('a database whose table names the types of monitor keeps its rows, and take
     ]);
     runEach("INSERT INTO monitor_states (monitor_id, status, since) VALUES (7, 'error', 1)", [[]]);
   });
-  store = await openStore({ path, log: silentLog });
+  store = await opened(path);
   const rows = await store.read.selectFrom('monitors').select(['id', 'type']).execute();
   expect(rows).toEqual([{ id: 7, type: 'tcp' }]);
   expect(await store.read.selectFrom('monitor_states').select('status').execute()).toHaveLength(1);
