@@ -4,9 +4,9 @@ import { silentLog, temporaryFolder } from '../../../../test/support/configured-
 import { makeOldDatabase, type OldDatabase } from '../../../../test/support/coordinator/old-database.ts';
 import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
-import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { Rollups } from './rollups.ts';
 import { readSummary } from './summary.ts';
@@ -53,7 +53,7 @@ function fill(tx: OldDatabase): void {
 test('a database of the version before is rolled up from its oldest result on', async () => {
   const path = join(folder.path, 'svc.db');
   await makeOldDatabase(path, '0001-initial', fill);
-  store = await openStore({ path, log: silentLog });
+  store = await openStoreInProcess(path, silentLog);
   const clock = new FakeClock(NOW);
   const slotNow = () => clock.wall();
   const rollups = await Rollups.load({

@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../../test/support/configured-store.ts';
 import { makeOldDatabase, type OldDatabase } from '../../../../../test/support/coordinator/old-database.ts';
+import { openStoreInProcess } from '../../../../../test/support/store-in-process.ts';
 import { pendingLanes } from '../delivery-queue.ts';
-import { openStore } from '../open.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 
@@ -93,7 +93,7 @@ test('an upgrade keeps all deliveries, attempts and changes, and gives no id twi
   const before = commonRows(path);
   expect(before.attempts).toHaveLength(4);
 
-  const store = await openStore({ path, log: silentLog });
+  const store = await openStoreInProcess(path, silentLog);
   expect(await pendingLanes(store, null, 10)).toEqual([
     {
       notificationId: 3,
