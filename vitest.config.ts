@@ -48,7 +48,8 @@ const LOW_PRIORITY = { setupFiles: ['test/support/low-priority.ts'] };
 /** `npm run check` sets how many worlds it simulates. They are its last group and have all processors. */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
 const WORLDS = ['test/simulation/simulation.test.ts'];
-const SIMULATION = { name: 'simulation', include: ['test/simulation/*.test.ts'], exclude: WORLDS };
+/** In the check they share the workers of the tests beside the code: workers of their own would load the sources again. */
+const SIMULATION = ['test/simulation/*.test.ts'];
 
 /** Groups of tests run one after the other. None has the number 0, which would run last. */
 const project = (
@@ -88,8 +89,8 @@ export default defineConfig({
     projects: [
       project(1, {
         name: 'unit',
-        include: BESIDE_THE_CODE,
-        exclude: [...STARTING_PROCESSES, ...LONG],
+        include: [...BESIDE_THE_CODE, ...(IS_QUICK ? SIMULATION : [])],
+        exclude: [...STARTING_PROCESSES, ...LONG, ...WORLDS],
         ...BESIDE,
       }),
       project(1, { name: 'processes', include: STARTING_PROCESSES, ...BESIDE }),
@@ -100,9 +101,17 @@ export default defineConfig({
         exclude: ALONE,
         ...SEVERAL_PARTS,
       }),
-      IS_QUICK
-        ? project(1, { ...SIMULATION, ...BESIDE })
-        : project(2, { ...SIMULATION, ...SEVERAL_PARTS, ...LOW_PRIORITY }),
+      ...(IS_QUICK
+        ? []
+        : [
+            project(2, {
+              name: 'simulation',
+              include: SIMULATION,
+              exclude: WORLDS,
+              ...SEVERAL_PARTS,
+              ...LOW_PRIORITY,
+            }),
+          ]),
       project(2, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], ...SEVERAL_PARTS, ...LOW_PRIORITY }),
       project(3, { name: 'worlds', include: WORLDS, ...BESIDE, ...LOW_PRIORITY }),
       project(3, { name: 'alone', include: ALONE, maxWorkers: BESIDE.maxWorkers }),

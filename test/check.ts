@@ -14,7 +14,7 @@ const PARTS: readonly Part[] = [
   { name: 'types', command: 'npm run --silent typecheck' },
   isWhole
     ? { name: 'tests', command: ['vitest run', ...args.map(quoted)].join(' '), isShown: true }
-    : { name: 'tests', command: 'vitest run --project unit --project simulation --project worlds' },
+    : { name: 'tests', command: 'vitest run --project unit --project worlds' },
 ];
 
 if (!isWhole) process.env.SIMULATED_WORLDS ??= '1000';
