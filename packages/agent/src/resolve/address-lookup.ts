@@ -1,3 +1,4 @@
+import { afterReading } from '../after-reading.ts';
 import { recordsOf, textOf } from '../dns/answers.ts';
 import type { DnsClient } from '../dns/client.ts';
 import type { AskPolicy, DnsReply } from '../dns/open-question.ts';
@@ -31,12 +32,15 @@ export function lookUpAddresses(
   const replies = new Map<4 | 6, DnsReply>();
   const cancels: Cancel[] = [];
   let delay: NodeJS.Timeout | undefined;
+  let isOver = false;
 
   const cancel = () => {
+    isOver = true;
     clearTimeout(delay);
     for (const cancelOne of cancels) cancelOne();
   };
   const finish = () => {
+    if (isOver) return;
     cancel();
     settle(resultOf(name, replies));
   };
@@ -47,7 +51,8 @@ export function lookUpAddresses(
       if (replies.size === families.length || isUnknownName(family, reply)) finish();
       // IPv6 addresses alone never settle the look-up: where IPv6 is broken, only IPv4 saves the connection.
       else if (family === 4 && addressesIn(name, 4, reply).length > 0) {
-        delay = setTimeout(finish, RESOLUTION_DELAY_MS);
+        // An IPv6 answer that came within the delay may not be read yet.
+        delay = setTimeout(() => afterReading(finish), RESOLUTION_DELAY_MS);
       }
     };
     cancels.push(client.ask({ name, type }, policy, replied));

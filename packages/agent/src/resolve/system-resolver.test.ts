@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { a, aaaa, cname, type DnsHandler, DnsTestServer } from '../../../../test/support/dns-server.ts';
+import { passAfter, underStoppedTime } from '../../../../test/support/stopped-time.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from './resolver.ts';
 import { createSystemResolver } from './system-resolver.ts';
 
@@ -88,6 +89,8 @@ describe('answered at once, without a query', () => {
 });
 
 describe('asked for', () => {
+  underStoppedTime();
+
   test('IPv6 and IPv4 in turns', async () => {
     const resolver = resolverOf([await serve(zone)]);
     expect(await resolver.resolve('db.example')).toEqual([
@@ -137,9 +140,41 @@ describe('asked for', () => {
     expect(found).toEqual([V4('192.0.2.4'), V4('192.0.2.4'), V4('192.0.2.4')]);
     expect(server.requests.filter(({ type }) => type === 'A')).toHaveLength(1);
   });
+
+  test('of one server after the other where resolv.conf says rotate', async () => {
+    const servers = [await serve(zone), await serve(zone)];
+    const resolver = resolverOf(servers, { conf: 'domain .\noptions rotate' });
+    await resolver.resolve('v4.example');
+    await resolver.resolve('db.example');
+    expect(servers.map(({ requests }) => requests.length)).toEqual([2, 2]);
+  });
 });
 
 describe('half an answer', () => {
+  describe('at a late look', () => {
+    underStoppedTime();
+
+    test('is whole where the other half came within the delay, and is read after that', async () => {
+      const late = Promise.withResolvers<void>();
+      const server = await serve(async (request) => {
+        if (request.type === 'AAAA') await late.promise;
+        return zone(request);
+      });
+      const found = resolverOf([server]).resolve('db.example');
+      await passAfter(server, 2, 0);
+      late.resolve();
+      // It is sent before this turn of the event loop is over, and nothing is read meanwhile.
+      for (let ticks = 0; ticks < 10; ticks += 1)
+        await new Promise<void>((resume) => process.nextTick(resume));
+      vi.advanceTimersByTime(50);
+      expect(await found).toEqual([
+        { address: '2001:db8::1', family: 6 },
+        { address: '192.0.2.1', family: 4 },
+        { address: '192.0.2.2', family: 4 },
+      ]);
+    });
+  });
+
   test('IPv4 does not wait long for an IPv6 answer that never comes', async () => {
     const server = await serve(({ name, type }) =>
       type === 'A' ? { records: [a(name, '192.0.2.1')] } : null,
@@ -204,14 +239,6 @@ describe('failures say what and why', () => {
     const failing = await serve(() => ({ rcode: 2 }));
     const good = await serve(zone);
     expect(await resolverOf([failing, good]).resolve('v4.example')).toEqual(V4('192.0.2.4'));
-  });
-
-  test('rotate spreads look-ups over the servers', async () => {
-    const servers = [await serve(zone), await serve(zone)];
-    const resolver = resolverOf(servers, { conf: 'domain .\noptions rotate' });
-    await resolver.resolve('v4.example');
-    await resolver.resolve('db.example');
-    expect(servers.map(({ requests }) => requests.length)).toEqual([2, 2]);
   });
 });
 
