@@ -627,6 +627,16 @@ describe('changed declarations', () => {
     expect(it.status(1)).toBe('error');
   });
 
+  test('a report of a region that is removed before its slot is decided is no vote', async () => {
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, A, 'failed');
+    await it.declare(liveMonitor(1, { regions: [B, C] }));
+    for (const region of [B, C]) await it.report(1, slot, region, 'passed');
+    expect(it.states.get(1)).toMatchObject({ status: 'active', decidedSlot: slot });
+    expect(it.states.get(1)?.votes.map(({ region }) => region)).toEqual([B, C]);
+  });
+
   test('a removal that completes an open slot makes one verdict: nothing is unknown in between', async () => {
     await it.slot(1, { [A]: 'passed', [B]: 'passed' });
     await it.pass(PERIOD);
