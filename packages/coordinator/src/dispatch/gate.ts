@@ -1,5 +1,12 @@
 import { type Admission, admittedPerSecond, type Load, nextAdmission, OPEN } from '../domain/admission.ts';
-import { type Evenness, evenedAt, fairParts, neededCredit, nextSlot } from '../domain/fair-slots.ts';
+import {
+  type Evenness,
+  evenedAt,
+  fairParts,
+  neededCredit,
+  nextSlot,
+  withCredit,
+} from '../domain/fair-slots.ts';
 import { spreadOf } from '../domain/schedule.ts';
 
 /** Number of values over which first credits are spread. */
@@ -118,6 +125,12 @@ export class Gate {
     this.#credits.set(monitorId, credit);
     if (isAdmitted) flow.evenness = { ...flow.evenness, left: flow.evenness.left - jobs };
     return isAdmitted;
+  }
+
+  /** So much of a slot that was admitted did not run: its monitor waits for less. Without effect where it was never limited. */
+  giveBack(monitorId: number, part: number): void {
+    const credit = this.#credits.get(monitorId);
+    if (credit !== undefined) this.#credits.set(monitorId, withCredit(credit, part));
   }
 
   #limitFlows(wanted: ReadonlyMap<number, number>): void {
