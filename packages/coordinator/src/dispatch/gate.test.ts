@@ -16,7 +16,7 @@ function partsOf(monitors: readonly Asking[], admittedPerSecond: number): Map<nu
     asked.set(workspaceId, (asked.get(workspaceId) ?? 0) + (jobs * 1_000) / PERIOD_MS);
   // Half of what is done is admitted at first.
   gate.step(
-    { pressure: 'overloaded', isPressed: false, donePerSecond: admittedPerSecond * 2 },
+    { pressure: 'overloaded', waits: 'little', donePerSecond: admittedPerSecond * 2 },
     () => asked,
     500,
   );

@@ -12,6 +12,9 @@ import { spreadOf } from '../domain/schedule.ts';
 /** Number of values over which first credits are spread. */
 const FIRST_CREDITS = 1_000;
 
+/** Time for which a gate is watched after it has opened, ms. It ends before the memory of the overload is returned. */
+const WATCHED_MS = 15_000;
+
 /** Time after which an open gate forgets who has waited, ms. */
 const FORGET_AFTER_MS = 600_000;
 
@@ -49,7 +52,7 @@ export type GatedSlot = {
 };
 
 /** What was seen since the last step. */
-type Observed = Pick<Load, 'pressure' | 'isPressed' | 'donePerSecond'>;
+type Observed = Pick<Load, 'pressure' | 'waits' | 'donePerSecond'>;
 
 /** Admits as many jobs as can be done: all of them, or a fair part of each workspace's jobs. */
 export class Gate {
@@ -67,10 +70,15 @@ export class Gate {
   #usualPerSecond = 0;
   /** Sum of all steps, ms. */
   #nowMs = 0;
-  #closedAtMs = 0;
+  #closedAtMs = Number.NEGATIVE_INFINITY;
 
   get isOpen(): boolean {
     return this.#admission.is === 'open';
+  }
+
+  /** Whether it is closed or has just opened: what was too much may be so again. */
+  get isWatched(): boolean {
+    return !this.isOpen || this.#nowMs - this.#closedAtMs < WATCHED_MS;
   }
 
   /** Admitted jobs per second; infinite while the gate is open. */
@@ -88,7 +96,7 @@ export class Gate {
    * @returns true when the gate has just closed
    */
   step(
-    { pressure, isPressed, donePerSecond }: Observed,
+    { pressure, waits, donePerSecond }: Observed,
     asked: () => ReadonlyMap<number, number>,
     elapsedMs: number,
   ): boolean {
@@ -101,7 +109,7 @@ export class Gate {
     let askedPerSecond = 0;
     for (const rate of wanted.values()) askedPerSecond += rate;
     const usualPerSecond = this.#usualPerSecond;
-    const load: Load = { pressure, isPressed, donePerSecond, usualPerSecond, askedPerSecond };
+    const load: Load = { pressure, waits, donePerSecond, usualPerSecond, askedPerSecond };
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
     this.#parts = this.isOpen ? new Map() : fairParts(wanted, this.perSecond);

@@ -587,6 +587,22 @@ describe('where agents run less than is asked of them', () => {
     });
   });
 
+  test('too much again just after the limit has ended is limited at once', async () => {
+    const world = await begin(monitors(6_000));
+    await world.run(45);
+    world.runs.set(FRA, 80);
+    await world.run(60);
+    world.runs.delete(FRA);
+    for (let before = -1; before !== shed(); ) {
+      before = shed();
+      await world.run(6);
+    }
+    const before = shed();
+    world.runs.set(FRA, 20);
+    await world.run(2.5);
+    expect(shed()).toBeGreaterThan(before);
+  });
+
   test('one that is slow for two seconds loses no slot', async () => {
     const world = await begin(monitors(6_000));
     await world.run(45);

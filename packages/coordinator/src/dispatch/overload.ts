@@ -5,11 +5,11 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import {
   type Backlog,
+  cpuWaits,
   type Pressure,
   recordingPressure,
   regionPressure,
   tickPressure,
-  waitsForCpu,
 } from '../domain/pressure.ts';
 import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
@@ -35,7 +35,7 @@ const LATE_MS = 50;
  */
 const MOST_LATE_MS = 100;
 /**
- * While a limit holds, a check that has not begun this long after its slot does not begin, ms: as long as
+ * While a limit holds or has just ended, a check that has not begun this long after its slot does not begin, ms: as long as
  * each agent of its region takes for so many checks, within the bounds. What runs is in time then, and so many wait at an
  * agent that it always has one to begin. Agents that run many in a second need a shorter queue for that.
  */
@@ -284,13 +284,13 @@ export class Overload {
     const scheduling = tickPressure(this.#ticks.sum, this.#lateTicks.sum);
     // While the disk stands still, results wait to be read.
     const standsStill = recording !== 'free' && !isSteady;
-    this.#lateness.step(standsStill || this.#isExcused);
-    const lateness = this.#lateness.everywhere(this.#gate.isOpen);
+    this.#lateness.step(standsStill || this.#isExcused || this.#hasGivenAhead);
+    const lateness = this.#lateness.everywhere(!this.#gate.isWatched);
     const pressure = worst(recording, scheduling, lateness);
     this.#cpuWaits.add(this.#cpuWaited());
-    const isPressed = waitsForCpu(this.#cpuWaits.sum, WINDOW_S * 1_000);
+    const waits = cpuWaits(this.#cpuWaits.sum, WINDOW_S * 1_000);
     const asked = () => this.#demand.askedIn(this.#parts.agents.live());
-    const hasClosed = this.#gate.step({ pressure, isPressed, donePerSecond }, asked, elapsedMs);
+    const hasClosed = this.#gate.step({ pressure, waits, donePerSecond }, asked, elapsedMs);
     if (hasClosed) {
       this.#cause =
         pressure === recording ? 'recording' : pressure === scheduling ? 'scheduling' : 'lateness';
@@ -315,9 +315,9 @@ export class Overload {
     // The gate of the whole responds to a delay of all regions; the regions' own gates must not respond as
     // well.
     const isAnswered = this.#lateness.isEverywhere && !this.#gate.isOpen;
-    const pressure = isAnswered ? 'busy' : worst(this.#lateness.of(region, gate.isOpen), shown);
+    const pressure = isAnswered ? 'busy' : worst(this.#lateness.of(region, !gate.isWatched), shown);
     const asked = () => this.#askedIn(region);
-    const step = { pressure, isPressed: false, donePerSecond: signs.done.sum / WINDOW_S };
+    const step = { pressure, waits: 'little', donePerSecond: signs.done.sum / WINDOW_S } as const;
     if (gate.step(step, asked, elapsedMs)) {
       this.#alarm('region', { region, perSecond: Math.round(gate.perSecond) });
     }
@@ -340,7 +340,7 @@ export class Overload {
   }
 
   #isLimited(region: Region): boolean {
-    return !this.#gate.isOpen || !this.#of(region).gate.isOpen;
+    return this.#gate.isWatched || this.#of(region).gate.isWatched;
   }
 
   get #hasGivenAhead(): boolean {
