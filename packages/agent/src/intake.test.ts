@@ -19,6 +19,7 @@ function started() {
   const clock = new FakeClock();
   const bus = new MemoryBus();
   const probe = new ScriptedProbe();
+  const ended: { monitor: number; reason: string | undefined }[] = [];
   const none = { waitedMs: null, throttledMs: null, pressedMs: null, idleMs: 0 };
   const counters = { read: () => none, close: () => {} };
   const starvation = new Starvation(clock, counters);
@@ -29,7 +30,7 @@ function started() {
     starvation,
     network: { seen: () => null },
     random: () => 0.5,
-    onResult: () => {},
+    onResult: ({ monitor, reason }) => ended.push({ monitor, reason }),
   });
   const intake = new Intake({
     ...shared,
@@ -47,26 +48,18 @@ function started() {
   runner.start();
   intake.start();
   let monitor = 0;
-  /** The message of a job whose slot is 400 ms ahead; `arrive` lets the agent read it. */
-  const send = () => {
-    monitor += 1;
-    const slot = clock.wall() + AHEAD_MS + 400;
-    const job = {
-      monitor,
-      version: 1,
-      slot,
-      token: 't',
-      wait_ms: 400,
-      start_within_ms: 10_000,
-      check: tcpCheck(),
-    };
-    const message = {
-      v: 1,
-      kind: 'jobs',
-      batch: `b${monitor}`,
-      jobs: [job],
-      results: resultsSubject(REGION),
-    };
+  /**
+   * The message of jobs whose slots are so far ahead, by default of one 400 ms ahead. The returned function lets the agent
+   * read it.
+   */
+  const send = (waits: readonly number[] = [400], start_within_ms = 10_000) => {
+    const jobs = waits.map((waitMs) => {
+      monitor += 1;
+      const slot = clock.wall() + AHEAD_MS + waitMs;
+      const ahead = waitMs > 0 ? { wait_ms: waitMs } : {};
+      return { monitor, version: 1, slot, token: 't', ...ahead, start_within_ms, check: tcpCheck() };
+    });
+    const message = { v: 1, kind: 'jobs', batch: `b${monitor}`, jobs, results: resultsSubject(REGION) };
     return async () => {
       bus.publish(jobsSubject(REGION), JSON.stringify(message));
       await settle();
@@ -79,7 +72,7 @@ function started() {
     while (probe.attempts.length === before) await clock.advanceSettling(1);
     return clock.monotonic() - from;
   };
-  return { clock, send, untilBegun };
+  return { clock, send, untilBegun, ended, probe };
 }
 
 test('a check begins at its slot although its message lay unread while the event loop stood still', async () => {
@@ -101,4 +94,20 @@ test('a message that was long on its way to an idle agent waits for as long as i
   await clock.advanceSettling(5_000);
   await arrive();
   expect(await untilBegun()).toBeCloseTo(400, -1);
+});
+
+test('a check whose message lay unread for longer than it may wait does not begin, whether its slot had come or not', async () => {
+  const { clock, send, untilBegun, ended, probe } = started();
+  await send()();
+  await untilBegun();
+  await clock.advanceSettling(5_000);
+  const arrive = send([0, 50, 200], 120);
+  clock.stall(250);
+  await arrive();
+  await clock.advanceSettling(1);
+  expect(ended).toEqual([
+    { monitor: 2, reason: 'overloaded' },
+    { monitor: 3, reason: 'overloaded' },
+  ]);
+  expect(probe.attempts).toHaveLength(2);
 });

@@ -181,7 +181,7 @@ export class Intake {
     // The answer goes out before the first probe begins, because the coordinator waits for it.
     this.#say(acceptance);
     const arrivedAt = receivedAt - this.#unreadMs(taken, receivedAt);
-    for (const job of taken) runner.submit(job, job.wait_ms === undefined ? receivedAt : arrivedAt, subject);
+    for (const job of taken) runner.submit(job, arrivedAt, subject);
   }
 
   /** The time for which the jobs' message lay unread; known where a job's slot was still to come, ms. */

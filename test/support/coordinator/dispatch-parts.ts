@@ -126,8 +126,10 @@ export class TestAgent {
   answer: 'accept' | Refusal | null = 'accept';
   isDraining = false;
   capacity = 100;
-  /** The newest jobs must begin within this time after their slots, ms. */
+  /** The newest message's first job must begin within this time after its slot, ms. */
   startWithinMs = Number.POSITIVE_INFINITY;
+  /** The same for the newest job of each monitor. */
+  readonly startWithinMsOf = new Map<number, number>();
   /** What it announces; nothing: an agent of version 0.1. */
   understands: readonly Capability[] = [];
   onOffer: () => void = () => {};
@@ -176,6 +178,7 @@ export class TestAgent {
     this.offered += offered.length;
     this.startWithinMs = checkJob.parse(offered[0]).start_within_ms;
     const jobs = this.remembers ? offered.map((job) => checkJob.parse(job)) : (offered as CheckJob[]);
+    for (const { monitor, start_within_ms } of jobs) this.startWithinMsOf.set(monitor, start_within_ms);
     if (this.remembers) {
       this.batches.push(batch.data);
       this.offers.push(...jobs);

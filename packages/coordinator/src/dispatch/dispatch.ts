@@ -131,7 +131,7 @@ export class Dispatch implements SlotOutcomes {
       inFlight: this.#inFlight,
       slowChecks: this.#slowChecks,
       counters,
-      startWithinMs: (region) => this.#overload.startWithinMs(region),
+      overload: this.#overload,
       onNoResponders: (region) => this.#deaf.add(region),
     });
     const messages = new AgentMessages({
@@ -289,8 +289,8 @@ export class Dispatch implements SlotOutcomes {
     const key = jobKey(monitorId, region);
     // Checks that timed out have half of the agents' places. That they wait there is no sign of overload.
     if (reason === 'overloaded' && !this.#slowChecks.has(key)) {
-      this.#overload.dropped(region, this.#inFlight.get(monitorId, region)?.agent ?? null);
-    } else this.#overload.reported(region);
+      this.#overload.dropped(region, this.#inFlight.get(monitorId, region) ?? null);
+    } else this.#overload.reported(region, key);
     // A check that was not run says nothing about its target.
     if (reason === undefined) this.#slowChecks.set(key, timedOut);
   }

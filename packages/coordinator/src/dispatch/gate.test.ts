@@ -17,7 +17,7 @@ function partsOf(monitors: readonly Asking[], admittedPerSecond: number): Map<nu
     asked.set(workspaceId, (asked.get(workspaceId) ?? 0) + (jobs * 1_000) / PERIOD_MS);
   // Half of what is done is admitted at first.
   gate.step(
-    { pressure: 'overloaded', isPressed: false, donePerSecond: admittedPerSecond * 2 },
+    { pressure: 'overloaded', waits: 'little', donePerSecond: admittedPerSecond * 2 },
     () => asked,
     500,
   );
@@ -83,7 +83,7 @@ test('skipped first slots ask again soon, and no more run than may', () => {
   ]);
   // It begins late whatever is admitted, and this much is done: the limit stays where it is.
   const step = () =>
-    gate.step({ pressure: 'late', isPressed: false, donePerSecond: perSecond / 0.88 }, () => asked, 500);
+    gate.step({ pressure: 'late', waits: 'little', donePerSecond: perSecond / 0.88 }, () => asked, 500);
   step();
   expect(gate.perSecond).toBeCloseTo(perSecond, 6);
   const monitors = [

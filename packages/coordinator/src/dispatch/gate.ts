@@ -1,9 +1,19 @@
 import { type Admission, admittedPerSecond, type Load, nextAdmission, OPEN } from '../domain/admission.ts';
-import { type Evenness, evenedAt, fairParts, neededCredit, nextSlot } from '../domain/fair-slots.ts';
+import {
+  type Evenness,
+  evenedAt,
+  fairParts,
+  neededCredit,
+  nextSlot,
+  withCredit,
+} from '../domain/fair-slots.ts';
 import { FINEST_PERIOD_MS, spreadOf } from '../domain/schedule.ts';
 
 /** Number of values over which first credits are spread. */
 const FIRST_CREDITS = 1_000;
+
+/** Time for which a gate is watched after it has opened, ms. It ends before the memory of the overload is returned. */
+const WATCHED_MS = 15_000;
 
 /** Time after which an open gate forgets who has waited, ms. */
 const FORGET_AFTER_MS = 600_000;
@@ -48,7 +58,7 @@ export type GatedSlot = {
 };
 
 /** What was seen since the last step. */
-type Observed = Pick<Load, 'pressure' | 'isPressed' | 'donePerSecond'>;
+type Observed = Pick<Load, 'pressure' | 'waits' | 'donePerSecond'>;
 
 /** Admits as many jobs as can be done: all of them, or a fair part of each workspace's jobs. */
 export class Gate {
@@ -66,10 +76,15 @@ export class Gate {
   #usualPerSecond = 0;
   /** Sum of all steps, ms. */
   #nowMs = 0;
-  #closedAtMs = 0;
+  #closedAtMs = Number.NEGATIVE_INFINITY;
 
   get isOpen(): boolean {
     return this.#admission.is === 'open';
+  }
+
+  /** Whether it is closed or has just opened: what was too much may be so again. */
+  get isWatched(): boolean {
+    return !this.isOpen || this.#nowMs - this.#closedAtMs < WATCHED_MS;
   }
 
   /** Admitted jobs per second; infinite while the gate is open. */
@@ -87,7 +102,7 @@ export class Gate {
    * @returns true when the gate has just closed
    */
   step(
-    { pressure, isPressed, donePerSecond }: Observed,
+    { pressure, waits, donePerSecond }: Observed,
     asked: () => ReadonlyMap<number, number>,
     elapsedMs: number,
   ): boolean {
@@ -100,7 +115,7 @@ export class Gate {
     let askedPerSecond = 0;
     for (const rate of wanted.values()) askedPerSecond += rate;
     const usualPerSecond = this.#usualPerSecond;
-    const load: Load = { pressure, isPressed, donePerSecond, usualPerSecond, askedPerSecond };
+    const load: Load = { pressure, waits, donePerSecond, usualPerSecond, askedPerSecond };
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
     const asking = this.#asking(wanted, elapsedMs);
@@ -126,6 +141,12 @@ export class Gate {
     this.#credits.set(monitorId, credit);
     if (isAdmitted) flow.evenness = { ...flow.evenness, left: flow.evenness.left - jobs };
     return isAdmitted;
+  }
+
+  /** So much of a slot that was admitted did not run: its monitor waits for less. Without effect where it was never limited. */
+  giveBack(monitorId: number, part: number): void {
+    const credit = this.#credits.get(monitorId);
+    if (credit !== undefined) this.#credits.set(monitorId, withCredit(credit, part));
   }
 
   /**

@@ -48,6 +48,8 @@ class World {
   readonly #timedOut = new Set<number>();
   /** Regions whose agents stand still. */
   readonly still = new Set<Region>();
+  /** Checks that agents did not begin, because it was too late for them. */
+  readonly dropped: { id: number; slot: number; region: Region }[] = [];
   /** Of each check that was begun: how late, ms. */
   readonly latenessMs = new Map<Region, number[]>();
   /** Results per second that are recorded. */
@@ -91,8 +93,9 @@ class World {
   #runJobs(agent: TestAgent): void {
     const now = rig.slotClock.now();
     const most = Math.ceil(((this.runs.get(agent.region) ?? 1e6) * TICK_MS) / 1_000);
-    const isTooLate = ([, slot]: JobKey) => now - slot > agent.startWithinMs;
+    const isTooLate = ([id, slot]: JobKey) => now - slot > (agent.startWithinMsOf.get(id) ?? 0);
     for (const [monitorId, slot] of agent.held.filter(isTooLate)) {
+      this.dropped.push({ id: monitorId, slot, region: agent.region });
       const job = { monitorId, slot, region: agent.region, timedOut: false } as const;
       rig.dispatch.settled({ ...job, is: 'reported', reason: 'overloaded' });
     }
@@ -531,6 +534,73 @@ describe('where agents run less than is asked of them', () => {
     const late = (world.latenessMs.get(FRA) ?? []).toSorted((a, b) => a - b);
     expect(late.length / 60).toBeGreaterThanOrEqual(0.9 * 400);
     expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(350);
+  });
+
+  describe('a thousand in a second', () => {
+    /** Agents that run 1,000 of 1,334 checks a second. */
+    async function beginFast(): Promise<World> {
+      const world = await begin(monitors(40_000));
+      (world.agents.get(FRA) as TestAgent).capacity = 4_000;
+      await world.run(40);
+      world.runs.set(FRA, 1_000);
+      await world.run(40);
+      return world;
+    }
+
+    test('what runs begins within 150 ms, or 200 where it was dropped before, and most of what they can do is done', async () => {
+      const world = await beginFast();
+      world.latenessMs.clear();
+      await world.run(60);
+      const late = (world.latenessMs.get(FRA) ?? []).toSorted((a, b) => a - b);
+      expect(late.length / 60).toBeGreaterThanOrEqual(0.85 * 1_000);
+      expect(late[Math.floor(late.length * 0.98)]).toBeLessThanOrEqual(150);
+      expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(200);
+    });
+
+    test('no check is dropped twice in a row, and a monitor whose check was dropped has precedence', async () => {
+      const world = await beginFast();
+      world.dropped.length = 0;
+      rig.sink.opens.length = 0;
+      for (let round = 0; round < 30; round += 1) {
+        // At the same slots of each period.
+        world.still.add(FRA);
+        await world.run(0.3);
+        world.still.delete(FRA);
+        await world.run(2.7);
+      }
+      const opens = new Map<number, number[]>();
+      for (const { id, slot } of rig.sink.opens) opens.set(id, [...(opens.get(id) ?? []), slot]);
+      const isDropped = new Set(world.dropped.map(({ id, slot }) => `${id} ${slot}`));
+      const next = world.dropped.map(({ id, slot }) => ({
+        id,
+        slot,
+        after: opens.get(id)?.find((each) => each > slot),
+      }));
+      expect(world.dropped.length).toBeGreaterThan(1_000);
+      expect(next.filter(({ id, after }) => after !== undefined && isDropped.has(`${id} ${after}`))).toEqual(
+        [],
+      );
+      const until = Math.max(...rig.sink.opens.map(({ slot }) => slot));
+      const judged = next.filter(({ slot }) => slot + 30_000 < until);
+      const atOnce = judged.filter(({ slot, after }) => after === slot + 30_000);
+      expect(atOnce.length / judged.length).toBeGreaterThanOrEqual(0.9);
+    });
+  });
+
+  test('too much again just after the limit has ended is limited at once', async () => {
+    const world = await begin(monitors(6_000));
+    await world.run(45);
+    world.runs.set(FRA, 80);
+    await world.run(60);
+    world.runs.delete(FRA);
+    for (let before = -1; before !== shed(); ) {
+      before = shed();
+      await world.run(6);
+    }
+    const before = shed();
+    world.runs.set(FRA, 20);
+    await world.run(2.5);
+    expect(shed()).toBeGreaterThan(before);
   });
 
   test('one that is slow for two seconds loses no slot', async () => {

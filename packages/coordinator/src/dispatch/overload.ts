@@ -5,17 +5,17 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import {
   type Backlog,
+  cpuWaits,
   type Pressure,
   recordingPressure,
   regionPressure,
   tickPressure,
-  waitsForCpu,
 } from '../domain/pressure.ts';
 import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { Demand } from './demand.ts';
 import { Gate } from './gate.ts';
-import { regionIndex } from './job.ts';
+import { type Job, jobKey, regionIndex } from './job.ts';
 import { Lateness } from './lateness.ts';
 import { Recent } from './recent.ts';
 
@@ -35,13 +35,15 @@ const LATE_MS = 50;
  */
 const MOST_LATE_MS = 100;
 /**
- * While a limit holds, a check that has not begun this long after its slot does not begin, ms: as long as each agent of
- * its region takes for so many checks, within the bounds. What runs is in time then, and so many wait at an agent that
- * it always has one to begin.
+ * While a limit holds or has just ended, a check that has not begun this long after its slot does not begin, ms: as long as
+ * each agent of its region takes for so many checks, within the bounds. What runs is in time then, and so many wait at an
+ * agent that it always has one to begin. Agents that run many in a second need a shorter queue for that.
  */
 const WAITING_AT_AGENT = 40;
 const SHORTEST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 500;
+const WAITING_AT_FAST_AGENT = 120;
+const SHORTEST_FAST_WAIT_MS = 120;
 /**
  * Slots by which a monitor waits for less in an overloaded region when its slot runs in another one, and for more when it
  * does not. Its regions then see an outage together, and its votes age together.
@@ -107,6 +109,8 @@ export class Overload {
   readonly #lateTicks = new Recent();
   /** Time in which this thread waited for a CPU, ms. */
   readonly #cpuWaits = new Recent();
+  /** Keys of (monitor, region) whose last check was dropped by its agent under a limit. */
+  readonly #dropped = new Set<number>();
   readonly #alarmedAt = new Map<string, number>();
   /** The sign that closed the gate of the whole. */
   #cause: 'recording' | 'scheduling' | 'lateness' = 'recording';
@@ -114,8 +118,8 @@ export class Overload {
   #askedBefore = { id: 0, slot: 0, runs: false };
   #steppedAt: number;
   #excusedUntil = Number.NEGATIVE_INFINITY;
-  /** Before this instant, the number of jobs that agents hold is no sign. */
-  #heldCountsFrom = Number.NEGATIVE_INFINITY;
+  /** Before this instant, the number of jobs that agents hold is no sign, and results wait for the pause. */
+  #givenAheadUntil = Number.NEGATIVE_INFINITY;
   #cpuWaitedMs: number | null;
 
   constructor(parts: OverloadParts) {
@@ -129,6 +133,7 @@ export class Overload {
     if (before === null || after !== null) return;
     this.#gate.forget(before.id);
     for (const { gate } of this.#regions) gate.forget(before.id);
+    if (this.#dropped.size > 0) for (const region of REGIONS) this.#dropped.delete(jobKey(before.id, region));
   }
 
   /**
@@ -180,33 +185,56 @@ export class Overload {
     this.#of(region).signs.turnedAway.add(1);
   }
 
-  /** A check of the region ran. */
-  reported(region: Region): void {
+  /**
+   * A check of the region ran.
+   *
+   * @param key of its monitor and region
+   */
+  reported(region: Region, key: number): void {
     this.#done.add(1);
     this.#of(region).signs.done.add(1);
+    if (this.#dropped.size > 0) this.#dropped.delete(key);
   }
 
   /**
    * An agent took the job, but did not start it in time.
    *
-   * @param agent null: it is not known
+   * @param job null: it is not known
    */
-  dropped(region: Region, agent: object | null): void {
+  dropped(region: Region, job: Pick<Job, 'agent' | 'key' | 'monitor'> | null): void {
     if (this.#isLimited(region)) {
       // That is what the limit asks of agents. It was not done, and like a late check it lowers the limit a little.
-      this.#lateness.dropped(region, agent);
+      this.#lateness.dropped(region, job?.agent ?? null);
+      if (job !== null) this.#didNotRun(region, job);
       return;
     }
     this.#done.add(1);
     this.#of(region).signs.turnedAway.add(1);
   }
 
+  /** The monitor's next slot has precedence, and its check may begin later: it is not dropped again. */
+  #didNotRun(region: Region, { key, monitor }: Pick<Job, 'key' | 'monitor'>): void {
+    this.#dropped.add(key);
+    const regions = monitor.regions?.length ?? this.#parts.agents.live().length;
+    this.#gate.giveBack(monitor.id, 1 / Math.max(1, regions));
+    this.#of(region).gate.giveBack(monitor.id, 1);
+  }
+
   /** Longest time after its slot, ms, in which a check of the region may begin; infinite: as long as it is offered. */
   startWithinMs(region: Region): number {
     if (!this.#isLimited(region)) return Number.POSITIVE_INFINITY;
     const donePerSecond = this.#of(region).signs.done.sum / WINDOW_S;
-    const waitMs = (1_000 * WAITING_AT_AGENT * this.#parts.agents.loadOf(region).agents) / donePerSecond;
-    return Math.max(SHORTEST_WAIT_MS, Math.min(LONGEST_WAIT_MS, waitMs));
+    const perCheckMs = (1_000 * this.#parts.agents.loadOf(region).agents) / donePerSecond;
+    const shortestMs = Math.max(
+      SHORTEST_FAST_WAIT_MS,
+      Math.min(SHORTEST_WAIT_MS, WAITING_AT_FAST_AGENT * perCheckMs),
+    );
+    return Math.max(shortestMs, Math.min(LONGEST_WAIT_MS, WAITING_AT_AGENT * perCheckMs));
+  }
+
+  /** The same for one job. A check that its agent has dropped the last time may begin as late as any. */
+  startWithinMsOf(job: Pick<Job, 'key'>, ofRegionMs: number): number {
+    return this.#dropped.has(job.key) ? Math.max(ofRegionMs, LONGEST_WAIT_MS) : ofRegionMs;
   }
 
   /**
@@ -227,7 +255,7 @@ export class Overload {
 
   /** Jobs are given out this long ahead. Agents hold more until then, and tell it in heartbeats until somewhat later, ms. */
   givesAhead(ms: number): void {
-    this.#heldCountsFrom = this.#parts.clock.monotonic() + ms + HEARD_WITHIN_MS;
+    this.#givenAheadUntil = this.#parts.clock.monotonic() + ms + HEARD_WITHIN_MS;
   }
 
   /**
@@ -256,13 +284,13 @@ export class Overload {
     const scheduling = tickPressure(this.#ticks.sum, this.#lateTicks.sum);
     // While the disk stands still, results wait to be read.
     const standsStill = recording !== 'free' && !isSteady;
-    this.#lateness.step(standsStill || this.#isExcused);
-    const lateness = this.#lateness.everywhere(this.#gate.isOpen);
+    this.#lateness.step(standsStill || this.#isExcused || this.#hasGivenAhead);
+    const lateness = this.#lateness.everywhere(!this.#gate.isWatched);
     const pressure = worst(recording, scheduling, lateness);
     this.#cpuWaits.add(this.#cpuWaited());
-    const isPressed = waitsForCpu(this.#cpuWaits.sum, WINDOW_S * 1_000);
+    const waits = cpuWaits(this.#cpuWaits.sum, WINDOW_S * 1_000);
     const asked = () => this.#demand.askedIn(this.#parts.agents.live());
-    const hasClosed = this.#gate.step({ pressure, isPressed, donePerSecond }, asked, elapsedMs);
+    const hasClosed = this.#gate.step({ pressure, waits, donePerSecond }, asked, elapsedMs);
     if (hasClosed) {
       this.#cause =
         pressure === recording ? 'recording' : pressure === scheduling ? 'scheduling' : 'lateness';
@@ -281,15 +309,15 @@ export class Overload {
       offers: signs.offers.sum,
       unanswered: signs.unanswered.sum,
       turnedAway: signs.turnedAway.sum,
-      held: now < this.#heldCountsFrom ? 0 : load.held,
+      held: this.#hasGivenAhead ? 0 : load.held,
       capacity: load.capacity,
     });
     // The gate of the whole responds to a delay of all regions; the regions' own gates must not respond as
     // well.
     const isAnswered = this.#lateness.isEverywhere && !this.#gate.isOpen;
-    const pressure = isAnswered ? 'busy' : worst(this.#lateness.of(region, gate.isOpen), shown);
+    const pressure = isAnswered ? 'busy' : worst(this.#lateness.of(region, !gate.isWatched), shown);
     const asked = () => this.#askedIn(region);
-    const step = { pressure, isPressed: false, donePerSecond: signs.done.sum / WINDOW_S };
+    const step = { pressure, waits: 'little', donePerSecond: signs.done.sum / WINDOW_S } as const;
     if (gate.step(step, asked, elapsedMs)) {
       this.#alarm('region', { region, perSecond: Math.round(gate.perSecond) });
     }
@@ -312,7 +340,11 @@ export class Overload {
   }
 
   #isLimited(region: Region): boolean {
-    return !this.#gate.isOpen || !this.#of(region).gate.isOpen;
+    return this.#gate.isWatched || this.#of(region).gate.isWatched;
+  }
+
+  get #hasGivenAhead(): boolean {
+    return this.#parts.clock.monotonic() < this.#givenAheadUntil;
   }
 
   get #isExcused(): boolean {

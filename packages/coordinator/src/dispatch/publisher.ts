@@ -9,6 +9,7 @@ import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { InFlight } from './in-flight.ts';
 import { type Job, regionIndex } from './job.ts';
+import type { Overload } from './overload.ts';
 import type { SlowChecks } from './slow-checks.ts';
 
 /** End of a message of jobs. */
@@ -21,8 +22,7 @@ export type PublisherParts = {
   inFlight: InFlight;
   slowChecks: SlowChecks;
   counters: DispatchCounters;
-  /** Longest time after its slot, ms, in which a check of the region may begin. */
-  startWithinMs: (region: Region) => number;
+  overload: Pick<Overload, 'startWithinMs' | 'startWithinMsOf'>;
   /** Called when the server said that nobody takes jobs in the region. */
   onNoResponders: (region: Region) => void;
 };
@@ -134,7 +134,7 @@ export class Publisher {
     const results = this.#parts.agents.understand(region, 'results-subject')
       ? `"results":"${resultsSubject(region)}",`
       : '';
-    this.#startWithinMs = this.#parts.startWithinMs(region);
+    this.#startWithinMs = this.#parts.overload.startWithinMs(region);
     message.cut(0);
     message.ascii(`{"v":${MESSAGE_VERSION},"kind":"jobs","batch":"${this.#nextBatch}",${results}"jobs":[`);
     this.#nextBatch += 1;
@@ -143,7 +143,7 @@ export class Publisher {
   #write(job: Job, now: number): void {
     const message = this.#message;
     const { monitor, slot, key, startAt, boundAt } = job;
-    const { slowChecks, inFlight } = this.#parts;
+    const { slowChecks, inFlight, overload } = this.#parts;
     // Rounded up: a check never starts before its slot.
     const waitMs = Math.max(0, Math.ceil(startAt - now));
     message.ascii('{"monitor":');
@@ -159,7 +159,8 @@ export class Publisher {
       message.count(waitMs);
       message.ascii(',"start_within_ms":');
     } else message.ascii('","start_within_ms":');
-    const leftMs = Math.min(boundAt, startAt + this.#startWithinMs) - Math.max(now, startAt);
+    const withinMs = overload.startWithinMsOf(job, this.#startWithinMs);
+    const leftMs = Math.min(boundAt, startAt + withinMs) - Math.max(now, startAt);
     message.count(Math.max(0, Math.ceil(leftMs)));
     message.ascii(slowChecks.has(key) ? ',"slow":true,"check":' : ',"check":');
     message.text(monitor.checkText.reveal());

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Admission, admittedPerSecond, LEAST_PER_SECOND, nextAdmission, OPEN } from './admission.ts';
-import { type Pressure, recordingPressure } from './pressure.ts';
+import { type CpuWaits, type Pressure, recordingPressure } from './pressure.ts';
 
 const STEP_MS = 500;
 
@@ -34,7 +34,7 @@ class Service {
       );
       this.admission = nextAdmission(
         this.admission,
-        { pressure, isPressed: false, donePerSecond, usualPerSecond: 0, askedPerSecond: asked },
+        { pressure, waits: 'little', donePerSecond, usualPerSecond: 0, askedPerSecond: asked },
         STEP_MS,
       );
     }
@@ -49,7 +49,7 @@ function lateFor(seconds: number, before: Admission, asked: number, capacity: nu
     const donePerSecond = Math.min(asked, capacity, admittedPerSecond(admission));
     const load = {
       pressure: 'late',
-      isPressed: false,
+      waits: 'little',
       donePerSecond,
       usualPerSecond: 0,
       askedPerSecond: asked,
@@ -144,14 +144,14 @@ describe('the limit', () => {
   test('it lingers where it was too much', () => {
     const free = {
       pressure: 'free',
-      isPressed: false,
+      waits: 'little',
       donePerSecond: 900,
       usualPerSecond: 0,
       askedPerSecond: 5_000,
     } as const;
     const limit = { is: 'limited', formerPerSecond: 900, leastLatePerSecond: 450, forMs: 5_000 } as const;
-    const growth = (perSecond: number, tooMuchPerSecond: number, isPressed = false) => {
-      const after = nextAdmission({ ...limit, perSecond, tooMuchPerSecond }, { ...free, isPressed }, 1_000);
+    const growth = (perSecond: number, tooMuchPerSecond: number, waits: CpuWaits = 'little') => {
+      const after = nextAdmission({ ...limit, perSecond, tooMuchPerSecond }, { ...free, waits }, 1_000);
       return admittedPerSecond(after) / perSecond;
     };
     expect(growth(900, 1_000)).toBeGreaterThan(1.05);
@@ -159,14 +159,54 @@ describe('the limit', () => {
     expect(growth(1_100, 1_000)).toBeGreaterThan(1.05);
     expect(growth(1_000, Number.POSITIVE_INFINITY)).toBeGreaterThan(1.05);
     // And where the thread waits for a CPU, unless it is far below what was done lately.
-    expect(growth(1_000, Number.POSITIVE_INFINITY, true)).toBeCloseTo(1.01);
-    expect(growth(500, Number.POSITIVE_INFINITY, true)).toBeGreaterThan(1.05);
+    expect(growth(1_000, Number.POSITIVE_INFINITY, 'much')).toBeCloseTo(1.01);
+    expect(growth(500, Number.POSITIVE_INFINITY, 'much')).toBeGreaterThan(1.05);
+  });
+
+  describe('where the thread waits for a CPU', () => {
+    const limitOf = (perSecond: number, formerPerSecond = 900): Admission => ({
+      is: 'limited',
+      perSecond,
+      formerPerSecond,
+      tooMuchPerSecond: Number.POSITIVE_INFINITY,
+      leastLatePerSecond: 450,
+      forMs: 5_000,
+    });
+    const after = (before: Admission, waits: CpuWaits, donePerSecond: number, askedPerSecond: number) =>
+      nextAdmission(
+        before,
+        { pressure: 'free', waits, donePerSecond, usualPerSecond: 0, askedPerSecond },
+        1_000,
+      );
+
+    test('most of the time, the limit falls as long as less is done than admitted, to half of what can be done', () => {
+      const falls = (waits: CpuWaits, done: number, asked = 5_000) =>
+        admittedPerSecond(after(limitOf(1_000), waits, done, asked));
+      expect(falls('most', 800)).toBeCloseTo(950);
+      expect(falls('most', 950)).toBeCloseTo(1_010);
+      expect(falls('much', 800)).toBeCloseTo(1_010);
+      // All that is asked is done.
+      expect(falls('most', 850, 850)).toBeGreaterThanOrEqual(850);
+      let admission = limitOf(1_000, 500);
+      for (let second = 0; second < 100; second += 1) admission = after(admission, 'most', 300, 5_000);
+      expect(admittedPerSecond(admission)).toBeCloseTo(450);
+    });
+
+    test('the limit does not end, and takes nothing where it is enough', () => {
+      expect(after(limitOf(1_095), 'little', 1_000, 1_000)).toBe(OPEN);
+      let admission = limitOf(1_095);
+      for (let second = 0; second < 100; second += 1) {
+        admission = after(admission, 'much', 1_000, 1_000);
+        expect(admittedPerSecond(admission)).toBeGreaterThanOrEqual(1_000);
+        expect(admittedPerSecond(admission)).toBeLessThanOrEqual(1_101);
+      }
+    });
   });
 
   test('a recording that stands still for a minute says nothing about what can be done', () => {
     const service = new Service();
     service.run(60, 12_000, 4_000);
-    const still = { pressure: 'overloaded', isPressed: false, donePerSecond: 0, usualPerSecond: 0 } as const;
+    const still = { pressure: 'overloaded', waits: 'little', donePerSecond: 0, usualPerSecond: 0 } as const;
     for (let ms = 0; ms < 60_000; ms += STEP_MS)
       service.admission = nextAdmission(service.admission, { ...still, askedPerSecond: 12_000 }, STEP_MS);
     expect(admittedPerSecond(service.admission)).toBe(LEAST_PER_SECOND);
@@ -188,7 +228,7 @@ describe('the limit', () => {
     const loads = fc.record({
       pressure: pressures,
       donePerSecond: fc.double({ min: 0, max: 1e5, noNaN: true }),
-      isPressed: fc.boolean(),
+      waits: fc.constantFrom<CpuWaits>('little', 'much', 'most'),
       usualPerSecond: fc.double({ min: 0, max: 1e5, noNaN: true }),
       askedPerSecond: fc.double({ min: 0, max: 1e5, noNaN: true }),
     });

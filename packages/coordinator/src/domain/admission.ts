@@ -12,14 +12,14 @@
  * of the limit is admitted until the backlog is gone, so that checks run in time again. Then the limit grows.
  * It grows fast until it is near the former limit, which was lately enough. It lingers where it was too much, because
  * each time that it is too much costs more than what is given away, and while the thread waits for a CPU for much of the
- * time, which shows before checks begin late. Beyond it grows faster and faster, until
- * overload shows again or everything is admitted.
+ * time, which shows before checks begin late. It falls while the thread waits most of the time and less is done than
+ * admitted. Beyond it grows faster and faster, until overload shows again or everything is admitted.
  *
  * When the only problem is that checks begin late, the limit is a little less than the recent throughput, and
  * at least half of what can be done. That works off the waiting jobs and gives little away.
  */
 
-import type { Pressure } from './pressure.ts';
+import type { CpuWaits, Pressure } from './pressure.ts';
 
 /** Rate of jobs that is always admitted: no machine that runs svc is too weak for it. */
 export const LEAST_PER_SECOND = 50;
@@ -48,6 +48,12 @@ const NEAR_FORMER = 0.8;
 const LINGERING_GROWTH = 0.01;
 const LINGERS_FROM = 0.97;
 const LINGERS_UNTIL = 1.03;
+/**
+ * Loss of the limit per second while the thread waits for a CPU most of the time and less than this part of the limit is
+ * done: what is too much waits in all queues, and each part of the work costs more than before.
+ */
+const FALLING_BEHIND_LOSS = 0.05;
+const FALLS_BEHIND_PART = 0.9;
 /** Part of the rate that was too much that is still believed to be so, after another cut. */
 const STILL_TOO_MUCH = 0.95;
 /** Part by which the former limit follows, in each step of draining, a throughput that is higher: so much can be done. */
@@ -75,13 +81,13 @@ const LEAST_LATE_PART = 0.5;
 const KEEPS_UP_PART = 0.7;
 /** Time after which the effect of a lower limit shows, ms. */
 const LATE_CUT_AGAIN_MS = 1_000;
-/** The limit ends when it is this many times the rate that is asked for. */
+/** The limit ends when it is this many times the rate that is asked for, unless the thread waits for a CPU. */
 const ENOUGH = 1.1;
 
 export type Load = {
   readonly pressure: Pressure;
-  /** Whether the thread that schedules waits for a CPU so much that it is about to come late. */
-  readonly isPressed: boolean;
+  /** How much the thread that schedules waits for a CPU. */
+  readonly waits: CpuWaits;
   /** Jobs per second that were done over the last seconds. */
   readonly donePerSecond: number;
   /** The same as an average of the time before, while there was no problem; 0: there was no such time. */
@@ -247,12 +253,17 @@ function grown(before: Limit, load: Load, elapsedMs: number): Admission {
   const near = formerPerSecond * NEAR_FORMER;
   const isFast = pressure === 'free' && was < near;
   const isTooMuch = was >= tooMuchPerSecond * LINGERS_FROM && was < tooMuchPerSecond * LINGERS_UNTIL;
-  const lingers = isTooMuch || load.isPressed;
+  const lingers = isTooMuch || load.waits !== 'little';
+  const fallsBehind =
+    load.waits === 'most' && donePerSecond < Math.min(was, askedPerSecond) * FALLS_BEHIND_PART;
   const slow = Math.min(MOST_GROWTH, GROWTH + (GROWTH_PER_SECOND * forMs) / 1_000);
   const growth = pressure === 'busy' ? BUSY_GROWTH : isFast ? FAST_GROWTH : lingers ? LINGERING_GROWTH : slow;
   const more = was * (1 + (growth * elapsedMs) / 1_000);
-  const perSecond = isFast ? Math.min(more, near) : more;
-  if (perSecond >= askedPerSecond * ENOUGH) return OPEN;
+  const less = Math.max(was * (1 - (FALLING_BEHIND_LOSS * elapsedMs) / 1_000), before.leastLatePerSecond);
+  const grownPerSecond = isFast ? Math.min(more, near) : fallsBehind ? Math.min(was, less) : more;
+  const enoughPerSecond = askedPerSecond * ENOUGH;
+  if (grownPerSecond >= enoughPerSecond && load.waits === 'little') return OPEN;
+  const perSecond = Math.max(LEAST_PER_SECOND, Math.min(grownPerSecond, Math.max(was, enoughPerSecond)));
   // Jobs that are done in time can be done.
   const inTime = pressure === 'free' ? leastLate(Math.min(was, donePerSecond)) : 0;
   const leastLatePerSecond = Math.max(before.leastLatePerSecond, inTime);

@@ -92,3 +92,8 @@ export function nextSlot(
     credit: isAdmitted ? Math.max(LEAST_CREDIT, earned - SLOT) : Math.min(MOST_CREDIT, earned),
   };
 }
+
+/** The credit of a monitor that gets back so much of a slot, because the slot did not run. */
+export function withCredit(credit: number, part: number): number {
+  return Math.min(MOST_CREDIT, credit + part * SLOT);
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recordingPressure, regionPressure, tickPressure, waitsForCpu } from './pressure.ts';
+import { cpuWaits, recordingPressure, regionPressure, tickPressure } from './pressure.ts';
 
 describe('the pressure', () => {
   test.each([
@@ -50,6 +50,7 @@ describe('the pressure', () => {
 });
 
 test('a thread waits for a CPU for much of its time from two fifths of it on', () => {
-  expect(waitsForCpu(190, 500)).toBe(false);
-  expect(waitsForCpu(200, 500)).toBe(true);
+  expect(cpuWaits(190, 500)).toBe('little');
+  expect(cpuWaits(200, 500)).toBe('much');
+  expect(cpuWaits(275, 500)).toBe('most');
 });

@@ -158,13 +158,17 @@ export function tickPressure(ticks: number, lateTicks: number): Pressure {
   return lateTicks > ticks / 4 ? 'busy' : 'free';
 }
 
-/** Part of the time from which a thread waits for a CPU for much of it. Up to a third it comes in time. */
-const PRESSED_PART = 0.4;
-
 /**
- * Whether a thread has waited for a CPU so much that it is about to come late: more work would go on in the same time, and
- * each part of it would take longer.
+ * How much a thread waits for a CPU. `much`: it is about to come late. More work would go on in the same time, and each part
+ * of it would take longer.
  */
-export function waitsForCpu(waitedMs: number, elapsedMs: number): boolean {
-  return waitedMs >= elapsedMs * PRESSED_PART;
+export type CpuWaits = 'little' | 'much' | 'most';
+
+/** Parts of the time. Up to a third a thread comes in time. */
+const MUCH_PART = 0.4;
+const MOST_PART = 0.55;
+
+export function cpuWaits(waitedMs: number, elapsedMs: number): CpuWaits {
+  if (waitedMs >= elapsedMs * MOST_PART) return 'most';
+  return waitedMs >= elapsedMs * MUCH_PART ? 'much' : 'little';
 }
