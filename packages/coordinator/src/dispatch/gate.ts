@@ -38,10 +38,10 @@ type Flow = {
    * with few jobs find too much admitted after each one with many.
    */
   mostJobs: number;
-  /** Jobs of the slots that have asked since the last step, and per second as an average. */
-  jobs: number;
-  jobsPerSecond: number;
 };
+
+/** Jobs of the slots of a workspace that have asked since the last step, and per second as an average. */
+type Asks = { jobs: number; perSecond: number };
 
 /** A slot that asks for admission. */
 export type GatedSlot = {
@@ -67,6 +67,8 @@ export class Gate {
   #parts: ReadonlyMap<number, number> = new Map();
   /** What is admitted of limited workspaces. */
   readonly #flows = new Map<number, Flow>();
+  /** What the slots of all workspaces ask for, since it has closed. */
+  readonly #asks = new Map<number, Asks>();
   /**
    * The credits of all monitors that were limited here. They are kept when the gate opens: the monitor that was skipped
    * last is the first to run when it closes again.
@@ -77,6 +79,8 @@ export class Gate {
   /** Sum of all steps, ms. */
   #nowMs = 0;
   #closedAtMs = Number.NEGATIVE_INFINITY;
+  /** When slots were skipped the last time. */
+  #limitedAtMs = Number.NEGATIVE_INFINITY;
 
   get isOpen(): boolean {
     return this.#admission.is === 'open';
@@ -85,6 +89,15 @@ export class Gate {
   /** Whether it is closed or has just opened: what was too much may be so again. */
   get isWatched(): boolean {
     return !this.isOpen || this.#nowMs - this.#closedAtMs < WATCHED_MS;
+  }
+
+  /**
+   * Whether less than everything is admitted, or was until just now. A limit above what is asked may stay for hours.
+   *
+   * @param moreMs time by which what has ended counts longer
+   */
+  hasLimited(moreMs = 0): boolean {
+    return this.#nowMs - this.#limitedAtMs < WATCHED_MS + moreMs;
   }
 
   /** Admitted jobs per second; infinite while the gate is open. */
@@ -115,11 +128,13 @@ export class Gate {
     let askedPerSecond = 0;
     for (const rate of wanted.values()) askedPerSecond += rate;
     const usualPerSecond = this.#usualPerSecond;
-    const load: Load = { pressure, waits, donePerSecond, usualPerSecond, askedPerSecond };
+    const hasJustEnded = this.isOpen && this.isWatched;
+    const load: Load = { pressure, hasJustEnded, waits, donePerSecond, usualPerSecond, askedPerSecond };
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
     const asking = this.#asking(wanted, elapsedMs);
     this.#parts = this.isOpen ? new Map() : fairParts(asking, this.perSecond);
+    if (this.#parts.size > 0) this.#limitedAtMs = this.#nowMs;
     this.#limitFlows(asking);
     return wasOpen && !this.isOpen;
   }
@@ -128,12 +143,12 @@ export class Gate {
    * Whether this slot of the monitor is admitted. To be called once per slot.
    */
   admits(monitorId: number, workspaceId: number, { slot, jobs, isInTime, sooner }: GatedSlot): boolean {
+    this.#countAsked(workspaceId, jobs);
     const part = this.#parts.get(workspaceId);
     if (part === undefined) return true;
     const flow = this.#flows.get(workspaceId) as Flow;
     const { perMs } = flow;
     flow.mostJobs = Math.max(flow.mostJobs, jobs);
-    flow.jobs += jobs;
     flow.evenness = evenedAt(flow.evenness, slot, perMs, flow.mostJobs);
     const needed = isInTime ? neededCredit(flow.evenness, perMs, flow.mostJobs) : Number.POSITIVE_INFINITY;
     const before = this.#credits.get(monitorId) ?? firstCredit(monitorId);
@@ -149,18 +164,26 @@ export class Gate {
     if (credit !== undefined) this.#credits.set(monitorId, withCredit(credit, part));
   }
 
+  #countAsked(workspaceId: number, jobs: number): void {
+    const asks = this.#asks.get(workspaceId);
+    if (asks === undefined) this.#asks.set(workspaceId, { jobs, perSecond: 0 });
+    else asks.jobs += jobs;
+  }
+
   /**
    * Jobs per second of the slots that ask. First slots that are skipped ask again long before their periods are over:
    * each would earn the part of a period's slot, and several times as many would run as may.
    */
   #asking(wanted: ReadonlyMap<number, number>, elapsedMs: number): ReadonlyMap<number, number> {
     const asking = new Map(wanted);
-    for (const [workspaceId, flow] of this.#flows) {
-      const seen = (flow.jobs * 1_000) / elapsedMs;
-      flow.jobsPerSecond += (seen - flow.jobsPerSecond) * Math.min(1, elapsedMs / ASKED_OVER_MS);
-      flow.jobs = 0;
+    if (this.isOpen) this.#asks.clear();
+    for (const [workspaceId, asks] of this.#asks) {
+      const seen = (asks.jobs * 1_000) / elapsedMs;
+      asks.perSecond += (seen - asks.perSecond) * Math.min(1, elapsedMs / ASKED_OVER_MS);
+      asks.jobs = 0;
       const declared = wanted.get(workspaceId);
-      if (declared !== undefined) asking.set(workspaceId, Math.max(declared, flow.jobsPerSecond));
+      if (declared === undefined) this.#asks.delete(workspaceId);
+      else asking.set(workspaceId, Math.max(declared, asks.perSecond));
     }
     return asking;
   }
@@ -172,13 +195,7 @@ export class Gate {
       const perMs = (part * (wanted.get(workspaceId) ?? 0)) / 1_000;
       const before = this.#flows.get(workspaceId);
       if (before === undefined) {
-        this.#flows.set(workspaceId, {
-          perMs,
-          evenness: { left: 0, at: 0 },
-          mostJobs: 0,
-          jobs: 0,
-          jobsPerSecond: 0,
-        });
+        this.#flows.set(workspaceId, { perMs, evenness: { left: 0, at: 0 }, mostJobs: 0 });
       } else before.perMs = perMs;
     }
   }

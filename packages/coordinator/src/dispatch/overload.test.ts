@@ -650,3 +650,89 @@ test('a thread that comes late to most of its ticks skips checks', async () => {
   await world.run(2);
   expect(rig.dispatch.counters.jobsSkipped['scheduling-overloaded']).toBeGreaterThan(0);
 });
+
+describe('when a limit has ended', () => {
+  /** It skips nothing any more since at most 6 s. */
+  async function beginAfterLimit(): Promise<World> {
+    const world = await begin(monitors(6_000));
+    await world.run(45);
+    world.runs.set(FRA, 80);
+    await world.run(60);
+    world.runs.delete(FRA);
+    await skipsNothingFor(6);
+    return world;
+
+    async function skipsNothingFor(seconds: number): Promise<void> {
+      for (let before = -1; before !== shed(); ) {
+        before = shed();
+        await world.run(seconds);
+      }
+    }
+  }
+
+  test('a pause of two seconds loses no more slots than it lasted', async () => {
+    const world = await beginAfterLimit();
+    const before = shed();
+    rig.clock.stall(2_000);
+    await world.run(40);
+    expect(shed() - before).toBeLessThanOrEqual(2 * 200);
+  });
+
+  test('what agents drop as it was told under the limit is no overload', async () => {
+    const world = await beginAfterLimit();
+    const agent = world.agents.get(FRA) as TestAgent;
+    for (let tick = 0; tick < 600 && agent.startWithinMs < 1_000; tick += 1) await world.run(0.05);
+    expect(agent.startWithinMs).toBeGreaterThan(1_000);
+    const before = { dropped: world.dropped.length, shed: shed() };
+    world.still.add(FRA);
+    await world.run(0.6);
+    world.still.delete(FRA);
+    await world.run(20);
+    expect(world.dropped.length).toBeGreaterThan(before.dropped + 10);
+    expect(rig.dispatch.counters.overloads.region).toBe(0);
+    // The end of the limit is watched, so that checks which begin late are one sign.
+    expect(shed() - before.shed).toBeLessThanOrEqual(200);
+  });
+});
+
+test('a limit above what is asked, while the thread waits for a CPU, drops no check', async () => {
+  const world = await begin(monitors(6_000));
+  await world.run(45);
+  world.runs.set(FRA, 80);
+  await world.run(30);
+  world.runs.delete(FRA);
+  rig.cpuWaitedMs = 0;
+  rig.clock.every(100, () => {
+    rig.cpuWaitedMs = (rig.cpuWaitedMs ?? 0) + 45;
+  });
+  for (let before = -1; before !== shed(); ) {
+    before = shed();
+    await world.run(30);
+  }
+  expect(world.agents.get(FRA)?.startWithinMs).toBeGreaterThan(1_000);
+});
+
+test('jobs of a region that has lost its last agent under a limit are offered with a bound', async () => {
+  const world = await beginBehindDisk(20);
+  const agent = world.agents.get(FRA) as TestAgent;
+  world.still.add(FRA);
+  agent.answer = null;
+  agent.startWithinMsOf.clear();
+  await world.run(15);
+  const bounds = [...agent.startWithinMsOf.values()];
+  expect(bounds.length).toBeGreaterThan(0);
+  expect(bounds.filter((ms) => !Number.isSafeInteger(ms))).toEqual([]);
+});
+
+test('first slots of many hourly monitors take no more than the share of their workspace', async () => {
+  const world = await beginBehindDisk(60);
+  // Eight a second are declared.
+  for (let id = 20_001; id <= 50_000; id += 1)
+    rig.monitors.set(liveMonitor(id, { periodMs: 3_600_000, workspaceId: 2 }));
+  await world.run(60);
+  expect(rig.backlog.oldestMs).toBeLessThanOrEqual(5_000);
+  rig.sink.opens.length = 0;
+  await world.run(30);
+  const before = rig.sink.opens.filter(({ id }) => id <= 20_000).length;
+  expect(before / 30).toBeGreaterThanOrEqual(0.4 * 150);
+});

@@ -44,6 +44,8 @@ const SHORTEST_WAIT_MS = 300;
 const LONGEST_WAIT_MS = 500;
 const WAITING_AT_FAST_AGENT = 120;
 const SHORTEST_FAST_WAIT_MS = 120;
+/** Time within which it is told that a check was dropped, from when its job was sent, ms: sent ahead, dropped, reported. */
+const TOLD_WITHIN_MS = 5_000;
 /**
  * Slots by which a monitor waits for less in an overloaded region when its slot runs in another one, and for more when it
  * does not. Its regions then see an outage together, and its votes age together.
@@ -202,7 +204,7 @@ export class Overload {
    * @param job null: it is not known
    */
   dropped(region: Region, job: Pick<Job, 'agent' | 'key' | 'monitor'> | null): void {
-    if (this.#isLimited(region)) {
+    if (this.#hasLimited(region, TOLD_WITHIN_MS)) {
       // That is what the limit asks of agents. It was not done, and like a late check it lowers the limit a little.
       this.#lateness.dropped(region, job?.agent ?? null);
       if (job !== null) this.#didNotRun(region, job);
@@ -222,9 +224,11 @@ export class Overload {
 
   /** Longest time after its slot, ms, in which a check of the region may begin; infinite: as long as it is offered. */
   startWithinMs(region: Region): number {
-    if (!this.#isLimited(region)) return Number.POSITIVE_INFINITY;
+    if (!this.#hasLimited(region)) return Number.POSITIVE_INFINITY;
     const donePerSecond = this.#of(region).signs.done.sum / WINDOW_S;
-    const perCheckMs = (1_000 * this.#parts.agents.loadOf(region).agents) / donePerSecond;
+    // Jobs of an agent that is gone are offered again, also where it was the last one.
+    const agents = Math.max(1, this.#parts.agents.loadOf(region).agents);
+    const perCheckMs = (1_000 * agents) / donePerSecond;
     const shortestMs = Math.max(
       SHORTEST_FAST_WAIT_MS,
       Math.min(SHORTEST_WAIT_MS, WAITING_AT_FAST_AGENT * perCheckMs),
@@ -339,8 +343,8 @@ export class Overload {
     return asked;
   }
 
-  #isLimited(region: Region): boolean {
-    return this.#gate.isWatched || this.#of(region).gate.isWatched;
+  #hasLimited(region: Region, moreMs = 0): boolean {
+    return this.#gate.hasLimited(moreMs) || this.#of(region).gate.hasLimited(moreMs);
   }
 
   get #hasGivenAhead(): boolean {

@@ -86,6 +86,8 @@ const ENOUGH = 1.1;
 
 export type Load = {
   readonly pressure: Pressure;
+  /** Whether a limit has just ended. Lateness is then judged by one step. */
+  readonly hasJustEnded?: boolean;
   /** How much the thread that schedules waits for a CPU. */
   readonly waits: CpuWaits;
   /** Jobs per second that were done over the last seconds. */
@@ -153,7 +155,10 @@ export function nextAdmission(before: Admission, load: Load, elapsedMs: number):
 function closed(load: Load): Admission {
   if (load.pressure === 'overloaded') return firstCut(load);
   if (load.pressure !== 'late') return OPEN;
-  const perSecond = cut(load.askedPerSecond, { ...load, donePerSecond: load.donePerSecond * LATE_CUT });
+  const lately = cut(load.askedPerSecond, { ...load, donePerSecond: load.donePerSecond * LATE_CUT });
+  // One step may be a pause, and says little about what can be done.
+  const perSecond =
+    load.hasJustEnded === true ? Math.max(lately, load.askedPerSecond * DEEPEST_LATE_CUT) : lately;
   return {
     is: 'limited',
     perSecond,
