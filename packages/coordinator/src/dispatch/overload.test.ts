@@ -172,6 +172,25 @@ async function beginBehindDisk(seconds: number, declared = monitors(12_000)): Pr
   return world;
 }
 
+/** An agent that was slow for a minute and is not any more: nothing is skipped since at most 6 s. */
+async function beginAfterLimit(): Promise<World> {
+  const world = await begin(monitors(6_000));
+  await world.run(45);
+  world.runs.set(FRA, 80);
+  await world.run(60);
+  world.runs.delete(FRA);
+  await untilNothingIsSkipped(world, 6);
+  return world;
+}
+
+/** Returns when nothing was skipped for so long. */
+async function untilNothingIsSkipped(world: World, seconds: number): Promise<void> {
+  for (let before = -1; before !== shed(); ) {
+    before = shed();
+    await world.run(seconds);
+  }
+}
+
 /** How often each monitor was run, by id. */
 function runsOf(opens: readonly { id: number }[]): Map<number, number> {
   const runs = new Map<number, number>();
@@ -588,15 +607,7 @@ describe('where agents run less than is asked of them', () => {
   });
 
   test('too much again just after the limit has ended is limited at once', async () => {
-    const world = await begin(monitors(6_000));
-    await world.run(45);
-    world.runs.set(FRA, 80);
-    await world.run(60);
-    world.runs.delete(FRA);
-    for (let before = -1; before !== shed(); ) {
-      before = shed();
-      await world.run(6);
-    }
+    const world = await beginAfterLimit();
     const before = shed();
     world.runs.set(FRA, 20);
     await world.run(2.5);
@@ -652,24 +663,6 @@ test('a thread that comes late to most of its ticks skips checks', async () => {
 });
 
 describe('when a limit has ended', () => {
-  /** It skips nothing any more since at most 6 s. */
-  async function beginAfterLimit(): Promise<World> {
-    const world = await begin(monitors(6_000));
-    await world.run(45);
-    world.runs.set(FRA, 80);
-    await world.run(60);
-    world.runs.delete(FRA);
-    await skipsNothingFor(6);
-    return world;
-
-    async function skipsNothingFor(seconds: number): Promise<void> {
-      for (let before = -1; before !== shed(); ) {
-        before = shed();
-        await world.run(seconds);
-      }
-    }
-  }
-
   test('a pause of two seconds loses no more slots than it lasted', async () => {
     const world = await beginAfterLimit();
     const before = shed();
@@ -705,10 +698,7 @@ test('a limit above what is asked, while the thread waits for a CPU, drops no ch
   rig.clock.every(100, () => {
     rig.cpuWaitedMs = (rig.cpuWaitedMs ?? 0) + 45;
   });
-  for (let before = -1; before !== shed(); ) {
-    before = shed();
-    await world.run(30);
-  }
+  await untilNothingIsSkipped(world, 30);
   expect(world.agents.get(FRA)?.startWithinMs).toBeGreaterThan(1_000);
 });
 

@@ -35,7 +35,7 @@ const LATE_MS = 50;
  */
 const MOST_LATE_MS = 100;
 /**
- * While a limit holds or has just ended, a check that has not begun this long after its slot does not begin, ms: as long as
+ * While slots are skipped or were just now, a check that has not begun this long after its slot does not begin, ms: as long as
  * each agent of its region takes for so many checks, within the bounds. What runs is in time then, and so many wait at an
  * agent that it always has one to begin. Agents that run many in a second need a shorter queue for that.
  */
