@@ -15,7 +15,7 @@ const MESSAGE_ID = 'Nats-Msg-Id';
  */
 export function headerBytes(message: Msg): number {
   const { subject, reply = '', data } = message;
-  return sizeOf(message) - subject.length - reply.length - data.length;
+  return messageBytes(message) - subject.length - reply.length - data.length;
 }
 
 /** Whether the message is the server's answer that nobody listens: a status and no data. */
@@ -49,6 +49,6 @@ function readSafely<T>(read: () => T): T | undefined {
  * Bytes of the subject, the reply, the headers and the data. Every message of the client has `size()`,
  * although the client's interface does not declare it.
  */
-function sizeOf(message: Msg): number {
+export function messageBytes(message: Msg): number {
   return (message as Msg & { size(): number }).size();
 }

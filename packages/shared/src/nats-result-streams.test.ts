@@ -287,6 +287,25 @@ describe('reading', () => {
     await reader.close();
   });
 
+  test('goes on after messages that have exactly the bytes that were asked for', async () => {
+    await stream.ensure(LIMITS);
+    const seen = collector<StreamMessage>();
+    const ended = collector<unknown>();
+    const reader = await stream.read(1, seen.handle, ended.handle);
+    const manager = await jetStreamOf(bus.connection);
+    const [consumer] = await manager.consumers.list(stream.name).next();
+    // The server counts subject, reply and data. One message has a reply like the other: each number in it
+    // has as many digits.
+    const reply = `$JS.ACK.${stream.name}.${consumer?.name}.1.1.1.${Date.now()}000000.0`;
+    const around = `svc.results.${A}`.length + reply.length;
+    const first = 150_000;
+    const second = READ_AHEAD_BYTES - first - 2 * around;
+    for (const bytes of [first, second, 10]) await fill(A, 1, bytes);
+    await Promise.race([seen.count(3), ended.count(1)]);
+    expect(ended.messages).toEqual([]);
+    await reader.close();
+  });
+
   test('removes its consumer when it is closed', async () => {
     await stream.ensure(LIMITS);
     const manager = await jetStreamOf(bus.connection);

@@ -2,7 +2,7 @@ import { AckPolicy, DeliverPolicy, type JetStreamManager, type Msg, type NatsErr
 import { READ_AHEAD_BYTES, type StreamMessage, type StreamReading } from './bus.ts';
 import { SvcError } from './errors.ts';
 import type { NatsBus } from './nats-bus.ts';
-import { messageIdOf } from './nats-headers.ts';
+import { messageBytes, messageIdOf } from './nats-headers.ts';
 
 /** The reading of a stream ended without `close`. The caller looks at the stream again and reads anew. */
 class StreamReadEnded extends SvcError {
@@ -95,8 +95,13 @@ class Reading implements StreamReading {
   #waiting: StreamMessage[] = [];
   /** Whether the server may still deliver messages of the last request. */
   #isAsking = false;
-  /** Most messages that the last request may still bring. The server counts bytes itself. */
+  /** Most messages that the last request may still bring. */
   #wanted = 0;
+  /**
+   * Bytes of messages that the last request may still bring. The server says so when the next message is
+   * larger. It says nothing when none are left.
+   */
+  #wantedBytes = 0;
   /** Whether the last request has brought a message. */
   #hasDelivered = false;
   /** Number of messages that the consumer has delivered. */
@@ -133,10 +138,11 @@ class Reading implements StreamReading {
     await this.#worked;
   }
 
-  #ask(request = ASK, messages = MOST_MESSAGES): void {
+  #ask(request = ASK, messages = MOST_MESSAGES, bytes = READ_AHEAD_BYTES): void {
     const { bus, stream, consumer } = this.#parts;
     this.#isAsking = true;
     this.#wanted = messages;
+    this.#wantedBytes = bytes;
     this.#hasDelivered = false;
     this.#heardAt = performance.now();
     try {
@@ -164,7 +170,7 @@ class Reading implements StreamReading {
       return;
     }
     if (description.includes('maxbytes') && !this.#hasDelivered) {
-      this.#ask(ASK_ONE, 1);
+      this.#ask(ASK_ONE, 1, Number.POSITIVE_INFINITY);
       return;
     }
     // The request has expired, or the next message does not fit into the rest of it.
@@ -185,7 +191,8 @@ class Reading implements StreamReading {
     }
     this.#hasDelivered = true;
     this.#wanted -= 1;
-    if (this.#wanted === 0) this.#isAsking = false;
+    this.#wantedBytes -= messageBytes(message);
+    if (this.#wanted === 0 || this.#wantedBytes <= 0) this.#isAsking = false;
     this.#waiting.push(toStreamMessage(message, delivery));
     if (!this.#isWorking) this.#worked = this.#work();
   }
