@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type DeclaredFiles, declaredFiles } from '../../../../test/support/declared-file.ts';
 import { HeldReads } from '../../../../test/support/held-reads.ts';
@@ -29,10 +28,9 @@ afterEach(async () => {
 
 /** What is done while as many reads of pages and of the API wait as may. */
 async function behindReads(work: () => Promise<void>): Promise<void> {
-  const { read } = files.store.store;
   // The thread for pages and the API, which has read all monitors before the file was applied.
   reads.holdFirst();
-  const waiting = Array.from({ length: MAX_WAITING_READS }, () => sql`SELECT 1`.execute(read));
+  const waiting = Array.from({ length: MAX_WAITING_READS }, () => rowsOf(files.store.store, 'workspaces'));
   const all = Promise.allSettled(waiting);
   await work();
   reads.release();
