@@ -3,7 +3,7 @@ import type { NewDelivery } from '@svc/coordinator/evaluation/writes.ts';
 import type { RecordedBatch } from '@svc/coordinator/store/recording-store.ts';
 import type { Moment } from './oracle/moment.ts';
 import type { BatchLife } from './slow-store.ts';
-import type { Announcement, Now, Told, Transition } from './told.ts';
+import type { Announcement, IncidentEnd, IncidentStart, Now, Told, Transition } from './told.ts';
 
 /** Events that were evaluated and committed together. */
 export type Commit = {
@@ -15,6 +15,9 @@ export type Commit = {
   readonly freeSince: number;
   readonly transitions: Transition[];
   readonly announcements: Announcement[];
+  /** Incidents that began and ended. */
+  readonly opened: IncidentStart[];
+  readonly closed: IncidentEnd[];
   /** The status that the service shows after it. */
   status: MonitorStatus;
 };
@@ -89,6 +92,8 @@ export class Batches implements BatchLife {
       freeSince: this.freeSince,
       transitions: [],
       announcements: [],
+      opened: [],
+      closed: [],
       status: this.#parts.status(),
     };
     this.#evaluating = null;
@@ -101,6 +106,10 @@ export class Batches implements BatchLife {
     const transitions = writes.transitions.map(transitionOf);
     const announcements = writes.deliveries.filter((_, index) => ids[index] !== null).map(announcementOf);
     this.#written.durable = { transitions, announcements };
+    const { opened, closed } = this.#written.commit;
+    opened.push(...writes.openedIncidents);
+    for (const { key, at, closure } of writes.closedIncidents)
+      closed.push({ key, at, isRecovery: closure === null });
   }
 
   answered(): void {
@@ -142,6 +151,7 @@ function transitionOf({ from, to, reason, at }: Transition): Transition {
   return { from, to, reason, at };
 }
 
-function announcementOf({ notificationId, alert: { status, closure } }: NewDelivery): Announcement {
-  return { channel: notificationId, status, isClosure: closure !== undefined };
+function announcementOf({ notificationId, alert }: NewDelivery): Announcement {
+  const { status, closure } = alert;
+  return { channel: notificationId, status, isClosure: closure !== undefined, alert };
 }

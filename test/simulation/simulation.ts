@@ -239,17 +239,17 @@ class Simulation {
   }
 
   #show(commit: Commit): void {
-    const { told, transitions, announcements, status, now, moment, freeSince } = commit;
+    const { told, transitions, announcements, status, now, moment } = commit;
     this.#evaluated = commit;
     // Changes that time alone should have made are judged with the next event.
     if (told.length === 0 && transitions.length === 0 && announcements.length === 0) {
-      this.#oracle.passed(now, moment, freeSince);
+      this.#oracle.passed(now, moment, commit.freeSince);
       return;
     }
     this.#events += told.length;
     this.#outages.see(transitions, status, this.#clock.monotonic());
     this.#tell(commit);
-    this.#oracle.look(told, { status, transitions, announcements, freeSince }, now, moment);
+    this.#oracle.look(told, commit, now, moment);
     if (told.length > 0) this.#tickSoon(0);
   }
 

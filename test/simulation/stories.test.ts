@@ -367,6 +367,27 @@ test.each<[string, Partial<World>]>([
       isDeclaredMeanwhile: true,
     },
   ],
+  [
+    'where the clock was set back before a start, votes are no younger than when they were written',
+    {
+      seed: 962_000_251,
+      id: 141_156,
+      lengthMs: 210_000,
+      periodMs: 30_000,
+      regions: ['hostb-sin', 'hostc-us-east4', 'hostc-asia-southeast1'],
+      agents: ['hostb-sin', 'hostc-us-east4', 'hostc-asia-southeast1'],
+      timeoutMs: 10_000,
+      isAhead: true,
+      limits: [{ from: 4_789, until: 660_000, part: 0.01, regions: null }],
+      moves: [
+        { at: 52_160, do: 'set-wall-clock', byMs: -148_959 },
+        { at: 62_371, do: 'restart', downMs: 266, isBeforeCommit: false, isUnanswered: true },
+        { at: 118_275, do: 'change-regions', regions: ['hostb-sin'] },
+        { at: 170_578, do: 'set-window', window: 1, from: 331_382, until: 354_569, isDaily: false },
+      ],
+      commits: { writeMs: 73, answerMs: 20, stalls: 0, stallMs: 8_000 },
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

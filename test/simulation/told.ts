@@ -1,5 +1,5 @@
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
-import type { AlertStatus } from '@svc/shared/channels/alert.ts';
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
@@ -49,7 +49,15 @@ export type Announcement = {
   readonly status: AlertStatus;
   /** It ends an incident without a recovery. */
   readonly isClosure: boolean;
+  /** What it says. */
+  readonly alert?: Alert;
 };
+
+/** An incident began. `at`: epoch ms. */
+export type IncidentStart = { readonly key: string; readonly at: number };
+
+/** An incident ended. `isRecovery`: nobody ended it. */
+export type IncidentEnd = IncidentStart & { readonly isRecovery: boolean };
 
 /** What time it is, ms. */
 export type Now = {

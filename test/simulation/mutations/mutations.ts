@@ -308,6 +308,36 @@ export const MUTATIONS: readonly Mutation[] = [
     story: ENDED_IN_START,
   },
   {
+    name: 'an incident begins before the change of status that it begins with',
+    file: 'evaluation/status-change.ts',
+    from: 'openedIncidents.push({ key, monitorId: state.id, at });',
+    to: 'openedIncidents.push({ key, monitorId: state.id, at: at - 1 });',
+  },
+  {
+    name: 'an incident ends after the recovery',
+    file: 'evaluation/status-change.ts',
+    from: 'closedIncidents.push({ key: current, at, closure: null });',
+    to: 'closedIncidents.push({ key: current, at: at + 1, closure: null });',
+  },
+  {
+    name: 'an alert has the facts of a vote that does not support it',
+    file: 'evaluation/alert.ts',
+    from: 'closure === undefined ? newestSupporting(votes, status) : newest',
+    to: 'newest',
+  },
+  {
+    name: 'an alert says when it was sent in place of when the status changed',
+    file: 'evaluation/announcing.ts',
+    from: '  const { status, reason, since: at } = state;',
+    to: '  const { status, reason } = state;\n  const at = frame.instants.slotNow;',
+  },
+  {
+    name: 'an alert says that all regions have failed',
+    file: 'evaluation/alert.ts',
+    from: 'regions: votes.map(({ region, outcome, slot }) => ({ region, outcome, slot })),',
+    to: "regions: votes.map(({ region, slot }) => ({ region, outcome: 'failed' as const, slot })),",
+  },
+  {
     name: 'a monitor is given every second slot',
     file: 'domain/schedule.ts',
     from: 'gridSlotFrom(previous + Math.ceil(period / 2), period, phase)',

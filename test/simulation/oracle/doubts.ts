@@ -7,25 +7,28 @@ import type { Now } from '../told.ts';
  */
 export class Doubts {
   /** On the clock of votes, ms. */
-  readonly #until = new Map<Region, number>();
+  readonly #times = new Map<Region, { readonly from: number; readonly until: number }>();
 
-  /** @param until on the clock of votes, ms */
-  add(region: Region, until: number): void {
-    this.#until.set(region, until);
+  /**
+   * @param until on the clock of votes, ms
+   * @param from  the same
+   */
+  add(region: Region, until: number, from = Number.NEGATIVE_INFINITY): void {
+    this.#times.set(region, { from, until });
   }
 
   /** The region has voted anew. */
   end(region: Region): void {
-    this.#until.delete(region);
+    this.#times.delete(region);
   }
 
   /** All votes are ended. */
   endAll(): void {
-    this.#until.clear();
+    this.#times.clear();
   }
 
   any({ age }: Now): boolean {
-    for (const until of this.#until.values()) if (until > age) return true;
+    for (const { from, until } of this.#times.values()) if (from <= age && age < until) return true;
     return false;
   }
 }

@@ -35,6 +35,14 @@ export class History {
     return fault === null ? null : `${from} → ${to} at ${at}: ${fault}`;
   }
 
+  /**
+   * Since when the status is what it is, epoch ms; null: it is not known which of these last changes an alert is about, or
+   * a start has dated it anew.
+   */
+  sinceOf(news: readonly Transition[]): number | null {
+    return news.length > 1 || this.mayLieAhead ? null : this.#at;
+  }
+
   #fault({ from, to, at }: Transition, now: number): string | null {
     if (from !== this.#status) return `the status was ${this.#status}`;
     if (from === to) return 'nothing changed';

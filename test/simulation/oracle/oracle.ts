@@ -2,11 +2,13 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { Announcement, Now, Told, Transition, Window } from '../told.ts';
+import type { Announcement, IncidentEnd, IncidentStart, Now, Told, Transition, Window } from '../told.ts';
+import { AlertFacts } from './alert-facts.ts';
 import { Channels } from './channels.ts';
 import { ConfirmedOutages, IN_TIME_MS } from './confirmed.ts';
 import { History } from './history.ts';
 import { Holds } from './holds.ts';
+import { Incidents } from './incidents.ts';
 import { Maintenance } from './maintenance.ts';
 import type { Moment } from './moment.ts';
 import { Picture } from './picture.ts';
@@ -38,6 +40,9 @@ export type Seen = {
   readonly status: MonitorStatus;
   readonly transitions: readonly Transition[];
   readonly announcements: readonly Announcement[];
+  /** Incidents that began and ended; undefined: nothing is told of them. */
+  readonly opened?: readonly IncidentStart[];
+  readonly closed?: readonly IncidentEnd[];
   /** When the commit before it had ended, monotonic ms: nothing that came since waited for it. */
   readonly freeSince?: number;
 };
@@ -75,6 +80,8 @@ export class Oracle {
   /** What the channels had not been told when the last look ended, because it was held; null: nothing. */
   #heldBack: string | null = null;
   readonly #history = new History();
+  readonly #incidents = new Incidents();
+  readonly #alertFacts = new AlertFacts();
   readonly #picture: Picture;
   readonly #isTargetFine: boolean;
   #status: MonitorStatus = 'unknown';
@@ -162,6 +169,7 @@ export class Oracle {
     this.#holds.forget();
     this.#hasStartedSince = this.#wasClockSet;
     this.#history.mayLieAhead = this.#wasClockSet;
+    this.#incidents.mayLieAhead = this.#wasClockSet;
     this.#resumed = new Set();
     this.#startedAt = now.monotonic;
   }
@@ -200,6 +208,7 @@ export class Oracle {
       this.#transition(transition, steps, now);
       steps.add(transition.to);
     }
+    this.#incidentsAndFacts(told, seen, ended, now);
     this.#announcements(seen, { steps, ended, isHeld: isHeld || moment.isHeld }, now);
     for (const [channel, kind] of linked) this.channels.become(channel, kind);
     this.#status = seen.status;
@@ -308,6 +317,22 @@ export class Oracle {
     const isTold = announcements.some(({ isClosure }) => !isClosure);
     if (isHeld && isTold)
       this.#violated('announcement', 'a channel was told in a maintenance window, or of a backlog', now);
+  }
+
+  /** @param ended the channels whose incident people have ended */
+  #incidentsAndFacts(told: readonly Told[], seen: Seen, ended: ReadonlySet<number>, now: Now): void {
+    const { opened, closed, announcements } = seen;
+    if (opened === undefined || closed === undefined) return;
+    this.#violated('history', this.#incidents.add({ ...seen, opened, closed }, told, now), now);
+    for (const each of told) if (each.is === 'reported') this.#alertFacts.reported(each);
+    const known = {
+      since: this.#history.sinceOf(seen.transitions),
+      beginOf: (key: string) => (this.#hasStartedSince ? null : this.#incidents.beginOf(key)),
+      isNew: seen.transitions.length === 1,
+    };
+    for (const each of announcements)
+      this.#violated('announcement', this.#alertFacts.fault(each, known), now);
+    for (const channel of ended) this.#alertFacts.forget(channel);
   }
 
   /** "An outage that lasts past the window is announced at once when it ends", and not with the next check. */

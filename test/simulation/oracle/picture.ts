@@ -129,7 +129,7 @@ export class Picture {
     this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) forgetAnswers(open);
     this.#forgotten.restarted(this.#open.decidedSlot);
-    if (this.monitor !== null) this.votes.restarted(now);
+    if (this.monitor !== null) this.votes.restarted(now, Math.max(0, this.#seen.slot - now.slot));
   }
 
   /**

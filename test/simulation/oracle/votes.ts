@@ -58,11 +58,15 @@ export class Votes {
     return true;
   }
 
-  /** A vote of a clock that was set back since then counts for no longer than a new one. */
-  restarted(now: Now): void {
+  /**
+   * A vote of a clock that was set back since then counts for no longer than a new one. It is no younger than it was when
+   * it was written, which was up to `backMs` after the present of the clock.
+   */
+  restarted(now: Now, backMs: number): void {
     for (const vote of this.#last.values()) {
       const freshUntil = Math.min(vote.freshUntil, now.age + this.#countedMs);
       this.#last.set(vote.region, { ...vote, freshUntil });
+      if (backMs > 0) this.#doubts.add(vote.region, freshUntil, freshUntil - backMs);
     }
   }
 

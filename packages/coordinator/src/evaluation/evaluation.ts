@@ -9,10 +9,11 @@ import { isAhead, voteOf } from './casting.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
 import { givenColumn, mentioned, note, noteRow } from './journal.ts';
 import { isOutcomeUnknown, KeptResults, type Report } from './kept-results.ts';
+import { looksLaterMs } from './next-instant.ts';
 import { excuse, give, giveNobody, isOver, report, settle } from './slot-life.ts';
 import { Drafts, type MonitorState, type States } from './state.ts';
 import { addStateWrites } from './state-writes.ts';
-import { age, countedVotes } from './verdicts.ts';
+import { age, areTooFew, countedVotes } from './verdicts.ts';
 import type { LiveWindow, Windows } from './windows.ts';
 import { noWrites, type Writes } from './writes.ts';
 
@@ -217,8 +218,10 @@ export class Evaluation {
 
   /** As {@link due}, as a part of another event. */
   look({ state, monitor }: Evaluated): void {
-    settle(this.frame, state, monitor);
-    age(this.frame, state, monitor);
+    const { frame } = this;
+    settle(frame, state, monitor);
+    // A vote that aged long ago has a monitor looked at while those of the others may be replaced at once.
+    if (areTooFew(frame, state, monitor, frame.now - looksLaterMs(state))) age(frame, state, monitor);
   }
 
   /**

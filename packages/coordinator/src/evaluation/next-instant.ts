@@ -9,6 +9,11 @@ import type { MonitorState } from './state.ts';
  */
 const UNDER_WAY_MS = 500;
 
+/** How much later than at their expiry the ages of the monitor's votes are looked at, ms. */
+export function looksLaterMs({ open }: Readonly<MonitorState>): number {
+  return open.length > 0 ? UNDER_WAY_MS : 0;
+}
+
 /**
  * When the monitor must be looked at although nothing arrives, monotonic ms: the deadline of its oldest open
  * slot, or the next expiry of a vote (which matters only while the status depends on votes). Null: never.
@@ -24,7 +29,7 @@ export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs
     const { deadline } = open[index] as OpenSlot;
     if (deadline < next) next = deadline;
   }
-  const laterMs = open.length > 0 ? UNDER_WAY_MS : 0;
+  const laterMs = looksLaterMs(state);
   for (let index = 0; state.status !== 'unknown' && index < votes.length; index += 1) {
     const agedAt = (votes[index] as Vote).expiresAt + laterMs;
     if (agedAt > now && agedAt - jumpedMs < next) next = agedAt - jumpedMs;
@@ -35,7 +40,7 @@ export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs
 /** Whether looking at the monitor now may change anything. `monotonic` and `jumpedMs` are ms. */
 export function isDue(state: Readonly<MonitorState>, monotonic: number, jumpedMs: number): boolean {
   if (state.open.some((open) => open.deadline <= monotonic)) return true;
-  const laterMs = state.open.length > 0 ? UNDER_WAY_MS : 0;
+  const laterMs = looksLaterMs(state);
   return (
     state.status !== 'unknown' &&
     state.votes.some(({ expiresAt }) => expiresAt + laterMs <= monotonic + jumpedMs)

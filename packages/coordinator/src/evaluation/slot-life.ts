@@ -7,7 +7,15 @@ import { cast, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
 import { mentioned, note } from './journal.ts';
 import { DECISIONS_PER_WRITE, type MonitorState, openSlotOf } from './state.ts';
-import { age, ageByJump, electorateFor, judge } from './verdicts.ts';
+import {
+  age,
+  ageByJump,
+  dependsOnStanding,
+  electorateFor,
+  hasAgedVote,
+  judge,
+  standingStatus,
+} from './verdicts.ts';
 
 /* The life of a slot from its opening to its decision, and late reports. `evaluation.ts` has the diagram. */
 
@@ -119,7 +127,7 @@ function decisionOf(
   return slotDecision(open, {
     votes: state.votes,
     electorate: electorateFor(frame, state, monitor, joining),
-    status: state.status,
+    status: standingStatus(frame, state, monitor),
     now: frame.now,
     oldestSlot: oldestVotable(frame, monitor),
     monotonic: frame.isTimeUp(monitor.id) ? frame.instants.monotonic : Number.NEGATIVE_INFINITY,
@@ -141,7 +149,7 @@ function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: O
     state.decidedAnswered = open.answered;
   }
   if (open.reports.length > 0) noteDecided(frame, state, open.slot);
-  const isCast = cast(frame, state, monitor, open.reports);
+  const isCast = castNews(frame, state, monitor, open.reports, open.given);
   // Ageing is dated at the expiry as far as it left too few votes for the electorate of before.
   if (!isCast) age(frame, state, monitor);
   const joining = open.given & ~state.entered;
@@ -154,6 +162,32 @@ function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: O
   judge(frame, state, monitor, open.slot);
   state.unwrittenDecisions += 1;
   if (state.unwrittenDecisions >= DECISIONS_PER_WRITE) frame.unwritten.add(state);
+  return true;
+}
+
+/**
+ * Casts reports. Votes that aged while their check was under way made nothing unknown until now, so that reports which
+ * come at once take their places. Where the verdict on them would be the status of before only because it stands, it
+ * does not stand: the votes age first.
+ *
+ * @param joining regions that the slot of the reports brings into the electorate
+ * @returns whether a region's vote changed
+ */
+function castNews(
+  frame: Frame,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  reports: readonly Vote[],
+  joining: RegionSet = NO_REGIONS,
+): boolean {
+  const before = state.votes;
+  const isAged = standingStatus(frame, state, monitor) !== state.status;
+  if (!cast(frame, state, monitor, reports)) return false;
+  if (!isAged || !dependsOnStanding(frame, state, monitor, joining)) return true;
+  const after = state.votes;
+  state.votes = before;
+  age(frame, state, monitor);
+  state.votes = after;
   return true;
 }
 
@@ -200,7 +234,7 @@ function noteDecided({ decided, unwritten }: Frame, state: MonitorState, slot: n
  */
 function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   if (vote.slot === state.decidedSlot) state.decidedAnswered |= bitOf(vote.region);
-  if (!cast(frame, state, monitor, [vote])) return;
+  if (!castNews(frame, state, monitor, [vote])) return;
   // A start reads back the results of the newest decided slot and of later ones.
   if (vote.slot < state.decidedSlot) frame.unwritten.add(state);
   judgeAnew(frame, state, monitor, vote.slot);
@@ -220,13 +254,6 @@ export function judgeAnew(
   if (settle(frame, state, monitor)) return;
   judge(frame, state, monitor, slot);
   settle(frame, state, monitor);
-}
-
-function hasAgedVote({ votes }: MonitorState, now: number): boolean {
-  for (let index = 0; index < votes.length; index += 1) {
-    if ((votes[index] as Vote).expiresAt <= now) return true;
-  }
-  return false;
 }
 
 /** The region was given the slot, and has answered. */

@@ -1,4 +1,4 @@
-import type { LiveMonitor } from '../domain/monitor.ts';
+import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
 import { NO_REGIONS, type RegionSet, regionSet, sizeOf } from '../domain/region-set.ts';
 import {
   electorateOf,
@@ -60,9 +60,8 @@ export function age(
 ): void {
   if (state.status === 'unknown') return;
   const { now, instants } = frame;
+  if (!areTooFew(frame, state, monitor, now)) return;
   const electorate = electorateFor(frame, state, monitor);
-  const { failed, degraded, total } = tally(state.votes, electorate, now);
-  if (statusOf(failed, degraded, total, sizeOf(electorate)) !== 'unknown') return;
   const expiredAt = quorumEndsAt(state.votes, electorate);
   const at = Math.max(notBefore, Math.floor(instants.slotNow - Math.max(0, now - (expiredAt ?? now))));
   const reason = unknownReason(electorate, expiredAt);
@@ -71,16 +70,61 @@ export function age(
 }
 
 /**
- * Makes the status `unknown` when votes expired while the slots' clock jumped, even when the next decision
- * comes before anybody has looked at their ages.
+ * Makes the status `unknown` when a jump of the slots' clock left too few votes, even when the next decision comes
+ * before anybody has looked at their ages.
  */
 export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
-  const { votes } = state;
+  if (!hasAgedVote(state, frame.jumpedAt)) return;
+  if (areTooFew(frame, state, monitor, frame.jumpedAt)) age(frame, state, monitor);
+}
+
+/**
+ * The status as far as votes carry it: `unknown` also where they have aged and nobody has looked at their ages yet, as
+ * while a check is under way (`next-instant.ts`).
+ */
+export function standingStatus(
+  frame: Frame,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+): MonitorStatus {
+  const isAged =
+    state.status !== 'unknown' &&
+    hasAgedVote(state, frame.now) &&
+    areTooFew(frame, state, monitor, frame.now);
+  return isAged ? 'unknown' : state.status;
+}
+
+/** Whether the verdict on the votes is another one where `unknown` stands in place of the monitor's status. */
+export function dependsOnStanding(
+  frame: Frame,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+  joining: RegionSet,
+): boolean {
+  const electorate = electorateFor(frame, state, monitor, joining);
+  const { status } = verdict(state.votes, electorate, state.status, frame.now);
+  return status !== verdict(state.votes, electorate, 'unknown', frame.now).status;
+}
+
+/** Whether a vote has aged at `then` (see `Vote.expiresAt`). */
+export function hasAgedVote({ votes }: Readonly<MonitorState>, then: number): boolean {
+  // By index: this runs for every report.
   for (let index = 0; index < votes.length; index += 1) {
-    if ((votes[index] as Vote).expiresAt > frame.jumpedAt) continue;
-    age(frame, state, monitor);
-    return;
+    if ((votes[index] as Vote).expiresAt <= then) return true;
   }
+  return false;
+}
+
+/** Whether fewer than half of the electorate have a vote that counts at `then`. */
+export function areTooFew(
+  frame: Frame,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+  then: number,
+): boolean {
+  const electorate = electorateFor(frame, state, monitor);
+  const { failed, degraded, total } = tally(state.votes, electorate, then);
+  return statusOf(failed, degraded, total, sizeOf(electorate)) === 'unknown';
 }
 
 /** @param expiredAt null: the votes were never enough for the electorate, which has grown */

@@ -187,6 +187,18 @@ describe('regions without agents', () => {
     expect(it.changes.map(({ to }) => to)).toEqual(['active']);
   });
 
+  test('votes that age while the next check is under way make nothing unknown, where another aged long before', async () => {
+    await it.slot(1, all('passed'));
+    await it.pass(2 * PERIOD);
+    await it.slot(1, { [A]: 'passed', [B]: 'passed' });
+    await it.pass(3 * PERIOD - 100);
+    const next = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), next, THREE);
+    await it.pass(300);
+    for (const region of THREE) await it.report(1, next, region, 'passed');
+    expect(it.changes.map(({ to }) => to)).toEqual(['active']);
+  });
+
   test('votes that age while the next check is under way age when they do, if it is answered later', async () => {
     const first = await it.slot(1, all('passed'));
     await it.pass(3 * PERIOD - 100);
@@ -194,6 +206,58 @@ describe('regions without agents', () => {
     await it.pass(1_000);
     expect(it.status(1)).toBe('unknown');
     expect((await transitions()).at(-1)).toMatchObject({ reason: 'votes-expired', at: first + 3 * PERIOD });
+  });
+
+  test('votes that age while the next check is under way make it unknown, if its failures are apart from others', async () => {
+    const first = await it.slot(1, all('passed'));
+    await it.pass(2 * PERIOD);
+    await it.slot(1, { [A]: 'failed' });
+    await it.pass(PERIOD - 100);
+    const next = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), next, THREE);
+    await it.pass(300);
+    for (const region of [A, C]) await it.skip(1, next, region);
+    await it.report(1, next, B, 'failed');
+    expect(it.changes.slice(1)).toEqual([
+      expect.objectContaining({ to: 'unknown', reason: 'votes-expired', at: first + 3 * PERIOD }),
+    ]);
+  });
+
+  test('votes that age while the next check is under way end an error, if nothing began it anew', async () => {
+    const first = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), first, THREE);
+    await it.skip(1, first, B);
+    for (const region of [A, C]) await it.report(1, first, region, 'failed');
+    await it.pass(2 * PERIOD);
+    await it.slot(1, { [A]: 'failed' });
+    await it.pass(PERIOD - 100);
+    const next = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), next, THREE);
+    await it.pass(300);
+    for (const region of [A, C]) await it.skip(1, next, region);
+    // It has failed for the first time, after the last failure of the other.
+    await it.report(1, next, B, 'failed');
+    expect(it.changes.slice(1)).toEqual([
+      expect.objectContaining({ to: 'unknown', reason: 'votes-expired', at: first + 3 * PERIOD }),
+    ]);
+    expect(told()).toHaveLength(2);
+  });
+
+  test('a late report to votes that aged while a check is under way keeps no status by failures apart', async () => {
+    const first = await it.slot(1, all('passed'));
+    await it.pass(2 * PERIOD);
+    await it.slot(1, { [A]: 'failed' });
+    await it.pass(PERIOD - 5_000);
+    const missed = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), missed, [B]);
+    await it.skip(1, missed, B);
+    await it.pass(4_900);
+    it.recorder.opened(liveMonitor(1), it.clock.wall(), THREE);
+    await it.pass(300);
+    await it.report(1, missed, B, 'failed');
+    expect(it.changes.slice(1)).toEqual([
+      expect.objectContaining({ to: 'unknown', reason: 'votes-expired', at: first + 3 * PERIOD }),
+    ]);
   });
 
   test('ageing never makes an error into anything but unknown, and unknown clears nothing', async () => {
@@ -516,6 +580,20 @@ describe('the clock', () => {
     expect(it.status(1)).toBe('active');
     await it.pass(2_000);
     expect((await history()).at(-1)).toMatchObject({ to: 'unknown', at: last + 3 * PERIOD });
+  });
+
+  test('jumped forward long ago: votes that age while the next check is under way make nothing unknown', async () => {
+    await it.slot(1, all('passed'));
+    await it.pass(2 * PERIOD);
+    await it.slot(1, { [A]: 'passed', [B]: 'passed' });
+    // The vote of one region ages.
+    it.clock.stepWall(PERIOD + 5_000);
+    await it.pass(2 * PERIOD - 5_100);
+    const next = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), next, THREE);
+    await it.pass(300);
+    for (const region of THREE) await it.report(1, next, region, 'passed');
+    expect((await history()).map(({ to }) => to)).toEqual(['active']);
   });
 
   test('jumps forward while regions work on a slot: it waits for them as before', async () => {

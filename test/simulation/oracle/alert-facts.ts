@@ -1,0 +1,86 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { Announcement, Told } from '../told.ts';
+
+type Outcome = 'passed' | 'degraded' | 'failed';
+
+/** What is known beside the alert. */
+export type Known = {
+  /** Since when the status is what it is, epoch ms; null: it is not known. */
+  readonly since: number | null;
+  /** When the incident of the key began, epoch ms; undefined: there was none; null: a start may not know it. */
+  readonly beginOf: (key: string) => number | undefined | null;
+  /** The status began with what was evaluated together with the alert. */
+  readonly isNew: boolean;
+};
+
+/** "Payload facts come from the newest vote that supports the verdict"; an alert says when, since when, and what each region said. */
+export class AlertFacts {
+  /** What each region reported first about a slot. */
+  readonly #reported = new Map<number, Map<Region, Outcome>>();
+  /** The incident of each channel's last alert, until it recovers. */
+  readonly #incidents = new Map<number, string>();
+
+  reported({ region, result: { slot, outcome } }: Told & { is: 'reported' }): void {
+    if (outcome === 'not_run') return;
+    const ofSlot = this.#reported.get(slot) ?? new Map<Region, Outcome>();
+    if (!ofSlot.has(region)) ofSlot.set(region, outcome);
+    this.#reported.set(slot, ofSlot);
+  }
+
+  /** Answers the first fault in an alert; null: none. */
+  fault({ channel, alert, isClosure }: Announcement, known: Known): string | null {
+    if (alert === undefined) return null;
+    const incident = this.#incidents.get(channel);
+    if (alert.status === 'recovered') this.#incidents.delete(channel);
+    else this.#incidents.set(channel, alert.incident);
+    const fault =
+      this.#incidentFault(alert, incident, known) ??
+      this.#regionsFault(alert) ??
+      (isClosure ? null : statusFault(alert, known));
+    return fault === null ? null : `channel ${channel} was told ${alert.status}: ${fault}`;
+  }
+
+  /** The channel begins anew: it is not linked any more, or its incident was ended. */
+  forget(channel: number): void {
+    this.#incidents.delete(channel);
+  }
+
+  /** "Keeps one key for all its alerts." */
+  #incidentFault(
+    { incident, since, status }: Alert,
+    before: string | undefined,
+    { beginOf }: Known,
+  ): string | null {
+    if (before !== undefined && before !== incident) return `incident ${incident}, and ${before} before`;
+    if (before === undefined && status === 'recovered') return 'it was not told of an incident';
+    const begunAt = beginOf(incident);
+    return begunAt === null || since === begunAt
+      ? null
+      : `the incident since ${since}, it began at ${begunAt}`;
+  }
+
+  #regionsFault({ regions }: Alert): string | null {
+    const named = new Set(regions.map(({ region }) => region));
+    if (named.size < regions.length) return 'a region is named twice';
+    for (const { region, outcome, slot } of regions) {
+      const reported = this.#reported.get(slot ?? 0)?.get(region);
+      if (reported !== outcome) return `${region} ${outcome} in slot ${slot}, it reported ${reported}`;
+    }
+    return null;
+  }
+}
+
+function statusFault({ status, at, regions, cronTimestamp }: Alert, { since, isNew }: Known): string | null {
+  if (since !== null && at !== since) return `dated ${at}, it is so since ${since}`;
+  const count = (outcome: Outcome) => regions.filter((each) => each.outcome === outcome).length;
+  const [failed, troubled] = [count('failed'), count('failed') + count('degraded')];
+  const half = regions.length / 2;
+  const isMade = status === 'recovered' ? troubled <= half : (status === 'error' ? failed : troubled) > half;
+  // Later, some of the votes may have aged.
+  if (isNew && !isMade) return `by ${failed} failed and ${troubled - failed} degraded of ${regions.length}`;
+  const supports = status === 'recovered' ? 'passed' : status === 'error' ? 'failed' : 'degraded';
+  const slots = regions.filter(({ outcome }) => outcome === supports).map(({ slot }) => slot ?? 0);
+  if (slots.length === 0 || cronTimestamp === Math.max(...slots)) return null;
+  return `with the facts of slot ${cronTimestamp}, the newest vote that supports it is about ${Math.max(...slots)}`;
+}

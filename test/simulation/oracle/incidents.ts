@@ -1,0 +1,79 @@
+import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { IncidentEnd, IncidentStart, Now, Told, Transition } from '../told.ts';
+
+/** What of a commit concerns incidents. */
+export type IncidentNews = {
+  readonly transitions: readonly Transition[];
+  readonly opened: readonly IncidentStart[];
+  readonly closed: readonly IncidentEnd[];
+  /** The status after it. */
+  readonly status: MonitorStatus;
+};
+
+/**
+ * "An incident runs from the first error or degraded to recovery and keeps one key for all its alerts." Deleting or
+ * deactivating ends it too.
+ */
+export class Incidents {
+  /** When each incident began, epoch ms, by its key. */
+  readonly #begun = new Map<string, number>();
+  #open: string | null = null;
+  /** The service has started after the system's clock was set: an incident may have begun in the future. */
+  mayLieAhead = false;
+
+  /** When the incident began, epoch ms; undefined: there was none of this key. */
+  beginOf(key: string): number | undefined {
+    return this.#begun.get(key);
+  }
+
+  /** Follows a commit. Answers the first fault; null: none. */
+  add({ transitions, opened, closed, status }: IncidentNews, told: readonly Told[], now: Now): string | null {
+    const isEnded = told.some(endsIncident);
+    const starts = opened.map((start) => this.#opened(start, transitions));
+    const ends = closed.map((end) => this.#closed(end, transitions, isEnded, now));
+    const fault = [...starts, ...ends].find((each) => each !== null) ?? null;
+    const ended = new Set(closed.map(({ key }) => key));
+    const still = [...(this.#open === null ? [] : [this.#open]), ...opened.map(({ key }) => key)];
+    const open = still.filter((key) => !ended.has(key));
+    this.#open = open.at(-1) ?? null;
+    return fault ?? (open.length > 1 ? 'two incidents are open' : this.#missing(status));
+  }
+
+  #opened({ key, at }: IncidentStart, transitions: readonly Transition[]): string | null {
+    if (this.#begun.has(key)) return `incident ${key} began twice`;
+    this.#begun.set(key, at);
+    const isDated = transitions.some((each) => each.at === at && isTrouble(each.to));
+    return isDated ? null : `incident ${key} began at ${at}, and nothing else did`;
+  }
+
+  #closed(
+    { key, at, isRecovery }: IncidentEnd,
+    transitions: readonly Transition[],
+    isEnded: boolean,
+    now: Now,
+  ): string | null {
+    const begunAt = this.#begun.get(key);
+    if (begunAt === undefined) return `incident ${key} ended and never began`;
+    if (at < begunAt && !this.mayLieAhead)
+      return `incident ${key} ended at ${at}, before it began at ${begunAt}`;
+    if (isRecovery) {
+      const isDated = transitions.some((each) => each.at === at && each.to === 'active');
+      return isDated ? null : `incident ${key} ended at ${at}, and no recovery came then`;
+    }
+    if (!isEnded) return `incident ${key} was ended by nobody`;
+    return at === now.slot ? null : `incident ${key} was ended at ${now.slot}, and is dated ${at}`;
+  }
+
+  #missing(status: MonitorStatus): string | null {
+    if (isTrouble(status) && this.#open === null) return `the status is ${status}, and no incident is open`;
+    return status === 'active' && this.#open !== null ? 'an incident is open after the recovery' : null;
+  }
+}
+
+function isTrouble(status: MonitorStatus): boolean {
+  return status === 'error' || status === 'degraded';
+}
+
+function endsIncident(told: Told): boolean {
+  return told.is === 'declared' && told.after?.active !== true;
+}
