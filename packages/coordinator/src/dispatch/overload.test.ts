@@ -702,6 +702,37 @@ test('a limit above what is asked, while the thread waits for a CPU, drops no ch
   expect(world.agents.get(FRA)?.startWithinMs).toBeGreaterThan(1_000);
 });
 
+test.each([
+  { count: 6_000, slow: 80 },
+  { count: 30_000, slow: 400 },
+])(
+  'where the agent of $count monitors stands still for 0.45 s every 5 s beside a neighbour, a limit ends',
+  async ({ count, slow }) => {
+    const world = await begin(monitors(count));
+    (world.agents.get(FRA) as TestAgent).capacity = 4_000;
+    await world.run(45);
+    world.runs.set(FRA, slow);
+    await world.run(30);
+    world.runs.delete(FRA);
+    rig.cpuWaitedMs = 0;
+    rig.clock.every(100, () => {
+      rig.cpuWaitedMs = (rig.cpuWaitedMs ?? 0) + 45;
+    });
+    const runFor = async (seconds: number) => {
+      for (let second = 0; second < seconds; second += 5) {
+        world.still.add(FRA);
+        await world.run(0.45);
+        world.still.delete(FRA);
+        await world.run(4.55);
+      }
+    };
+    await runFor(120);
+    const before = shed();
+    await runFor(60);
+    expect(shed() - before).toBeLessThanOrEqual(0.02 * 2 * count);
+  },
+);
+
 test('jobs of a region that has lost its last agent under a limit are offered with a bound', async () => {
   const world = await beginBehindDisk(20);
   const agent = world.agents.get(FRA) as TestAgent;
