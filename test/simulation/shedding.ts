@@ -10,11 +10,11 @@ export function sheddingOf(world: World): Shedding {
       (limit) => isOf(limit) && limit.from <= slot - WORLD_BEGINS && slot - WORLD_BEGINS < limit.until,
     );
   return {
-    admitsSlot: (_, slot) =>
+    admitsSlot: (_, { slot }) =>
       holding(slot, ({ regions }) => regions === null).every(
         ({ part }) => slotDie(world, 'limit', slot) < part,
       ),
-    admits: (_, slot, region) =>
+    admits: (_, { slot }, region) =>
       holding(slot, ({ regions }) => regions?.includes(region) === true).every(
         ({ part }) => die(world, 'limit', region, slot) < part,
       ),

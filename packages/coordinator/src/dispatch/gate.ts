@@ -5,6 +5,8 @@ import {
   fairParts,
   neededCredit,
   nextSlot,
+  type Parts,
+  partsOf,
   withCredit,
 } from '../domain/fair-slots.ts';
 import { FINEST_PERIOD_MS, spreadOf } from '../domain/schedule.ts';
@@ -25,7 +27,7 @@ const FORGET_AFTER_MS = 600_000;
 const USUAL_UP = 0.1;
 const USUAL_DOWN = 0.005;
 
-/** Time over which the jobs of slots that ask are averaged, ms: the time after which a skipped first slot asks again. */
+/** Time over which the jobs of slots that ask early are averaged, ms: the time after which a skipped first slot asks again. */
 const ASKED_OVER_MS = FINEST_PERIOD_MS;
 
 /** What is admitted of a workspace. */
@@ -40,8 +42,8 @@ type Flow = {
   mostJobs: number;
 };
 
-/** Jobs of the slots of a workspace that have asked since the last step, and per second as an average. */
-type Asks = { jobs: number; perSecond: number };
+/** Jobs of a workspace that were asked for early since the last step, and per second as an average. */
+type Early = { jobs: number; perSecond: number };
 
 /** A slot that asks for admission. */
 export type GatedSlot = {
@@ -49,6 +51,8 @@ export type GatedSlot = {
   readonly slot: number;
   /** Number of its jobs. */
   readonly jobs: number;
+  /** The part of its period since the monitor could ask the last time: 1 on the grid, less where a slot asks early. */
+  readonly ofPeriod: number;
   /**
    * False: the slot is not admitted where its workspace is limited. Its monitor goes on waiting, and is one of the next.
    */
@@ -64,11 +68,11 @@ type Observed = Pick<Load, 'pressure' | 'waits' | 'donePerSecond'>;
 export class Gate {
   #admission: Admission = OPEN;
   /** By workspace; a workspace without an entry is admitted whole. */
-  #parts: ReadonlyMap<number, number> = new Map();
+  #parts: ReadonlyMap<number, Parts> = new Map();
   /** What is admitted of limited workspaces. */
   readonly #flows = new Map<number, Flow>();
-  /** What the slots of all workspaces ask for, since it has closed. */
-  readonly #asks = new Map<number, Asks>();
+  /** What is asked for early in all workspaces, since it has closed. */
+  readonly #early = new Map<number, Early>();
   /**
    * The credits of all monitors that were limited here. They are kept when the gate opens: the monitor that was skipped
    * last is the first to run when it closes again.
@@ -105,9 +109,9 @@ export class Gate {
     return admittedPerSecond(this.#admission);
   }
 
-  /** The part of the workspace's jobs that is admitted. */
+  /** The part of the workspace's usual jobs that is admitted. */
   partOf(workspaceId: number): number {
-    return this.#parts.get(workspaceId) ?? 1;
+    return this.#parts.get(workspaceId)?.usual ?? 1;
   }
 
   /**
@@ -124,34 +128,35 @@ export class Gate {
       if (pressure === 'free') this.#followUsual(donePerSecond);
       return false;
     }
-    const wanted = asked();
+    const declared = asked();
+    const early = this.#earlyPerSecond(declared, elapsedMs);
     let askedPerSecond = 0;
-    for (const rate of wanted.values()) askedPerSecond += rate;
+    for (const [workspaceId, rate] of declared) askedPerSecond += rate + (early.get(workspaceId) ?? 0);
     const usualPerSecond = this.#usualPerSecond;
     const hasJustEnded = this.isOpen && this.isWatched;
     const load: Load = { pressure, hasJustEnded, waits, donePerSecond, usualPerSecond, askedPerSecond };
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
-    const asking = this.#asking(wanted, elapsedMs);
-    this.#parts = this.isOpen ? new Map() : fairParts(asking, this.perSecond);
+    this.#limit(declared, early);
     if (this.#parts.size > 0) this.#limitedAtMs = this.#nowMs;
-    this.#limitFlows(asking);
     return wasOpen && !this.isOpen;
   }
 
   /**
    * Whether this slot of the monitor is admitted. To be called once per slot.
    */
-  admits(monitorId: number, workspaceId: number, { slot, jobs, isInTime, sooner }: GatedSlot): boolean {
-    this.#countAsked(workspaceId, jobs);
-    const part = this.#parts.get(workspaceId);
-    if (part === undefined) return true;
+  admits(monitorId: number, workspaceId: number, asking: GatedSlot): boolean {
+    const { slot, jobs, ofPeriod, isInTime, sooner } = asking;
+    if (ofPeriod < 1) this.#countEarly(workspaceId, jobs * (1 - ofPeriod));
+    const parts = this.#parts.get(workspaceId);
+    if (parts === undefined) return true;
     const flow = this.#flows.get(workspaceId) as Flow;
     const { perMs } = flow;
     flow.mostJobs = Math.max(flow.mostJobs, jobs);
     flow.evenness = evenedAt(flow.evenness, slot, perMs, flow.mostJobs);
     const needed = isInTime ? neededCredit(flow.evenness, perMs, flow.mostJobs) : Number.POSITIVE_INFINITY;
     const before = this.#credits.get(monitorId) ?? firstCredit(monitorId);
+    const part = parts.usual * ofPeriod + parts.early * (1 - ofPeriod);
     const { isAdmitted, credit } = nextSlot(before, part, needed, sooner);
     this.#credits.set(monitorId, credit);
     if (isAdmitted) flow.evenness = { ...flow.evenness, left: flow.evenness.left - jobs };
@@ -164,40 +169,43 @@ export class Gate {
     if (credit !== undefined) this.#credits.set(monitorId, withCredit(credit, part));
   }
 
-  #countAsked(workspaceId: number, jobs: number): void {
-    const asks = this.#asks.get(workspaceId);
-    if (asks === undefined) this.#asks.set(workspaceId, { jobs, perSecond: 0 });
-    else asks.jobs += jobs;
+  #countEarly(workspaceId: number, jobs: number): void {
+    const early = this.#early.get(workspaceId);
+    if (early === undefined) this.#early.set(workspaceId, { jobs, perSecond: 0 });
+    else early.jobs += jobs;
   }
 
-  /**
-   * Jobs per second of the slots that ask. First slots that are skipped ask again long before their periods are over:
-   * each would earn the part of a period's slot, and several times as many would run as may.
-   */
-  #asking(wanted: ReadonlyMap<number, number>, elapsedMs: number): ReadonlyMap<number, number> {
-    const asking = new Map(wanted);
-    if (this.isOpen) this.#asks.clear();
-    for (const [workspaceId, asks] of this.#asks) {
-      const seen = (asks.jobs * 1_000) / elapsedMs;
-      asks.perSecond += (seen - asks.perSecond) * Math.min(1, elapsedMs / ASKED_OVER_MS);
-      asks.jobs = 0;
-      const declared = wanted.get(workspaceId);
-      if (declared === undefined) this.#asks.delete(workspaceId);
-      else asking.set(workspaceId, Math.max(declared, asks.perSecond));
+  /** Jobs per second that were asked for early, beside the declared ones, by workspace. */
+  #earlyPerSecond(declared: ReadonlyMap<number, number>, elapsedMs: number): ReadonlyMap<number, number> {
+    const perSecond = new Map<number, number>();
+    if (this.isOpen) this.#early.clear();
+    for (const [workspaceId, early] of this.#early) {
+      const seen = (early.jobs * 1_000) / elapsedMs;
+      early.perSecond += (seen - early.perSecond) * Math.min(1, elapsedMs / ASKED_OVER_MS);
+      early.jobs = 0;
+      if (declared.has(workspaceId)) perSecond.set(workspaceId, early.perSecond);
+      else this.#early.delete(workspaceId);
     }
-    return asking;
+    return perSecond;
   }
 
-  #limitFlows(wanted: ReadonlyMap<number, number>): void {
+  /** Divides what is admitted. */
+  #limit(declared: ReadonlyMap<number, number>, early: ReadonlyMap<number, number>): void {
+    const parts = new Map<number, Parts>();
+    const asked = new Map([...declared].map(([id, rate]) => [id, rate + (early.get(id) ?? 0)]));
+    const limited = this.isOpen ? new Map<number, number>() : fairParts(asked, this.perSecond);
+    for (const [workspaceId, part] of limited) {
+      const share = part * (asked.get(workspaceId) as number);
+      const usual = declared.get(workspaceId) as number;
+      parts.set(workspaceId, partsOf(share, usual, early.get(workspaceId) ?? 0));
+      const flow = this.#flows.get(workspaceId);
+      if (flow === undefined) {
+        this.#flows.set(workspaceId, { perMs: share / 1_000, evenness: { left: 0, at: 0 }, mostJobs: 0 });
+      } else flow.perMs = share / 1_000;
+    }
     for (const workspaceId of this.#flows.keys())
-      if (!this.#parts.has(workspaceId)) this.#flows.delete(workspaceId);
-    for (const [workspaceId, part] of this.#parts) {
-      const perMs = (part * (wanted.get(workspaceId) ?? 0)) / 1_000;
-      const before = this.#flows.get(workspaceId);
-      if (before === undefined) {
-        this.#flows.set(workspaceId, { perMs, evenness: { left: 0, at: 0 }, mostJobs: 0 });
-      } else before.perMs = perMs;
-    }
+      if (!parts.has(workspaceId)) this.#flows.delete(workspaceId);
+    this.#parts = parts;
   }
 
   #followUsual(donePerSecond: number): void {

@@ -92,6 +92,17 @@ test('a check that an agent drops, because it would begin late, counts as one th
   expect(lateness.everywhere(false)).toBe('late');
 });
 
+test('what an agent drops in one moment of each five seconds closes nothing and lowers nothing', () => {
+  pass(10, { [NEAR]: 10 });
+  for (let step = 0; step < 100; step += 1) {
+    const dropped = step % 10 === 0 ? 60 : 0;
+    for (let result = dropped; result < 100; result += 1) lateness.arrived(NEAR, AGENT, 10);
+    for (let result = 0; result < dropped; result += 1) lateness.dropped(NEAR, AGENT);
+    lateness.step(false);
+    expect(seen(false)).toEqual(['free', 'free', 'free']);
+  }
+});
+
 test('a region that alone is late answers for itself alone', () => {
   pass(10, { [NEAR]: 10, [FAR]: 10 });
   pass(10, { [NEAR]: 10, [FAR]: 400 });

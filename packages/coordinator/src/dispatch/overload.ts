@@ -18,6 +18,7 @@ import { Gate } from './gate.ts';
 import { type Job, jobKey, regionIndex } from './job.ts';
 import { Lateness } from './lateness.ts';
 import { Recent } from './recent.ts';
+import type { AskingSlot } from './scheduler-parts.ts';
 
 /** Interval at which the signs of overload are checked, ms; each check covers the last 2 s. */
 const STEP_MS = 500;
@@ -141,18 +142,22 @@ export class Overload {
   /**
    * Whether the slot is run at all. To be called once per slot; it counts skipped jobs.
    *
-   * @param slot epoch ms
-   * @param lateMs time since the slot
+   * @param jobs of the slot
    */
-  admitsSlot({ id, workspaceId }: LiveMonitor, slot: number, jobs: number, lateMs: number): boolean {
+  admitsSlot(
+    { id, workspaceId }: LiveMonitor,
+    { slot, ofPeriod, lateMs }: AskingSlot,
+    jobs: number,
+  ): boolean {
     if (this.#gate.isOpen) return true;
-    if (this.#gate.admits(id, workspaceId, { slot, jobs, isInTime: lateMs <= MOST_LATE_MS })) return true;
+    const isInTime = lateMs <= MOST_LATE_MS;
+    if (this.#gate.admits(id, workspaceId, { slot, jobs, ofPeriod, isInTime })) return true;
     this.#parts.counters.jobsSkipped[SKIPPED_BY[this.#cause]] += jobs;
     return false;
   }
 
   /** Whether the slot is run in the region. To be called once per slot and region; it counts skipped jobs. */
-  admits({ id, workspaceId }: LiveMonitor, slot: number, region: Region, lateMs: number): boolean {
+  admits({ id, workspaceId }: LiveMonitor, { slot, ofPeriod, lateMs }: AskingSlot, region: Region): boolean {
     const { gate } = this.#of(region);
     if (gate.isOpen) return true;
     const asked = this.#askedBefore;
@@ -161,6 +166,7 @@ export class Overload {
     const isAdmitted = gate.admits(id, workspaceId, {
       slot,
       jobs: 1,
+      ofPeriod,
       isInTime: lateMs <= MOST_LATE_MS,
       sooner,
     });

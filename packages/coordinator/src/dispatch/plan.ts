@@ -1,5 +1,6 @@
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
+import { FINEST_PERIOD_MS } from '../domain/schedule.ts';
 import type { SkipReason } from '../domain/slots.ts';
 import type { Due } from './due-queue.ts';
 
@@ -30,4 +31,9 @@ export function restOf(skips: readonly Skip[], until: number): Rest | null {
 /** Whether `after` was activated, or changed in its probed attributes, since `before`. */
 export function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
   return after.activatedAt !== before.activatedAt || after.version !== before.version;
+}
+
+/** The part of a period between two slots of the plan: 1 on the grid, less while the first slot is given again and again. */
+export function ofPeriod({ monitor, isFirst, rest }: Plan): number {
+  return isFirst || rest !== null ? Math.min(1, FINEST_PERIOD_MS / monitor.periodMs) : 1;
 }

@@ -1,11 +1,5 @@
 import { LeastLately } from '@svc/shared/least-lately.ts';
-import {
-  agentsPressure,
-  type DelayPressure,
-  type Delays,
-  isLate,
-  LATE_RESULT_MS,
-} from '../domain/pressure.ts';
+import { agentsPressure, type DelayPressure, type Delays, isLate } from '../domain/pressure.ts';
 import { Arrivals } from './arrivals.ts';
 
 /** Steps of the usual judgement: one second. */
@@ -44,22 +38,23 @@ export class RegionLateness {
     // Not below 0: only an agent that reports a false duration of its check could cause that.
     this.#leastMs.add(Math.max(0, delayMs));
     const journeyMs = Math.min(this.#leastMs.value, Math.max(LONGEST_JOURNEY_MS, tripMs));
-    this.#add(agent, delayMs - journeyMs);
+    this.#all.add(delayMs - journeyMs);
+    this.#of(agent).add(delayMs - journeyMs);
   }
 
   /** The agent has dropped a check that could not begin in time, wherever it is. */
   dropped(agent: object | null): void {
-    this.#add(agent, LATE_RESULT_MS);
+    this.#all.drop();
+    this.#of(agent).drop();
   }
 
-  #add(agent: object | null, beyondMs: number): void {
-    this.#all.add(beyondMs);
-    let ofAgent = this.#byAgent.get(agent);
-    if (ofAgent === undefined) {
-      ofAgent = new Arrivals();
-      this.#byAgent.set(agent, ofAgent);
+  #of(agent: object | null): Arrivals {
+    let arrivals = this.#byAgent.get(agent);
+    if (arrivals === undefined) {
+      arrivals = new Arrivals();
+      this.#byAgent.set(agent, arrivals);
     }
-    ofAgent.add(beyondMs);
+    return arrivals;
   }
 
   judge(isExcused: boolean): void {

@@ -2,6 +2,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents } from '../domain/slots.ts';
 import type { DispatchCounters } from './counters.ts';
+import type { GatedSlot } from './gate.ts';
 import type { InFlight } from './in-flight.ts';
 import type { SlotClock } from './slot-clock.ts';
 
@@ -17,12 +18,18 @@ export interface LiveRegions {
   takeJobsAhead(): boolean;
 }
 
+/** A slot whose time has come. */
+export type AskingSlot = Pick<GatedSlot, 'slot' | 'ofPeriod'> & {
+  /** Time since the slot, ms. */
+  readonly lateMs: number;
+};
+
 /** Decides which slots are skipped when more is requested than can be done. */
 export interface Shedding {
-  /** Whether the slot is run at all. Called once per slot, which is `lateMs` past. */
-  admitsSlot(monitor: LiveMonitor, slot: number, jobs: number, lateMs: number): boolean;
+  /** Whether the slot is run at all. Called once per slot. */
+  admitsSlot(monitor: LiveMonitor, asking: AskingSlot, jobs: number): boolean;
   /** Whether it is run in the region. Called once per slot and region. */
-  admits(monitor: LiveMonitor, slot: number, region: Region, lateMs: number): boolean;
+  admits(monitor: LiveMonitor, asking: AskingSlot, region: Region): boolean;
   opened(jobs: number): void;
 }
 

@@ -10,8 +10,8 @@ import {
   slotAfterRestart,
 } from '../domain/schedule.ts';
 import { DueQueue } from './due-queue.ts';
-import { isCheckedAnew, isOverload, type Plan, restOf, type Skip } from './plan.ts';
-import type { SchedulerParts } from './scheduler-parts.ts';
+import { isCheckedAnew, isOverload, ofPeriod, type Plan, restOf, type Skip } from './plan.ts';
+import type { AskingSlot, SchedulerParts } from './scheduler-parts.ts';
 
 /** Most slots opened per second, unless twice the declared rate is more. */
 const CATCH_UP_PER_SECOND = 500;
@@ -207,9 +207,9 @@ export class Scheduler {
       if (rest === null) counters.slots['no-agent'] += 1;
       return 0;
     }
-    const lateMs = Math.max(0, now - slot);
-    const isAdmitted = overload.admitsSlot(monitor, slot, live.length, lateMs);
-    const skips = isAdmitted ? this.#skips(monitor, slot, live, lateMs) : null;
+    const asking = { slot, ofPeriod: ofPeriod(plan), lateMs: Math.max(0, now - slot) };
+    const isAdmitted = overload.admitsSlot(monitor, asking, live.length);
+    const skips = isAdmitted ? this.#skips(monitor, asking, live) : null;
     if (skips === null || (skips.length === live.length && skips.every(isOverload))) {
       counters.slots.skipped += 1;
       return null;
@@ -243,17 +243,17 @@ export class Scheduler {
     return declared;
   }
 
-  #skips(monitor: LiveMonitor, slot: number, live: readonly Region[], lateMs: number): readonly Skip[] {
+  #skips(monitor: LiveMonitor, asking: AskingSlot, live: readonly Region[]): readonly Skip[] {
     const { inFlight, overload, counters } = this.#parts;
     const skips: Skip[] = [];
     for (let index = 0; index < live.length; index += 1) {
       const region = live[index] as Region;
       const job = inFlight.get(monitor.id, region);
       if (job !== undefined) {
-        if (job.slot === slot) continue;
+        if (job.slot === asking.slot) continue;
         counters.jobsSkipped['predecessor-running'] += 1;
         skips.push({ region, reason: 'predecessor-running' });
-      } else if (!overload.admits(monitor, slot, region, lateMs)) {
+      } else if (!overload.admits(monitor, asking, region)) {
         skips.push({ region, reason: 'overloaded' });
       }
     }

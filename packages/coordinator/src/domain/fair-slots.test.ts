@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { evenedAt, fairParts, neededCredit, nextSlot } from './fair-slots.ts';
+import { evenedAt, fairParts, neededCredit, nextSlot, partsOf } from './fair-slots.ts';
 
 describe('who is admitted', () => {
   const workspaces = fc
@@ -30,6 +30,25 @@ describe('who is admitted', () => {
         for (const rate of cutAt) expect(rate).toBeGreaterThanOrEqual(Math.max(...given) - 1e-6);
       }),
     );
+  });
+});
+
+describe('slots on the grid and slots that ask early', () => {
+  test.each([
+    { name: 'many ask early', early: 1_000, usual: 0.45, ofEarly: 0.01 },
+    { name: 'few ask early', early: 4, usual: 0.48, ofEarly: 1 },
+    { name: 'none asks early', early: 0, usual: 0.5, ofEarly: 1 },
+  ])('$name beside twice what is admitted', ({ early, usual, ofEarly }) => {
+    const parts = partsOf(100, 200, early);
+    expect(parts.usual).toBeCloseTo(usual, 9);
+    expect(parts.early).toBeCloseTo(ofEarly, 9);
+  });
+
+  test('what those on the grid leave goes to those that ask early', () => {
+    expect(partsOf(100, 20, 400)).toEqual({ usual: 1, early: 0.2 });
+    const { usual, early } = partsOf(100, 95, 400);
+    expect(usual).toBeCloseTo(90 / 95, 9);
+    expect(early).toBeCloseTo(10 / 400, 9);
   });
 });
 

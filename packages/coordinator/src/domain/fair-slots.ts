@@ -20,6 +20,28 @@ export function fairParts(asked: ReadonlyMap<number, number>, perSecond: number)
 }
 
 /**
+ * Least part of the share that slots which ask early get: first slots that were skipped ask again long before their
+ * periods are over. What the others leave is theirs as well.
+ */
+const LEAST_EARLY_PART = 0.1;
+
+/** What is admitted of the jobs of a workspace: the part of a slot on the grid, and that of one that asks early. */
+export type Parts = { readonly usual: number; readonly early: number };
+
+/**
+ * Divides the share of a workspace between its usual slots and those that ask early. However many ask early, usual ones
+ * lose a tenth at most.
+ *
+ * @param share jobs per second, less than both together
+ * @param usual jobs per second that are declared, > 0
+ * @param early jobs per second that ask beside them
+ */
+export function partsOf(share: number, usual: number, early: number): Parts {
+  const ofEarly = Math.min(early, Math.max(share * LEAST_EARLY_PART, share - usual));
+  return { usual: Math.min(1, (share - ofEarly) / usual), early: early === 0 ? 1 : ofEarly / early };
+}
+
+/**
  * The admitted jobs of a workspace in time. Which monitors are due varies from second to second, so the credit that a
  * slot needs follows what was admitted lately.
  */
