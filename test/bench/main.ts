@@ -33,6 +33,8 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'The agent at rest', file: 'idle-agent.ts', args: [], isLong: true },
   { title: 'The coordinator at rest', file: 'idle-coordinator.ts', args: [], isLong: true },
   { title: 'Starts with 100,000 monitors', file: 'large-start.ts', args: [], isLong: true },
+  { title: '100,000 monitors while they are checked', file: 'large-memory.ts', args: [], isLong: true },
+  { title: 'Memory over an hour', file: 'growth.ts', args: [], isLong: true },
   { title: 'Terraform', file: 'terraform.ts', args: [], isLong: true },
   { title: 'Deliveries to many channels', file: 'deliveries.ts', args: [], isLong: true },
   { title: 'Detection', file: 'detection.ts', args: [], isLong: true },

@@ -91,10 +91,8 @@ export type TermParts = {
 };
 
 /** The parts of one term, built and not started. */
-export type BuiltTerm = {
-  readonly monitors: MonitorsInMemory;
+export type BuiltTerm = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClock'> & {
   readonly states: States;
-  readonly slotClock: SlotClock;
   readonly recorder: Recorder;
   /** Durations of the recorder's transactions, seconds. */
   readonly transactionDuration: Distribution;
@@ -115,8 +113,8 @@ export type BuiltTerm = {
 /** Data that is read from the database before the parts can be built. */
 type Loaded = {
   readonly monitors: MonitorsInMemory;
-  /** Newest believed slot by monitor. */
-  readonly newestSlots: ReadonlyMap<number, number>;
+  /** Newest believed slot by monitor. Only the beginning of dispatch asks for it. */
+  readonly newestSlots: Map<number, number>;
   readonly slotClock: SlotClock;
   readonly believed: BelievedClock;
   readonly presence: RegionPresence;
@@ -191,6 +189,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     news: createNews(parts, deliverer, (monitorId) => recorder.holds(monitorId)),
     domainChecks: domainChecksOf(parts, config.publicUrl),
     iconFetches: createIconFetches(parts),
+    newestSlots: loaded.newestSlots,
   };
 }
 

@@ -137,7 +137,7 @@ export class Term {
     await this.#begin('return of memory', memoryReturn, () => memoryReturn.start());
     await this.#declare(applier);
     this.#isLeading = true;
-    return { dispatching: dispatch.start() };
+    return { dispatching: dispatch.start().then(() => built.newestSlots.clear()) };
   }
 
   /** Starts a part, unless the term is being stopped. The part is stopped even when its start fails. */

@@ -21,7 +21,7 @@ const BELIEVED_AHEAD_MS = 60_000;
 /** The recorded slots that monitors were given. */
 export type GivenSlots = {
   /** The newest believed slot of each monitor; monitors without one are missing. */
-  readonly newest: ReadonlyMap<number, number>;
+  readonly newest: Map<number, number>;
   /** The newest slot of all when it lies too far ahead to be believed; otherwise null. */
   readonly ahead: number | null;
 };

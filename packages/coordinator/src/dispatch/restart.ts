@@ -93,9 +93,13 @@ export class Restart {
       monotonic: now,
       isReady: ({ id }) => ready.has(id),
     });
+    if (this.#read.size === REGIONS.length) {
+      this.#recovered.clear();
+      recovery.resumed();
+      return;
+    }
     for (const id of ready) this.#recovered.add(id);
-    if (this.#read.size === REGIONS.length) recovery.resumed();
-    else if (ready.size > 0) recovery.resumed(ready);
+    if (ready.size > 0) recovery.resumed(ready);
   }
 
   #newlyReady(): ReadonlySet<number> {

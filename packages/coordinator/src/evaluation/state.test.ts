@@ -73,3 +73,12 @@ test('a draft leaves the standing votes and slots alone until it is set', () => 
   new Drafts(states).open(1, 0).open.push(open);
   expect(states.get(1)?.open).toEqual([]);
 });
+
+test('new states without slots, intervals and links share their empty lists', () => {
+  const states = new States();
+  for (const id of [1, 2]) states.set({ ...newState(id, 0), open: [], intervals: [], links: [] });
+  const [one, other] = [states.get(1), states.get(2)];
+  expect(one?.open).toBe(other?.open);
+  expect(one?.intervals).toBe(other?.intervals);
+  expect(one?.links).toBe(other?.links);
+});

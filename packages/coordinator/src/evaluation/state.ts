@@ -144,7 +144,7 @@ export class States {
   /** Takes the content of `state` over, which must not be changed after this. */
   set(state: MonitorState): void {
     const standing = this.#states.get(state.id);
-    if (standing === undefined) this.#states.set(state.id, state);
+    if (standing === undefined) this.#states.set(state.id, withSharedNone(state));
     else replace(standing, state);
   }
 
@@ -192,6 +192,14 @@ export class Drafts {
   forEach(visit: (state: MonitorState | null, id: number) => void): void {
     this.#drafts.forEach(visit);
   }
+}
+
+/** A new state has empty lists of its own, 32 bytes each for every monitor. */
+function withSharedNone(state: MonitorState): MonitorState {
+  if (state.open.length === 0) state.open = NO_OPEN;
+  if (state.intervals.length === 0) state.intervals = NONE;
+  if (state.links.length === 0) state.links = NONE;
+  return state;
 }
 
 /**

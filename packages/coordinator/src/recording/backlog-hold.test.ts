@@ -83,3 +83,16 @@ test('short backlogs again and again hold nothing for longer than one long one',
   read(600_000);
   expect(hold.isHeld(7)).toBe(true);
 });
+
+test('ten minutes after its hold nothing is kept of a monitor, with the next results of any', () => {
+  const { clock, hold, read, ended } = bench();
+  read(600_000);
+  clock.advance(3_100);
+  expect(ended).toEqual([7]);
+  clock.advance(599_000);
+  read(200, 100, { monitor: 8 });
+  expect(hold.size).toBe(1);
+  clock.advance(1_100);
+  read(200, 100, { monitor: 8 });
+  expect(hold.size).toBe(0);
+});

@@ -34,7 +34,7 @@ export class BacklogHold {
   readonly #parts: BacklogHoldParts;
   /** Holds by monitor: begin, end, and latest end, monotonic ms. */
   readonly #held = new Map<number, { readonly began: number; until: number; readonly latest: number }>();
-  /** Recent held time by monitor, ms, and when it is forgotten, monotonic ms. */
+  /** Recent held time by monitor, ms, and when it is forgotten, monotonic ms; the first is forgotten first. */
   readonly #spent = new Map<number, { readonly heldMs: number; readonly until: number }>();
   readonly #deadlines: Deadlines;
 
@@ -53,6 +53,7 @@ export class BacklogHold {
 
   /** Results have come and are evaluated next. */
   read(results: readonly CheckResult[]): void {
+    if (this.#spent.size > 0) this.#forget();
     const slotNow = this.#parts.slotClock.now();
     for (let index = 0; index < results.length; index += 1) {
       const result = results[index] as CheckResult;
@@ -73,8 +74,22 @@ export class BacklogHold {
     } else held.until = Math.min(now + QUIET_MS, held.latest);
   }
 
+  /** Monitors of which something is kept. */
+  get size(): number {
+    return this.#held.size + this.#spent.size;
+  }
+
   isHeld(monitorId: number): boolean {
     return this.#held.has(monitorId);
+  }
+
+  /** A backlog may have held every monitor there is. */
+  #forget(): void {
+    const now = this.#parts.clock.monotonic();
+    for (const [monitorId, { until }] of this.#spent) {
+      if (until > now) return;
+      this.#spent.delete(monitorId);
+    }
   }
 
   /** The recent held time that still counts; undefined: none. */

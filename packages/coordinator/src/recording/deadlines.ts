@@ -1,7 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { Heap } from '@svc/shared/heap.ts';
-
-type Entry = { at: number; id: number };
+import { InstantHeap } from './instant-heap.ts';
 
 /** Instants closer together than this share one timer, ms. */
 const COARSENESS_MS = 20;
@@ -18,7 +16,7 @@ const NONE_YET = Number.POSITIVE_INFINITY;
 export class Deadlines {
   readonly #clock: Clock;
   readonly #onDue: (id: number) => void;
-  readonly #heap = new Heap<Entry>(({ at }) => at);
+  readonly #heap = new InstantHeap();
   /** Earliest entry of each id in the heap. */
   readonly #armed = new Map<number, number>();
   #cancel: (() => void) | null = null;
@@ -48,15 +46,15 @@ export class Deadlines {
     const armed = this.#armed.get(id);
     if (armed !== undefined && armed <= at) return;
     this.#armed.set(id, at);
-    this.#heap.push({ at, id });
+    this.#heap.push(at, id);
     if (this.#isRunning && at < this.#timerAt) this.#schedule();
   }
 
   #schedule(): void {
-    const first = this.#heap.peek();
-    if (first === undefined || first.at >= this.#timerAt) return;
+    const { first } = this.#heap;
+    if (first >= this.#timerAt) return;
     this.#cancel?.();
-    const delay = Math.max(COARSENESS_MS, first.at - this.#clock.monotonic());
+    const delay = Math.max(COARSENESS_MS, first - this.#clock.monotonic());
     this.#timerAt = this.#clock.monotonic() + delay;
     this.#cancel = this.#clock.after(delay, () => this.#fire());
   }
@@ -66,12 +64,12 @@ export class Deadlines {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.monotonic();
     for (let served = 0; served < ALARMS_PER_TURN; served += 1) {
-      const first = this.#heap.peek();
-      if (first === undefined || first.at > now) break;
-      this.#heap.pop();
+      const at = this.#heap.first;
+      if (at > now) break;
+      const id = this.#heap.pop();
       // An entry that an earlier one of the same id replaced says nothing.
-      if (this.#armed.get(first.id) !== first.at) continue;
-      this.#alarm(first.id);
+      if (id === undefined || this.#armed.get(id) !== at) continue;
+      this.#alarm(id);
     }
     this.#schedule();
   }
