@@ -177,8 +177,8 @@ export class NatsBus implements Bus {
   readonly #options: ConnectionOptions;
   readonly #log: Logger;
   readonly #listeners = new Set<(isConnected: boolean) => void>();
-  /** Rejections of flushes and drains that wait for an answer. A lost connection never brings one. */
-  readonly #flushes = new Set<(reason: BusDisconnected) => void>();
+  /** Rejections of questions that wait for an answer. A lost connection never brings one. */
+  readonly #asked = new Set<(reason: BusDisconnected) => void>();
   #isConnected = true;
 
   /** @param options the options that `connection` was made with */
@@ -231,28 +231,34 @@ export class NatsBus implements Bus {
   async #drain(subscription: Subscription): Promise<void> {
     if (subscription.isClosed()) return;
     try {
-      if (this.#isConnected) await this.#unlessLost(subscription.drain());
+      if (this.#isConnected) await this.unlessLost(() => subscription.drain());
     } catch (error) {
       this.#log.debug({ error: messageOf(error) }, 'draining a NATS subscription was cut short');
     }
     subscription.unsubscribe();
   }
 
-  async flush(): Promise<void> {
-    if (!this.#isConnected) throw new BusDisconnected();
-    await this.#unlessLost(this.connection.flush());
+  flush(): Promise<void> {
+    return this.unlessLost(() => this.connection.flush());
   }
 
-  /** Resolves with `answered`, or rejects as soon as the connection is lost. */
-  async #unlessLost(answered: Promise<void>): Promise<void> {
-    // Promise.race with one long-lived promise would keep a reaction for every flush ever made.
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#flushes.add(reject);
-    answered.then(resolve, reject);
+  /**
+   * Asks the server and resolves with its answer. For `nats-result-streams.ts` and `nats-stream-reading.ts` only, beside
+   * this file.
+   *
+   * @throws BusDisconnected without a connection, and as soon as it is lost: the client would wait for an answer that
+   *   cannot come any more
+   */
+  async unlessLost<T>(ask: () => Promise<T>): Promise<T> {
+    if (!this.#isConnected) throw new BusDisconnected();
+    // Promise.race with one long-lived promise would keep a reaction for every question ever asked.
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#asked.add(reject);
+    ask().then(resolve, reject);
     try {
-      await promise;
+      return await promise;
     } finally {
-      this.#flushes.delete(reject);
+      this.#asked.delete(reject);
     }
   }
 
@@ -292,7 +298,7 @@ export class NatsBus implements Bus {
     if (isConnected) {
       this.#log.info({ event: 'recovered', server: this.connection.getServer() }, 'connected to NATS again');
     } else {
-      for (const reject of this.#flushes) reject(new BusDisconnected());
+      for (const reject of this.#asked) reject(new BusDisconnected());
       if (!this.connection.isClosed()) this.#log.warn('lost the connection to NATS');
     }
     for (const listener of this.#listeners) listener(isConnected);

@@ -123,15 +123,16 @@ export class NatsResultStreams implements ResultStreams {
   }
 
   async list(): Promise<ReadonlyMap<string, StreamInfo>> {
-    const manager = await this.#jetStream();
-    const infos = new Map<string, StreamInfo>();
-    for await (const info of manager.streams.list()) {
-      const { name } = info.config;
-      if (name === FORMER_RESULTS_STREAM || name.startsWith(`${FORMER_RESULTS_STREAM}_`)) {
-        infos.set(name, toStreamInfo(info));
+    return this.#asked(async (manager) => {
+      const infos = new Map<string, StreamInfo>();
+      for await (const info of manager.streams.list()) {
+        const { name } = info.config;
+        if (name === FORMER_RESULTS_STREAM || name.startsWith(`${FORMER_RESULTS_STREAM}_`)) {
+          infos.set(name, toStreamInfo(info));
+        }
       }
-    }
-    return infos;
+      return infos;
+    });
   }
 
   async ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo> {
@@ -150,21 +151,21 @@ export class NatsResultStreams implements ResultStreams {
   }
 
   async retireFormer(): Promise<StreamInfo | null> {
-    const manager = await this.#jetStream();
     const found = await this.#info(FORMER_RESULTS_STREAM);
     if (found === null) return null;
     // The subjects change first: a limit that is lowered while messages come would drop the oldest.
-    await manager.streams.update(FORMER_RESULTS_STREAM, { subjects: [RETIRED_SUBJECT] });
-    const { state } = await manager.streams.info(FORMER_RESULTS_STREAM);
-    // The streams of the regions need the rest of its bound.
-    const maxBytes = Math.min(found.config.max_bytes, state.bytes + MAX_MESSAGE_BYTES);
-    return toStreamInfo(await manager.streams.update(FORMER_RESULTS_STREAM, { max_bytes: maxBytes }));
+    return this.#asked(async ({ streams }) => {
+      await streams.update(FORMER_RESULTS_STREAM, { subjects: [RETIRED_SUBJECT] });
+      const { state } = await streams.info(FORMER_RESULTS_STREAM);
+      // The streams of the regions need the rest of its bound.
+      const maxBytes = Math.min(found.config.max_bytes, state.bytes + MAX_MESSAGE_BYTES);
+      return toStreamInfo(await streams.update(FORMER_RESULTS_STREAM, { max_bytes: maxBytes }));
+    });
   }
 
   async removeFormer(): Promise<void> {
-    const manager = await this.#jetStream();
     try {
-      await manager.streams.delete(FORMER_RESULTS_STREAM);
+      await this.#asked(({ streams }) => streams.delete(FORMER_RESULTS_STREAM));
     } catch (error) {
       // Somebody removed it by hand.
       if (jetStreamCode(error) !== STREAM_NOT_FOUND) throw error;
@@ -173,9 +174,10 @@ export class NatsResultStreams implements ResultStreams {
 
   async message(stream: string, sequence: number): Promise<StreamMessage | null> {
     const request = JSON.stringify({ seq: sequence });
-    const answer = await this.#bus.connection.request(`$JS.API.STREAM.MSG.GET.${stream}`, request, {
-      timeout: REQUEST_MS,
-    });
+    const { connection } = this.#bus;
+    const answer = await this.#bus.unlessLost(() =>
+      connection.request(`$JS.API.STREAM.MSG.GET.${stream}`, request, { timeout: REQUEST_MS }),
+    );
     const { error, message } = storedMessage.parse(answer.json());
     if (error?.err_code === NO_MESSAGE_FOUND) return null;
     if (message === undefined) throw new StreamUnreadable(stream, sequence, error?.description ?? '');
@@ -191,8 +193,7 @@ export class NatsResultStreams implements ResultStreams {
   async purge(stream: string, belowSequence: number): Promise<void> {
     // The server reads "below 1" as everything.
     if (belowSequence <= 1) return;
-    const manager = await this.#jetStream();
-    await manager.streams.purge(stream, { seq: belowSequence });
+    await this.#asked(({ streams }) => streams.purge(stream, { seq: belowSequence }));
   }
 
   read(
@@ -205,14 +206,11 @@ export class NatsResultStreams implements ResultStreams {
   }
 
   async #create(region: Region, maxBytes: number): Promise<StreamInfo> {
-    const manager = await this.#jetStream();
+    const config = { name: resultsStream(region), subjects: [...resultsSubjects(region)], ...COMMON };
     const create = (max_bytes: number) =>
-      withRoom(maxBytes, async () => {
-        const subjects = [...resultsSubjects(region)];
-        return toStreamInfo(
-          await manager.streams.add({ name: resultsStream(region), subjects, max_bytes, ...COMMON }),
-        );
-      });
+      withRoom(maxBytes, async () =>
+        toStreamInfo(await this.#asked(({ streams }) => streams.add({ ...config, max_bytes }))),
+      );
     for (let bytes = maxBytes; ; bytes = Math.floor(bytes / 2)) {
       try {
         return await create(bytes);
@@ -241,32 +239,33 @@ export class NatsResultStreams implements ResultStreams {
       config.duplicate_window === COMMON.duplicate_window &&
       config.subjects.join() === resultsSubjects(region).join();
     if (isRight) return toStreamInfo(info);
-    const manager = await this.#jetStream();
-    return withRoom(maxBytes, async () => {
-      const changed = await manager.streams.update(config.name, {
-        subjects: [...resultsSubjects(region)],
-        max_bytes: maxBytes,
-        max_msg_size: COMMON.max_msg_size,
-        duplicate_window: COMMON.duplicate_window,
-      });
-      return toStreamInfo(changed);
-    });
+    const change = {
+      subjects: [...resultsSubjects(region)],
+      max_bytes: maxBytes,
+      max_msg_size: COMMON.max_msg_size,
+      duplicate_window: COMMON.duplicate_window,
+    };
+    return withRoom(maxBytes, async () =>
+      toStreamInfo(await this.#asked(({ streams }) => streams.update(config.name, change))),
+    );
   }
 
   /** Null when there is no such stream. */
   async #info(name: string): Promise<NatsStreamInfo | null> {
-    const manager = await this.#jetStream();
     try {
-      return await manager.streams.info(name);
+      return await this.#asked(({ streams }) => streams.info(name));
     } catch (error) {
       if (jetStreamCode(error) === STREAM_NOT_FOUND) return null;
       throw error;
     }
   }
 
-  async #jetStream(): Promise<JetStreamManager> {
-    this.#manager ??= await this.#bus.connection.jetstreamManager({ checkAPI: false });
-    return this.#manager;
+  /** Asks JetStream. It rejects as soon as the connection is lost, and does not wait for the client's time-out. */
+  #asked<T>(ask: (manager: JetStreamManager) => Promise<T>): Promise<T> {
+    return this.#bus.unlessLost(async () => {
+      this.#manager ??= await this.#bus.connection.jetstreamManager({ checkAPI: false });
+      return ask(this.#manager);
+    });
   }
 }
 

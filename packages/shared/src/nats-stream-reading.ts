@@ -61,15 +61,17 @@ export async function readStream(
   onEnd: (error: unknown) => void,
 ): Promise<StreamReading> {
   const manager = await bus.connection.jetstreamManager({ checkAPI: false });
-  const { name } = await manager.consumers.add(stream, {
-    ack_policy: AckPolicy.None,
-    deliver_policy: DeliverPolicy.StartSequence,
-    opt_start_seq: Math.max(1, fromSequence),
-    max_deliver: 1,
-    mem_storage: true,
-    num_replicas: 1,
-    inactive_threshold: nanos(INACTIVE_MS),
-  });
+  const { name } = await bus.unlessLost(() =>
+    manager.consumers.add(stream, {
+      ack_policy: AckPolicy.None,
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: Math.max(1, fromSequence),
+      max_deliver: 1,
+      mem_storage: true,
+      num_replicas: 1,
+      inactive_threshold: nanos(INACTIVE_MS),
+    }),
+  );
   const reading = new Reading({ bus, manager, stream, consumer: name, handler, onEnd });
   reading.start();
   return reading;
