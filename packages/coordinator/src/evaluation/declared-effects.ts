@@ -202,7 +202,7 @@ function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveM
   state.entered &= declared;
   for (const open of state.open) {
     open.given &= declared;
-    open.answered &= declared;
+    // `answered` stays: it tells whose result of the slot is recorded.
     open.reports = open.reports.filter(({ region }) => hasRegion(declared, region));
   }
   const votes = state.votes.filter(({ region }) => hasRegion(declared, region));

@@ -36,7 +36,9 @@ export class KeptResults {
    */
   keep(monitor: LiveMonitor, { result, region, agent, prior }: Report): boolean {
     const { slot, outcome } = result;
-    const known = this.#outcomes.of(monitor.id, slot, region) ?? prior;
+    const isFinal = prior !== null && prior !== 'not_run';
+    // Dispatch may have given up a result of this batch that an earlier batch has recorded.
+    const known = isFinal ? prior : (this.#outcomes.of(monitor.id, slot, region) ?? prior);
     if (known !== null && (known !== 'not_run' || outcome === 'not_run')) return false;
     this.#outcomes.set(monitor.id, slot, region, outcome);
     this.#frame.writes.results.push({
@@ -84,7 +86,8 @@ export function keepFindable({ writes }: Frame, { id, periodMs }: LiveMonitor, s
 /**
  * Whether only the store knows if the outcome, which is not `not_run`, is recorded. An open or future slot
  * has no recorded outcome of a region that has not answered: every outcome since the last decision that may
- * be a vote is in memory. A recorded `not_run` may not be.
+ * be a vote is in memory. A recorded `not_run` may not be, nor what a region reported while the monitor was
+ * not declared to be checked from it.
  */
 export function isOutcomeUnknown(
   frame: Frame,
@@ -94,6 +97,7 @@ export function isOutcomeUnknown(
   region: Region,
 ): boolean {
   if (slot <= state.floorSlot || slot < oldestVotable(frame, monitor) || isAhead(frame, slot)) return true;
+  if (!hasRegion(state.entered, region)) return true;
   const open = openSlotOf(state, slot);
   if (open !== undefined) return hasRegion(open.answered, region);
   if (slot === state.decidedSlot) return hasRegion(state.decidedAnswered, region);

@@ -166,3 +166,29 @@ test('what a failure took tells dispatch nothing, because its agent may have kep
     [B, null],
   ]);
 });
+
+describe('a result that is recorded is not new', () => {
+  test.each([
+    ['was reported before the region was removed', true],
+    ['was reported while the region was removed', false],
+  ])('where the region is declared again, and it %s', async (_name, isBefore) => {
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    if (isBefore) await it.report(1, slot, C, 'passed');
+    await it.declare(liveMonitor(1, { regions: [A, B] }));
+    if (!isBefore) await it.report(1, slot, C, 'passed');
+    await it.declare(liveMonitor(1));
+    await it.report(1, slot, C, 'passed');
+    expect(it.recorder.counts).toMatchObject({ results: 2, duplicates: 1 });
+  });
+
+  test('where another one comes right after dispatch has given the region up', async () => {
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, C, 'passed');
+    await it.report(1, slot, A, 'passed');
+    it.recorder.abstained(liveMonitor(1), slot, C, 'no-agent');
+    await it.report(1, slot, C, 'failed');
+    expect(it.recorder.counts).toMatchObject({ results: 3, duplicates: 1 });
+  });
+});
