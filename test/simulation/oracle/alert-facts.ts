@@ -37,7 +37,7 @@ export class AlertFacts {
     const fault =
       this.#incidentFault(alert, incident, known) ??
       this.#regionsFault(alert) ??
-      (isClosure ? null : statusFault(alert, known));
+      (isClosure ? null : (beginFault(alert) ?? statusFault(alert, known)));
     return fault === null ? null : `channel ${channel} was told ${alert.status}: ${fault}`;
   }
 
@@ -69,6 +69,11 @@ export class AlertFacts {
     }
     return null;
   }
+}
+
+/** An incident began no later than the status that it is told with, whatever the clock was. */
+function beginFault({ since, at }: Alert): string | null {
+  return (since ?? 0) > at ? `the incident since ${since}, dated ${at}` : null;
 }
 
 function statusFault({ status, at, regions, cronTimestamp }: Alert, { since, isNew }: Known): string | null {

@@ -18,12 +18,21 @@ export class Incidents {
   /** When each incident began, epoch ms, by its key. */
   readonly #begun = new Map<string, number>();
   #open: string | null = null;
-  /** The service has started after the system's clock was set: an incident may have begun in the future. */
-  mayLieAhead = false;
+  /** Those that began in the future of a start. */
+  readonly #ahead = new Set<string>();
 
-  /** When the incident began, epoch ms; undefined: there was none of this key. */
-  beginOf(key: string): number | undefined {
-    return this.#begun.get(key);
+  /** When the incident began, epoch ms; null: a clock that was ahead dated it; undefined: there was none of this key. */
+  beginOf(key: string): number | null | undefined {
+    return this.#ahead.has(key) ? null : this.#begun.get(key);
+  }
+
+  /** The service has started at this instant, on the slots' clock. What lies ahead of it began by now. */
+  restarted(now: number): void {
+    for (const [key, at] of this.#begun) {
+      if (at <= now) continue;
+      this.#begun.set(key, now);
+      this.#ahead.add(key);
+    }
   }
 
   /** Follows a commit. Answers the first fault; null: none. */
@@ -54,8 +63,7 @@ export class Incidents {
   ): string | null {
     const begunAt = this.#begun.get(key);
     if (begunAt === undefined) return `incident ${key} ended and never began`;
-    if (at < begunAt && !this.mayLieAhead)
-      return `incident ${key} ended at ${at}, before it began at ${begunAt}`;
+    if (at < begunAt) return `incident ${key} ended at ${at}, before it began at ${begunAt}`;
     if (isRecovery) {
       const isDated = transitions.some((each) => each.at === at && each.to === 'active');
       return isDated ? null : `incident ${key} ended at ${at}, and no recovery came then`;

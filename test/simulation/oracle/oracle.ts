@@ -169,7 +169,7 @@ export class Oracle {
     this.#holds.forget();
     this.#hasStartedSince = this.#wasClockSet;
     this.#history.mayLieAhead = this.#wasClockSet;
-    this.#incidents.mayLieAhead = this.#wasClockSet;
+    this.#incidents.restarted(now.slot);
     this.#resumed = new Set();
     this.#startedAt = now.monotonic;
   }
@@ -327,7 +327,7 @@ export class Oracle {
     for (const each of told) if (each.is === 'reported') this.#alertFacts.reported(each);
     const known = {
       since: this.#history.sinceOf(seen.transitions),
-      beginOf: (key: string) => (this.#hasStartedSince ? null : this.#incidents.beginOf(key)),
+      beginOf: (key: string) => this.#incidents.beginOf(key),
       isNew: seen.transitions.length === 1,
     };
     for (const each of announcements)

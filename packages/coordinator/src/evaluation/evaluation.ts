@@ -60,6 +60,8 @@ export class Evaluation {
   /** Monitors whose declaration this evaluation changes. Null: removed. */
   readonly #declared = new Map<number, LiveMonitor | null>();
   readonly #results: KeptResults;
+  /** Monitors of which a start still names the slots that wait: until all are named, no time is up. */
+  readonly #naming = new Set<number>();
   #windows: Windows;
 
   constructor(input: EvaluationInput) {
@@ -71,7 +73,7 @@ export class Evaluation {
       instants,
       now: instants.monotonic + instants.jumpedMs,
       jumpedAt: (instants.jumpedAt ?? Number.NEGATIVE_INFINITY) + instants.jumpedMs,
-      isTimeUp,
+      isTimeUp: (monitorId) => isTimeUp(monitorId) && !this.#naming.has(monitorId),
       rolledUpUntil,
       electable,
       isHeld: (monitorId) => isHeld(monitorId) || this.#windows.cover(monitorId, instants.slotNow),
@@ -137,16 +139,21 @@ export class Evaluation {
     if (this.frame.effects !== effects) note(this.frame, evaluated.state, { is: 'opened', slot, given });
   }
 
-  /** After a restart: only the regions `waitedFor` of the slot may still report. */
+  /**
+   * After a restart: only the regions `waitedFor` of the slot may still report. No slot is decided by its time before
+   * {@link resumedAll}: a newer one, which is named later, may take its verdict back at once.
+   */
   resumed({ id, version }: LiveMonitor, slot: number, waitedFor: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
     if (evaluated === null || isOver(evaluated.state, slot)) return;
+    this.#naming.add(id);
     give(this.frame, evaluated.state, evaluated.monitor, slot, waitedFor);
     note(this.frame, evaluated.state, { is: 'resumed', slot, waitedFor });
   }
 
   /** After a restart: slots that {@link resumed} did not name wait for no region. */
   resumedAll(monitorId: number): void {
+    this.#naming.delete(monitorId);
     const known = this.#known(monitorId);
     if (known === null) return;
     giveNobody(this.frame, known.state, known.monitor);

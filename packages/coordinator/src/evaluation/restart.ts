@@ -138,6 +138,7 @@ export function restarted(
     state.since = instants.slotNow;
     state.intervals = [];
   }
+  beginBy(state, state.since);
   if (monitor === undefined) return;
   // Where the clock was set back, votes are no younger than when they were written: aged ones stay aged.
   const agedUntil = Math.max(instants.slotNow, writtenAt);
@@ -155,6 +156,21 @@ export function restarted(
   takeUp(evaluation, state, monitor, believed, stored);
   // The votes that made the status are set aside. Older ones made another one: nothing is known until the next slot.
   if (isStatusAhead) state.votes = [];
+}
+
+/**
+ * An incident began no later than the status that it lasts with. Its row keeps the date of a clock that was ahead until it
+ * ends (`closeIncidents`).
+ *
+ * @param latest epoch ms
+ */
+function beginBy(state: MonitorState, latest: number): void {
+  const isLater = (since: number | null | undefined) => (since ?? 0) > latest;
+  if (isLater(state.incidentSince)) state.incidentSince = latest;
+  if (!state.links.some(({ incidentSince }) => isLater(incidentSince))) return;
+  state.links = state.links.map((link) =>
+    isLater(link.incidentSince) ? { ...link, incidentSince: latest } : link,
+  );
 }
 
 /**

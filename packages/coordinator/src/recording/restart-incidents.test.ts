@@ -22,7 +22,8 @@ async function period(outcome: Outcome): Promise<void> {
   await it.pass(PERIOD);
 }
 
-const incidents = () => it.rows<{ key: string; closed_at: number | null }>('SELECT * FROM incidents');
+const incidents = () =>
+  it.rows<{ key: string; opened_at: number; closed_at: number | null }>('SELECT * FROM incidents');
 
 describe('a status whose votes a start sets aside', () => {
   beforeEach(async () => {
@@ -60,6 +61,21 @@ describe('a status whose votes a start sets aside', () => {
     await it.pass(PERIOD);
     expect(it.alerts()).toEqual(['error', 'recovered']);
     expect((await incidents()).map(({ closed_at }) => closed_at !== null)).toEqual([true]);
+  });
+
+  test.each([1, 2])('began no later than it ends, after %i starts', async (starts) => {
+    for (let start = 1; start < starts; start += 1) {
+      it.recorder.resumed([1]);
+      await it.recorder.flushed();
+      await it.restart();
+    }
+    const startedAt = it.clock.wall();
+    it.recorder.resumed();
+    for (let slot = 0; slot < 2; slot += 1) await period('passed');
+    const [incident] = await incidents();
+    expect(incident?.opened_at).toBeLessThanOrEqual(incident?.closed_at as number);
+    expect(it.enqueued.at(-1)?.alert).toMatchObject({ status: 'recovered' });
+    expect(it.enqueued.at(-1)?.alert.since).toBeLessThanOrEqual(startedAt);
   });
 
   test('keeps its incident over further crashes', async () => {

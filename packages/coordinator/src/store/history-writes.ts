@@ -70,9 +70,12 @@ export function openIncidents(incidents: Writes['openedIncidents']): SqlStep {
   };
 }
 
+/** An incident that began under a clock that was ahead gets the date of its end as its begin. */
 export function closeIncidents(incidents: Writes['closedIncidents']): SqlStep {
   return {
-    sql: 'UPDATE incidents SET closed_at = ?, closure = ? WHERE key = ?',
-    rows: incidents.map(({ key, at, closure }) => [at, closure, key]),
+    sql: `UPDATE incidents SET closed_at = ?, closure = ?,
+        opened_at = CASE WHEN opened_at > ? THEN ? ELSE opened_at END
+      WHERE key = ?`,
+    rows: incidents.map(({ key, at, closure }) => [at, closure, at, at, key]),
   };
 }

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { MemoryStore } from './memory-store.ts';
+import { simulate } from './simulation.ts';
+import { CALM, QUIET, type World } from './world.ts';
+
+/* As `stories.test.ts`, of starts that take up slots which were open. */
+
+test.each<[string, Partial<World>]>([
+  [
+    'a start decides no slot by its time before all are named: what a newer one takes back at once is not announced',
+    {
+      seed: 972_000_923,
+      id: 778_736,
+      lengthMs: 90_000,
+      periodMs: 30_000,
+      regions: null,
+      agents: [
+        'hosta-arn',
+        'hosta-ewr',
+        'hosta-fra',
+        'hosta-gru',
+        'hosta-jnb',
+        'hosta-lhr',
+        'hosta-nrt',
+        'hosta-sjc',
+        'hosta-syd',
+        'hosta-yyz',
+        'hostb-sfo',
+        'hostb-tyo',
+        'hostc-us-west2',
+      ],
+      timeoutMs: 1_000,
+      isAhead: true,
+      mishaps: { ...CALM, late: 0.3, lagMs: 224_195 },
+      troubles: [{ from: 2_541, until: 38_733, regions: null, sees: 'refused', flapMs: 0 }],
+      moves: [{ at: 39_253, do: 'restart', downMs: 442, isBeforeCommit: true }],
+    },
+  ],
+])('%s', async (_, world) => {
+  const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
+  expect(violations).toEqual([]);
+});
