@@ -175,6 +175,23 @@ describe('where the job named a subject', () => {
     expect(sentAfter('passed')).toBeLessThanOrEqual(10);
   });
 
+  test('the last result counts also where its job named no subject', () => {
+    const started = bench();
+    const { reporter, clock, batches } = started;
+    const namedSentAfter = (outcome: CheckResult['outcome']): number => {
+      reporter.flush();
+      const count = batches.length;
+      reporter.report(result(1, { outcome }), NAMED);
+      const from = clock.monotonic();
+      while (batches.length === count) clock.advance(1);
+      return clock.monotonic() - from;
+    };
+    reporter.report(result(1), null);
+    expect(namedSentAfter('passed')).toBe(250);
+    reporter.report(result(1, { outcome: 'failed' }), null);
+    expect(namedSentAfter('passed')).toBeLessThanOrEqual(10);
+  });
+
   test('many failures at the same time make few messages', () => {
     const started = bench();
     knownBefore(started, 600);

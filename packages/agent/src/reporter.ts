@@ -65,10 +65,12 @@ export class Reporter {
 
   /** @param subject subject that the job's batch named; null when it named none */
   report(result: CheckResult, subject: string | null): void {
+    // Asked for either sort, because the monitor's next result is compared with this one.
+    const isNews = this.#lastOutcomes.isNews(result);
     if (subject === null) {
       this.#add(this.#small, this.#parts.subject, forFirstVersion(result), SMALL_BATCH_MS);
     } else {
-      this.#add(this.#large, subject, result, this.#lastOutcomes.isNews(result) ? NEWS_MS : LARGE_BATCH_MS);
+      this.#add(this.#large, subject, result, isNews ? NEWS_MS : LARGE_BATCH_MS);
     }
   }
 
