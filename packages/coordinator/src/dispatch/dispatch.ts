@@ -285,8 +285,9 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /** The job has not ended yet, and knows its agent. */
-  #reported({ monitorId, region, timedOut, reason }: SlotOutcome): void {
+  #reported({ monitorId, slot, region, timedOut, reason }: SlotOutcome): void {
     const key = jobKey(monitorId, region);
+    if (reason === 'overloaded') this.#scheduler.dropped(monitorId, slot, region);
     // Checks that timed out have half of the agents' places. That they wait there is no sign of overload.
     if (reason === 'overloaded' && !this.#slowChecks.has(key)) {
       this.#overload.dropped(region, this.#inFlight.get(monitorId, region) ?? null);

@@ -27,8 +27,14 @@ const FORGET_AFTER_MS = 600_000;
 const USUAL_UP = 0.1;
 const USUAL_DOWN = 0.005;
 
-/** Time over which the jobs of slots that ask early are averaged, ms: the time after which a skipped first slot asks again. */
+/**
+ * Times over which the jobs of slots that ask early are averaged, ms: while some are skipped, that after which a skipped first
+ * slot asks again.
+ */
 const ASKED_OVER_MS = FINEST_PERIOD_MS;
+const ASKED_OVER_WHILE_OPEN_MS = 2_000;
+/** Less is forgotten, jobs per second. */
+const LEAST_EARLY_PER_SECOND = 0.01;
 
 /** What is admitted of a workspace. */
 type Flow = {
@@ -71,7 +77,7 @@ export class Gate {
   #parts: ReadonlyMap<number, Parts> = new Map();
   /** What is admitted of limited workspaces. */
   readonly #flows = new Map<number, Flow>();
-  /** What is asked for early in all workspaces, since it has closed. */
+  /** What is asked for early in all workspaces, also while the gate is open: new monitors alone can be too much. */
   readonly #early = new Map<number, Early>();
   /**
    * The credits of all monitors that were limited here. They are kept when the gate opens: the monitor that was skipped
@@ -124,30 +130,36 @@ export class Gate {
     elapsedMs: number,
   ): boolean {
     this.#pass(elapsedMs);
+    this.#averageEarly(elapsedMs);
     if (this.isOpen && (pressure === 'free' || pressure === 'busy')) {
       if (pressure === 'free') this.#followUsual(donePerSecond);
       return false;
     }
     const declared = asked();
-    const early = this.#earlyPerSecond(declared, elapsedMs);
     let askedPerSecond = 0;
-    for (const [workspaceId, rate] of declared) askedPerSecond += rate + (early.get(workspaceId) ?? 0);
+    for (const [workspaceId, rate] of declared) askedPerSecond += rate + this.#earlyPerSecond(workspaceId);
     const usualPerSecond = this.#usualPerSecond;
     const hasJustEnded = this.isOpen && this.isWatched;
     const load: Load = { pressure, hasJustEnded, waits, donePerSecond, usualPerSecond, askedPerSecond };
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
-    this.#limit(declared, early);
+    this.#limit(declared);
     if (this.#parts.size > 0) this.#limitedAtMs = this.#nowMs;
     return wasOpen && !this.isOpen;
   }
 
+  /** To be called once per slot while the gate is open. */
+  passes(workspaceId: number, { jobs, ofPeriod }: Pick<GatedSlot, 'jobs' | 'ofPeriod'>): true {
+    if (ofPeriod < 1) this.#countEarly(workspaceId, jobs * (1 - ofPeriod));
+    return true;
+  }
+
   /**
-   * Whether this slot of the monitor is admitted. To be called once per slot.
+   * Whether this slot of the monitor is admitted. To be called once per slot while the gate is closed.
    */
   admits(monitorId: number, workspaceId: number, asking: GatedSlot): boolean {
     const { slot, jobs, ofPeriod, isInTime, sooner } = asking;
-    if (ofPeriod < 1) this.#countEarly(workspaceId, jobs * (1 - ofPeriod));
+    this.passes(workspaceId, asking);
     const parts = this.#parts.get(workspaceId);
     if (parts === undefined) return true;
     const flow = this.#flows.get(workspaceId) as Flow;
@@ -175,29 +187,30 @@ export class Gate {
     else early.jobs += jobs;
   }
 
-  /** Jobs per second that were asked for early, beside the declared ones, by workspace. */
-  #earlyPerSecond(declared: ReadonlyMap<number, number>, elapsedMs: number): ReadonlyMap<number, number> {
-    const perSecond = new Map<number, number>();
-    if (this.isOpen) this.#early.clear();
+  #averageEarly(elapsedMs: number): void {
+    const part = Math.min(1, elapsedMs / (this.isOpen ? ASKED_OVER_WHILE_OPEN_MS : ASKED_OVER_MS));
     for (const [workspaceId, early] of this.#early) {
       const seen = (early.jobs * 1_000) / elapsedMs;
-      early.perSecond += (seen - early.perSecond) * Math.min(1, elapsedMs / ASKED_OVER_MS);
+      early.perSecond += (seen - early.perSecond) * part;
       early.jobs = 0;
-      if (declared.has(workspaceId)) perSecond.set(workspaceId, early.perSecond);
-      else this.#early.delete(workspaceId);
+      if (early.perSecond < LEAST_EARLY_PER_SECOND) this.#early.delete(workspaceId);
     }
-    return perSecond;
+  }
+
+  /** Jobs per second that are asked for early, beside the declared ones. */
+  #earlyPerSecond(workspaceId: number): number {
+    return this.#early.get(workspaceId)?.perSecond ?? 0;
   }
 
   /** Divides what is admitted. */
-  #limit(declared: ReadonlyMap<number, number>, early: ReadonlyMap<number, number>): void {
+  #limit(declared: ReadonlyMap<number, number>): void {
     const parts = new Map<number, Parts>();
-    const asked = new Map([...declared].map(([id, rate]) => [id, rate + (early.get(id) ?? 0)]));
+    const asked = new Map([...declared].map(([id, rate]) => [id, rate + this.#earlyPerSecond(id)]));
     const limited = this.isOpen ? new Map<number, number>() : fairParts(asked, this.perSecond);
     for (const [workspaceId, part] of limited) {
       const share = part * (asked.get(workspaceId) as number);
       const usual = declared.get(workspaceId) as number;
-      parts.set(workspaceId, partsOf(share, usual, early.get(workspaceId) ?? 0));
+      parts.set(workspaceId, partsOf(share, usual, this.#earlyPerSecond(workspaceId)));
       const flow = this.#flows.get(workspaceId);
       if (flow === undefined) {
         this.#flows.set(workspaceId, { perMs: share / 1_000, evenness: { left: 0, at: 0 }, mostJobs: 0 });

@@ -420,12 +420,14 @@ test('hourly monitors whose first slot one region skips are checked there soon, 
   const skipped = new Set(
     rig.sink.skips.filter(({ id }) => id > 20_000).map(({ id, slot, region }) => `${id} ${slot} ${region}`),
   );
+  expect(skipped.size).toBeGreaterThan(20);
+  // What was dropped is given again as well.
+  for (const { id, slot, region } of world.dropped) skipped.add(`${id} ${slot} ${region}`);
   const given = rig.sink.opens
     .filter(({ id }) => id > 20_000)
     .flatMap(({ id, slot, regions }) => regions.map((region) => ({ id, slot, region })))
     .filter(({ id, slot, region }) => !skipped.has(`${id} ${slot} ${region}`));
   const runsIn = (region: Region) => runsOf(given.filter((each) => each.region === region));
-  expect(skipped.size).toBeGreaterThan(20);
   for (const region of [FRA, PAR]) {
     expect(runsIn(region).size).toBe(hourly.length);
     // Those that come once more are due on their grid.
@@ -774,3 +776,29 @@ test('first slots of many hourly monitors take no more than the share of their w
   const before = rig.sink.opens.filter(({ id }) => id <= 20_000).length;
   expect(before / 30).toBeGreaterThanOrEqual(0.4 * 150);
 });
+
+test.each([
+  { period: 'hourly', periodMs: 3_600_000 },
+  { period: 'daily', periodMs: 86_400_000 },
+])(
+  '20,000 $period monitors that are declared at once are all checked, as fast as agents can, and most in time',
+  async ({ periodMs }) => {
+    const world = await begin([]);
+    world.runs.set(FRA, 200);
+    await world.run(2);
+    for (const monitor of monitors(20_000, () => ({ periodMs }))) rig.monitors.set(monitor);
+    // Five hundred a second come until the limit begins.
+    await world.run(15);
+    const before = world.latenessMs.get(FRA)?.length ?? 0;
+    await world.run(225);
+    const late = (world.latenessMs.get(FRA) ?? []).slice(before).toSorted((a, b) => a - b);
+    expect(late.length).toBeGreaterThanOrEqual(14_000);
+    const isDropped = new Set(world.dropped.map(({ id, slot }) => `${id} ${slot}`));
+    const ran = new Set(
+      rig.sink.opens.filter(({ id, slot }) => !isDropped.has(`${id} ${slot}`)).map(({ id }) => id),
+    );
+    expect(isDropped.size).toBeGreaterThan(500);
+    expect(ran.size).toBe(20_000);
+    expect(late[Math.floor(late.length * 0.9)]).toBeLessThanOrEqual(500);
+  },
+);

@@ -17,7 +17,9 @@ export type Plan = Due & {
   phase: number;
   /** Its next slot is the first since it was created or activated. */
   isFirst: boolean;
-  /** Regions that were skipped when the others had their first slot; null: none. */
+  /** Its newest slot is a first one, or one for regions that still lacked their first check. */
+  isBeginning: boolean;
+  /** Regions that were skipped, or did not run the check, when the others had their first slot; null: none. */
   rest: Rest | null;
   /** Newest slot that it was given, at most {@link MOST_AHEAD_MS} ahead; 0: none. */
   lastSlot: number;

@@ -42,7 +42,7 @@ const JOBS_AHEAD_PER_TICK = 1_500;
  *
  * The first slot of a monitor waits for agents: until all its regions are live, or until no region has come
  * to life for half a second. Later slots go to the regions that are live. Regions that skip the first slot because they
- * are overloaded are given further ones, alone, until the next slot of all.
+ * are overloaded, or whose agents drop its check, are given further ones, alone, until the next slot of all.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -183,6 +183,7 @@ export class Scheduler {
     }
     plan.lastSlot = due.slot;
     if (plan.rest !== null && due.slot >= plan.rest.until) plan.rest = null;
+    plan.isBeginning = plan.isFirst || plan.rest !== null;
     const next = plan.rest?.until ?? slotAfter(due.slot, periodMs, plan.phase);
     const jobs = this.#open(plan, due.slot, next, now, monotonic);
     plan.isFirst &&= jobs === null;
@@ -192,6 +193,17 @@ export class Scheduler {
     // Slots opened ahead are already spread by their grids.
     if (due.slot <= now) this.#allowance -= jobs === null ? SKIPPED_COST : 1;
     return jobs ?? 0;
+  }
+
+  /** The region's agent has dropped the check of the slot. The first one is given again soon, in that region alone. */
+  dropped(monitorId: number, slot: number, region: Region): void {
+    const plan = this.#plans.get(monitorId);
+    if (plan?.isBeginning !== true || plan.lastSlot !== slot) return;
+    const until = plan.rest?.until ?? plan.dueAt;
+    const again = Math.max(slot + FINEST_PERIOD_MS, this.#parts.slotClock.now());
+    if (again >= until) return;
+    plan.rest = { regions: [...(plan.rest?.regions ?? []), region], until };
+    this.#due.set(plan, again);
   }
 
   /**
@@ -299,6 +311,7 @@ export class Scheduler {
       monitor,
       phase: this.#phaseOf(monitor),
       isFirst: false,
+      isBeginning: false,
       rest: null,
       lastSlot,
       dueAt: 0,
