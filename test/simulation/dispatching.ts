@@ -69,7 +69,6 @@ export class Dispatching {
       counters: newCounters(),
       overload: NO_OVERLOAD,
       readerCaughtUp: () => true,
-      tokens: { tokenOf: () => '' },
     });
   }
 

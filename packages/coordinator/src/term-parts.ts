@@ -143,8 +143,10 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
+  const tokens = new JobTokens(parts.jobKey);
   const recorder = createRecorder(parts, loaded, {
     states,
+    tokens,
     metricsExport,
     transactionDuration,
     rollups,
@@ -166,7 +168,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   presence.onCame((region) => consumer.regionCame(region));
   const consumerProgress = new ReadingProgress(consumer, clock);
   const dispatch: Dispatch = createDispatch(parts, loaded, {
-    tokens: new JobTokens(parts.jobKey),
+    tokens,
     recorder,
     consumer,
     progress: consumerProgress,
@@ -241,6 +243,7 @@ function createRecorder(
   { monitors, slotClock, presence }: Loaded,
   parts: {
     readonly states: States;
+    readonly tokens: JobTokens;
     readonly rollups: Rollups;
     readonly deliverer: Deliverer;
     readonly retention: Retention;
@@ -260,10 +263,8 @@ function createRecorder(
     maintenance: parts.maintenanceHold,
     presence,
     rollups,
+    tokens: parts.tokens,
     // Without rest parameters, whose arrays would be made for every result.
-    tokens: {
-      isValid: (token, monitor, region, slot) => slots().isValidToken(token, monitor, region, slot),
-    },
     slots: {
       isOfferedAgain: (monitor, slot, region, reason) =>
         slots().isOfferedAgain(monitor, slot, region, reason),

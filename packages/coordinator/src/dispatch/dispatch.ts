@@ -16,7 +16,7 @@ import { type DispatchCounters, newCounters } from './counters.ts';
 import { EarlierLife } from './earlier-life.ts';
 import { InFlight } from './in-flight.ts';
 import { jobKey } from './job.ts';
-import { isSameToken, type JobTokens } from './job-tokens.ts';
+import type { JobTokens } from './job-tokens.ts';
 import { ManualRuns, type RegionAnswer } from './manual-runs.ts';
 import { Overload } from './overload.ts';
 import { Publisher } from './publisher.ts';
@@ -45,7 +45,7 @@ export type DispatchParts = {
   log: Logger;
   monitors: LiveMonitors;
   events: SlotEvents;
-  tokens: Pick<JobTokens, 'tokenOf' | 'isValid'>;
+  tokens: Pick<JobTokens, 'tokenOf'>;
   slotClock: SlotClock;
   /** Must be loaded before. */
   presence: RegionPresence;
@@ -115,7 +115,7 @@ export class Dispatch implements SlotOutcomes {
       counters,
       isDeaf: (region) => this.#deaf.has(region),
     });
-    this.#inFlight = new InFlight({ events, counters, readerCaughtUp, tokens, overload: this.#overload });
+    this.#inFlight = new InFlight({ events, counters, readerCaughtUp, overload: this.#overload });
     this.#scheduler = new Scheduler({
       ...parts,
       regions: this.agents,
@@ -130,6 +130,7 @@ export class Dispatch implements SlotOutcomes {
       agents: this.agents,
       inFlight: this.#inFlight,
       slowChecks: this.#slowChecks,
+      tokens,
       counters,
       overload: this.#overload,
       onNoResponders: (region) => this.#deaf.add(region),
@@ -238,16 +239,6 @@ export class Dispatch implements SlotOutcomes {
   /** Resolves when all messages that agents had sent are handled, in all regions that can be heard. */
   async allHeard(): Promise<void> {
     await this.#ears.allCaughtUp();
-  }
-
-  /**
-   * Whether the token proves that the region was given the slot. It is compared with the job's token, or with
-   * a newly made one when there is no job.
-   */
-  isValidToken(token: string, monitorId: number, region: Region, slot: number): boolean {
-    const job = this.#inFlight.get(monitorId, region);
-    if (job?.slot === slot && job.token !== null) return isSameToken(token, job.token);
-    return this.#parts.tokens.isValid(token, monitorId, region, slot);
   }
 
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {

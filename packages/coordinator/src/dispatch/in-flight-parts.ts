@@ -1,7 +1,6 @@
 import type { Region } from '@svc/shared/regions.ts';
 import type { SlotEvents } from '../domain/slots.ts';
 import type { DispatchCounters } from './counters.ts';
-import type { JobTokens } from './job-tokens.ts';
 
 /** Takes the answers to offers, which show how busy a region is. */
 export interface OfferSigns {
@@ -20,5 +19,4 @@ export type InFlightParts = {
    * It may answer no at first and find out in the meantime.
    */
   readerCaughtUp: (region: Region) => boolean;
-  tokens: Pick<JobTokens, 'tokenOf'>;
 };

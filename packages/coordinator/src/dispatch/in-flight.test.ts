@@ -63,7 +63,6 @@ class Model {
       counters,
       readerCaughtUp: () => true,
       overload: UNINTERESTED,
-      tokens: { tokenOf: () => 'token' },
     });
     this.agents = new Agents({
       clock,

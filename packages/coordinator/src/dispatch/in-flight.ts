@@ -85,8 +85,6 @@ export class InFlight {
     offerMs = offerBoundMs(monitor.periodMs),
   ): void {
     const job = this.#objects.make({ monitor, slot, region, startAt, boundAt: startAt + offerMs });
-    // All regions of a slot after each other, which is cheaper than when they are published.
-    job.token = this.#parts.tokens.tokenOf(monitor.id, region, slot);
     this.#jobs.add(job);
     this.#queue(job);
   }
@@ -112,16 +110,10 @@ export class InFlight {
     this.#jobs.add(job);
   }
 
-  /** Proof that the job's region was given it, for an offer. */
-  tokenOf({ token, monitor, region, slot }: Job): string {
-    return token ?? this.#parts.tokens.tokenOf(monitor.id, region, slot);
-  }
-
   /** Notes that the publisher has sent the job. */
   markOffered(job: Job, now: number): void {
     this.#unqueue(job);
     job.state = 'offered';
-    job.token = null;
     job.isAnswered = false;
     this.#parts.overload.offered(job.region);
     if (job.offers === 0) job.offeredAt = now;

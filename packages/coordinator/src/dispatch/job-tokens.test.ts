@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { REGIONS } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -11,15 +11,19 @@ const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const instant = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const region = fc.constantFrom(...REGIONS);
 
+/** The token as its definition says. */
+function definedToken(monitor: number, asked: Region, slot: number): string {
+  const index = REGIONS.indexOf(asked);
+  const output = createHash('shake256', { outputLength: 136 })
+    .update(Buffer.concat([key, Buffer.from(`svc-job ${monitor} ${slot} ${Math.floor(index / 8)}`)]))
+    .digest('base64url');
+  return output.slice(22 * (index % 8), 22 * (index % 8) + 22);
+}
+
 test('the tokens of eight regions are one SHAKE256 of monitor and slot, whoever asked before', () => {
   fc.assert(
     fc.property(id, instant, region, (monitor, slot, asked) => {
-      const index = REGIONS.indexOf(asked);
-      const output = createHash('shake256', { outputLength: 136 })
-        .update(Buffer.concat([key, Buffer.from(`svc-job ${monitor} ${slot} ${Math.floor(index / 8)}`)]))
-        .digest('base64url');
-      const from = 22 * (index % 8);
-      expect(tokens.tokenOf(monitor, asked, slot)).toBe(output.slice(from, from + 22));
+      expect(tokens.tokenOf(monitor, asked, slot)).toBe(definedToken(monitor, asked, slot));
     }),
   );
 });
@@ -45,6 +49,25 @@ test('it is valid for its own job only', () => {
   expect(new JobTokens(new Secret(randomBytes(32))).isValid(token, 7, 'hosta-fra', 1_000)).toBe(false);
 });
 
+test('jobs that share a place of the memory have the tokens of a process without memory', () => {
+  const places = 8_192;
+  const monitor = fc
+    .tuple(fc.nat({ max: 3 }), fc.nat({ max: 3 }))
+    .map(([a, b]) => 1 + (a * places) / 4 + b * places);
+  const job = fc.record({ monitor, region, slot: fc.nat({ max: 2 }), isReported: fc.boolean() });
+  fc.assert(
+    fc.property(fc.array(job, { maxLength: 40 }), (jobs) => {
+      for (const { monitor, region, slot, isReported } of jobs) {
+        const token = definedToken(monitor, region, slot);
+        if (isReported) {
+          expect(tokens.isValid(token, monitor, region, slot)).toBe(true);
+          expect(tokens.isValid(token, monitor, region, slot + 3)).toBe(false);
+        } else expect(tokens.tokenOf(monitor, region, slot)).toBe(token);
+      }
+    }),
+  );
+});
+
 test('a token of an earlier version is valid for its own job only', () => {
   fc.assert(
     fc.property(id, instant, region, region, (monitor, slot, asked, other) => {
@@ -57,12 +80,22 @@ test('a token of an earlier version is valid for its own job only', () => {
   );
 });
 
-test.each(['', 'short', 'x'.repeat(22), 'x'.repeat(64), 'ü'.repeat(22), '\u{1f600}'.repeat(11)])(
-  'no token: %j',
-  (text) => {
-    expect(tokens.isValid(text, 7, 'hosta-fra', 1_000)).toBe(false);
-  },
-);
+test('no place of the memory is valid before it is used', () => {
+  const zeros = '\0'.repeat(22);
+  expect(new JobTokens(new Secret(key)).isValid(zeros, 0, REGIONS[0], 0)).toBe(false);
+});
+
+test.each([
+  '',
+  'short',
+  'x'.repeat(22),
+  '\0'.repeat(22),
+  'x'.repeat(64),
+  'ü'.repeat(22),
+  '\u{1f600}'.repeat(11),
+])('no token: %j', (text) => {
+  expect(tokens.isValid(text, 7, 'hosta-fra', 1_000)).toBe(false);
+});
 
 test('a key of another length is refused', () => {
   expect(() => new JobTokens(new Secret(randomBytes(16)))).toThrow('32 bytes');

@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
@@ -12,6 +12,12 @@ const TOKEN_LENGTH = 22;
 const REGIONS_PER_OUTPUT = 8;
 /** One block of SHAKE256 (FIPS 202), bytes: eight tokens of 16.5 bytes fit, and more would cost a second round. */
 const OUTPUT_BYTES = 136;
+/** Characters of all tokens of an output. */
+const OUTPUT_LENGTH = REGIONS_PER_OUTPUT * TOKEN_LENGTH;
+/** Outputs that are kept, 1.4 MiB: several times as many as there are jobs under way at 2,000 checks a second. */
+const MOST_KEPT = 8_192;
+/** Distance of the places of one monitor's groups. */
+const GROUP_PLACES = MOST_KEPT / 4;
 /** Ends the key, so that no other use of it hashes the same. */
 const PURPOSE = 'svc-job ';
 const MAX_MESSAGE_BYTES = 64;
@@ -25,6 +31,10 @@ const AS_TEXT = { outputEncoding: 'base64url', outputLength: OUTPUT_BYTES } as c
  * A hash costs a microsecond, so the regions of a slot share it. The output is as long as all their tokens together:
  * knowing one part of it tells nothing about the others. A key in front of the message is a sound MAC with a sponge,
  * whose output does not tell its state.
+ *
+ * The last outputs are kept until another monitor needs their place: each token is asked for again when the result
+ * comes, a second after it was given out. They lie in one piece of bytes, because text that lives for a second is
+ * garbage of the old generation.
  */
 export class JobTokens {
   /** The key and the purpose, then the message. */
@@ -34,11 +44,11 @@ export class JobTokens {
     this.#input.subarray(0, KEY_BYTES + PURPOSE.length + length),
   );
   readonly #former: FormerJobTokens;
-  /** The last output and what it is of: jobs of one slot are opened one after the other. */
-  #output = '';
-  #monitor = 0;
-  #slot = -1;
-  #group = -1;
+  /** Outputs by place, and what they are of; the slot of an empty place is NaN, which equals no slot. */
+  readonly #outputs = Buffer.alloc(MOST_KEPT * OUTPUT_LENGTH);
+  readonly #monitors = new Float64Array(MOST_KEPT);
+  readonly #slots = new Float64Array(MOST_KEPT).fill(Number.NaN);
+  readonly #groups = new Uint8Array(MOST_KEPT);
 
   /** @param secret 32 bytes */
   constructor(secret: Secret<Uint8Array>) {
@@ -53,46 +63,43 @@ export class JobTokens {
 
   tokenOf(monitor: number, region: Region, slot: number): string {
     const index = regionIndex(region);
-    const place = index % REGIONS_PER_OUTPUT;
-    const group = (index - place) / REGIONS_PER_OUTPUT;
-    if (monitor !== this.#monitor || slot !== this.#slot || group !== this.#group) {
-      this.#make(monitor, slot, group);
-    }
-    return this.#output.slice(place * TOKEN_LENGTH, (place + 1) * TOKEN_LENGTH);
+    const part = index % REGIONS_PER_OUTPUT;
+    const group = (index - part) / REGIONS_PER_OUTPUT;
+    const from = this.#placeOf(monitor, slot, group) * OUTPUT_LENGTH + part * TOKEN_LENGTH;
+    return this.#outputs.toString('latin1', from, from + TOKEN_LENGTH);
   }
 
   /** Compared in constant time. Agents may hold jobs that an earlier version of svc gave them. */
   isValid(token: string, monitor: number, region: Region, slot: number): boolean {
     if (token.length !== TOKEN_LENGTH) return false;
     return (
-      isSameInBytes(token, this.tokenOf(monitor, region, slot)) ||
-      isSameInBytes(token, this.#former.tokenOf(monitor, region, slot))
+      isSameToken(token, this.tokenOf(monitor, region, slot)) ||
+      isSameToken(token, this.#former.tokenOf(monitor, region, slot))
     );
   }
 
-  #make(monitor: number, slot: number, group: number): void {
+  /** The place of the output, which is made when it is not there. */
+  #placeOf(monitor: number, slot: number, group: number): number {
+    const place = (monitor + group * GROUP_PLACES) % MOST_KEPT;
+    if (this.#monitors[place] !== monitor || this.#slots[place] !== slot || this.#groups[place] !== group) {
+      this.#make(place, monitor, slot, group);
+    }
+    return place;
+  }
+
+  #make(place: number, monitor: number, slot: number, group: number): void {
     const at = KEY_BYTES + PURPOSE.length;
     const length = this.#input.write(`${monitor} ${slot} ${group}`, at, 'latin1');
-    this.#output = hash('shake256', this.#filled[length] as Buffer, AS_TEXT);
-    this.#monitor = monitor;
-    this.#slot = slot;
-    this.#group = group;
+    const output = hash('shake256', this.#filled[length] as Buffer, AS_TEXT);
+    this.#outputs.write(output, place * OUTPUT_LENGTH, OUTPUT_LENGTH, 'latin1');
+    this.#monitors[place] = monitor;
+    this.#slots[place] = slot;
+    this.#groups[place] = group;
   }
 }
 
-const given = Buffer.alloc(TOKEN_LENGTH);
-const expected = Buffer.alloc(TOKEN_LENGTH);
-
-/** Both have the length of a token. */
-function isSameInBytes(token: string, valid: string): boolean {
-  given.write(token, 'latin1');
-  expected.write(valid, 'latin1');
-  return timingSafeEqual(given, expected);
-}
-
-/** Compares in a time that does not depend on where the tokens differ. */
-export function isSameToken(token: string, other: string): boolean {
-  if (token.length !== other.length) return false;
+/** Compares texts of one length in a time that does not depend on where they differ. */
+function isSameToken(token: string, other: string): boolean {
   let difference = 0;
   for (let index = 0; index < token.length; index += 1) {
     difference |= token.charCodeAt(index) ^ other.charCodeAt(index);

@@ -51,8 +51,6 @@ export class Job implements Due, Placed {
   offers = 0;
   /** When it was offered first, monotonic ms. */
   offeredAt = 0;
-  /** Proof that the region was given it, until its first offer is sent. */
-  token: string | null = null;
   /** The last offer was declined, so its end does not count as silence. */
   isAnswered = false;
   /** Serial of the last heartbeat of `agent` that named it. */
@@ -97,7 +95,6 @@ export class Job implements Due, Placed {
     this.acceptedAt = 0;
     this.offers = 0;
     this.offeredAt = 0;
-    this.token = null;
     this.isAnswered = false;
     this.seenIn = -1;
     this.absences = 0;

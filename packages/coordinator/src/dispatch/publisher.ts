@@ -9,6 +9,7 @@ import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { InFlight } from './in-flight.ts';
 import { type Job, regionIndex } from './job.ts';
+import type { JobTokens } from './job-tokens.ts';
 import type { Overload } from './overload.ts';
 import type { SlowChecks } from './slow-checks.ts';
 
@@ -21,6 +22,7 @@ export type PublisherParts = {
   agents: Pick<Agents, 'understand'>;
   inFlight: InFlight;
   slowChecks: SlowChecks;
+  tokens: Pick<JobTokens, 'tokenOf'>;
   counters: DispatchCounters;
   overload: Pick<Overload, 'startWithinMs' | 'startWithinMsOf'>;
   /** Called when the server said that nobody takes jobs in the region. */
@@ -142,8 +144,8 @@ export class Publisher {
 
   #write(job: Job, now: number): void {
     const message = this.#message;
-    const { monitor, slot, key, startAt, boundAt } = job;
-    const { slowChecks, inFlight, overload } = this.#parts;
+    const { monitor, slot, region, key, startAt, boundAt } = job;
+    const { slowChecks, tokens, overload } = this.#parts;
     // Rounded up: a check never starts before its slot.
     const waitMs = Math.max(0, Math.ceil(startAt - now));
     message.ascii('{"monitor":');
@@ -153,7 +155,7 @@ export class Publisher {
     message.ascii(',"slot":');
     message.count(slot);
     message.ascii(',"token":"');
-    message.ascii(inFlight.tokenOf(job));
+    message.ascii(tokens.tokenOf(monitor.id, region, slot));
     if (waitMs > 0) {
       message.ascii('","wait_ms":');
       message.count(waitMs);
