@@ -98,6 +98,23 @@ describe('memory is returned', () => {
     expect(state.collections).toBe(2);
   });
 
+  test('once more when an overload ends that went on after a return, in place of what that return left', () => {
+    const { clock, state } = overloaded();
+    Object.assign(state, { running: 900, leftMiB: 125 });
+    clock.advance(30_000);
+    expect(state).toMatchObject({ collections: 1, residentMiB: 125 });
+    Object.assign(state, { residentMiB: 135, running: 1_500, leftMiB: 108 });
+    clock.advance(60_000);
+    state.running = 20;
+    clock.advance(30_000);
+    expect(state).toMatchObject({ collections: 2, residentMiB: 108 });
+    Object.assign(state, { residentMiB: 115, running: 1_500 });
+    clock.advance(60_000);
+    state.running = 20;
+    clock.advance(120_000);
+    expect(state.collections).toBe(2);
+  });
+
   test('not in the next overload', () => {
     const { clock, state } = overloaded();
     Object.assign(state, { running: 50, leftMiB: 130 });

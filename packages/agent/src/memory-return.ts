@@ -32,6 +32,9 @@ const FORGOTTEN_MS = 660_000;
  * pauses the event loop. So it is used when the agent has been calm for half a minute, and holds clearly more
  * than it held at some time since the last return. An agent with a steady load is never calm in this sense.
  *
+ * A burst comes in waves, so a return can fall between two of them and leave what the burst still uses. When the burst goes
+ * on after its first return, its end is compared with the memory before the burst, once.
+ *
  * The agent remembers for some minutes which jobs it has finished. Where a long overload has left much of that, the rest
  * is returned when it is forgotten.
  */
@@ -44,6 +47,11 @@ export class MemoryReturn {
   #calmLooks = 0;
   /** What a burst may have left after its return; null: nothing is expected. */
   #rest: { readonly from: number; readonly least: number; readonly mostRunning: number } | null = null;
+  /**
+   * Least resident memory before the burst whose first return is done, bytes; null: no return of a burst is repeated. The
+   * burst may have gone on after it.
+   */
+  #leastBeforeBurst: number | null = null;
   /** What the start has left behind is still there. */
   #isAfterStart = true;
   #cancel: (() => void) | null = null;
@@ -69,8 +77,15 @@ export class MemoryReturn {
     const resident = memory.residentBytes();
     this.#least = Math.min(this.#least, resident);
     const worth = this.#mostRunning >= BURST_ATTEMPTS ? WORTH_AFTER_BURST_BYTES : WORTH_BYTES;
-    const isWorthIt = (this.#isAfterStart && count === 0) || resident >= this.#least + worth;
+    const isWorthIt =
+      (this.#isAfterStart && count === 0) || resident >= this.#least + worth || this.#hasGoneOn(resident);
     if ((this.#calmLooks >= CALM_LOOKS && isWorthIt) || this.#hasRest(resident)) this.#collect();
+  }
+
+  /** Whether a burst has gone on after its first return, which therefore left what the burst still used. */
+  #hasGoneOn(resident: number): boolean {
+    const before = this.#leastBeforeBurst;
+    return before !== null && this.#mostRunning >= BURST_ATTEMPTS && resident > before + REST_BYTES;
   }
 
   /** Whether memory of an earlier burst is worth another return, and no further burst has come. */
@@ -83,9 +98,11 @@ export class MemoryReturn {
   #collect(): void {
     const startedAt = this.#parts.clock.monotonic();
     const after = returnMemory(this.#parts, 'the agent is calm and has returned memory to the system');
-    const [least, mostRunning] = [this.#least, this.#mostRunning];
-    const hasRest = mostRunning >= BURST_ATTEMPTS && after > least + REST_BYTES;
+    const [least, mostRunning] = [this.#leastBeforeBurst ?? this.#least, this.#mostRunning];
+    const isAfterBurst = mostRunning >= BURST_ATTEMPTS;
+    const hasRest = isAfterBurst && after > least + REST_BYTES;
     this.#rest = hasRest ? { from: startedAt + FORGOTTEN_MS, least, mostRunning } : null;
+    this.#leastBeforeBurst = isAfterBurst && this.#leastBeforeBurst === null ? least : null;
     // Memory that could not be returned is in use, so it is no reason to try again.
     this.#least = after;
     this.#mostRunning = 0;
