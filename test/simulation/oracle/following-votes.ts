@@ -57,7 +57,7 @@ export function castInto(
   return next !== before;
 }
 
-/** What a region that is missing would say. */
+/** What a region that is missing would say. Nobody knows how long its check has taken. */
 export function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote {
   const never = Number.POSITIVE_INFINITY;
   return {
@@ -67,6 +67,6 @@ export function supposed(region: Region, outcome: Vote['outcome'], slot: number)
     freshUntil: never,
     downFrom: slot,
     upSlot: outcome === 'failed' ? 0 : slot,
-    endedAt: slot,
+    endedAt: outcome === 'failed' ? never : slot,
   };
 }

@@ -141,7 +141,8 @@ export type Standing = {
 
 /**
  * "Or the missing ones cannot change the outcome." The extreme answers of the missing regions: all pass, all fail, all
- * abstain with their votes kept or aged.
+ * abstain with their votes kept or aged. Beside those, the regions fail whose failures would share a moment, and no
+ * other has a vote: one that fails apart from them makes their majority harder.
  */
 export function isCertain(
   open: OpenSlot,
@@ -164,5 +165,17 @@ export function isCertain(
     return statusOf({ votes: [...votes.values()], electorate, age: now.age, standing });
   };
   const status = statusWith('passed');
-  return EXTREMES.every((extreme) => statusWith(extreme) === status);
+  if (!EXTREMES.every((extreme) => statusWith(extreme) === status)) return false;
+  if (status === 'error') return true;
+  const failing = new Map(cast);
+  for (const region of missing) castInto(failing, supposed(region, 'failed', open.slot), monitor, now);
+  const isDownAt = (moment: number, { outcome, downFrom, endedAt }: Vote) =>
+    outcome === 'failed' && downFrom <= moment && moment <= endedAt;
+  const votesAt = (moment: number) =>
+    [...failing.values()].filter((vote) => !missing.includes(vote.region) || isDownAt(moment, vote));
+  return [...failing.values()].every(
+    ({ outcome, downFrom }) =>
+      outcome !== 'failed' ||
+      statusOf({ votes: votesAt(downFrom), electorate, age: now.age, standing }) === status,
+  );
 }

@@ -174,6 +174,16 @@ describe('votes', () => {
   });
 });
 
+test('a slot is certain where its status is the standing one, or an error that could only begin apart', () => {
+  // A failed long ago and has nothing to say. B has passed since, so that it may fail only after that.
+  const votes = [vote(A, 'failed', 30_000), vote(B, 'passed', 60_000)];
+  const slot = { ...open([A, B, C], [vote(C, 'degraded', 90_000)], [A]), slot: 90_000 };
+  expect(decisionAt(slot, votes, THREE, 0, 'degraded')).toBe('outcome-certain');
+  expect(decisionAt(slot, votes, THREE, 0, 'active')).toBeNull();
+  const lasting = [vote(A, 'failed', 30_000), vote(B, 'failed', 30_000)];
+  expect(decisionAt(slot, lasting, THREE, 0, 'degraded')).toBeNull();
+});
+
 describe('for every electorate', () => {
   const scene = fc.integer({ min: 1, max: 7 }).chain((size) =>
     fc.record({
@@ -281,6 +291,51 @@ describe('for every electorate', () => {
         },
       ),
       { numRuns: 2_000 },
+    );
+  });
+
+  test('the slot is certain exactly where all that the missing regions may say gives one verdict', () => {
+    const earlier = fc.record({
+      outcome: fc.constantFrom(null, ...OUTCOMES),
+      slot: fc.constantFrom(40_000, 70_000),
+      tookMs: fc.constantFrom(1, 27_000, 60_000),
+    });
+    fc.assert(
+      fc.property(
+        scene,
+        fc.array(earlier, { minLength: 7, maxLength: 7 }),
+        fc.nat(6),
+        ({ regions, now, standing }, before, answered) => {
+          const electorate = regionSet(regions);
+          const present = regions.slice(0, answered);
+          const missing = regions.slice(answered);
+          if (missing.length === 0) return;
+          const votes = regions.flatMap((region, index) => {
+            const { outcome, slot, tookMs } = before[index] as (typeof before)[number];
+            return outcome === null ? [] : [{ ...vote(region, outcome, slot), endedAt: slot + tookMs }];
+          });
+          const slot = { ...open(regions, votesOf(present, now, 100_000), present), slot: 100_000 };
+          // null: its earlier vote ages out.
+          const said = [null, 'kept', ...OUTCOMES] as const;
+          const after = (answers: readonly (typeof said)[number][]) => {
+            const kept = votes.filter(({ region }) => answers[missing.indexOf(region)] !== null);
+            const more = missing.flatMap((region, index) => {
+              const answer = answers[index] ?? null;
+              return answer === null || answer === 'kept' ? [] : [vote(region, answer, 100_000)];
+            });
+            return statusAfter(cast(kept, [...slot.reports, ...more]), electorate, standing);
+          };
+          let all: (typeof said)[number][][] = [[]];
+          for (const _ of missing) all = all.flatMap((answers) => said.map((answer) => [...answers, answer]));
+          // More than half of the electorate may all pass, and may all fail together.
+          const isMost = missing.length * 2 > regions.length;
+          const statuses = new Set(isMost ? [after(missing.map(() => 'passed')), 'error'] : all.map(after));
+          expect(decisionAt(slot, votes, electorate, 0, standing)).toBe(
+            statuses.size === 1 ? 'outcome-certain' : null,
+          );
+        },
+      ),
+      { numRuns: 3_000 },
     );
   });
 

@@ -1,6 +1,6 @@
 import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
-import { NO_REGIONS, type RegionSet, sizeOf } from './region-set.ts';
+import { hasRegion, NO_REGIONS, type RegionSet, regionsOf, sizeOf } from './region-set.ts';
 import { failedIn, failuresCoincide, statusOf, tally, type Vote } from './status.ts';
 
 /** A slot whose results are not votes yet. */
@@ -134,10 +134,10 @@ export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecis
 /**
  * Whether the missing votes cannot change the status.
  *
- * The status is monotonic in each missing vote, so three cases stand for all: all of them failed, all passed,
- * and none voted (their earlier votes may age out meanwhile). A new `error` is certain only when the votes
- * that failed shared a moment, whoever else votes. That the status stays because the failures are apart is certain
- * when they stay apart although all missing votes join them.
+ * Four cases have every status that the numbers of votes may give: all missing regions failed, all were degraded, all
+ * passed, and none voted (their earlier votes may age out meanwhile). A new `error` is certain only when the votes
+ * that failed shared a moment, whoever else votes. Where they share none, whoever else fails, an `error` is the
+ * standing status.
  */
 function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet): boolean {
   const { electorate, now } = standing;
@@ -152,14 +152,63 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
   const cast = castVotes(standing.votes, reports, standing);
   const present = electorate & ~missing;
   const { failed, degraded, total } = tally(cast, present, now);
-  const status = statusOf(failed, degraded, total, size);
-  const isSame =
-    status === statusOf(failed + absent, degraded, total + absent, size) &&
-    status === statusOf(failed, degraded, total + absent, size);
-  if (!isSame || status !== 'error' || standing.status === 'error') return isSame;
-  const failures = failedIn(cast, present, now);
-  // Each missing vote that joins adds one to the failures and one to the votes: down + absent > (total + absent) / 2.
-  return failuresCoincide(failures, total + absent) || !failuresCoincide(failures, total - absent);
+  const allFailed = statusOf(failed + absent, degraded, total + absent, size);
+  const allPassed = statusOf(failed, degraded, total + absent, size);
+  const noneVoted = statusOf(failed, degraded, total, size);
+  const isSame = allFailed === allPassed && allFailed === noneVoted;
+  if (allFailed !== 'error' || standing.status === 'error') return isSame;
+  if (isSame && failuresCoincide(failedIn(cast, present, now), total + absent)) return true;
+  const allDegraded = statusOf(failed, degraded + absent, total + absent, size);
+  const isOther = (status: MonitorStatus) => status !== 'error' && status !== standing.status;
+  if (isOther(allPassed) || isOther(noneVoted) || isOther(allDegraded)) return false;
+  return !mayCoincide(open.slot, cast, standing, missing);
+}
+
+/**
+ * Whether more than half of the votes may have failed at one moment, with failures of some missing regions about
+ * `slot`. A failure that does not reach that moment would only make a majority harder, so that those regions do not
+ * vote.
+ *
+ * @param cast the votes without those of the missing regions about `slot`
+ */
+function mayCoincide(
+  slot: number,
+  cast: readonly Vote[],
+  standing: DecisionInput,
+  missing: RegionSet,
+): boolean {
+  const { electorate, now } = standing;
+  const { total } = tally(cast, electorate & ~missing, now);
+  const supposed = regionsOf(missing).map((region) => failureOf(region, slot));
+  const failures = failedIn(castVotes(cast, supposed, standing), electorate, now);
+  return failures.some((begin) => {
+    const moment = begin.failedSince ?? begin.slot;
+    let down = 0;
+    let joining = 0;
+    for (const { failedSince, slot: own, endedAt, region } of failures) {
+      if ((failedSince ?? own) > moment || endedAt < moment) continue;
+      down += 1;
+      if (hasRegion(missing, region)) joining += 1;
+    }
+    return down * 2 > total + joining;
+  });
+}
+
+/** The longest failure that the region may report about the slot. */
+function failureOf(region: Region, slot: number): Vote {
+  return {
+    region,
+    outcome: 'failed',
+    slot,
+    at: slot,
+    endedAt: Number.POSITIVE_INFINITY,
+    failedSince: slot,
+    upSlot: 0,
+    expiresAt: Number.POSITIVE_INFINITY,
+    latency: null,
+    statusCode: null,
+    errorMessage: null,
+  };
 }
 
 function areFresh(votes: readonly Vote[], now: number): boolean {
