@@ -37,6 +37,20 @@ test.each<[string, Partial<World>]>([
     },
   ],
   [
+    'a start waits for both regions of a slot behind a decided one, though nobody had reported it: one failure is no error',
+    {
+      seed: 61_001_472,
+      id: 422_528,
+      lengthMs: 90_000,
+      periodMs: 30_000,
+      regions: ['hosta-ams', 'hosta-arn'],
+      agents: ['hosta-ams', 'hosta-arn'],
+      retry: 10,
+      mishaps: { ...CALM, blip: 0.3, late: 0.3, lagMs: 46_771 },
+      moves: [{ at: 6_291, do: 'restart', downMs: 2_568, isBeforeCommit: false }],
+    },
+  ],
+  [
     'what is probed is changed beside a slot, and the coordinator is killed twice: the first slot comes at once',
     {
       lengthMs: 1_200_000,

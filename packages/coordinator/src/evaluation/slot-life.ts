@@ -89,6 +89,11 @@ export function reopen(frame: Frame, state: MonitorState, monitor: LiveMonitor, 
   open.reports = [...open.reports, vote];
 }
 
+/** After a restart: nobody has reported the slot, which is not decided. */
+export function reopenEmpty(frame: Frame, state: MonitorState, monitor: LiveMonitor, slot: number): void {
+  openSlot(frame, state, monitor, slot);
+}
+
 /**
  * Decides all open slots that can be decided. The votes of one may make another one certain.
  *
