@@ -66,6 +66,19 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'a channel is unlinked while no coordinator runs: what closes its incident says when the incident began',
+    {
+      lengthMs: 3_600_000,
+      channels: ['webhook', 'incident_a'],
+      troubles: [{ from: 600_000, until: 3_600_000, regions: null, sees: 'refused', flapMs: 0 }],
+      moves: [
+        { at: 1_800_000, do: 'restart', downMs: 30_000, isBeforeCommit: false },
+        { at: 2_085_000, do: 'unlink', channel: 2 },
+      ],
+      isDeclaredMeanwhile: true,
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

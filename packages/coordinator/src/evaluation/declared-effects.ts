@@ -102,7 +102,10 @@ export function channelUnlinked(
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
   const counted = countedVotes(evaluation.frame, state, monitor);
-  closeOn(evaluation.frame, monitorId, known, monitor, counted, 'channel-unlinked');
+  // The log of changes, from which a start takes the link, does not say when the incident began.
+  const isOfState = known.incident === state.incident;
+  const incidentSince = known.incidentSince ?? (isOfState ? state.incidentSince : null);
+  closeOn(evaluation.frame, monitorId, { ...known, incidentSince }, monitor, counted, 'channel-unlinked');
 }
 
 /**
