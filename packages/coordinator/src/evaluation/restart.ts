@@ -58,20 +58,23 @@ export function reportAsStored({ result, region, decidedAfterMs }: ReportedResul
 
 /**
  * The first slot whose results a start reads: the decided one or an older open one. Results that neither count nor can
- * become votes are left out.
+ * become votes are left out, by the end of the life before: a vote that has aged since says since when the status is
+ * `unknown`.
  *
- * @param now epoch ms on the slots' clock
+ * @param now    epoch ms on the slots' clock
+ * @param newest newest recorded slot of all monitors, which the life before outlived, epoch ms
  */
 export function readFrom(
   { decidedSlot, openSlots }: Pick<WrittenState, 'decidedSlot' | 'openSlots'>,
   { periodMs, longestCheckMs }: LiveMonitor,
   now: number,
+  newest: number,
 ): number {
   const first = firstUndecided({ decidedSlot, openSlots });
   const believed = first > now + BELIEVED_AHEAD_MS ? 0 : first;
   return Math.max(
     believed,
-    now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs),
+    Math.min(now, newest) - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs),
   );
 }
 
