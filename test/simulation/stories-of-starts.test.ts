@@ -67,6 +67,20 @@ test.each<[string, Partial<World>]>([
     },
   ],
   [
+    'a channel is unlinked and linked again while no coordinator runs: its former incident ends, and it is told the present one',
+    {
+      lengthMs: 3_600_000,
+      channels: ['webhook', 'incident_a'],
+      troubles: [{ from: 600_000, until: 3_600_000, regions: null, sees: 'refused', flapMs: 0 }],
+      moves: [
+        { at: 1_800_000, do: 'restart', downMs: 30_000, isBeforeCommit: false },
+        { at: 2_085_000, do: 'unlink', channel: 2 },
+        { at: 2_085_050, do: 'link', channel: 2, kind: 'incident_a' },
+      ],
+      isDeclaredMeanwhile: true,
+    },
+  ],
+  [
     'a channel is unlinked while no coordinator runs: what closes its incident says when the incident began',
     {
       lengthMs: 3_600_000,

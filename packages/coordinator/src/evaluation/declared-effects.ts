@@ -98,7 +98,9 @@ export function channelUnlinked(
   const monitor = evaluation.monitor(monitorId);
   const state = evaluation.drafts.find(monitorId);
   if (monitor === undefined || state === null) return;
-  const known = state.links.find((each) => each.notificationId === notificationId) ?? link;
+  const present = state.links.find((each) => each.notificationId === notificationId) ?? null;
+  // A start has the links of the rows: where the channel was linked again meanwhile, that is another one.
+  const known = evaluation.frame.isTimeUp(monitorId) ? (present ?? link) : (link ?? present);
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
   const counted = countedVotes(evaluation.frame, state, monitor);
