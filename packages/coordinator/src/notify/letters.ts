@@ -55,7 +55,7 @@ export async function queueLetters(
   queued.forEach((each, index) => {
     const outcome = outcomes[index];
     if (outcome === undefined || outcome.changes === 0) return;
-    tx.onCommit(() => onQueued({ ...each, id: outcome.lastInsertRowid }));
+    tx.onCommit(() => onQueued({ ...each, id: outcome.id }));
   });
 }
 

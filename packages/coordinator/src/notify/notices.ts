@@ -58,7 +58,7 @@ export async function queueNotice(
   queued.forEach((each, index) => {
     const outcome = outcomes[index];
     if (outcome === undefined || outcome.changes === 0) return;
-    tx.onCommit(() => onQueued({ ...each, id: outcome.lastInsertRowid }));
+    tx.onCommit(() => onQueued({ ...each, id: outcome.id }));
   });
 }
 
