@@ -372,6 +372,7 @@ function folderOf(path: string): string {
 
 describe('the folders of the coordinator', () => {
   const between = production(`${COORDINATOR}**/*.ts`)
+    .map((found) => ({ ...found, target: pathOf(found.target) }))
     .filter(({ target }) => target.startsWith(COORDINATOR))
     .map((found) => ({ ...found, from: folderOf(found.file), to: folderOf(found.target) }))
     .filter(({ from, to }) => from !== to);
