@@ -2,6 +2,7 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+import { settle } from '../../../../test/support/fake-clock.ts';
 import { StoreError } from '../store/errors.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
@@ -128,6 +129,34 @@ test('a failing commit is tried again, and neither memory nor the database has s
   expect(it.recorder.isFailing).toBe(false);
   expect(it.alerts()).toEqual(['error']);
   expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', slot)).toHaveLength(3);
+});
+
+test("a result that differs from its region's last vote waits for no others, and one like it for 250 ms", async () => {
+  await inStatus('passed');
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  const waiting = (): number => it.recorder.backlog.events;
+  const committed = (): Promise<void> =>
+    new Promise((resolve) => {
+      const stop = it.recorder.onPosition(() => {
+        stop();
+        resolve();
+      });
+    });
+  void it.recorder.record(it.message(1, slot, A, { outcome: 'passed' }));
+  it.clock.advance(249);
+  await settle();
+  expect(waiting()).toBe(2);
+  const first = committed();
+  it.clock.advance(1);
+  await first;
+  void it.recorder.record(it.message(1, slot, C, { outcome: 'passed' }));
+  await settle();
+  expect(waiting()).toBe(1);
+  const second = committed();
+  void it.recorder.record(it.message(1, slot, B, { outcome: 'failed' }));
+  await second;
+  expect(it.recorder.counts.results).toBe(6);
 });
 
 describe('after a restart', () => {
