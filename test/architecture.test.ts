@@ -202,7 +202,7 @@ describe('imports point the right way', () => {
 
   test('SQL lies in the store alone', () => {
     const sql =
-      /node:sqlite|\.prepare\(|\bkysely\b|\b(?:selectFrom|insertInto|updateTable|deleteFrom)\(|\bsql`|\b(?:SELECT|INSERT INTO|DELETE FROM|UPDATE \w+ SET|PRAGMA)\b/;
+      /node:sqlite|\.prepare\(|\bkysely\b|\b(?:selectFrom|insertInto|updateTable|deleteFrom)\(|\bsql`|\.runEach\(|\b(?:SELECT|INSERT INTO|DELETE FROM|UPDATE \w+ SET|PRAGMA)\b/;
     const found = sourcesWith('packages/coordinator/src/**/*.ts', sql);
     expect(found.some((file) => file.includes('/store/'))).toBe(true);
     expect(found.filter((file) => !file.startsWith('packages/coordinator/src/store/'))).toEqual([]);
