@@ -159,6 +159,16 @@ test("a result that differs from its region's last vote waits for no others, and
   expect(it.recorder.counts.results).toBe(6);
 });
 
+test('what dispatch says while the database takes nothing is bounded: deadlines decide about the rest', async () => {
+  it.commitFailure = new StoreError('store-full', 'no space');
+  const monitor = liveMonitor(1);
+  const slot = it.clock.wall();
+  for (let event = 0; event < 200_001; event += 1) it.recorder.skipped(monitor, slot, A);
+  await settle();
+  expect(it.recorder.backlog.events).toBe(200_000);
+  expect(it.recorder.dropped['event-overflow']).toBe(1);
+});
+
 describe('after a restart', () => {
   test('nothing is announced twice and the incident goes on', async () => {
     await inStatus('passed');
