@@ -487,6 +487,8 @@ describe('silence', () => {
     agent.beat();
     await rig.clock.advanceSettling(100);
     rig.bus.setConnected(false);
+    // Its own connection is not back at once, so it hears no roll call.
+    agent.close();
     await rig.clock.advanceSettling(30_000);
     rig.bus.setConnected(true);
     await rig.clock.advanceSettling(4_000);
