@@ -58,11 +58,11 @@ export type QueuedRow = LaneId & {
   createdAt: number;
 };
 
+/** A delivery before it is queued. `queuedAt`: epoch ms. */
+type ToQueue = LaneId & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number };
+
 /** The members of a row that follow from its alert. */
-export function rowOf(
-  secrets: Secrets,
-  delivery: LaneId & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number },
-): QueuedRow {
+export function rowOf(secrets: Secrets, delivery: ToQueue): QueuedRow {
   const { uid, notificationId, monitorId, alert, queuedAt } = delivery;
   const { incident, status } = alert;
   const text = alertText(secrets, alert);
@@ -88,6 +88,30 @@ const INSERT_DELIVERY = insertFor('notifications', 'id');
  */
 export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
   return { sql: INSERT_DELIVERY, rows: rows.map((row) => parametersOf(row, row.notificationId)) };
+}
+
+/**
+ * Queues deliveries in a transaction of others.
+ *
+ * @param parts.insert   {@link insertDeliveries}, or what queues for other receivers
+ * @param parts.onQueued called after the commit for each that was queued
+ */
+export async function queueDeliveries<D extends ToQueue>(
+  tx: Transaction,
+  parts: {
+    readonly secrets: Secrets;
+    readonly insert: (rows: readonly QueuedRow[]) => SqlStep;
+    readonly onQueued: (delivery: D & { readonly id: number }) => void;
+  },
+  deliveries: readonly D[],
+): Promise<void> {
+  const { sql, rows } = parts.insert(deliveries.map((each) => rowOf(parts.secrets, each)));
+  const outcomes = await tx.runEach(sql, rows);
+  deliveries.forEach((delivery, index) => {
+    const outcome = outcomes[index];
+    if (outcome === undefined || outcome.changes === 0) return;
+    tx.onCommit(() => parts.onQueued({ ...delivery, id: outcome.id }));
+  });
 }
 
 /**
