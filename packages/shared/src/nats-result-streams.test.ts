@@ -1,5 +1,15 @@
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
 import { collector } from '../../../test/support/collector.ts';
 import { jetStreamOf } from '../../../test/support/jetstream.ts';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
@@ -254,6 +264,21 @@ describe('reading', () => {
     await manager.streams.delete(stream.name);
     await ended.count(1);
     await reader.close();
+  });
+
+  test('reading ends when the server says nothing for longer than it may', async () => {
+    const { lastSequence } = await stream.ensure(LIMITS);
+    const ended = collector<unknown>();
+    // The server keeps real time, so it says nothing meanwhile.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await stream.read(lastSequence + 1, () => {}, ended.handle);
+    vi.advanceTimersByTime(15_000);
+    await bus.flush();
+    expect(ended.messages).toEqual([]);
+    vi.advanceTimersByTime(5_000);
+    await ended.count(1);
+    expect(String(ended.messages[0])).toContain('the server is silent');
   });
 
   test('asks for no more than it may hold while the handler works', async () => {
