@@ -107,6 +107,19 @@ describe('the stream of a region', () => {
     expect(taken).toMatch(/^\{"stream":"SVC_RESULTS_hosta-fra", ?"seq":\d+\}$/);
   });
 
+  test.each([
+    ['bound on messages', { max_msg_size: 1_024 }],
+    ['memory of ids', { duplicate_window: 60_000_000_000 }],
+    ['list of subjects', { subjects: ['svc.results.hosta-fra'] }],
+  ])('of an earlier version with another %s gets that of this one', async (_, earlier) => {
+    await stream.ensure(LIMITS);
+    const { streams: api } = await jetStreamOf(bus.connection);
+    const { config } = await api.info(stream.name);
+    await api.update(stream.name, earlier);
+    await stream.ensure(LIMITS);
+    expect((await api.info(stream.name)).config).toMatchObject(config);
+  });
+
   test('takes a changed limit when it is there already', async () => {
     await stream.ensure({ maxBytes: 8 * MEBIBYTE });
     expect(await stream.ensure({ maxBytes: 16 * MEBIBYTE })).toMatchObject({ maxBytes: 16 * MEBIBYTE });
