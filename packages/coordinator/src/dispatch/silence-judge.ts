@@ -1,4 +1,5 @@
 import type { Bus } from '@svc/shared/bus.ts';
+import { isCode } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Agents } from './agents.ts';
@@ -67,7 +68,9 @@ export class SilenceJudge {
       agents.judge(region, asOf);
       inFlight.judge(region, asOf);
     } catch (error) {
-      if (bus.isConnected) log.error({ error, region }, 'cannot judge the silence of a region');
+      // The bus itself says that it is lost, somewhat later.
+      if (bus.isConnected && !isCode(error, 'bus-disconnected'))
+        log.error({ error, region }, 'cannot judge the silence of a region');
     } finally {
       this.#judging.delete(region);
     }
