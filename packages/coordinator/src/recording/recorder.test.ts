@@ -169,6 +169,18 @@ test('what dispatch says while the database takes nothing is bounded: deadlines 
   expect(it.recorder.dropped['event-overflow']).toBe(1);
 });
 
+test('a listener that fails after a commit makes nothing be recorded or announced a second time', async () => {
+  await inStatus('passed');
+  it.recorder.onTransition(() => {
+    throw new TypeError('a defect');
+  });
+  await inStatus('failed');
+  await inStatus('passed');
+  expect(it.alerts()).toEqual(['error', 'recovered']);
+  expect(await it.rows('SELECT 1 FROM deliveries')).toHaveLength(2);
+  expect(it.recorder.counts.duplicates).toBe(0);
+});
+
 describe('after a restart', () => {
   test('nothing is announced twice and the incident goes on', async () => {
     await inStatus('passed');

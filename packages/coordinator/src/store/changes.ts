@@ -79,9 +79,9 @@ export async function appendChanges(tx: Transaction, changes: readonly NewChange
   return written.at(-1)?.id ?? null;
 }
 
-/** The next entries in their order. */
+/** The next entries in their order. Reads of pages and of the API delay no effects. */
 export async function changesAfter(store: Store, afterId: number, limit: number): Promise<Change[]> {
-  const rows = await store.read
+  const rows = await store.work
     .selectFrom('changes as c')
     .leftJoin('notifications as n', 'n.id', 'c.notification_id')
     .selectAll('c')

@@ -134,11 +134,11 @@ export function parametersOf(row: QueuedRow, id: number | null) {
 }
 
 /** Ids of queued deliveries, in the order of their uids; null: the channel was gone. */
-export async function deliveryIds({ read }: Store, uids: readonly string[]): Promise<(number | null)[]> {
+export async function deliveryIds({ work }: Store, uids: readonly string[]): Promise<(number | null)[]> {
   const ids = new Map<string, number>();
   for (let start = 0; start < uids.length; start += UIDS_PER_READ) {
     const some = uids.slice(start, start + UIDS_PER_READ);
-    const rows = await read.selectFrom('deliveries').select(['id', 'uid']).where('uid', 'in', some).execute();
+    const rows = await work.selectFrom('deliveries').select(['id', 'uid']).where('uid', 'in', some).execute();
     for (const { id, uid } of rows) ids.set(uid, id);
   }
   return uids.map((uid) => ids.get(uid) ?? null);
