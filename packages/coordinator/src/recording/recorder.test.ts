@@ -131,6 +131,18 @@ test('a failing commit is tried again, and neither memory nor the database has s
   expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', slot)).toHaveLength(3);
 });
 
+test('a listener that fails after a commit makes nothing be recorded or announced a second time', async () => {
+  await inStatus('passed');
+  it.recorder.onTransition(() => {
+    throw new TypeError('a defect');
+  });
+  await inStatus('failed');
+  await inStatus('passed');
+  expect(it.alerts()).toEqual(['error', 'recovered']);
+  expect(await it.rows('SELECT 1 FROM deliveries')).toHaveLength(2);
+  expect(it.recorder.counts.duplicates).toBe(0);
+});
+
 test("a result that differs from its region's last vote waits for no others, and one like it for 250 ms", async () => {
   await inStatus('passed');
   const slot = it.clock.wall();
@@ -167,18 +179,6 @@ test('what dispatch says while the database takes nothing is bounded: deadlines 
   await settle();
   expect(it.recorder.backlog.events).toBe(200_000);
   expect(it.recorder.dropped['event-overflow']).toBe(1);
-});
-
-test('a listener that fails after a commit makes nothing be recorded or announced a second time', async () => {
-  await inStatus('passed');
-  it.recorder.onTransition(() => {
-    throw new TypeError('a defect');
-  });
-  await inStatus('failed');
-  await inStatus('passed');
-  expect(it.alerts()).toEqual(['error', 'recovered']);
-  expect(await it.rows('SELECT 1 FROM deliveries')).toHaveLength(2);
-  expect(it.recorder.counts.duplicates).toBe(0);
 });
 
 describe('after a restart', () => {
