@@ -36,6 +36,22 @@ test.each<[string, Partial<World>]>([
       moves: [{ at: 39_253, do: 'restart', downMs: 442, isBeforeCommit: true }],
     },
   ],
+  [
+    'what is probed is changed beside a slot, and the coordinator is killed twice: the first slot comes at once',
+    {
+      lengthMs: 1_200_000,
+      id: 769_072,
+      regions: ['hosta-lhr', 'hostb-was'],
+      agents: ['hosta-lhr', 'hostb-was'],
+      isAhead: true,
+      commits: { writeMs: 1_289, answerMs: 1_000, stalls: 0, stallMs: 0 },
+      moves: [
+        { at: 597_070, do: 'change-probe' },
+        { at: 597_896, do: 'restart', downMs: 500, isBeforeCommit: false, isUnanswered: true },
+        { at: 601_116, do: 'restart', downMs: 500, isBeforeCommit: false },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -82,6 +82,23 @@ describe('core messages', () => {
   });
 });
 
+test('a server that takes no message of the size that svc sends is told of, at each connection', async () => {
+  const small = await startNatsServer('max_payload: 64KB');
+  const lines: { level: number; maxPayload?: number }[] = [];
+  const write = (line: string) => void lines.push(JSON.parse(line));
+  const connected = await connectBus({ url: small.url, name: 'test', log: pino({}, { write }) });
+  const errors = () => lines.filter(({ level }) => level === pino.levels.values.error);
+  expect(errors()).toMatchObject([{ maxPayload: 65_536, needed: 576 * 1_024 }]);
+  const again = Promise.withResolvers<void>();
+  connected.onConnection((isConnected) => isConnected && again.resolve());
+  await small.kill();
+  await small.restart();
+  await again.promise;
+  expect(errors()).toHaveLength(2);
+  await connected.close();
+  await small.dispose();
+});
+
 test('a first connection that has to wait says why, and when it is there', async () => {
   const absent = await startNatsServer();
   await absent.kill();

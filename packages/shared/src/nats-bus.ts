@@ -16,6 +16,7 @@ import {
 import type { ApartSubscription, Bus, BusMessage, BusSubscription, PublishOptions } from './bus.ts';
 import { messageOf, SvcError } from './errors.ts';
 import type { Logger } from './log.ts';
+import { MAX_AGENT_MESSAGE_BYTES } from './messages/heartbeat.ts';
 import { connectApart } from './nats-apart.ts';
 import { guardedHandler } from './nats-message.ts';
 import { type NatsServers, parseNatsServers, shownServers } from './nats-servers.ts';
@@ -186,6 +187,7 @@ export class NatsBus implements Bus {
     this.connection = connection;
     this.#options = options;
     this.#log = log;
+    this.#checkPayload();
     void this.#watch();
   }
 
@@ -292,11 +294,23 @@ export class NatsBus implements Bus {
     this.#change(false);
   }
 
+  /** The server's own bound, 1 MB, is larger. Messages beyond a smaller one are refused for ever. */
+  #checkPayload(): void {
+    const maxPayload = this.connection.info?.max_payload ?? 0;
+    const needed = MAX_AGENT_MESSAGE_BYTES;
+    if (maxPayload >= needed) return;
+    this.#log.error(
+      { maxPayload, needed },
+      'the NATS server takes no messages as long as those of svc, so checks are not run and results are lost: raise max_payload to 1MB',
+    );
+  }
+
   #change(isConnected: boolean): void {
     if (this.#isConnected === isConnected) return;
     this.#isConnected = isConnected;
     if (isConnected) {
       this.#log.info({ event: 'recovered', server: this.connection.getServer() }, 'connected to NATS again');
+      this.#checkPayload();
     } else {
       for (const reject of this.#asked) reject(new BusDisconnected());
       if (!this.connection.isClosed()) this.#log.warn('lost the connection to NATS');

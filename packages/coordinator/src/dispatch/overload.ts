@@ -152,7 +152,10 @@ export class Overload {
     { slot, ofPeriod, lateMs }: AskingSlot,
     jobs: number,
   ): boolean {
-    if (this.#gate.isOpen) return this.#gate.passes(workspaceId, { jobs, ofPeriod });
+    if (this.#gate.isOpen) {
+      this.#gate.countAsked(workspaceId, { jobs, ofPeriod });
+      return true;
+    }
     const isInTime = lateMs <= MOST_LATE_MS;
     if (this.#gate.admits(id, workspaceId, { slot, jobs, ofPeriod, isInTime })) return true;
     this.#parts.counters.jobsSkipped[SKIPPED_BY[this.#cause]] += jobs;
@@ -162,7 +165,10 @@ export class Overload {
   /** Whether the slot is run in the region. To be called once per slot and region; it counts skipped jobs. */
   admits({ id, workspaceId }: LiveMonitor, { slot, ofPeriod, lateMs }: AskingSlot, region: Region): boolean {
     const { gate } = this.#of(region);
-    if (gate.isOpen) return gate.passes(workspaceId, { jobs: 1, ofPeriod });
+    if (gate.isOpen) {
+      gate.countAsked(workspaceId, { jobs: 1, ofPeriod });
+      return true;
+    }
     const asked = this.#askedBefore;
     const isAsked = asked.id === id && asked.slot === slot;
     const sooner = !isAsked ? 0 : asked.runs ? SOONER_TOGETHER : -LATER_ALONE;

@@ -117,7 +117,7 @@ export async function insertResources<T extends ResourceTable>(
     sql,
     rows.map((row) => valuesOf(row, columns)),
   );
-  return written.map(({ lastInsertRowid }) => lastInsertRowid);
+  return written.map(({ id }) => id);
 }
 
 /** The columns that a row gets, without `undefined`. */
@@ -171,7 +171,7 @@ export async function* namedByFile<T extends ResourceTable>(
       .selectFrom<ResourceTable>(table)
       .selectAll()
       .where('workspace_id', '=', workspaceId)
-      .where('owner', 'is', owner)
+      .where('owner', 'is not distinct from', owner)
       .where('local_name', 'is not', null)
       .where('id', '>', after)
       .orderBy('id')
