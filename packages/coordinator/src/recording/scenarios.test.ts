@@ -272,6 +272,21 @@ describe('regions without agents', () => {
     ]);
   });
 
+  test('votes that aged while a check is under way make it unknown since then, also when a late report comes first', async () => {
+    const first = await it.slot(1, all('passed'));
+    await it.pass(3 * PERIOD - 5_000);
+    const missed = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), missed, [B]);
+    await it.skip(1, missed, B);
+    await it.pass(4_900);
+    it.recorder.opened(liveMonitor(1), it.clock.wall(), THREE);
+    await it.pass(300);
+    await it.report(1, missed, B, 'passed');
+    expect(it.changes.slice(1)).toEqual([
+      expect.objectContaining({ to: 'unknown', reason: 'votes-expired', at: first + 3 * PERIOD }),
+    ]);
+  });
+
   test('ageing never makes an error into anything but unknown, and unknown clears nothing', async () => {
     await period('passed');
     await it.slot(1, { [A]: 'failed', [B]: 'failed', [C]: 'passed' });
