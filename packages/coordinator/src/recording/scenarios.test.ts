@@ -176,6 +176,18 @@ describe('regions without agents', () => {
     expect(told()).toEqual([]);
   });
 
+  test('an expiry is dated in whole milliseconds, whatever fractions the clocks have', async () => {
+    it.clock.advance(0.4);
+    const slot = Math.floor(it.clock.wall());
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    for (const region of THREE) await it.report(1, slot, region, 'passed');
+    it.clock.advance(0.3);
+    await it.pass(4 * PERIOD);
+    const expiry = (await transitions()).at(-1);
+    expect(expiry).toMatchObject({ reason: 'votes-expired' });
+    expect(Number.isInteger(expiry?.at)).toBe(true);
+  });
+
   test('votes that age while the next check is under way make nothing unknown, if it is answered at once', async () => {
     await it.slot(1, all('passed'));
     await it.pass(3 * PERIOD - 100);
