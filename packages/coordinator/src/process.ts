@@ -39,7 +39,7 @@ import { generateToken } from './store/tokens.ts';
  * Bound on the stop, ms. Parts that take longer are abandoned: several wait for a database that takes nothing, one
  * after the other.
  */
-const STOP_WITHIN_MS = 5_000;
+const STOP_WITHIN_MS = 4_500;
 
 /** Runs the coordinator for the life of this process. */
 export async function runCoordinator(args: readonly string[]): Promise<void> {
