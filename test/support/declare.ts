@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LiveResource, liveConfiguration } from '@svc/cli/export/live.ts';
-import { ownedByFile } from '@svc/coordinator/configuration/owned-by-file.ts';
+import { resourcesNamedByFile } from '@svc/coordinator/configuration/named-by-file.ts';
 import { DeclaredFile } from '@svc/coordinator/declare/declared-file.ts';
 import { ApiClient } from '@svc/shared/api/client.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
@@ -42,9 +42,9 @@ export function liveResources({ url, operator }: RunningApi): Promise<LiveResour
 export type NameOf = (kind: ResourceKind, id: string) => string;
 
 /** The names that the declared file gave. */
-export async function declaredNames({ store, secrets, workspaceId }: RunningApi): Promise<NameOf> {
-  const owned = await ownedByFile(store, secrets, workspaceId);
-  const names = new Map(owned.map(({ kind, id, localName }) => [`${kind} ${id}`, `${kind}.${localName}`]));
+export async function declaredNames({ store, workspaceId }: RunningApi): Promise<NameOf> {
+  const named = await resourcesNamedByFile(store, workspaceId);
+  const names = new Map(named.map(({ kind, id, localName }) => [`${kind} ${id}`, `${kind}.${localName}`]));
   return (kind, id) => names.get(`${kind} ${id}`) ?? `${kind} ${id} has no name`;
 }
 

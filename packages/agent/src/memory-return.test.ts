@@ -98,21 +98,33 @@ describe('memory is returned', () => {
     expect(state.collections).toBe(2);
   });
 
-  test('once more when an overload ends that went on after a return, in place of what that return left', () => {
+  test('again when an overload ends that went on after a return, in place of what that return left', () => {
     const { clock, state } = overloaded();
     Object.assign(state, { running: 900, leftMiB: 125 });
     clock.advance(30_000);
     expect(state).toMatchObject({ collections: 1, residentMiB: 125 });
-    Object.assign(state, { residentMiB: 135, running: 1_500, leftMiB: 108 });
-    clock.advance(60_000);
-    state.running = 20;
-    clock.advance(30_000);
-    expect(state).toMatchObject({ collections: 2, residentMiB: 108 });
-    Object.assign(state, { residentMiB: 115, running: 1_500 });
-    clock.advance(60_000);
-    state.running = 20;
-    clock.advance(120_000);
-    expect(state.collections).toBe(2);
+    for (const [residentMiB, leftMiB] of [
+      [135, 128],
+      [138, 98],
+    ]) {
+      Object.assign(state, { residentMiB, running: 1_500, leftMiB });
+      clock.advance(60_000);
+      state.running = 20;
+      clock.advance(30_000);
+    }
+    expect(state).toMatchObject({ collections: 3, residentMiB: 98 });
+  });
+
+  test('in waves of an overload that leave what is in use: three times', () => {
+    const { clock, state } = overloaded();
+    state.leftMiB = 104;
+    for (let minute = 0; minute < 120; minute += 1) {
+      Object.assign(state, { residentMiB: 110, running: 1_500 });
+      clock.advance(20_000);
+      state.running = 20;
+      clock.advance(40_000);
+    }
+    expect(state.collections).toBe(3);
   });
 
   test('not in the next overload', () => {

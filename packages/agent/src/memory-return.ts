@@ -15,6 +15,9 @@ const WORTH_AFTER_BURST_BYTES = 12 * 1_024 ** 2;
 const BURST_ATTEMPTS = 64;
 /** What a burst may leave behind after its return, bytes. */
 const REST_BYTES = 15 * 1_024 ** 2;
+/** Most returns after a burst and what follows it within so long, ms. What is left then is in use. */
+const MOST_RETURNS = 3;
+const RETURNS_MS = 1_800_000;
 /**
  * Time after the return that follows a burst, ms: the agent has then forgotten the jobs that it finished in the burst
  * (`held-jobs.ts`), which took memory until then.
@@ -33,7 +36,7 @@ const FORGOTTEN_MS = 660_000;
  * than it held at some time since the last return. An agent with a steady load is never calm in this sense.
  *
  * A burst comes in waves, so a return can fall between two of them and leave what the burst still uses. When the burst goes
- * on after its first return, its end is compared with the memory before the burst, once.
+ * on after a return, its end is compared with the memory before the burst: three returns within half an hour at most.
  *
  * The agent remembers for some minutes which jobs it has finished. Where a long overload has left much of that, the rest
  * is returned when it is forgotten.
@@ -45,13 +48,8 @@ export class MemoryReturn {
   /** Most running attempts since the start or the last return. */
   #mostRunning = 0;
   #calmLooks = 0;
-  /** What a burst may have left after its return; null: nothing is expected. */
-  #rest: { readonly from: number; readonly least: number; readonly mostRunning: number } | null = null;
-  /**
-   * Least resident memory before the burst whose first return is done, bytes; null: no return of a burst is repeated. The
-   * burst may have gone on after it.
-   */
-  #leastBeforeBurst: number | null = null;
+  /** Returns after bursts in the last half hour, oldest first. */
+  #afterBursts: readonly AfterBurst[] = [];
   /** What the start has left behind is still there. */
   #isAfterStart = true;
   #cancel: (() => void) | null = null;
@@ -70,7 +68,8 @@ export class MemoryReturn {
   }
 
   #look(): void {
-    const { memory, running } = this.#parts;
+    const { clock, memory, running } = this.#parts;
+    this.#afterBursts = this.#afterBursts.filter(({ at }) => clock.monotonic() < at + RETURNS_MS);
     const count = running();
     this.#mostRunning = Math.max(this.#mostRunning, count);
     this.#calmLooks = count <= this.#mostRunning * CALM_PART ? this.#calmLooks + 1 : 0;
@@ -82,34 +81,52 @@ export class MemoryReturn {
     if ((this.#calmLooks >= CALM_LOOKS && isWorthIt) || this.#hasRest(resident)) this.#collect();
   }
 
-  /** Whether a burst has gone on after its first return, which therefore left what the burst still used. */
+  /** Whether a burst has gone on after its last return, which therefore left what the burst still used. */
   #hasGoneOn(resident: number): boolean {
-    const before = this.#leastBeforeBurst;
-    return before !== null && this.#mostRunning >= BURST_ATTEMPTS && resident > before + REST_BYTES;
+    const isBurst = this.#mostRunning >= BURST_ATTEMPTS && this.#afterBursts.length < MOST_RETURNS;
+    return isBurst && resident > this.#mostAfterBurst();
   }
 
   /** Whether memory of an earlier burst is worth another return, and no further burst has come. */
   #hasRest(resident: number): boolean {
-    if (this.#rest === null || this.#parts.clock.monotonic() < this.#rest.from) return false;
-    const { least, mostRunning } = this.#rest;
-    return this.#mostRunning <= mostRunning * CALM_PART && resident > least + REST_BYTES;
+    const last = this.#afterBursts.at(-1);
+    if (last === undefined || this.#parts.clock.monotonic() < last.at + FORGOTTEN_MS) return false;
+    const hasLeftMuch = Math.min(last.left, resident) > this.#mostAfterBurst();
+    return hasLeftMuch && this.#mostRunning <= last.mostRunning * CALM_PART;
+  }
+
+  /** Memory above which what a burst has left is returned, bytes; infinite where none was returned before. */
+  #mostAfterBurst(): number {
+    const [first] = this.#afterBursts;
+    return first === undefined ? Number.POSITIVE_INFINITY : first.leastBefore + REST_BYTES;
   }
 
   #collect(): void {
-    const startedAt = this.#parts.clock.monotonic();
-    const after = returnMemory(this.#parts, 'the agent is calm and has returned memory to the system');
-    const [least, mostRunning] = [this.#leastBeforeBurst ?? this.#least, this.#mostRunning];
-    const isAfterBurst = mostRunning >= BURST_ATTEMPTS;
-    const hasRest = isAfterBurst && after > least + REST_BYTES;
-    this.#rest = hasRest ? { from: startedAt + FORGOTTEN_MS, least, mostRunning } : null;
-    this.#leastBeforeBurst = isAfterBurst && this.#leastBeforeBurst === null ? least : null;
+    const at = this.#parts.clock.monotonic();
+    const [leastBefore, mostRunning] = [this.#least, this.#mostRunning];
+    const left = returnMemory(this.#parts, 'the agent is calm and has returned memory to the system');
     // Memory that could not be returned is in use, so it is no reason to try again.
-    this.#least = after;
+    this.#least = left;
+    // What remains although no burst has come since the last return is in use.
+    const isAfterBurst = mostRunning >= BURST_ATTEMPTS;
+    this.#afterBursts = isAfterBurst ? [...this.#afterBursts, { at, leastBefore, left, mostRunning }] : [];
     this.#mostRunning = 0;
     this.#calmLooks = 0;
     this.#isAfterStart = false;
   }
 }
+
+/** A return after a burst. */
+type AfterBurst = {
+  /** Monotonic ms. */
+  readonly at: number;
+  /** Least resident memory between the return before it and the burst, bytes. */
+  readonly leastBefore: number;
+  /** Resident memory after it, bytes. */
+  readonly left: number;
+  /** Most running attempts in the burst. */
+  readonly mostRunning: number;
+};
 
 export type MemoryReturnParts = {
   readonly memory: ProcessMemory;

@@ -7,10 +7,10 @@ import { MemoryReturn } from './memory-return.ts';
 const MIB = 1_024 ** 2;
 
 /** A coordinator that has run for a minute and holds 250 MiB, of which a collection leaves 250. */
-function coordinator() {
+function coordinator(residentMiB = 250) {
   const clock = new FakeClock();
   const { jobsSkipped } = newCounters();
-  const state = { residentMiB: 250, leftMiB: 250, collections: 0 };
+  const state = { residentMiB, leftMiB: 250, collections: 0 };
   const events: string[] = [];
   let change = () => {};
   const memoryReturn = new MemoryReturn({
@@ -78,6 +78,13 @@ describe('memory is returned', () => {
     expect(state.collections).toBe(0);
     clock.advance(11_000);
     expect(state).toMatchObject({ collections: 1, residentMiB: 300 });
+  });
+
+  test('after a start with a changed file, which had no less memory at any time', () => {
+    const { clock, state, changes } = coordinator(530);
+    changes(5_000);
+    clock.advance(36_000);
+    expect(state).toMatchObject({ collections: 1, residentMiB: 250 });
   });
 
   test('after a change of many monitors that took half an hour', () => {

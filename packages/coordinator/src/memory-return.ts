@@ -15,8 +15,12 @@ const FEW_CHANGES = 10;
 /** Most returns in so long, ms: an overload that comes and goes does not hold the thread each time. */
 const MOST_RETURNS = 3;
 const RETURNS_MS = 1_800_000;
-/** Memory above the least that was seen from which a return is worth a pause of the thread, bytes. */
+/**
+ * Memory above the least that was seen from which the return after an overload is worth a pause of the thread, bytes.
+ * After many changes it always is: a start sees the least in the midst of them.
+ */
 const WORTH_BYTES = 64 * 1_024 ** 2;
+const WORTH_AFTER_CHANGES_BYTES = 0;
 /**
  * Time between the request for jobs ahead and the pause, ms: six ticks of dispatch, which open up to 9,000 jobs, and the
  * agents' answers.
@@ -52,8 +56,8 @@ export class MemoryReturn {
   /** Monitors that changed since the last look, and before it since the last calm. */
   #changes = 0;
   #changesBefore = 0;
-  /** Since the last return, slots were skipped because of overload, or many monitors changed. */
-  #isExpected = false;
+  /** Memory above the least from which there is a return; null: nothing is expected to be left behind. */
+  #worthBytes: number | null = null;
   #calmLooks = 0;
   /** Monotonic ms of the last returns, oldest first. */
   #returns: number[] = [];
@@ -84,19 +88,20 @@ export class MemoryReturn {
     const skipped = this.#skippedNow();
     const isSkipping = skipped > this.#skipped;
     this.#skipped = skipped;
-    this.#isExpected ||= isSkipping;
+    if (isSkipping) this.#worthBytes ??= WORTH_BYTES;
     this.#calmLooks = isSkipping || this.#changes > FEW_CHANGES ? 0 : this.#calmLooks + 1;
     this.#changesBefore += this.#changes;
     this.#changes = 0;
     const resident = memory.residentBytes();
     this.#least = Math.min(this.#least, resident);
     if (this.#calmLooks < CALM_LOOKS) return;
-    this.#isExpected ||= this.#changesBefore >= MANY_CHANGES;
+    if (this.#changesBefore >= MANY_CHANGES) this.#worthBytes = WORTH_AFTER_CHANGES_BYTES;
     this.#changesBefore = 0;
     this.#returns = this.#returns.filter((at) => clock.monotonic() - at < RETURNS_MS);
-    if (!this.#isExpected || this.#returns.length >= MOST_RETURNS) return;
-    this.#isExpected = false;
-    if (resident >= this.#least + WORTH_BYTES) this.#prepare();
+    if (this.#worthBytes === null || this.#returns.length >= MOST_RETURNS) return;
+    const isWorthIt = resident >= this.#least + this.#worthBytes;
+    this.#worthBytes = null;
+    if (isWorthIt) this.#prepare();
   }
 
   #prepare(): void {

@@ -9,6 +9,14 @@ import { BusDisconnected, connectBus, type NatsBus } from './nats-bus.ts';
 const log = pino({ level: 'silent' });
 const text = (data: Uint8Array) => Buffer.from(data).toString();
 
+/** Lets the client believe that it has dialled its server long ago. */
+function dialledLongAgo({ connection }: NatsBus): void {
+  const { protocol } = connection as unknown as {
+    protocol: { servers: { getCurrentServer(): { lastConnect: number } } };
+  };
+  protocol.servers.getCurrentServer().lastConnect = 0;
+}
+
 let server: NatsServer;
 let bus: NatsBus;
 
@@ -79,6 +87,17 @@ describe('core messages', () => {
     await server.kill();
     await rejected;
     await server.restart();
+  });
+
+  test('a flush that waits when a connection of long ago ends is rejected in the same way', async () => {
+    const back = Promise.withResolvers<void>();
+    bus.onConnection((isConnected) => isConnected && back.resolve());
+    // The client dials at once then, and rejects what waits before it says that the connection is lost.
+    dialledLongAgo(bus);
+    const rejected = expect(bus.flush()).rejects.toThrow(BusDisconnected);
+    await bus.connection.reconnect();
+    await rejected;
+    await back.promise;
   });
 });
 

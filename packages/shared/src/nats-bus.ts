@@ -171,6 +171,11 @@ function authenticatorOf(parts: Pick<BusParts, 'credentialsFile' | 'nkeySeed'>):
   return null;
 }
 
+/** Whether the client gave a question up with its connection, which it mostly does before it says that it is lost. */
+function isLoss(error: unknown): boolean {
+  return error instanceof NatsError && error.code === ErrorCode.Disconnect;
+}
+
 /** {@link Bus} over one NATS connection. Made by {@link connectBus}. */
 export class NatsBus implements Bus {
   /** For `nats-result-streams.ts` and `nats-stream-reading.ts` only. */
@@ -179,7 +184,7 @@ export class NatsBus implements Bus {
   readonly #log: Logger;
   readonly #listeners = new Set<(isConnected: boolean) => void>();
   /** Rejections of questions that wait for an answer. A lost connection never brings one. */
-  readonly #asked = new Set<(reason: BusDisconnected) => void>();
+  readonly #asked = new Set<(reason: unknown) => void>();
   #isConnected = true;
 
   /** @param options the options that `connection` was made with */
@@ -256,7 +261,7 @@ export class NatsBus implements Bus {
     // Promise.race with one long-lived promise would keep a reaction for every question ever asked.
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#asked.add(reject);
-    ask().then(resolve, reject);
+    ask().then(resolve, (error: unknown) => reject(isLoss(error) ? new BusDisconnected() : error));
     try {
       return await promise;
     } finally {

@@ -4,13 +4,13 @@ import { MASK } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { attributes } from '../../../../test/support/attributes.ts';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
+import { ownedByFile } from '../../../../test/support/owned-by-file.ts';
 import { addRows, addWorkspace, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Actor, ConfigurationChange } from './configuration.ts';
 import { Conflict, Immutable, InvalidReference, NotFound, PreconditionFailed } from './errors.ts';
 import { type MonitorKind, TABLE_OF } from './kinds/kinds.ts';
 import { MonitorsInMemory } from './live-monitors.ts';
-import { ownedByFile } from './owned-by-file.ts';
 
 let parts: ConfiguredStore;
 

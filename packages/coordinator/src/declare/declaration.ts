@@ -13,6 +13,13 @@ export type DeclaredEntry = {
   };
 }[ResourceKind];
 
+/** The entries of a declaration in order of dependency. */
+export type Entries = {
+  readonly length: number;
+  /** @param position from 0; undefined: there are not so many entries */
+  at(position: number): DeclaredEntry | undefined;
+};
+
 /** An entry as it is written. */
 export type RawEntry = Pick<DeclaredEntry, 'kind' | 'name' | 'line' | 'column'> & { value: unknown };
 

@@ -8,10 +8,10 @@ import type { ConfiguredStore } from '../../../../test/support/configured-store.
 import { type DeclaredFiles, declaredFiles } from '../../../../test/support/declared-file.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { fillDatabase } from '../../../../test/support/full-database.ts';
+import { ownedByFile } from '../../../../test/support/owned-by-file.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
 import type { Configuration } from '../configuration/configuration.ts';
-import { ownedByFile } from '../configuration/owned-by-file.ts';
 import type { DeclaredFile, DeclaredFileParts } from './declared-file.ts';
 import { DeclarationError } from './located-error.ts';
 import { readDeclaration } from './read.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { NamedResource } from '../configuration/named-by-file.ts';
 import type { DeclaredEntry } from './declaration.ts';
 import { parseDeclaration } from './parse.ts';
-import { isMassDeletion, type OwnedResource, type Plan, planChanges } from './plan.ts';
+import { isMassDeletion, type Plan, planChanges } from './plan.ts';
 import { resolveReferences } from './references.ts';
 
 function entriesOf(text: string): readonly DeclaredEntry[] {
@@ -10,8 +11,11 @@ function entriesOf(text: string): readonly DeclaredEntry[] {
   return entries;
 }
 
+/** A stored resource with its attributes. */
+type Stored = NamedResource & { readonly attributes: object };
+
 /** As the entries are stored once they were applied: ids in order, from 1. */
-function stored(entries: readonly DeclaredEntry[]): OwnedResource[] {
+function stored(entries: readonly DeclaredEntry[]): Stored[] {
   const ids = new Map(entries.map(({ kind, name }, index) => [`${kind}.${name}`, index + 1]));
   return entries.map((entry, index) => ({
     kind: entry.kind,
@@ -22,12 +26,16 @@ function stored(entries: readonly DeclaredEntry[]): OwnedResource[] {
   }));
 }
 
-const plan = (entries: readonly DeclaredEntry[], owned: readonly OwnedResource[]) =>
-  planChanges(entries, owned);
+const plan = (entries: readonly DeclaredEntry[], owned: readonly Stored[]) =>
+  planChanges(entries, {
+    resources: new Map(owned.map((resource) => [`${resource.kind}.${resource.localName}`, resource])),
+    attributesOf: async (some) =>
+      new Map(owned.filter((one) => some.includes(one)).map((one) => [one, one.attributes])),
+  });
 
-const named = ({ removals, writes, monitorRemovals }: Plan) => ({
+const named = (entries: readonly DeclaredEntry[], { removals, writes, monitorRemovals }: Plan) => ({
   removals: removals.map(({ localName }) => localName),
-  writes: writes.map(({ entry, id }) => [entry.name, id]),
+  writes: writes.map(({ position, id }) => [entries[position]?.name, id]),
   monitorRemovals: monitorRemovals.map(({ localName }) => localName),
 });
 
@@ -40,7 +48,8 @@ const ALL = [MONITOR, CHANNEL, PAGES, GROUP, COMPONENT].join('\n');
 
 describe('a plan', () => {
   test('makes everything in order of dependency at first', async () => {
-    expect(named(await plan(entriesOf(ALL), []))).toEqual({
+    const entries = entriesOf(ALL);
+    expect(named(entries, await plan(entries, []))).toEqual({
       removals: [],
       writes: [
         ['m', null],
@@ -56,7 +65,7 @@ describe('a plan', () => {
 
   test('does nothing when everything is as declared', async () => {
     const entries = entriesOf(ALL);
-    expect(named(await plan(entries, stored(entries)))).toEqual({
+    expect(named(entries, await plan(entries, stored(entries)))).toEqual({
       removals: [],
       writes: [],
       monitorRemovals: [],
@@ -66,7 +75,7 @@ describe('a plan', () => {
   test('writes what differs', async () => {
     const owned = stored(entriesOf(ALL));
     const entries = entriesOf(ALL.replace('name: m', 'name: other'));
-    expect(named(await plan(entries, owned))).toEqual({
+    expect(named(entries, await plan(entries, owned))).toEqual({
       removals: [],
       writes: [['m', 1]],
       monitorRemovals: [],
@@ -93,7 +102,7 @@ describe('a plan', () => {
       ),
     );
     const changes = await plan(entries, owned);
-    expect(named(changes)).toEqual({
+    expect(named(entries, changes)).toEqual({
       removals: ['c', 'g'],
       writes: [
         ['g', null],
@@ -109,7 +118,7 @@ describe('a plan', () => {
     const entries = entriesOf(
       `svc_dns_monitor: { m: { name: m, uri: a.example, periodicity: 1m } }\n${CHANNEL.replace('svc_tcp_monitor', 'svc_dns_monitor')}`,
     );
-    expect(named(await plan(entries, owned))).toEqual({
+    expect(named(entries, await plan(entries, owned))).toEqual({
       removals: [],
       writes: [
         ['m', null],
@@ -136,6 +145,6 @@ describe('a mass deletion', () => {
     [100, 50, false],
   ])('of %i resources down to %i: %s', async (before, after, isMass) => {
     const changes = await plan(monitors(after), stored(monitors(before)));
-    expect(isMassDeletion(changes, before)).toBe(isMass);
+    expect(isMassDeletion(changes)).toBe(isMass);
   });
 });

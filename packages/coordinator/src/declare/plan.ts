@@ -1,26 +1,19 @@
 import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { isMonitorKind, replacingAttributes } from '../configuration/kinds/kinds.ts';
+import type { NamedAttributes, NamedResource } from '../configuration/named-by-file.ts';
 import { sameAttributes } from '../configuration/same-attributes.ts';
 import { Turns } from '../configuration/turns.ts';
-import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
+import { type Address, addressOf, type DeclaredEntry, type Entries } from './declaration.ts';
+import { ofOneKind, positioned } from './one-kind.ts';
 import { referencesOf, resolveReferences } from './references.ts';
 
-/** A stored resource that the file declares or declared before. */
-export type OwnedResource = {
-  readonly kind: ResourceKind;
-  /**
-   * Null: a start without a file released it. It is taken over when it is declared again, and otherwise left
-   * alone.
-   */
-  readonly owner: 'file' | null;
-  readonly localName: string | null;
-  readonly id: number;
-  /** Normalized attributes, with ids as text. */
-  readonly attributes: object;
-};
-
 /** An entry to create (`id` null) or to change. */
-export type Write = { readonly entry: DeclaredEntry; readonly id: number | null };
+export type Write = {
+  /** Position of the entry in the declaration, from 0. */
+  readonly position: number;
+  readonly kind: ResourceKind;
+  readonly id: number | null;
+};
 
 /** The changes that make the stored resources equal to the declared ones. */
 export type Plan = {
@@ -28,94 +21,110 @@ export type Plan = {
    * Resources to remove first, because they are no longer declared or are created anew. Dependents come
    * before the resources that they depend on.
    */
-  readonly removals: readonly OwnedResource[];
+  readonly removals: readonly NamedResource[];
   /** Entries to write, in order of dependency. */
   readonly writes: readonly Write[];
+  /** Positions of all entries that are channels. */
+  readonly channels: readonly number[];
   /**
    * Monitors that are no longer declared. They are removed last, when nothing declared refers to them any
    * more.
    */
-  readonly monitorRemovals: readonly OwnedResource[];
-  /** Number of owned resources that are no longer declared, without those that are created anew. */
+  readonly monitorRemovals: readonly NamedResource[];
+  /** Number of resources that the file owned before. */
+  readonly owned: number;
+  /** Number of those that are no longer declared, without those that are created anew. */
   readonly deletions: number;
 };
 
 /** Number of owned resources from which the guard against mass deletion applies. */
 const GUARDED_COUNT = 10;
 
+/** The stored side of the comparison. */
+export type StoredSide = {
+  readonly resources: ReadonlyMap<Address, NamedResource>;
+  /** Reads the attributes of a few resources of one table. */
+  readonly attributesOf: (resources: readonly NamedResource[]) => Promise<NamedAttributes>;
+};
+
 /**
  * Compares the declaration with the stored resources. The event loop gets turns in between.
  *
  * @param entries entries in order of dependency
  */
-export async function planChanges(
-  entries: readonly DeclaredEntry[],
-  owned: readonly OwnedResource[],
-): Promise<Plan> {
+export async function planChanges(entries: Entries, { resources, attributesOf }: StoredSide): Promise<Plan> {
   const turns = new Turns();
-  const stored = new Map(owned.map((resource) => [storedAddress(resource), resource]));
-  await turns.breathe();
   /** Owned resources that are not declared; at first all of them. */
-  const dropped = new Map([...stored].filter(([, { owner }]) => owner === 'file'));
+  const dropped = new Set([...resources.values()].filter(({ owner }) => owner === 'file'));
+  const owned = dropped.size;
   /** Entries that get a new id. Resources that refer to them are written too. */
   const renewed = new Set<Address>();
-  const replaced: OwnedResource[] = [];
+  const replaced: NamedResource[] = [];
   const writes: Write[] = [];
-  for (const entry of entries) {
-    await turns.breathe();
-    const resource = stored.get(addressOf(entry));
-    dropped.delete(addressOf(entry));
-    const change = resource === undefined ? 'create' : changeOf(entry, resource, stored, renewed);
-    if (change === 'none') continue;
-    if (change === 'update') {
-      writes.push({ entry, id: resource?.id ?? null });
-      continue;
+  const channels: number[] = [];
+  for (const some of ofOneKind(positioned(entries), ({ entry }) => entry)) {
+    const present = await attributesOf(some.flatMap(({ entry }) => resources.get(addressOf(entry)) ?? []));
+    for (const { position, entry } of some) {
+      await turns.breathe();
+      const { kind } = entry;
+      if (kind === 'svc_notification') channels.push(position);
+      const resource = resources.get(addressOf(entry));
+      if (resource === undefined) {
+        renewed.add(addressOf(entry));
+        writes.push({ position, kind, id: null });
+        continue;
+      }
+      dropped.delete(resource);
+      const change = changeOf(entry, resource, present.get(resource), { resources, renewed });
+      if (change === 'none') continue;
+      if (change === 'replace') {
+        replaced.push(resource);
+        renewed.add(addressOf(entry));
+      }
+      writes.push({ position, kind, id: change === 'replace' ? null : resource.id });
     }
-    if (resource !== undefined) replaced.push(resource);
-    renewed.add(addressOf(entry));
-    writes.push({ entry, id: null });
   }
-  const gone = [...dropped.values()];
+  const gone = [...dropped];
   return {
     removals: dependentsFirst([...gone.filter((resource) => !isMonitor(resource)), ...replaced]),
     writes,
+    channels,
     monitorRemovals: gone.filter(isMonitor),
+    owned,
     deletions: gone.length,
   };
 }
 
 /** Whether so many resources would be deleted that the operator must allow it. */
-export function isMassDeletion(plan: Plan, ownedCount: number): boolean {
-  return ownedCount >= GUARDED_COUNT && plan.deletions > ownedCount / 2;
+export function isMassDeletion({ owned, deletions }: Plan): boolean {
+  return owned >= GUARDED_COUNT && deletions > owned / 2;
 }
 
+/** @param present undefined: the resource is gone, as the transaction that changes it will see */
 function changeOf(
   entry: DeclaredEntry,
-  resource: OwnedResource,
-  stored: ReadonlyMap<Address, OwnedResource>,
-  renewed: ReadonlySet<Address>,
+  resource: NamedResource,
+  present: object | undefined,
+  { resources, renewed }: { resources: ReadonlyMap<Address, NamedResource>; renewed: ReadonlySet<Address> },
 ): 'none' | 'update' | 'replace' {
+  if (present === undefined) return 'update';
   const isRenewed = referencesOf(entry.kind, entry.attributes).some(({ to }) => renewed.has(to));
   // The empty text is not an id, so it differs from every stored one.
-  const idOf = (to: Address) => (renewed.has(to) ? '' : String(stored.get(to)?.id ?? ''));
+  const idOf = (to: Address) => (renewed.has(to) ? '' : String(resources.get(to)?.id ?? ''));
   const attributes = resolveReferences(entry.kind, entry.attributes, idOf);
-  const [wanted, present] = [attributes, resource.attributes] as [Members, Members];
-  if (replacingAttributes(entry.kind).some((name) => wanted[name] !== present[name])) return 'replace';
+  const [wanted, was] = [attributes, present] as [Members, Members];
+  if (replacingAttributes(entry.kind).some((name) => wanted[name] !== was[name])) return 'replace';
   const isKept = !isRenewed && resource.owner === 'file';
-  return isKept && sameAttributes(attributes, resource.attributes) ? 'none' : 'update';
+  return isKept && sameAttributes(attributes, present) ? 'none' : 'update';
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-function storedAddress({ kind, localName }: OwnedResource): Address {
-  return addressOf({ kind, name: localName ?? '' });
-}
-
-function isMonitor({ kind }: OwnedResource): boolean {
+function isMonitor({ kind }: NamedResource): boolean {
   return isMonitorKind(kind);
 }
 
-function dependentsFirst(resources: readonly OwnedResource[]): OwnedResource[] {
-  const rank = ({ kind }: OwnedResource) => RESOURCE_KINDS.indexOf(kind);
+function dependentsFirst(resources: readonly NamedResource[]): NamedResource[] {
+  const rank = ({ kind }: NamedResource) => RESOURCE_KINDS.indexOf(kind);
   return resources.toSorted((a, b) => rank(b) - rank(a));
 }

@@ -1,5 +1,5 @@
-import type { DeclaredEntry } from './declaration.ts';
 import type { LocatedError } from './located-error.ts';
+import type { Piece } from './packed-entries.ts';
 
 /** The input of the reading thread. */
 export type ReadRequest = {
@@ -21,10 +21,12 @@ export type InsertedFile = {
   readonly digest: string | null;
 };
 
-/**
- * The thread posts one `outcome`. Then the main thread fetches a valid declaration in chunks with the message
- * `next`, so that it decides when it takes each one. `null` ends them.
- */
+/** The answer of the reading thread: its only message. */
+export type ReadAnswer = ReadOutcome & {
+  /** Entries in order of dependency; none when there are errors. */
+  readonly pieces: readonly Piece[];
+};
+
 export type ReadOutcome = {
   /** SHA-256 of the file, hex; empty when it could not be read. */
   readonly digest: string;
@@ -34,12 +36,6 @@ export type ReadOutcome = {
   /** Parts of the declaration that have no effect. */
   readonly warnings: readonly LocatedError[];
 };
-
-export const NEXT = 'next';
-export type ReadChunk = readonly DeclaredEntry[] | null;
-
-/** Entries in a chunk. Taking over a chunk takes about 1 ms. */
-export const CHUNK_ENTRIES = 100;
 
 /** Most errors, and most warnings, that are handed over. People with more fix the first ones first. */
 export const MAX_ERRORS = 1_000;

@@ -1,20 +1,22 @@
 import { once } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import type { DeclaredEntry } from './declaration.ts';
-import { NEXT, type ReadChunk, type ReadOutcome, type ReadRequest } from './read-protocol.ts';
+import type { Entries } from './declaration.ts';
+import { PackedEntries } from './packed-entries.ts';
+import type { ReadAnswer, ReadOutcome, ReadRequest } from './read-protocol.ts';
 
 const MAX_HEAP_MIB = 3_072;
+/** Without a limit, garbage of young objects takes up to 48 MiB beside what lives. */
+const MAX_YOUNG_MIB = 12;
 
 export type ReadDeclaration = ReadOutcome & {
-  /** Entries in order of dependency; empty when there are errors. */
-  readonly entries: readonly DeclaredEntry[];
+  /** Empty when there are errors. */
+  readonly entries: Entries;
 };
 
 /**
- * Reads and validates the declared file on a thread of its own, and takes the entries over in small chunks.
- * The main thread is never held for more than a few milliseconds.
+ * Reads and validates the declared file on a thread of its own, and takes the entries over as packed. The main thread is
+ * never held for more than a few milliseconds.
  *
  * @throws the worker's error when it died (out of memory, a defect), or the signal's reason
  */
@@ -28,21 +30,12 @@ export async function readDeclaration(request: ReadRequest, signal: AbortSignal)
     workerData: request,
     // 15,000 monitors with positions need some 350 MiB. Beyond the limit the thread ends with an error, and
     // the process does not.
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB, maxYoungGenerationSizeMb: MAX_YOUNG_MIB },
   });
   try {
     // `once` also rejects on the worker's `error` event.
-    const [outcome] = (await once(worker, 'message', { signal })) as [ReadOutcome];
-    const entries: DeclaredEntry[] = [];
-    if (outcome.errors.length > 0) return { ...outcome, entries };
-    for (;;) {
-      const answer = once(worker, 'message', { signal });
-      worker.postMessage(NEXT);
-      const [chunk] = (await answer) as [ReadChunk];
-      if (chunk === null) return { ...outcome, entries };
-      entries.push(...chunk);
-      await setImmediate();
-    }
+    const [{ pieces, ...outcome }] = (await once(worker, 'message', { signal })) as [ReadAnswer];
+    return { ...outcome, entries: new PackedEntries(pieces) };
   } finally {
     await worker.terminate();
   }

@@ -6,19 +6,20 @@ import {
   configuredStore,
   DECLARED_FILE,
 } from '../../../../test/support/configured-store.ts';
+import { ownedByFile } from '../../../../test/support/owned-by-file.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import { STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
 import type { ResourceKind } from '../configuration/kinds/kinds.ts';
-import { ownedByFile } from '../configuration/owned-by-file.ts';
 import { StoredConfiguration } from '../configuration/transactions.ts';
 import { RESOURCE_TABLES } from '../store/resources.ts';
 import type { StoreWorkers } from '../store/store-workers.ts';
 import type { Numbered } from '../store/thread-protocol.ts';
 import type { WriterRequest } from '../store/write-protocol.ts';
 import { DeclarationError } from './located-error.ts';
+import { PackedEntries, packed } from './packed-entries.ts';
 import { parseDeclaration } from './parse.ts';
 import { prepare } from './prepare.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
@@ -80,12 +81,13 @@ async function apply(
     guard,
     clock,
   });
-  const prepared = await prepare(store, { secrets, workspaceId, entries });
+  const packedEntries = new PackedEntries(packed(entries));
+  const prepared = await prepare(store, { secrets, workspaceId, entries: packedEntries });
   await meanwhile();
   const sources = { digest: 'd', files: [], variables: [], fingerprint: 'f', warnings: [] };
   const options = { secrets, allowsDelete: true, signal: new AbortController().signal, at: clock.wall() };
   return configuration.transaction({ workspaceId, actor: 'file' }, (change) =>
-    reconcile(seenAs(change), { file: DECLARED_FILE, sources, entries }, prepared, {
+    reconcile(seenAs(change), { file: DECLARED_FILE, sources, entries: packedEntries }, prepared, {
       ...options,
       channelProblem: () => null,
       resetsChannels: false,

@@ -1,7 +1,7 @@
 import { Secret } from '@svc/shared/secret.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
-import { MOST_TOGETHER, type ResourceKind, TABLE_OF } from '../configuration/kinds/kinds.ts';
+import type { NamedResource } from '../configuration/named-by-file.ts';
 import {
   type AppliedDeclaration,
   appliedDigest,
@@ -12,9 +12,10 @@ import { channelsOfFile } from '../store/channels.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { auditLines } from './audit-lines.ts';
 import { type ChannelStates, setChannelStates } from './channel-states.ts';
-import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
+import { type Address, addressOf, type DeclaredEntry, type Entries } from './declaration.ts';
 import { DeclarationError } from './located-error.ts';
-import { isMassDeletion, type OwnedResource, type Plan, type Write } from './plan.ts';
+import { ofOneKind } from './one-kind.ts';
+import { isMassDeletion, type Plan, type Write } from './plan.ts';
 import { isStillTrue, type Prepared, prepare } from './prepare.ts';
 import { resolveReferences } from './references.ts';
 
@@ -27,8 +28,7 @@ export type Declaration = {
   readonly file: string;
   /** The sources of the declaration. */
   readonly sources: Omit<AppliedDeclaration, 'rows' | 'resources'>;
-  /** Entries in order of dependency. */
-  readonly entries: readonly DeclaredEntry[];
+  readonly entries: Entries;
 };
 
 export type ReconcileParts = ChannelStates & {
@@ -60,20 +60,21 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const { entries, sources } = declaration;
   const { workspaceId } = change.context;
-  const { known, ownedCount, plan } = (await isStillTrue(change.tx, prepared, workspaceId))
+  const { resources, plan } = (await isStillTrue(change.tx, prepared, workspaceId))
     ? prepared
     : await prepare(change.tx, { secrets: parts.secrets, workspaceId, entries });
-  refuseMassDeletion(declaration, plan, ownedCount, parts.allowsDelete);
+  refuseMassDeletion(declaration, plan, parts.allowsDelete);
 
   await removeAll(change, plan.removals, parts.signal);
-  const ids = await writeAll(change, declaration, plan, known, parts.signal);
+  const idOf = await writeAll(change, declaration, plan, resources, parts.signal);
   await removeMonitors(change, plan.monitorRemovals, parts.signal);
   await change.breathe();
-  await setStates(change, declaration, plan, ids, parts);
+  await setStates(change, declaration, plan, idOf, parts);
   await writeAppliedDeclaration(change.tx, workspaceId, { ...sources, resources: entries.length });
   const { file } = declaration;
   const { digest } = sources;
-  await appendAudit(change.tx, auditLines(workspaceId, { file, digest }, { plan, ids, at: parts.at }));
+  const applied = { entries, plan, idOf, at: parts.at };
+  await appendAudit(change.tx, auditLines(workspaceId, { file, digest }, applied));
 
   const created = plan.writes.filter(({ id }) => id === null).length;
   return {
@@ -89,20 +90,15 @@ export async function wasApplied(change: ConfigurationChange): Promise<boolean> 
   return (await appliedDigest(change.tx)) !== null;
 }
 
-function refuseMassDeletion(
-  { file }: Declaration,
-  plan: Plan,
-  ownedCount: number,
-  allowsDelete: boolean,
-): void {
-  if (allowsDelete || !isMassDeletion(plan, ownedCount)) return;
-  const message = `the file would delete ${plan.deletions} of the ${ownedCount} resources that it declared before: set SVC_CONFIG_ALLOW_DELETE=1 to allow that`;
+function refuseMassDeletion({ file }: Declaration, plan: Plan, allowsDelete: boolean): void {
+  if (allowsDelete || !isMassDeletion(plan)) return;
+  const message = `the file would delete ${plan.deletions} of the ${plan.owned} resources that it declared before: set SVC_CONFIG_ALLOW_DELETE=1 to allow that`;
   throw new DeclarationError([{ file, line: 1, column: 1, message }]);
 }
 
 async function removeAll(
   change: ConfigurationChange,
-  resources: readonly OwnedResource[],
+  resources: readonly NamedResource[],
   signal: AbortSignal,
 ): Promise<void> {
   for (const some of ofOneKind(resources, (resource) => resource)) {
@@ -119,7 +115,7 @@ async function removeAll(
 /** Removes monitors. Components that somebody created over the API for such a monitor are removed with it. */
 async function removeMonitors(
   change: ConfigurationChange,
-  monitors: readonly OwnedResource[],
+  monitors: readonly NamedResource[],
   signal: AbortSignal,
 ): Promise<void> {
   const ids = monitors.map(({ id }) => id);
@@ -129,69 +125,55 @@ async function removeMonitors(
   }
 }
 
-/** Writes all entries and returns the ids of all declared entries by address. */
+/** The id of the entry at an address, which is written by now. */
+type IdOf = (address: Address) => number | undefined;
+
+/** Writes all entries. */
 async function writeAll(
   change: ConfigurationChange,
   declaration: Declaration,
-  plan: Plan,
-  known: readonly OwnedResource[],
+  { writes }: Plan,
+  resources: ReadonlyMap<Address, NamedResource>,
   signal: AbortSignal,
-): Promise<ReadonlyMap<Address, number>> {
-  const ids = new Map(
-    known.map(({ kind, localName, id }) => [addressOf({ kind, name: localName ?? '' }), id]),
-  );
-  await change.breathe();
-  for (const writes of ofOneKind(plan.writes, ({ entry, id }) => ({
-    kind: entry.kind,
-    isNew: id === null,
-  }))) {
+): Promise<IdOf> {
+  const made = new Map<Address, number>();
+  const idOf = (address: Address) => made.get(address) ?? resources.get(address)?.id;
+  for (const some of ofOneKind(writes, ({ kind, id }) => ({ kind, isNew: id === null }))) {
     signal.throwIfAborted();
     await change.breathe();
-    await writeTogether(change, declaration, writes, ids);
+    await writeTogether(change, declaration, some, { made, idOf });
   }
-  return ids;
-}
-
-/** Consecutive resources of one kind, as many as are written together. */
-function* ofOneKind<T>(
-  resources: readonly T[],
-  of: (resource: T) => { readonly kind: ResourceKind; readonly isNew?: boolean },
-): Generator<readonly T[]> {
-  for (let start = 0; start < resources.length; ) {
-    const [first] = resources.slice(start, start + 1).map(of);
-    if (first === undefined) return;
-    const rest = resources.slice(start, start + MOST_TOGETHER[TABLE_OF[first.kind]]);
-    const end = rest.map(of).findIndex(({ kind, isNew }) => kind !== first.kind || isNew !== first.isNew);
-    const some = end === -1 ? rest : rest.slice(0, end);
-    yield some;
-    start += some.length;
-  }
+  return idOf;
 }
 
 /**
  * @param writes of one kind, which refers only to kinds that were written before, all new or none
- * @param ids get those of the new ones
+ * @param ids.made gets those of the new ones
  */
 async function writeTogether(
   change: ConfigurationChange,
   declaration: Declaration,
   writes: readonly Write[],
-  ids: Map<Address, number>,
+  { made, idOf }: { made: Map<Address, number>; idOf: IdOf },
 ): Promise<void> {
-  const [first] = writes;
+  const declared = writes.flatMap(({ position, id }) => {
+    const entry = declaration.entries.at(position);
+    return entry === undefined ? [] : [{ entry, id }];
+  });
+  const [first] = declared;
   if (first === undefined) return;
   const { kind } = first.entry;
-  const entries = writes.map(({ entry, id }) => ({
+  const entries = declared.map(({ entry, id }) => ({
     id: id ?? 0,
-    attributes: resolveReferences(kind, entry.attributes, (to) => String(ids.get(to))),
+    attributes: resolveReferences(kind, entry.attributes, (to) => String(idOf(to))),
     declared: { localName: entry.name },
   }));
   try {
     if (first.id !== null) return await change.updateAll(kind, entries);
-    const made = await change.createAll(kind, entries);
-    for (const [index, { entry }] of writes.entries()) ids.set(addressOf(entry), made[index] ?? 0);
+    const ids = await change.createAll(kind, entries);
+    for (const [index, { entry }] of declared.entries()) made.set(addressOf(entry), ids[index] ?? 0);
   } catch (error) {
-    const refused = error instanceof ConfigurationError ? writes[error.index ?? -1] : undefined;
+    const refused = error instanceof ConfigurationError ? declared[error.index ?? -1] : undefined;
     throw error instanceof ConfigurationError && refused !== undefined
       ? locatedError(declaration, refused.entry, error)
       : error;
@@ -214,18 +196,19 @@ async function setStates(
   change: ConfigurationChange,
   { entries }: Declaration,
   plan: Plan,
-  ids: ReadonlyMap<Address, number>,
+  idOf: IdOf,
   parts: ReconcileParts,
 ): Promise<void> {
-  const written = new Set(plan.writes.map(({ entry }) => entry));
+  const written = new Set(plan.writes.map(({ position }) => position));
   const stored = await channelsOfFile(change.tx, change.context.workspaceId);
   const reasons = new Map(stored.map(({ id, reason }) => [id, reason]));
-  const channels = entries.flatMap((entry) => {
-    const id = ids.get(addressOf(entry));
-    if (entry.kind !== 'svc_notification' || id === undefined) return [];
+  const channels = plan.channels.flatMap((position) => {
+    const entry = entries.at(position);
+    const id = entry === undefined ? undefined : idOf(addressOf(entry));
+    if (entry?.kind !== 'svc_notification' || id === undefined) return [];
     const { provider_type: kind, settings } = entry.attributes;
     const reason = reasons.get(id) ?? null;
-    return [{ id, kind, settings: new Secret<object>(settings), reason, isWritten: written.has(entry) }];
+    return [{ id, kind, settings: new Secret<object>(settings), reason, isWritten: written.has(position) }];
   });
   await setChannelStates(change, channels, parts);
 }

@@ -143,6 +143,21 @@ test('a listener that fails after a commit makes nothing be recorded or announce
   expect(it.recorder.counts.duplicates).toBe(0);
 });
 
+test('a job that was given back is offered again only after the commit', async () => {
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  it.isOfferedAgain = () => true;
+  it.commitFailure = new StoreError('store-full', 'no space');
+  void it.recorder.record(it.message(1, slot, A, { outcome: 'not_run', reason: 'shutting-down' }));
+  await it.clock.advanceSettling(2_000);
+  expect(it.recorder.isFailing).toBe(true);
+  expect(it.outcomes).toEqual([]);
+  it.commitFailure = null;
+  await it.clock.advanceSettling(5_000);
+  await it.recorder.flushed();
+  expect(it.outcomes).toMatchObject([{ slot, region: A, is: 'given-back' }]);
+});
+
 test("a result that differs from its region's last vote waits for no others, and one like it for 250 ms", async () => {
   await inStatus('passed');
   const slot = it.clock.wall();

@@ -421,7 +421,10 @@ describe('slots', () => {
     expect(told()).toEqual(['error', 'recovered']);
   });
 
-  test("a region's second not_run for a slot is its answer", async () => {
+  test.each([
+    ['reported', (slot: number) => it.report(1, slot, A, { outcome: 'not_run', reason: 'overloaded' })],
+    ['said by dispatch', (slot: number) => it.abstain(1, slot, A, 'job-lost')],
+  ])("a region's second not_run for a slot is its answer, where it is %s", async (_name, secondNotRun) => {
     await period('passed');
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -432,7 +435,7 @@ describe('slots', () => {
     await it.report(1, slot, B, 'failed');
     await it.skip(1, slot, C);
     expect(it.states.get(1)?.decidedSlot).toBeLessThan(slot);
-    await it.abstain(1, slot, A, 'job-lost');
+    await secondNotRun(slot);
     expect(it.states.get(1)?.decidedSlot).toBe(slot);
   });
 

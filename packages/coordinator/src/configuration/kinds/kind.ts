@@ -1,5 +1,5 @@
 import type { Readable } from '../../store/reading-of.ts';
-import type { NewRow, ResourceTable, Row, RowChange } from '../../store/resources.ts';
+import type { NamedRow, NewRow, ResourceTable, Row, RowChange } from '../../store/resources.ts';
 import type { Secrets } from '../../store/secrets.ts';
 import type { ShownBy } from '../configuration.ts';
 import type { ChangeScope } from '../scope.ts';
@@ -37,7 +37,7 @@ export type AttributeColumns<T extends ResourceTable> = ColumnsByTable[T];
  * are references or secrets.
  */
 export type Kind<T extends ResourceTable> = {
-  kindOf(row: Row<T>): KindIn<T>;
+  kindOf(row: NamedRow<T>): KindIn<T>;
   /**
    * The columns for these attributes. Each attribute is stored once: in a column when the database must see it, sealed
    * when it is secret, otherwise in the JSON of `attributes`.
