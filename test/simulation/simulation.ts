@@ -161,10 +161,10 @@ class Simulation {
     this.#clock.after(ROUND_MS, () => this.#resume(service, before, latestAt));
   }
 
-  /** Dispatch begins when the `before` reports from before the start are recorded. */
+  /** Dispatch begins when the log of changes is applied and the `before` reports from before the start are recorded. */
   #resume(service: Service, before: number, latestAt: number): void {
     if (this.#service !== service) return;
-    if (service.position < before && this.#clock.monotonic() < latestAt) {
+    if (!(service.isReading && service.position >= before) && this.#clock.monotonic() < latestAt) {
       this.#clock.after(RECORDED_MS, () => this.#resume(service, before, latestAt));
       return;
     }

@@ -216,8 +216,11 @@ export class Oracle {
       this.#transition(transition, steps, now);
       steps.add(transition.to);
     }
-    this.#incidentsAndFacts(told, seen, ended, now);
     const relinked = new Set([...linked].flatMap(([channel, kind]) => (kind === null ? [] : [channel])));
+    const isToldAnew = (of: number) =>
+      relinked.has(of) && seen.announcements.findLast(({ channel }) => channel === of)?.isClosure === false;
+    const over = [...ended].filter((channel) => !isToldAnew(channel));
+    this.#incidentsAndFacts(told, seen, over, now);
     this.#announcements(seen, { steps, ended, relinked, isHeld: isHeld || moment.isHeld }, now);
     for (const [channel, kind] of linked) this.channels.become(channel, kind);
     this.#status = seen.status;
@@ -328,8 +331,8 @@ export class Oracle {
       this.#violated('announcement', 'a channel was told in a maintenance window, or of a backlog', now);
   }
 
-  /** @param ended the channels whose incident people have ended */
-  #incidentsAndFacts(told: readonly Told[], seen: Seen, ended: ReadonlySet<number>, now: Now): void {
+  /** @param ended the channels whose incident people have ended, and that know of no newer one */
+  #incidentsAndFacts(told: readonly Told[], seen: Seen, ended: readonly number[], now: Now): void {
     const { opened, closed, announcements } = seen;
     if (opened === undefined || closed === undefined) return;
     this.#violated('history', this.#incidents.add({ ...seen, opened, closed }, told, now), now);
