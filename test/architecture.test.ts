@@ -202,10 +202,20 @@ describe('imports point the right way', () => {
 
   test('SQL lies in the store alone', () => {
     const sql =
-      /node:sqlite|\.prepare\(|\bkysely\b|\b(?:selectFrom|insertInto|updateTable|deleteFrom)\(|\bsql`/;
+      /node:sqlite|\.prepare\(|\bkysely\b|\b(?:selectFrom|insertInto|updateTable|deleteFrom)\(|\bsql`|\.runEach\(|\b(?:SELECT|INSERT INTO|DELETE FROM|UPDATE \w+ SET|PRAGMA)\b/;
     const found = sourcesWith('packages/coordinator/src/**/*.ts', sql);
     expect(found.some((file) => file.includes('/store/'))).toBe(true);
     expect(found.filter((file) => !file.startsWith('packages/coordinator/src/store/'))).toEqual([]);
+  });
+
+  test('queries keep to what PostgreSQL has as well, the dialect apart', () => {
+    const ofSqliteAlone =
+      /\bPRAGMA\b|\bsqlite_|\bjson_(?:each|extract|group_array|array|object)\b|->>|\bINSERT OR\b|\bREPLACE INTO\b|\b(?:ifnull|group_concat|unixepoch|strftime|instr|typeof|total|printf|iif)\(|\bGLOB\b|\bROWID\b|\bAUTOINCREMENT\b|\bCOLLATE\b|, 'is(?: not)?', (?!null\b)/;
+    const connections =
+      /\/store\/(?:backup|checkpoints|dialect|open-reading|read-serving|write-connection|write-requests)\.ts$/;
+    const found = sourcesWith('packages/coordinator/src/store/*.ts', ofSqliteAlone);
+    expect(found).toContain('packages/coordinator/src/store/dialect.ts');
+    expect(found.filter((file) => !connections.test(file))).toEqual([]);
   });
 
   test('what goes out is for alerts and exports alike: it knows neither, nor the database', () => {
@@ -362,6 +372,7 @@ function folderOf(path: string): string {
 
 describe('the folders of the coordinator', () => {
   const between = production(`${COORDINATOR}**/*.ts`)
+    .map((found) => ({ ...found, target: pathOf(found.target) }))
     .filter(({ target }) => target.startsWith(COORDINATOR))
     .map((found) => ({ ...found, from: folderOf(found.file), to: folderOf(found.target) }))
     .filter(({ from, to }) => from !== to);

@@ -7,7 +7,6 @@
  *
  * OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf: in protobuf. Without it in JSON.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,6 +28,7 @@ import { NO_EXPORT_SETTINGS } from '../support/export-settings.ts';
 import { loneParts, storeMonitors } from './lone-recorder.ts';
 import { OneWebhook } from './one-webhook.ts';
 import { percentile, residentMiB } from './process-usage.ts';
+import { threadsSince, threadTimes } from './thread-times.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const ENDPOINTS = 50;
@@ -121,25 +121,12 @@ recorder.onPosition(({ stream, sequence: until }) => {
   }
 });
 
-/** CPU time of each thread of this process since its start, by the id of the thread, ns. */
-function threadTimes(): Map<string, { name: string; ns: number }> {
-  const task = '/proc/self/task';
-  return new Map(
-    readdirSync(task).map((id) => {
-      const [ns] = readFileSync(`${task}/${id}/schedstat`, 'utf8').split(' ');
-      return [id, { name: readFileSync(`${task}/${id}/comm`, 'utf8').trim(), ns: Number(ns) }];
-    }),
-  );
-}
-
 /** CPU of the threads since then per check, by their name. */
 function threadsUs(): Record<string, number> {
-  const found: Record<string, number> = {};
-  for (const [id, { name, ns }] of threadTimes()) {
-    const us = (ns - (threads.get(id)?.ns ?? 0)) / 1_000 / recorded;
-    found[name] = Number(((found[name] ?? 0) + us).toFixed(2));
-  }
-  return found;
+  const since = threadsSince(threads, threadTimes('self'));
+  return Object.fromEntries(
+    [...since].map(([name, { ms }]) => [name, Number(((ms * 1_000) / recorded).toFixed(2))]),
+  );
 }
 
 function monitorOf(id: number): LiveMonitor {
@@ -254,7 +241,7 @@ const memory = { beginMiB: resident(), mostMiB: 0, endMiB: 0 };
 const watch = setInterval(() => {
   memory.mostMiB = Math.max(memory.mostMiB, resident());
 }, 250);
-const threads = threadTimes();
+const threads = threadTimes('self');
 const cpu = process.cpuUsage();
 const thread = process.threadCpuUsage();
 const began = performance.now();

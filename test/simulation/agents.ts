@@ -30,6 +30,8 @@ class SimulatedAgent {
   readonly held = new Map<number, number>();
   readonly finished = new Map<number, number>();
   isAlive = true;
+  /** When it is connected again, monotonic ms; null: it is. */
+  backAt: number | null = null;
 }
 
 export type AgentsParts = {
@@ -53,15 +55,15 @@ export class SimulatedAgents {
   }
 
   has(region: Region): boolean {
-    return this.#agents.has(region);
+    return this.#agents.get(region)?.backAt === null;
   }
 
   regions(): Iterable<Region> {
-    return this.#agents.keys();
+    return [...this.#agents.keys()].filter((region) => this.has(region));
   }
 
   heldBy(region: Region): Iterable<number> {
-    return this.#agents.get(region)?.held.keys() ?? [];
+    return this.has(region) ? (this.#agents.get(region)?.held.keys() ?? []) : [];
   }
 
   start(region: Region): void {
@@ -75,21 +77,37 @@ export class SimulatedAgents {
     this.#agents.delete(region);
   }
 
+  /** Its connection is lost for a time. `onBack` is called at the end, unless another agent is in its place. */
+  cutOff(region: Region, forMs: number, onBack: () => void): void {
+    const agent = this.#agents.get(region);
+    if (agent === undefined || agent.backAt !== null) return;
+    const { clock } = this.#parts;
+    agent.backAt = clock.monotonic() + forMs;
+    clock.after(forMs, () => {
+      agent.backAt = null;
+      if (this.#agents.get(region) === agent) onBack();
+    });
+  }
+
   /** It gives back what it holds; another takes its place. */
   roll(region: Region): void {
     const agent = this.#agents.get(region);
-    if (agent === undefined) return;
+    if (agent === undefined || agent.backAt !== null) return;
     agent.isAlive = false;
     this.start(region);
     for (const [slot, version] of agent.held) {
-      this.#report(region, { slot, version }, notRunFinding('shutting-down'), () => {});
+      this.#report(agent, region, { slot, version }, notRunFinding('shutting-down'), () => {});
     }
   }
 
   offer(region: Region, job: Offer): Answer {
     const { world, clock, effortOf, onForgotten } = this.#parts;
     const agent = this.#agents.get(region);
-    if (agent === undefined || die(world, 'unanswered', region, job.slot) < world.mishaps.unanswered)
+    if (
+      agent === undefined ||
+      agent.backAt !== null ||
+      die(world, 'unanswered', region, job.slot) < world.mishaps.unanswered
+    )
       return null;
     if (agent.held.has(job.slot)) return 'held';
     if (clock.monotonic() - (agent.finished.get(job.slot) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS) {
@@ -109,24 +127,31 @@ export class SimulatedAgents {
     clock.after(startedAt - clock.monotonic() + finding.tookMs, () => {
       if (!agent.isAlive) return;
       agent.finished.set(job.slot, clock.monotonic());
-      this.#report(region, job, finding, () => agent.held.delete(job.slot));
+      this.#report(agent, region, job, finding, () => agent.held.delete(job.slot));
     });
     return 'accepted';
   }
 
   /** The report travels, perhaps for long and perhaps twice. */
-  #report(region: Region, job: Held, finding: Finding, onArrival: () => void): void {
+  #report(
+    { backAt }: SimulatedAgent,
+    region: Region,
+    job: Held,
+    finding: Finding,
+    onArrival: () => void,
+  ): void {
     const { world, clock, onReport } = this.#parts;
     const { mishaps, laggards } = world;
     const isLate = laggards.includes(region) || die(world, 'late', region, job.slot) < mishaps.late;
     const lagMs = isLate ? Math.floor(mishaps.lagMs * die(world, 'lag', region, job.slot)) : 0;
+    const delayMs = Math.max(HANDLING_MS + lagMs, (backAt ?? 0) - clock.monotonic());
     const report: Report = { region, result: resultOf(world, job, finding, clock.wall()) };
-    clock.after(HANDLING_MS + lagMs, () => {
+    clock.after(delayMs, () => {
       onArrival();
       onReport(report);
     });
     if (die(world, 'doubled', region, job.slot) >= mishaps.doubled) return;
-    clock.after(HANDLING_MS + lagMs + 3_000, () => onReport(report));
+    clock.after(delayMs + 3_000, () => onReport(report));
   }
 }
 

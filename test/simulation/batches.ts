@@ -47,6 +47,8 @@ export class Batches implements BatchLife {
   #commits: Commit[] = [];
   /** The last one of them, which listeners are told of now. */
   #latest: Commit | null = null;
+  /** The last batch was not written. */
+  #hasFailed = false;
   /** When the last commit ended, monotonic ms. */
   freeSince = Number.NEGATIVE_INFINITY;
 
@@ -85,6 +87,9 @@ export class Batches implements BatchLife {
 
   evaluated(): void {
     const now = this.#parts.now();
+    // Until now it waited for the database.
+    if (this.#hasFailed) this.freeSince = now.monotonic;
+    this.#hasFailed = false;
     const commit: Commit = {
       told: this.#told.splice(0, this.#evaluating ?? 0),
       now,
@@ -110,6 +115,15 @@ export class Batches implements BatchLife {
     opened.push(...writes.openedIncidents);
     for (const { key, at, closure } of writes.closedIncidents)
       closed.push({ key, at, isRecovery: closure === null });
+  }
+
+  failed(): void {
+    const told = this.#written?.commit.told ?? [];
+    // Whether a job is offered again is asked anew.
+    for (const each of told) if (each.is === 'reported') each.isOfferedAgain = false;
+    this.#told.unshift(...told);
+    this.#written = null;
+    this.#hasFailed = true;
   }
 
   answered(): void {

@@ -3,18 +3,19 @@ import type { CommitTime } from './slow-store.ts';
 import type { World } from './world.ts';
 
 /** Numbers of the dice. */
-const [WRITE, ANSWER, STALL] = [101, 102, 103] as const;
+const [WRITE, ANSWER, STALL, FAILURE] = [101, 102, 103, 104] as const;
 const NONE: CommitTime = { writeMs: 0, answerMs: 0 };
 
 /** How long each commit of a world takes. */
 export function commitTimes({ seed, commits }: World): (commit: number) => CommitTime {
   if (commits === null) return () => NONE;
-  const { writeMs, answerMs, stalls, stallMs } = commits;
+  const { writeMs, answerMs, stalls, stallMs, failures = 0 } = commits;
   return (commit) => {
     const longestMs = noise(seed, STALL, 0, commit) < stalls ? stallMs : writeMs;
     return {
       writeMs: 1 + Math.floor(longestMs * noise(seed, WRITE, 0, commit)),
       answerMs: Math.floor(answerMs * noise(seed, ANSWER, 0, commit)),
+      fails: noise(seed, FAILURE, 0, commit) < failures,
     };
   };
 }

@@ -4,9 +4,10 @@ import type { RemovedMonitor } from '@svc/coordinator/evaluation/declared-effect
 import type { Link } from '@svc/coordinator/evaluation/state.ts';
 import type { LiveWindow } from '@svc/coordinator/evaluation/windows.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
-import { timesOf } from './moves.ts';
+import { timesOf, windowOf } from './moves.ts';
 import type { WorldStore } from './store.ts';
 import type { Told, Window } from './told.ts';
+import type { Move } from './world.ts';
 
 /** An entry of the log of changes, as it was written together with the rows. */
 type Entry =
@@ -80,6 +81,20 @@ export class Declared {
     else this.windows.set(number, window);
     await this.#store.setWindow(number, this.#liveWindow(number));
     this.#note({ kind: 'maintenance', window: number });
+  }
+
+  /** What people change beside the monitor. */
+  async change(move: Move & { do: 'link' | 'unlink' | 'set-window' | 'remove-window' }): Promise<void> {
+    switch (move.do) {
+      case 'link':
+        return this.link(move.channel, move.kind);
+      case 'unlink':
+        return this.unlink(move.channel);
+      case 'set-window':
+        return this.setWindow(move.window, windowOf(move));
+      case 'remove-window':
+        return this.setWindow(move.window, null);
+    }
   }
 
   /** The next step, which applies the whole log. */

@@ -14,6 +14,12 @@ const { values } = parseArgs({
     /** So many more steps of the system's clock, and restarts, in each world. */
     'clock-steps': { type: 'string', default: '0' },
     restarts: { type: 'string', default: '0' },
+    /** So many long downtimes of the coordinator, times at which regions are cut off, and changes of what is tried. */
+    downtimes: { type: 'string', default: '0' },
+    'cut-offs': { type: 'string', default: '0' },
+    efforts: { type: 'string', default: '0' },
+    /** So many percent of all commits fail. */
+    failures: { type: 'string', default: '0' },
     /**
      * Instead of worlds: counts false alarms of one monitor in so many slots, with and without the rule about
      * moments.
@@ -29,7 +35,14 @@ if (alarmSlots !== undefined) {
 }
 
 const started = performance.now();
-const storm = { clockSteps: Number(values['clock-steps']), restarts: Number(values.restarts) };
+const storm = {
+  clockSteps: Number(values['clock-steps']),
+  restarts: Number(values.restarts),
+  downtimes: Number(values.downtimes),
+  cutOffs: Number(values['cut-offs']),
+  efforts: Number(values.efforts),
+  failures: Number(values.failures),
+};
 const sum = await runInProcesses({ seed: Number(values.seed), worlds: Number(values.worlds), storm });
 console.log(describeStatistics(sum, performance.now() - started));
 for (const seed of failingSeeds(sum).slice(0, MOST_STORIES)) console.log(`\n${await storyOf(seed, storm)}`);

@@ -220,9 +220,17 @@ export class MemoryStore implements WorldStore, RecordingStore {
     );
   }
 
+  /** The newest recorded slot of all monitors. */
+  #newestSlot(until: number): number {
+    let newest = 0;
+    for (const slots of this.#results.values())
+      for (const slot of slots.keys()) if (slot <= until && slot > newest) newest = slot;
+    return newest;
+  }
+
   #resultsSince(state: WrittenState, monitor: LiveMonitor | undefined, now: number): StoredResult[] {
     if (monitor === undefined || !monitor.active) return [];
-    const from = readFrom(state, monitor, now);
+    const from = readFrom(state, monitor, now, this.#newestSlot(now + BELIEVED_AHEAD_MS));
     const found: StoredResult[] = [];
     for (const [slot, rows] of this.#results.get(state.id) ?? []) {
       if (slot < from || slot > now + BELIEVED_AHEAD_MS) continue;

@@ -10,6 +10,7 @@ export const WORLD_BEGINS = Date.UTC(2026, 0, 1);
 /** Moves that people make through the coordinator's API. */
 export const NEEDS_SERVICE: ReadonlySet<Move['do']> = new Set([
   'change-probe',
+  'change-effort',
   'change-period',
   'change-regions',
   'switch-off',
@@ -56,6 +57,13 @@ export function changed(monitor: LiveMonitor | null, move: Move, wall: number): 
   switch (move.do) {
     case 'change-probe':
       return { ...monitor, version: monitor.version + 1, activatedAt: wall };
+    case 'change-effort':
+      return {
+        ...monitor,
+        version: monitor.version + 1,
+        activatedAt: wall,
+        longestCheckMs: longestCheckMs(move.timeoutMs, move.retry),
+      };
     case 'change-period':
       return { ...monitor, periodMs: move.periodMs };
     case 'change-regions':

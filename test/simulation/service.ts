@@ -222,6 +222,11 @@ export class Service {
     return this.#batches.take();
   }
 
+  /** Hands over what is committed. */
+  committed(): readonly Commit[] {
+    return this.#batches.take();
+  }
+
   /** Whether nothing waits to be committed or to be handed over. */
   get isIdle(): boolean {
     return this.waiting === 0 && !this.#batches.hasNews && !this.#batches.hasCommits;

@@ -4,11 +4,14 @@ import { type Offer, type Report, SimulatedAgents } from './agents.ts';
 import type { Commit } from './batches.ts';
 import { commitTimes } from './commit-times.ts';
 import { Declared } from './declared.ts';
-import { changed, describe, monitorOf, NEEDS_SERVICE, WORLD_BEGINS, windowOf } from './moves.ts';
-import { Oracle, type Violation } from './oracle/oracle.ts';
+import { killAfterMs } from './kill-instant.ts';
+import { changed, describe, monitorOf, NEEDS_SERVICE, WORLD_BEGINS } from './moves.ts';
+import { Oracle } from './oracle/oracle.ts';
 import { Slots } from './oracle/slots.ts';
-import { type OutageCounts, Outages } from './outages.ts';
+import { Outages } from './outages.ts';
+import type { Line, Outcome } from './outcome.ts';
 import { Presence } from './presence.ts';
+import type { Effort } from './probe.ts';
 import { Service } from './service.ts';
 import { sheddingOf } from './shedding.ts';
 import type { WorldStore } from './store.ts';
@@ -31,19 +34,6 @@ const RECORDED_MS = 100;
 const LONGEST_START_MS = 27_000;
 /** Reports that wait to be recorded at most. One batch takes all that waits. */
 const MOST_WAITING = 300;
-
-/** A line of the story: an instant (ms after the beginning) and what happened then. */
-export type Line = { readonly at: number; readonly text: string };
-
-export type Outcome = {
-  readonly violations: readonly Violation[];
-  readonly events: number;
-  readonly confirmed: number;
-  readonly unannounced: number;
-  readonly announcements: number;
-  readonly outages: OutageCounts;
-  readonly story: readonly Line[];
-};
 
 /** Runs a world from its beginning to its end, and shows it to the oracle. */
 export async function simulate(
@@ -74,7 +64,8 @@ class Simulation {
   #read = 0;
   /** What was evaluated last of what is durable. */
   #evaluated: Pick<Commit, 'now' | 'moment'> | null = null;
-  readonly #efforts = new Map<number, { timeoutMs: number; retry: number }>();
+  readonly #efforts = new Map<number, Effort>();
+  #effort: Effort;
   /** Work of the instant that uses the store. It is done step by step before the commit. */
   #work: (() => Promise<void>)[] = [];
   #isResumed = false;
@@ -91,6 +82,7 @@ class Simulation {
     this.#declared = new Declared(world.id, store);
     this.#commitTime = commitTimes(world);
     this.#shedding = sheddingOf(world);
+    this.#effort = world;
     this.#efforts.set(1, world);
     const isTargetFine = world.troubles.length === 0 && world.mishaps.blip === 0;
     this.#oracle = new Oracle(this.#presence, { isTargetFine });
@@ -221,19 +213,11 @@ class Simulation {
   #killIn(service: Service): void {
     const { flight } = service;
     if (flight === null || this.#restart === null) return;
-    const { isBeforeCommit, isUnanswered } = this.#restart;
-    const { begunAt, durableAt, answeredAt } = flight;
-    const now = this.#clock.monotonic();
-    const [from, until] = isBeforeCommit
-      ? [begunAt, durableAt - 1]
-      : isUnanswered
-        ? [durableAt + 1, answeredAt - 1]
-        : [answeredAt + 1, answeredAt + 1];
-    if (from > until || until < now) return;
     const restart = this.#restart;
+    const afterMs = killAfterMs(flight, restart, this.#clock.monotonic());
+    if (afterMs === null) return;
     this.#restart = null;
-    const at = Math.floor(Math.max(now, from) + (until - Math.max(now, from)) / 2);
-    this.#clock.after(at - now, () => {
+    this.#clock.after(afterMs, () => {
       if (this.#service === service) this.#kill(restart);
     });
   }
@@ -258,6 +242,8 @@ class Simulation {
     const service = this.#service;
     if (service === null) return;
     this.#endedAt = service.now;
+    // Of several changes of one instant, the first may be committed.
+    for (const commit of service.committed()) this.#show(commit);
     const unanswered = service.kill();
     if (unanswered !== null) this.#show(unanswered);
     this.#note(`the coordinator is killed${unanswered === null ? '' : ' before it knows of a commit'}`);
@@ -288,8 +274,7 @@ class Simulation {
 
   #tickSoon(delayMs: number): void {
     const at = this.#clock.monotonic() + delayMs;
-    if (at >= this.#tickAt && this.#tickAt > this.#clock.monotonic()) return;
-    if (at === this.#tickAt) return;
+    if (at === this.#tickAt || (at > this.#tickAt && this.#tickAt > this.#clock.monotonic())) return;
     this.#tickAt = at;
     this.#clock.after(delayMs, () => {
       if (this.#tickAt !== at) return;
@@ -301,6 +286,10 @@ class Simulation {
 
   #startAgent(region: Region): void {
     this.#agents.start(region);
+    this.#came(region);
+  }
+
+  #came(region: Region): void {
     this.#presence.came(region);
     if (!this.#isResumed) return;
     this.#service?.dispatching.regionCame(region);
@@ -309,10 +298,23 @@ class Simulation {
 
   #stopAgent(region: Region): void {
     this.#agents.stop(region);
+    this.#missed(region, () => {});
+  }
+
+  #cutOff({ region, forMs, isReplaced }: Move & { do: 'cut-off' }): void {
+    this.#agents.cutOff(region, forMs, () => this.#came(region));
+    this.#missed(region, () => {
+      if (isReplaced) this.#startAgent(region);
+    });
+  }
+
+  /** Three heartbeats will be missed. */
+  #missed(region: Region, then: () => void): void {
     this.#clock.after(MISSED_MS, () => {
       if (this.#agents.has(region)) return;
       this.#presence.went(region);
       if (this.#isResumed) this.#service?.dispatching.regionWent(region);
+      then();
       this.#tickSoon(0);
     });
   }
@@ -339,6 +341,9 @@ class Simulation {
         this.#stopAgent(move.region);
         this.#clock.after(Math.max(MISSED_MS + 1, move.forMs), () => this.#startAgent(move.region));
         return;
+      case 'cut-off':
+        this.#cutOff(move);
+        return;
       case 'start-agent':
         if (!this.#agents.has(move.region)) this.#startAgent(move.region);
         return;
@@ -352,16 +357,10 @@ class Simulation {
         this.#tickSoon(TICK_MS);
         return;
       case 'link':
-        this.#change(() => this.#declared.link(move.channel, move.kind));
-        return;
       case 'unlink':
-        this.#change(() => this.#declared.unlink(move.channel));
-        return;
       case 'set-window':
-        this.#change(() => this.#declared.setWindow(move.window, windowOf(move)));
-        return;
       case 'remove-window':
-        this.#change(() => this.#declared.setWindow(move.window, null));
+        this.#change(() => this.#declared.change(move));
         return;
       default:
         this.#declare(move);
@@ -381,7 +380,8 @@ class Simulation {
       const before = this.#declared.monitor;
       const monitor = changed(before, move, this.#clock.wall());
       if (monitor === before) return;
-      if (monitor !== null) this.#efforts.set(monitor.version, this.#world);
+      if (move.do === 'change-effort') this.#effort = move;
+      if (monitor !== null) this.#efforts.set(monitor.version, this.#effort);
       await this.#declared.declare(monitor);
       for (const delayMs of [0, 2, 600]) this.#clock.after(delayMs, () => this.#tickSoon(0));
     });

@@ -1,8 +1,18 @@
+import { StoreError } from '@svc/coordinator/store/errors.ts';
 import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { MortalClock } from './mortal-clock.ts';
 
 /** How long a commit takes: to its end, and from there until the process knows of it, ms. */
-export type CommitTime = { readonly writeMs: number; readonly answerMs: number };
+export type CommitTime = {
+  readonly writeMs: number;
+  readonly answerMs: number;
+  /** The database accepts no writes: nothing becomes durable, and the batch is tried again. */
+  readonly fails?: boolean;
+};
+
+/** The queue of batches tries again after these times, ms. */
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 5_000;
 
 /** A batch on its way. Instants are monotonic ms. */
 export type Flight = { readonly begunAt: number; readonly durableAt: number; readonly answeredAt: number };
@@ -13,6 +23,8 @@ export type BatchLife = {
   readonly evaluated: () => void;
   /** It is durable. `ids`: of its deliveries; null: the channel is gone. */
   readonly durable: (batch: RecordedBatch, ids: readonly (number | null)[]) => void;
+  /** It was not written, and is evaluated again. */
+  readonly failed: () => void;
   /** The process knows of it. */
   readonly answered: () => void;
 };
@@ -27,6 +39,8 @@ export class SlowStore implements RecordingStore {
   readonly #timeOf: (commit: number) => CommitTime;
   readonly #life: BatchLife;
   #commits = 0;
+  /** Batches in a row that were not written. */
+  #failures = 0;
   /** Whether a start loads the stored states. What it writes is no batch, and it waits for it. */
   isLoading = true;
   /** The batch that is being written; null: none that takes time. */
@@ -73,7 +87,8 @@ export class SlowStore implements RecordingStore {
   async record(batch: RecordedBatch): Promise<readonly (number | null)[]> {
     if (this.isLoading) return this.#store.record(batch);
     this.#life.evaluated();
-    const { writeMs, answerMs } = this.#timeOf(this.#commits++);
+    const { writeMs, answerMs, fails } = this.#timeOf(this.#commits++);
+    this.flight = null;
     if (writeMs > 0) {
       const begunAt = this.#clock.monotonic();
       const durableAt = begunAt + writeMs;
@@ -81,12 +96,30 @@ export class SlowStore implements RecordingStore {
       await this.#wait(writeMs);
     }
     if (!this.#clock.isAlive) return new Promise(() => {});
+    if (fails) this.#fail();
+    this.#failures = 0;
     const ids = await this.#store.record(batch);
     this.#life.durable(batch, ids);
     if (answerMs > 0) await this.#wait(answerMs);
     this.flight = null;
     this.#life.answered();
     return ids;
+  }
+
+  /** The queue waits before it tries again, and nothing else is written meanwhile. */
+  #fail(): never {
+    this.#life.failed();
+    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS);
+    this.#failures += 1;
+    const begunAt = this.#clock.monotonic();
+    this.flight = { begunAt, durableAt: begunAt + waitMs, answeredAt: begunAt + waitMs };
+    this.isWaiting = true;
+    this.#clock.after(waitMs, () => {
+      this.isWaiting = false;
+    });
+    this.#onWait();
+    this.#waits = this.#nextWait();
+    throw new StoreError('store-busy', 'the database accepts no writes');
   }
 
   /** Its timer dies with the process. */

@@ -1,5 +1,5 @@
 import { VIOLATIONS, type ViolationKind } from './oracle/oracle.ts';
-import type { Outcome } from './simulation.ts';
+import type { Outcome } from './outcome.ts';
 
 const YEAR_MS = 365.25 * 86_400_000;
 

@@ -36,6 +36,63 @@ test.each<[string, Partial<World>]>([
       moves: [{ at: 39_253, do: 'restart', downMs: 442, isBeforeCommit: true }],
     },
   ],
+  [
+    'a start waits for both regions of a slot behind a decided one, though nobody had reported it: one failure is no error',
+    {
+      seed: 61_001_472,
+      id: 422_528,
+      lengthMs: 90_000,
+      periodMs: 30_000,
+      regions: ['hosta-ams', 'hosta-arn'],
+      agents: ['hosta-ams', 'hosta-arn'],
+      retry: 10,
+      mishaps: { ...CALM, blip: 0.3, late: 0.3, lagMs: 46_771 },
+      moves: [{ at: 6_291, do: 'restart', downMs: 2_568, isBeforeCommit: false }],
+    },
+  ],
+  [
+    'what is probed is changed beside a slot, and the coordinator is killed twice: the first slot comes at once',
+    {
+      lengthMs: 1_200_000,
+      id: 769_072,
+      regions: ['hosta-lhr', 'hostb-was'],
+      agents: ['hosta-lhr', 'hostb-was'],
+      isAhead: true,
+      commits: { writeMs: 1_289, answerMs: 1_000, stalls: 0, stallMs: 0 },
+      moves: [
+        { at: 597_070, do: 'change-probe' },
+        { at: 597_896, do: 'restart', downMs: 500, isBeforeCommit: false, isUnanswered: true },
+        { at: 601_116, do: 'restart', downMs: 500, isBeforeCommit: false },
+      ],
+    },
+  ],
+  [
+    'a channel is unlinked and linked again while no coordinator runs: its former incident ends, and it is told the present one',
+    {
+      lengthMs: 3_600_000,
+      channels: ['webhook', 'incident_a'],
+      troubles: [{ from: 600_000, until: 3_600_000, regions: null, sees: 'refused', flapMs: 0 }],
+      moves: [
+        { at: 1_800_000, do: 'restart', downMs: 30_000, isBeforeCommit: false },
+        { at: 2_085_000, do: 'unlink', channel: 2 },
+        { at: 2_085_050, do: 'link', channel: 2, kind: 'incident_a' },
+      ],
+      isDeclaredMeanwhile: true,
+    },
+  ],
+  [
+    'a channel is unlinked while no coordinator runs: what closes its incident says when the incident began',
+    {
+      lengthMs: 3_600_000,
+      channels: ['webhook', 'incident_a'],
+      troubles: [{ from: 600_000, until: 3_600_000, regions: null, sees: 'refused', flapMs: 0 }],
+      moves: [
+        { at: 1_800_000, do: 'restart', downMs: 30_000, isBeforeCommit: false },
+        { at: 2_085_000, do: 'unlink', channel: 2 },
+      ],
+      isDeclaredMeanwhile: true,
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

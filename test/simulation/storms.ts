@@ -1,28 +1,74 @@
 import { Random } from './random.ts';
 import type { Move, World } from './world.ts';
 
-/** What a world gets beside what its seed gives it. */
-export type Storm = { readonly clockSteps: number; readonly restarts: number };
+/** What a world gets beside what its seed gives it: numbers of events. */
+export type Storm = {
+  readonly clockSteps: number;
+  readonly restarts: number;
+  /** Long downtimes of the coordinator, up to half of the world. */
+  readonly downtimes: number;
+  /** Times at which regions are cut off, one or several of them. */
+  readonly cutOffs: number;
+  /** Changes of time-out and retries. */
+  readonly efforts: number;
+  /** How often the database accepts no writes, in percent of the commits. */
+  readonly failures: number;
+};
 
-export const NO_STORM: Storm = { clockSteps: 0, restarts: 0 };
+export const NO_STORM: Storm = {
+  clockSteps: 0,
+  restarts: 0,
+  downtimes: 0,
+  cutOffs: 0,
+  efforts: 0,
+  failures: 0,
+};
 
 /** Time at the end of a world in which nothing is added, in periods. */
 const QUIET_PERIODS = 3;
 /** Keeps its dice apart from those that made the world. */
 const SALT = 0x5709;
+const LONGEST_CUT_OFF_MS = 1_800_000;
+/** Commits of a world in which they take no time otherwise. */
+const FAST = { writeMs: 1, answerMs: 0, stalls: 0, stallMs: 0 };
 
-/** The same world with more steps of the system's clock, by up to two hours, and more restarts. */
-export function withStorm(world: World, { clockSteps, restarts }: Storm): World {
+/** The same world with more steps of the system's clock, by up to two hours, more restarts, and so on. */
+export function withStorm(world: World, storm: Storm): World {
+  const { clockSteps, restarts, downtimes, cutOffs, efforts, failures } = storm;
   const random = new Random(world.seed ^ SALT);
-  const latest = world.lengthMs - QUIET_PERIODS * world.periodMs;
+  const { lengthMs, periodMs, commits } = world;
+  const someAt = () => random.between(1, lengthMs - QUIET_PERIODS * periodMs);
   const moves: Move[] = [...world.moves];
-  for (let count = clockSteps; count > 0; count -= 1) {
+  const add = (count: number, some: () => readonly Move[]) => {
+    for (let left = count; left > 0; left -= 1) moves.push(...some());
+  };
+  add(clockSteps, () => {
     const byMs = random.logarithmic(100, 7_200_000) * random.pick([1, -1]);
-    moves.push({ at: random.between(1, latest), do: 'set-wall-clock', byMs });
-  }
-  for (let count = restarts; count > 0; count -= 1) {
-    const downMs = random.logarithmic(100, 600_000);
-    moves.push({ at: random.between(1, latest), do: 'restart', downMs, isBeforeCommit: random.chance(0.5) });
-  }
-  return { ...world, moves: moves.toSorted((a, b) => a.at - b.at) };
+    return [{ at: someAt(), do: 'set-wall-clock', byMs }];
+  });
+  const restart = (downMs: number): Move[] => [
+    { at: someAt(), do: 'restart', downMs, isBeforeCommit: random.chance(0.5) },
+  ];
+  add(restarts, () => restart(random.logarithmic(100, 600_000)));
+  add(downtimes, () => restart(random.logarithmic(60_000, Math.max(120_000, lengthMs / 2))));
+  add(cutOffs, () => someCutOffs(random, world, someAt()));
+  add(efforts, () => {
+    const timeoutMs = random.pick([1_000, 45_000, 120_000]);
+    return [{ at: someAt(), do: 'change-effort', timeoutMs, retry: random.pick([0, 3, 10]) }];
+  });
+  const sorted = moves.toSorted((a, b) => a.at - b.at);
+  if (failures === 0) return { ...world, moves: sorted };
+  return { ...world, moves: sorted, commits: { ...(commits ?? FAST), failures: failures / 100 } };
+}
+
+/** One region, or several at the same time. */
+function someCutOffs(random: Random, { lengthMs, regions, agents }: World, at: number): Move[] {
+  const all = regions ?? agents;
+  if (all.length === 0) return [];
+  const isReplaced = random.chance(0.4);
+  const longestMs = Math.max(2_000, Math.min(LONGEST_CUT_OFF_MS, lengthMs / 2));
+  return random.sample(all, random.chance(0.5) ? 1 : random.between(1, all.length)).map((region) => {
+    const forMs = Math.round(random.logarithmic(1_000, longestMs));
+    return { at, do: 'cut-off', region, forMs, isReplaced };
+  });
 }

@@ -1,4 +1,4 @@
-import type { Outcome } from './simulation.ts';
+import type { Outcome } from './outcome.ts';
 import type { World } from './world.ts';
 
 /** Number of lines of a story that are printed before the violation. Earlier lines seldom matter. */

@@ -47,7 +47,14 @@ export type Move = { readonly at: number } & (
   | { readonly do: 'start-agent'; readonly region: Region }
   /** The region's agent gives back its jobs, and another one takes over at once. */
   | { readonly do: 'roll-agent'; readonly region: Region }
+  /**
+   * The region's agent loses its connection. It goes on, and what it reports meanwhile comes when it is back. `isReplaced`:
+   * another agent of the region takes its place when it is missed, so that there are two.
+   */
+  | { readonly do: 'cut-off'; readonly region: Region; readonly forMs: number; readonly isReplaced: boolean }
   | { readonly do: 'change-probe' }
+  /** Another time-out and number of retries, which change what is probed. */
+  | { readonly do: 'change-effort'; readonly timeoutMs: number; readonly retry: number }
   | { readonly do: 'change-period'; readonly periodMs: number }
   | { readonly do: 'change-regions'; readonly regions: readonly Region[] | null }
   | { readonly do: 'switch-off' }
@@ -95,6 +102,8 @@ export type Commits = {
   /** How often the disk stalls, as a probability per commit, and for how long. */
   readonly stalls: number;
   readonly stallMs: number;
+  /** How often the database accepts no writes, as a probability per commit. */
+  readonly failures?: number;
 };
 
 /** Everything that happens in a world, as data: it can be printed, run again, and shortened. */

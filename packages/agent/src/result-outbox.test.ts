@@ -124,6 +124,25 @@ describe('the outbox', () => {
     await stopped;
   });
 
+  test('a repetition has the id of the batch, by which the stream knows it, and no other batch has it', async () => {
+    const { outbox, clock, metrics, add } = bench();
+    const ids: string[] = [];
+    bus.connection.subscribe(SUBJECT, {
+      callback: (_, message) => void ids.push(message.headers?.get('Nats-Msg-Id') ?? ''),
+    });
+    void add('one');
+    clock.advance(2_500);
+    void add('two');
+    await bus.flush();
+    expect(metrics.batchesSent).toBe(3);
+    const [first, again, other] = ids;
+    expect(again).toBe(first);
+    expect(new Set([first, other, '']).size).toBe(3);
+    const stopped = outbox.stop(100);
+    clock.advance(100);
+    await stopped;
+  });
+
   test('a repetition of what had arrived is stored once', async () => {
     await stream.ensure({ maxBytes: 1e7 });
     const { outbox, metrics, add } = bench();

@@ -35,8 +35,11 @@ import {
 import { generateSecretKey } from './store/secrets.ts';
 import { generateToken } from './store/tokens.ts';
 
-/** Bound on the stop, ms. Parts that take longer are abandoned. */
-const STOP_WITHIN_MS = 10_000;
+/**
+ * Bound on the stop, ms. Parts that take longer are abandoned: several wait for a database that takes nothing, one
+ * after the other.
+ */
+const STOP_WITHIN_MS = 5_000;
 
 /** Runs the coordinator for the life of this process. */
 export async function runCoordinator(args: readonly string[]): Promise<void> {

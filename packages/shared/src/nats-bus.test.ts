@@ -9,6 +9,14 @@ import { BusDisconnected, connectBus, type NatsBus } from './nats-bus.ts';
 const log = pino({ level: 'silent' });
 const text = (data: Uint8Array) => Buffer.from(data).toString();
 
+/** Lets the client believe that it has dialled its server long ago. */
+function dialledLongAgo({ connection }: NatsBus): void {
+  const { protocol } = connection as unknown as {
+    protocol: { servers: { getCurrentServer(): { lastConnect: number } } };
+  };
+  protocol.servers.getCurrentServer().lastConnect = 0;
+}
+
 let server: NatsServer;
 let bus: NatsBus;
 
@@ -80,6 +88,34 @@ describe('core messages', () => {
     await rejected;
     await server.restart();
   });
+
+  test('a flush that waits when a connection of long ago ends is rejected in the same way', async () => {
+    const back = Promise.withResolvers<void>();
+    bus.onConnection((isConnected) => isConnected && back.resolve());
+    // The client dials at once then, and rejects what waits before it says that the connection is lost.
+    dialledLongAgo(bus);
+    const rejected = expect(bus.flush()).rejects.toThrow(BusDisconnected);
+    await bus.connection.reconnect();
+    await rejected;
+    await back.promise;
+  });
+});
+
+test('a server that takes no message of the size that svc sends is told of, at each connection', async () => {
+  const small = await startNatsServer('max_payload: 64KB');
+  const lines: { level: number; maxPayload?: number }[] = [];
+  const write = (line: string) => void lines.push(JSON.parse(line));
+  const connected = await connectBus({ url: small.url, name: 'test', log: pino({}, { write }) });
+  const errors = () => lines.filter(({ level }) => level === pino.levels.values.error);
+  expect(errors()).toMatchObject([{ maxPayload: 65_536, needed: 576 * 1_024 }]);
+  const again = Promise.withResolvers<void>();
+  connected.onConnection((isConnected) => isConnected && again.resolve());
+  await small.kill();
+  await small.restart();
+  await again.promise;
+  expect(errors()).toHaveLength(2);
+  await connected.close();
+  await small.dispose();
 });
 
 test('a first connection that has to wait says why, and when it is there', async () => {

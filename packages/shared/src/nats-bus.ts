@@ -16,6 +16,7 @@ import {
 import type { ApartSubscription, Bus, BusMessage, BusSubscription, PublishOptions } from './bus.ts';
 import { messageOf, SvcError } from './errors.ts';
 import type { Logger } from './log.ts';
+import { MAX_AGENT_MESSAGE_BYTES } from './messages/heartbeat.ts';
 import { connectApart } from './nats-apart.ts';
 import { guardedHandler } from './nats-message.ts';
 import { type NatsServers, parseNatsServers, shownServers } from './nats-servers.ts';
@@ -170,6 +171,11 @@ function authenticatorOf(parts: Pick<BusParts, 'credentialsFile' | 'nkeySeed'>):
   return null;
 }
 
+/** Whether the client gave a question up with its connection, which it mostly does before it says that it is lost. */
+function isLoss(error: unknown): boolean {
+  return error instanceof NatsError && error.code === ErrorCode.Disconnect;
+}
+
 /** {@link Bus} over one NATS connection. Made by {@link connectBus}. */
 export class NatsBus implements Bus {
   /** For `nats-result-streams.ts` and `nats-stream-reading.ts` only. */
@@ -178,7 +184,7 @@ export class NatsBus implements Bus {
   readonly #log: Logger;
   readonly #listeners = new Set<(isConnected: boolean) => void>();
   /** Rejections of questions that wait for an answer. A lost connection never brings one. */
-  readonly #asked = new Set<(reason: BusDisconnected) => void>();
+  readonly #asked = new Set<(reason: unknown) => void>();
   #isConnected = true;
 
   /** @param options the options that `connection` was made with */
@@ -186,6 +192,7 @@ export class NatsBus implements Bus {
     this.connection = connection;
     this.#options = options;
     this.#log = log;
+    this.#checkPayload();
     void this.#watch();
   }
 
@@ -254,7 +261,7 @@ export class NatsBus implements Bus {
     // Promise.race with one long-lived promise would keep a reaction for every question ever asked.
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#asked.add(reject);
-    ask().then(resolve, reject);
+    ask().then(resolve, (error: unknown) => reject(isLoss(error) ? new BusDisconnected() : error));
     try {
       return await promise;
     } finally {
@@ -292,11 +299,23 @@ export class NatsBus implements Bus {
     this.#change(false);
   }
 
+  /** The server's own bound, 1 MB, is larger. Messages beyond a smaller one are refused for ever. */
+  #checkPayload(): void {
+    const maxPayload = this.connection.info?.max_payload ?? 0;
+    const needed = MAX_AGENT_MESSAGE_BYTES;
+    if (maxPayload >= needed) return;
+    this.#log.error(
+      { maxPayload, needed },
+      'the NATS server takes no messages as long as those of svc, so checks are not run and results are lost: raise max_payload to 1MB',
+    );
+  }
+
   #change(isConnected: boolean): void {
     if (this.#isConnected === isConnected) return;
     this.#isConnected = isConnected;
     if (isConnected) {
       this.#log.info({ event: 'recovered', server: this.connection.getServer() }, 'connected to NATS again');
+      this.#checkPayload();
     } else {
       for (const reject of this.#asked) reject(new BusDisconnected());
       if (!this.connection.isClosed()) this.#log.warn('lost the connection to NATS');

@@ -1,5 +1,15 @@
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
 import { collector } from '../../../test/support/collector.ts';
 import { jetStreamOf } from '../../../test/support/jetstream.ts';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
@@ -95,6 +105,19 @@ describe('the stream of a region', () => {
     expect(tooLarge).toContain('"err_code":10054');
     // Not which place it has: newer servers may find messages of a stream of this name that was just deleted.
     expect(taken).toMatch(/^\{"stream":"SVC_RESULTS_hosta-fra", ?"seq":\d+\}$/);
+  });
+
+  test.each([
+    ['bound on messages', { max_msg_size: 1_024 }],
+    ['memory of ids', { duplicate_window: 60_000_000_000 }],
+    ['list of subjects', { subjects: ['svc.results.hosta-fra'] }],
+  ])('of an earlier version with another %s gets that of this one', async (_, earlier) => {
+    await stream.ensure(LIMITS);
+    const { streams: api } = await jetStreamOf(bus.connection);
+    const { config } = await api.info(stream.name);
+    await api.update(stream.name, earlier);
+    await stream.ensure(LIMITS);
+    expect((await api.info(stream.name)).config).toMatchObject(config);
   });
 
   test('takes a changed limit when it is there already', async () => {
@@ -254,6 +277,21 @@ describe('reading', () => {
     await manager.streams.delete(stream.name);
     await ended.count(1);
     await reader.close();
+  });
+
+  test('reading ends when the server says nothing for longer than it may', async () => {
+    const { lastSequence } = await stream.ensure(LIMITS);
+    const ended = collector<unknown>();
+    // The server keeps real time, so it says nothing meanwhile.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await stream.read(lastSequence + 1, () => {}, ended.handle);
+    vi.advanceTimersByTime(15_000);
+    await bus.flush();
+    expect(ended.messages).toEqual([]);
+    vi.advanceTimersByTime(5_000);
+    await ended.count(1);
+    expect(String(ended.messages[0])).toContain('the server is silent');
   });
 
   test('asks for no more than it may hold while the handler works', async () => {

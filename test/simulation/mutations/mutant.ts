@@ -1,6 +1,7 @@
 import { generateWorld } from '../generate.ts';
 import { MemoryStore } from '../memory-store.ts';
-import { type Outcome, simulate } from '../simulation.ts';
+import type { Outcome } from '../outcome.ts';
+import { simulate } from '../simulation.ts';
 import { QUIET } from '../world.ts';
 import type { Mutation } from './mutations.ts';
 

@@ -27,13 +27,16 @@ export class Channels {
    *
    * "Deleting, deactivating or unlinking during an incident resolves it on incident kinds and sends others nothing."
    *
-   * @param ended the channels whose incident people have ended, beside what else was evaluated together
+   * @param ended    the channels whose incident people have ended, beside what else was evaluated together
+   * @param relinked those of them that are linked again, and may be told the present status after that end
    */
   announced(
     news: readonly Announcement[],
     statuses: ReadonlySet<MonitorStatus>,
     ended: ReadonlySet<number> = NONE,
+    relinked: ReadonlySet<number> = NONE,
   ): string | null {
+    const before = new Map([...this.#told].map(([channel, { told }]) => [channel, told]));
     for (const each of news) {
       this.announcements += 1;
       const fault = this.#faultOf(each, statuses, ended);
@@ -42,6 +45,13 @@ export class Channels {
     for (const channel of ended) {
       const known = this.#told.get(channel);
       if (known === undefined) continue;
+      const own = news.filter((each) => each.channel === channel);
+      if (relinked.has(channel) && own.at(-1)?.isClosure === false) {
+        const isTold = before.get(channel) === 'active' || own.some(({ isClosure }) => isClosure);
+        if (known.kind === 'incident_a' && !isTold)
+          return `channel ${channel} (${known.kind}) was told anew, and not of the end of its incident`;
+        continue;
+      }
       if (known.kind === 'incident_a' && known.told !== 'active')
         return `channel ${channel} (${known.kind}) was not told of the end of its incident`;
       known.told = 'active';

@@ -1,6 +1,6 @@
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { timesBetween } from '@svc/coordinator/domain/uptime.ts';
-import type { Transition } from '../told.ts';
+import type { Told, Transition } from '../told.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -41,6 +41,24 @@ export class History {
    */
   sinceOf(news: readonly Transition[]): number | null {
     return news.length > 1 || this.mayLieAhead ? null : this.#at;
+  }
+
+  /**
+   * "Ageing alone changes status only to unknown, dated at the expiry."
+   *
+   * @param tooFewAt when the votes became too few before these changes, epoch ms; null: they did not
+   * @param slackMs  time by which a vote may age later, because its report waited for the end of a start
+   */
+  ageingFault(
+    [first]: readonly Transition[],
+    told: readonly Told[],
+    tooFewAt: number | null,
+    slackMs: number,
+  ): string | null {
+    if (first?.to !== 'unknown' || tooFewAt === null || told.some(({ is }) => is === 'declared')) return null;
+    // Ages are not whole.
+    if (Math.abs(first.at - tooFewAt) <= slackMs + 1) return null;
+    return `unknown since ${first.at}, the votes were too few at ${tooFewAt}`;
   }
 
   #fault({ from, to, at }: Transition, now: number): string | null {

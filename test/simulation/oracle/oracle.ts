@@ -61,6 +61,8 @@ type Step = {
   readonly steps: ReadonlySet<MonitorStatus>;
   /** The channels whose incident people have ended. */
   readonly ended: ReadonlySet<number>;
+  /** Those of them that are linked again. */
+  readonly relinked: ReadonlySet<number>;
   /** Whether announcements were held throughout. */
   readonly isHeld: boolean;
 };
@@ -190,6 +192,7 @@ export class Oracle {
     const isJudging = now.monotonic >= this.#judgeFrom;
     this.#maintenance.look(now, this.#freeSince);
     if (isJudging) this.#judgeHeldBack(now, moment);
+    const tooFewAt = this.#wasClockSet ? null : this.#picture.tooFewAt(now);
     this.#picture.steps.clear();
     const steps = new Set([this.#picture.expected]);
     if (isJudging) steps.add(this.#judgeTime(now));
@@ -204,12 +207,18 @@ export class Oracle {
       isHeld = this.#maintenance.isHeld(now) && isHeld;
     }
     for (const step of this.#picture.steps) steps.add(step);
+    this.#violated(
+      'history',
+      this.#history.ageingFault(seen.transitions, told, tooFewAt, this.#waitedMs),
+      now,
+    );
     for (const transition of seen.transitions) {
       this.#transition(transition, steps, now);
       steps.add(transition.to);
     }
     this.#incidentsAndFacts(told, seen, ended, now);
-    this.#announcements(seen, { steps, ended, isHeld: isHeld || moment.isHeld }, now);
+    const relinked = new Set([...linked].flatMap(([channel, kind]) => (kind === null ? [] : [channel])));
+    this.#announcements(seen, { steps, ended, relinked, isHeld: isHeld || moment.isHeld }, now);
     for (const [channel, kind] of linked) this.channels.become(channel, kind);
     this.#status = seen.status;
     const missing = this.channels.missing(seen.status);
@@ -312,8 +321,8 @@ export class Oracle {
     this.#wrongSince = null;
   }
 
-  #announcements({ announcements }: Seen, { steps, ended, isHeld }: Step, now: Now): void {
-    this.#violated('announcement', this.channels.announced(announcements, steps, ended), now);
+  #announcements({ announcements }: Seen, { steps, ended, relinked, isHeld }: Step, now: Now): void {
+    this.#violated('announcement', this.channels.announced(announcements, steps, ended, relinked), now);
     const isTold = announcements.some(({ isClosure }) => !isClosure);
     if (isHeld && isTold)
       this.#violated('announcement', 'a channel was told in a maintenance window, or of a backlog', now);
@@ -326,7 +335,8 @@ export class Oracle {
     this.#violated('history', this.#incidents.add({ ...seen, opened, closed }, told, now), now);
     for (const each of told) if (each.is === 'reported') this.#alertFacts.reported(each);
     const known = {
-      since: this.#history.sinceOf(seen.transitions),
+      // A new channel is told the status before the changes that follow.
+      since: told.some(({ is }) => is === 'linked') ? null : this.#history.sinceOf(seen.transitions),
       beginOf: (key: string) => this.#incidents.beginOf(key),
       isNew: seen.transitions.length === 1,
     };

@@ -147,6 +147,19 @@ export class Picture {
   }
 
   /**
+   * Since when the present votes are too few, epoch ms; null: they are enough, or not known, or the electorate has grown
+   * since, so that they were enough until then.
+   */
+  tooFewAt(now: Now): number | null {
+    const question = this.#question(now);
+    if (!isTooFew(question) || this.doubts.any(now)) return null;
+    const ages = question.votes.map(({ freshUntil }) => freshUntil).filter((age) => age <= now.age);
+    const first = ages.sort((a, b) => a - b).find((age) => isTooFew({ ...question, age }));
+    if (first === undefined || now.monotonic - (now.age - first) <= this.#grewAt) return null;
+    return now.slot - (now.age - first);
+  }
+
+  /**
    * Sets slots after `newest` aside: a clock that was ahead gave them. Reports about them do not affect later slots.
    */
   #setAside(newest: number, now: Now): void {

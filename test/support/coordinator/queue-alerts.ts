@@ -32,7 +32,7 @@ export async function queueAlerts(
     createdAt: queuedAt,
   }));
   const [outcomes = []] = await store.commit([insertDeliveries(rows)]);
-  const ids = Array.from(outcomes, ({ lastInsertRowid }) => lastInsertRowid);
+  const ids = Array.from(outcomes, ({ id }) => id);
   queued.forEach((delivery, index) => {
     deliverer.wake({ ...delivery, id: ids[index] ?? 0 });
   });

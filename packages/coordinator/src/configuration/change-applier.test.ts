@@ -5,15 +5,18 @@ import {
   configuredStore,
   silentLog,
 } from '../../../../test/support/configured-store.ts';
+import { HeldReads } from '../../../../test/support/held-reads.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
 import { removeChanges } from '../store/changes.ts';
 import { StoreError } from '../store/errors.ts';
+import { MAX_WAITING_READS } from '../store/reader.ts';
 import { ChangeApplier } from './change-applier.ts';
 import type { ConfigurationChange } from './configuration.ts';
 import { StoredConfiguration } from './transactions.ts';
 
+let reads: HeldReads;
 let parts: ConfiguredStore;
 let applier: ChangeApplier;
 /** What the evaluation was told. */
@@ -67,11 +70,15 @@ function said(change: DeclaredChange): string {
 }
 
 beforeEach(async () => {
-  parts = await configuredStore();
+  reads = new HeldReads();
+  parts = await configuredStore(reads.workers);
   [told, failure, refused] = [[], null, null];
   begin();
 });
-afterEach(() => parts.dispose());
+afterEach(async () => {
+  reads.release();
+  await parts.dispose();
+});
 
 function change<T>(work: (change: ConfigurationChange) => Promise<T>): Promise<T> {
   const configuration = new StoredConfiguration({ ...parts, effects: applier });
@@ -116,6 +123,15 @@ test('a link to a channel that is gone since is not told of', async () => {
   });
   expect(told).toEqual(['1: a', '1 is gone']);
   expect(await logged()).toEqual([]);
+});
+
+test('effects do not wait behind reads of pages and of the API', async () => {
+  reads.holdFirst();
+  const waiting = Promise.allSettled(Array.from({ length: MAX_WAITING_READS }, logged));
+  await change((open) => open.create('svc_tcp_monitor', monitor('a')));
+  expect(told).toEqual(['1: a']);
+  reads.release();
+  await waiting;
 });
 
 test('a write whose effects fail is answered, and they are applied with the next one', async () => {

@@ -160,7 +160,7 @@ export class ChangeApplier implements ChangeEffects {
     const ids = changes.flatMap((change) =>
       change.kind === 'maintenance' && change.windowId !== null ? [change.windowId] : [],
     );
-    return ids.length === 0 ? NO_WINDOWS : liveWindowsOf(this.#parts.store, ids);
+    return ids.length === 0 ? NO_WINDOWS : liveWindowsOf({ read: this.#parts.store.work }, ids);
   }
 
   async #declare(changes: readonly DeclaredChange[], until: number): Promise<void> {

@@ -21,7 +21,7 @@ export async function loadLiveMonitors(
   secrets: Secrets,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, LiveMonitor>> {
-  const rows = await monitorsOf(store, ids);
+  const rows = await monitorsOf({ read: store.work }, ids);
   return new Map(rows.map((row) => [row.id, opened(secrets, row)]));
 }
 

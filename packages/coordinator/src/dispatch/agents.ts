@@ -121,6 +121,8 @@ type RegionAgents = {
 export class Agents {
   readonly #parts: AgentsParts;
   readonly #regions = new Map<Region, RegionAgents>();
+  /** The agents of all regions. */
+  readonly #known = new Set<KnownAgent>();
   readonly #log: ThrottledLog;
   readonly #sickAgents: SickAgents;
   #live: readonly Region[] = [];
@@ -217,6 +219,7 @@ export class Agents {
       agent = new KnownAgent(id, region, bootId);
       for (const other of agents.values()) if (other.id === id) other.isReplaced = true;
       agents.set(key, agent);
+      this.#known.add(agent);
       this.#compareCapabilities(region);
     } else if (agent.isReplaced) {
       this.#sharesId(agent);
@@ -251,10 +254,11 @@ export class Agents {
     return agent;
   }
 
-  /** Whether some agent of the region had been silent for too long at `asOf` (monotonic ms). */
-  hasSilent(region: Region, asOf: number): boolean {
-    for (const agent of this.#of(region).agents.values()) if (isSilent(agent, asOf)) return true;
-    return false;
+  /** The regions of all agents that had been silent for too long at `asOf` (monotonic ms). Asked in every tick. */
+  silentRegions(asOf: number): readonly Region[] {
+    const regions: Region[] = [];
+    for (const agent of this.#known) if (isSilent(agent, asOf)) regions.push(agent.region);
+    return regions;
   }
 
   /**
@@ -268,6 +272,7 @@ export class Agents {
       if (!isSilent(agent, asOf)) continue;
       lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
       agents.delete(keyOf(agent.id, agent.bootId));
+      this.#known.delete(agent);
       this.#sickAgents.gone(agent);
       this.#parts.counters.agentsGone += 1;
       this.#log.warn(GONE, { region, agent: agent.id, jobs: agent.jobs.size }, region);

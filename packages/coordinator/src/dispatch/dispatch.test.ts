@@ -487,6 +487,8 @@ describe('silence', () => {
     agent.beat();
     await rig.clock.advanceSettling(100);
     rig.bus.setConnected(false);
+    // Its own connection is not back at once, so it hears no roll call.
+    agent.close();
     await rig.clock.advanceSettling(30_000);
     rig.bus.setConnected(true);
     await rig.clock.advanceSettling(4_000);
@@ -505,6 +507,26 @@ describe('silence', () => {
     if (agent) agent.held = [[1, job?.slot ?? 0]];
     rig.bus.setConnected(true);
     await rig.clock.advanceSettling(3_000);
+    expect(rig.sink.abstentions).toEqual([]);
+    expect(agent?.offers).toHaveLength(1);
+  });
+
+  test('after a reconnect is not judged earlier because a tick was late meanwhile', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    if (agent) agent.answer = null;
+    await rig.clock.advanceSettling(100);
+    const [job] = agent?.offers ?? [];
+    rig.bus.setConnected(false);
+    await rig.clock.advanceSettling(9_000);
+    rig.bus.setConnected(true);
+    await rig.clock.advanceSettling(100);
+    rig.clock.stall(400);
+    await rig.clock.advanceSettling(1_500);
+    expect(rig.dispatch.counters.ticksLate).toBe(1);
+    // The agent's own connection is back only now.
+    if (agent) agent.held = [[1, job?.slot ?? 0]];
+    agent?.beat();
+    await rig.clock.advanceSettling(1_000);
     expect(rig.sink.abstentions).toEqual([]);
     expect(agent?.offers).toHaveLength(1);
   });

@@ -148,10 +148,13 @@ export class Gate {
     return wasOpen && !this.isOpen;
   }
 
-  /** To be called once per slot while the gate is open. */
-  passes(workspaceId: number, { jobs, ofPeriod }: Pick<GatedSlot, 'jobs' | 'ofPeriod'>): true {
-    if (ofPeriod < 1) this.#countEarly(workspaceId, jobs * (1 - ofPeriod));
-    return true;
+  /** Counts what asks early. To be called once per slot while the gate is open; {@link admits} does it otherwise. */
+  countAsked(workspaceId: number, { jobs, ofPeriod }: Pick<GatedSlot, 'jobs' | 'ofPeriod'>): void {
+    if (ofPeriod >= 1) return;
+    const asked = jobs * (1 - ofPeriod);
+    const early = this.#early.get(workspaceId);
+    if (early === undefined) this.#early.set(workspaceId, { jobs: asked, perSecond: 0 });
+    else early.jobs += asked;
   }
 
   /**
@@ -159,7 +162,7 @@ export class Gate {
    */
   admits(monitorId: number, workspaceId: number, asking: GatedSlot): boolean {
     const { slot, jobs, ofPeriod, isInTime, sooner } = asking;
-    this.passes(workspaceId, asking);
+    this.countAsked(workspaceId, asking);
     const parts = this.#parts.get(workspaceId);
     if (parts === undefined) return true;
     const flow = this.#flows.get(workspaceId) as Flow;
@@ -179,12 +182,6 @@ export class Gate {
   giveBack(monitorId: number, part: number): void {
     const credit = this.#credits.get(monitorId);
     if (credit !== undefined) this.#credits.set(monitorId, withCredit(credit, part));
-  }
-
-  #countEarly(workspaceId: number, jobs: number): void {
-    const early = this.#early.get(workspaceId);
-    if (early === undefined) this.#early.set(workspaceId, { jobs, perSecond: 0 });
-    else early.jobs += jobs;
   }
 
   #averageEarly(elapsedMs: number): void {

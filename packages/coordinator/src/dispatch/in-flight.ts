@@ -66,6 +66,14 @@ export class InFlight {
     return this.#jobs.values();
   }
 
+  /** Whether jobs wait to be published. Asked in every tick. */
+  get hasQueued(): boolean {
+    for (let index = 0; index < this.#queued.length; index += 1) {
+      if ((this.#queued[index] as Lineup<Job>).size > 0) return true;
+    }
+    return false;
+  }
+
   /** The region's jobs that wait to be published, oldest first. */
   queued(region: Region): Pick<Lineup<Job>, 'size' | 'all'> {
     return this.#queued[regionIndex(region)] as Lineup<Job>;
@@ -265,10 +273,14 @@ export class InFlight {
     }
   }
 
-  /** Whether some offered job of the region has waited long enough for an answer at `asOf`. */
-  hasOverdue(region: Region, asOf: number): boolean {
-    const first = this.#offeredIn(regionIndex(region)).peek();
-    return first !== undefined && first.dueAt <= asOf;
+  /** The regions in which some offered job has waited long enough for an answer at `asOf`. Asked in every tick. */
+  overdueRegions(asOf: number): readonly Region[] {
+    const regions: Region[] = [];
+    for (let index = 0; index < this.#offered.length; index += 1) {
+      const first = this.#offeredIn(index).peek();
+      if (first !== undefined && first.dueAt <= asOf) regions.push(first.region);
+    }
+    return regions;
   }
 
   /**

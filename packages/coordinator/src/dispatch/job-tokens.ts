@@ -62,10 +62,7 @@ export class JobTokens {
   }
 
   tokenOf(monitor: number, region: Region, slot: number): string {
-    const index = regionIndex(region);
-    const part = index % REGIONS_PER_OUTPUT;
-    const group = (index - part) / REGIONS_PER_OUTPUT;
-    const from = this.#placeOf(monitor, slot, group) * OUTPUT_LENGTH + part * TOKEN_LENGTH;
+    const from = this.#startOf(monitor, region, slot);
     return this.#outputs.toString('latin1', from, from + TOKEN_LENGTH);
   }
 
@@ -73,9 +70,17 @@ export class JobTokens {
   isValid(token: string, monitor: number, region: Region, slot: number): boolean {
     if (token.length !== TOKEN_LENGTH) return false;
     return (
-      isSameToken(token, this.tokenOf(monitor, region, slot)) ||
-      isSameToken(token, this.#former.tokenOf(monitor, region, slot))
+      isSameToken(token, this.#outputs, this.#startOf(monitor, region, slot)) ||
+      isSameToken(token, Buffer.from(this.#former.tokenOf(monitor, region, slot), 'latin1'), 0)
     );
+  }
+
+  /** Where the token begins in the outputs. */
+  #startOf(monitor: number, region: Region, slot: number): number {
+    const index = regionIndex(region);
+    const part = index % REGIONS_PER_OUTPUT;
+    const group = (index - part) / REGIONS_PER_OUTPUT;
+    return this.#placeOf(monitor, slot, group) * OUTPUT_LENGTH + part * TOKEN_LENGTH;
   }
 
   /** The place of the output, which is made when it is not there. */
@@ -98,11 +103,11 @@ export class JobTokens {
   }
 }
 
-/** Compares texts of one length in a time that does not depend on where they differ. */
-function isSameToken(token: string, other: string): boolean {
+/** Compares a token with the characters from `start` on, in a time that does not depend on where they differ. */
+function isSameToken(token: string, characters: Uint8Array, start: number): boolean {
   let difference = 0;
-  for (let index = 0; index < token.length; index += 1) {
-    difference |= token.charCodeAt(index) ^ other.charCodeAt(index);
+  for (let index = 0; index < TOKEN_LENGTH; index += 1) {
+    difference |= token.charCodeAt(index) ^ (characters[start + index] as number);
   }
   return difference === 0;
 }

@@ -26,7 +26,9 @@ const LEAST_STEPS = 1_200;
  * agents less work.
  */
 export class Lateness {
-  readonly #regions: readonly RegionLateness[] = REGIONS.map(() => new RegionLateness());
+  /** Those of which results have come or checks were dropped, by the index of the region. */
+  readonly #regions: (RegionLateness | undefined)[] = REGIONS.map(() => undefined);
+  readonly #seen: RegionLateness[] = [];
   #steps = 0;
   #everywhere: DelayPressure = 'free';
   #everywhereSteps = 0;
@@ -48,11 +50,11 @@ export class Lateness {
   /** @param isExcused something else held results back */
   step(isExcused: boolean): void {
     this.#steps += 1;
-    if (this.#steps % LEAST_STEPS === 0) for (const region of this.#regions) region.forgetLeast();
-    for (const region of this.#regions) region.judge(isExcused);
+    if (this.#steps % LEAST_STEPS === 0) for (const region of this.#seen) region.forgetLeast();
+    for (const region of this.#seen) region.judge(isExcused);
     this.#everywhere = isExcused ? 'free' : this.#pressureEverywhere();
     this.#everywhereSteps = isLate(this.#everywhere) ? this.#everywhereSteps + 1 : 0;
-    for (const region of this.#regions) region.step();
+    for (const region of this.#seen) region.step();
   }
 
   /** Whether checks are late in all regions with enough results, in this step or longer. */
@@ -72,8 +74,8 @@ export class Lateness {
   /** The pressure in one region alone; when all regions are late, no single one is to blame. */
   of(region: Region, isOpen: boolean): Pressure {
     if (this.isEverywhere) return 'busy';
-    const { pressure, lateSteps } = this.#of(region);
-    return lasting(pressure ?? 'free', lateSteps, isOpen);
+    const seen = this.#regions[regionIndex(region)];
+    return seen === undefined ? 'free' : lasting(seen.pressure ?? 'free', seen.lateSteps, isOpen);
   }
 
   /**
@@ -81,8 +83,8 @@ export class Lateness {
    * late.
    */
   #pressureEverywhere(): DelayPressure {
-    const seen = this.#regions.flatMap(({ pressure }) => pressure ?? []);
-    const small = this.#regions.filter(({ pressure }) => pressure === null).map(({ recent }) => recent);
+    const seen = this.#seen.flatMap(({ pressure }) => pressure ?? []);
+    const small = this.#seen.filter(({ pressure }) => pressure === null).map(({ recent }) => recent);
     const least = seen.length === 0 ? LEAST_RESULTS : LEAST_BESIDE_OTHERS;
     const together = delayPressure(sumOf(small), least);
     if (together !== null) seen.push(together);
@@ -92,7 +94,14 @@ export class Lateness {
   }
 
   #of(region: Region): RegionLateness {
-    return this.#regions[regionIndex(region)] as RegionLateness;
+    const index = regionIndex(region);
+    let lateness = this.#regions[index];
+    if (lateness === undefined) {
+      lateness = new RegionLateness();
+      this.#regions[index] = lateness;
+      this.#seen.push(lateness);
+    }
+    return lateness;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { LiveMonitors } from '../domain/monitor.ts';
 import { gridSlotUntil, phaseOf } from '../domain/schedule.ts';
+import { BELIEVED_AHEAD_MS } from '../domain/status.ts';
 import {
   decidedSlots,
   type GivenSlot,
@@ -14,9 +15,6 @@ import type { Store } from '../store/store.ts';
  * next slot is due either way.
  */
 const PERIODS = 2;
-
-/** Slots further ahead of the wall clock than this were given under a clock that was ahead, ms. */
-const BELIEVED_AHEAD_MS = 60_000;
 
 /** The recorded slots that monitors were given. */
 export type GivenSlots = {

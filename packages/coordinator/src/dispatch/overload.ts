@@ -91,6 +91,8 @@ export type OverloadParts = {
 
 /** Counts of one region. */
 type Signs = { offers: Recent; unanswered: Recent; turnedAway: Recent; done: Recent };
+/** `hadAgents`: since the start of this process, so that jobs may have been offered. */
+type RegionLoad = { readonly gate: Gate; readonly signs: Signs; hadAgents: boolean };
 
 /**
  * Detects that more checks are requested than the agents of a region can run, or than this process can record
@@ -102,9 +104,10 @@ export class Overload {
   readonly #demand = new Demand();
   readonly #lateness = new Lateness();
   readonly #gate = new Gate();
-  readonly #regions: readonly { gate: Gate; signs: Signs }[] = REGIONS.map(() => ({
+  readonly #regions: readonly RegionLoad[] = REGIONS.map(() => ({
     gate: new Gate(),
     signs: { offers: new Recent(), unanswered: new Recent(), turnedAway: new Recent(), done: new Recent() },
+    hadAgents: false,
   }));
   readonly #opened = new Recent();
   readonly #done = new Recent();
@@ -149,7 +152,10 @@ export class Overload {
     { slot, ofPeriod, lateMs }: AskingSlot,
     jobs: number,
   ): boolean {
-    if (this.#gate.isOpen) return this.#gate.passes(workspaceId, { jobs, ofPeriod });
+    if (this.#gate.isOpen) {
+      this.#gate.countAsked(workspaceId, { jobs, ofPeriod });
+      return true;
+    }
     const isInTime = lateMs <= MOST_LATE_MS;
     if (this.#gate.admits(id, workspaceId, { slot, jobs, ofPeriod, isInTime })) return true;
     this.#parts.counters.jobsSkipped[SKIPPED_BY[this.#cause]] += jobs;
@@ -159,7 +165,10 @@ export class Overload {
   /** Whether the slot is run in the region. To be called once per slot and region; it counts skipped jobs. */
   admits({ id, workspaceId }: LiveMonitor, { slot, ofPeriod, lateMs }: AskingSlot, region: Region): boolean {
     const { gate } = this.#of(region);
-    if (gate.isOpen) return gate.passes(workspaceId, { jobs: 1, ofPeriod });
+    if (gate.isOpen) {
+      gate.countAsked(workspaceId, { jobs: 1, ofPeriod });
+      return true;
+    }
     const asked = this.#askedBefore;
     const isAsked = asked.id === id && asked.slot === slot;
     const sooner = !isAsked ? 0 : asked.runs ? SOONER_TOGETHER : -LATER_ALONE;
@@ -280,7 +289,13 @@ export class Overload {
     if (elapsedMs < STEP_MS) return;
     this.#steppedAt = now;
     this.#stepWhole(elapsedMs);
-    for (const region of REGIONS) this.#stepRegion(region, now, elapsedMs);
+    for (const region of REGIONS) if (this.#hadAgents(region)) this.#stepRegion(region, now, elapsedMs);
+  }
+
+  #hadAgents(region: Region): boolean {
+    const load = this.#of(region);
+    load.hadAgents ||= this.#parts.agents.isLive(region);
+    return load.hadAgents;
   }
 
   #stepWhole(elapsedMs: number): void {
@@ -371,8 +386,8 @@ export class Overload {
     log.error(details, ADVICE[kind]);
   }
 
-  #of(region: Region): { gate: Gate; signs: Signs } {
-    return this.#regions[regionIndex(region)] as { gate: Gate; signs: Signs };
+  #of(region: Region): RegionLoad {
+    return this.#regions[regionIndex(region)] as RegionLoad;
   }
 }
 

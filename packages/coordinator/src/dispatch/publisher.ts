@@ -83,6 +83,7 @@ export class Publisher {
   /** Publishes queued jobs. Does nothing while disconnected: the jobs wait within their bounds. */
   publish(now: number): void {
     const { bus, inFlight } = this.#parts;
+    if (!inFlight.hasQueued) return;
     for (const region of REGIONS) {
       if (!bus.isConnected) return;
       if (inFlight.queued(region).size > 0) this.#publishRegion(region, now);

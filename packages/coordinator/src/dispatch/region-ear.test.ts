@@ -253,6 +253,19 @@ describe('a connection that is lost', () => {
     expect(counters.regionMutings).toBe(0);
   });
 
+  test('before the bus, as a server ends them in any order, is not counted', async () => {
+    await ears.open();
+    for (let time = 0; time < 20; time += 1) {
+      bus.cutOff(agentsSubject(FRA));
+      bus.setConnected(false);
+      await clock.advanceSettling(200);
+      bus.setConnected(true);
+      await clock.advanceSettling(600);
+      expect(bus.apart).toHaveLength(REGIONS.length);
+    }
+    expect(counters.regionMutings).toBe(0);
+  });
+
   test('that answers nothing is not waited for', async () => {
     await ears.open();
     bus.freeze();

@@ -45,10 +45,11 @@ export type RegionEarParts = {
  * do not use the connection of jobs and results. A region that sends more than is allowed is muted.
  *
  *     closed ── open ──▶ opening ──connected──▶ hearing ──more than allowed──▶ muted
- *                          ▲  │                    │                             │
- *                          │  └──failed──▶ lost ◀──┘ cut off                     │
- *                          └── 0.5 s ───────┘                                    │
- *                          └── 10 s, 20 s … 10 min ──────────────────────────────┘
+ *                          ▲  │                    │                             ▲ │
+ *                          │  └──failed──▶ lost ◀──┘ ended                       │ │
+ *                          │                │ └── cut off more than allowed ─────┘ │
+ *                          ├── 0.5 s ───────┘                                      │
+ *                          └── 10 s, 20 s … 10 min ────────────────────────────────┘
  */
 export class RegionEar {
   readonly #parts: RegionEarParts;
@@ -61,6 +62,8 @@ export class RegionEar {
   /** Start of deafness, monotonic ms; null while it hears. */
   #deafSince: number | null = null;
   #hasToldDeaf = false;
+  /** Its connection has ended, and that of the bus has not: the server may have cut it off. */
+  #wasCutOff = false;
   /** It was muted, and not heard since. */
   #wasMuted = false;
   #hearingSince = 0;
@@ -83,6 +86,11 @@ export class RegionEar {
   async open(): Promise<void> {
     this.#deafSince = this.#parts.clock.monotonic();
     await this.#connect();
+  }
+
+  /** To be called when the bus has lost its connection. A server that ends cuts off nobody, and ends others first. */
+  busLost(): void {
+    this.#wasCutOff = false;
   }
 
   /** To be called when the bus is connected again: this connection may work as well then. */
@@ -216,22 +224,23 @@ export class RegionEar {
   }
 
   #lost(): void {
-    const { bus, clock } = this.#parts;
-    const now = clock.monotonic();
-    const wasConnected = this.#subscription !== null;
-    this.#deafSince ??= now;
-    this.#parts.onArrival();
+    const { bus, clock, onArrival } = this.#parts;
+    this.#wasCutOff = this.#subscription !== null && bus.isConnected;
+    this.#deafSince ??= clock.monotonic();
+    onArrival();
     void this.#leave('lost');
-    if (wasConnected && bus.isConnected && !this.#allowance.cutOff(now)) this.#mute();
-    else this.#connectIn(RETRY_MS);
+    this.#connectIn(RETRY_MS);
   }
 
   #connectIn(ms: number): void {
     const { region, bus, clock } = this.#parts;
     this.#cancelTimer();
     this.#cancelTimer = clock.after(ms + regionIndex(region) * STAGGER_MS, () => {
+      const isTooMuch = this.#wasCutOff && !this.#allowance.cutOff(clock.monotonic());
+      this.#wasCutOff = false;
+      if (isTooMuch) this.#mute();
       // Without the bus there is no server either; the bus reports when it is back.
-      if (bus.isConnected) void this.#connect();
+      else if (bus.isConnected) void this.#connect();
     });
   }
 

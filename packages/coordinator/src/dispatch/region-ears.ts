@@ -32,7 +32,7 @@ export class RegionEars {
   async open(): Promise<void> {
     this.#standstill.start();
     this.#stopListening = this.#bus.onConnection((isConnected) => {
-      if (isConnected) for (const ear of this.#ears.values()) ear.busConnected();
+      for (const ear of this.#ears.values()) isConnected ? ear.busConnected() : ear.busLost();
     });
     await Promise.all([...this.#ears.values()].map((ear) => ear.open()));
   }

@@ -1,6 +1,7 @@
 import type { Bus } from '@svc/shared/bus.ts';
+import { isCode } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { Agents } from './agents.ts';
 import type { InFlight } from './in-flight.ts';
 import type { RegionEars } from './region-ears.ts';
@@ -48,10 +49,9 @@ export class SilenceJudge {
   judge(asOf: number): void {
     const { bus, inFlight, agents } = this.#parts;
     if (asOf < this.#from || !bus.isConnected) return;
-    const concerned = REGIONS.filter(
-      (region) =>
-        !this.#judging.has(region) && (inFlight.hasOverdue(region, asOf) || agents.hasSilent(region, asOf)),
-    );
+    const regions = [...inFlight.overdueRegions(asOf), ...agents.silentRegions(asOf)];
+    if (regions.length === 0) return;
+    const concerned = [...new Set(regions)].filter((region) => !this.#judging.has(region));
     if (concerned.length === 0) return;
     const flushed = bus.flush();
     for (const region of concerned) void this.#judgeRegion(region, asOf, flushed);
@@ -67,7 +67,9 @@ export class SilenceJudge {
       agents.judge(region, asOf);
       inFlight.judge(region, asOf);
     } catch (error) {
-      if (bus.isConnected) log.error({ error, region }, 'cannot judge the silence of a region');
+      // The bus itself says that it is lost, somewhat later.
+      if (bus.isConnected && !isCode(error, 'bus-disconnected'))
+        log.error({ error, region }, 'cannot judge the silence of a region');
     } finally {
       this.#judging.delete(region);
     }

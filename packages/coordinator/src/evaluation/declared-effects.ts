@@ -98,11 +98,16 @@ export function channelUnlinked(
   const monitor = evaluation.monitor(monitorId);
   const state = evaluation.drafts.find(monitorId);
   if (monitor === undefined || state === null) return;
-  const known = state.links.find((each) => each.notificationId === notificationId) ?? link;
+  const present = state.links.find((each) => each.notificationId === notificationId) ?? null;
+  // A start has the links of the rows: where the channel was linked again meanwhile, that is another one.
+  const known = evaluation.frame.isTimeUp(monitorId) ? (present ?? link) : (link ?? present);
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
   const counted = countedVotes(evaluation.frame, state, monitor);
-  closeOn(evaluation.frame, monitorId, known, monitor, counted, 'channel-unlinked');
+  // The log of changes, from which a start takes the link, does not say when the incident began.
+  const isOfState = known.incident === state.incident;
+  const incidentSince = known.incidentSince ?? (isOfState ? state.incidentSince : null);
+  closeOn(evaluation.frame, monitorId, { ...known, incidentSince }, monitor, counted, 'channel-unlinked');
 }
 
 /**

@@ -174,6 +174,7 @@ export class Evaluation {
     if (state === undefined) {
       const row = this.frame.writes.results.at(-1);
       if (isKept && row !== undefined) this.frame.recordedOnly.add(row);
+      if (isKept) this.#passOver(monitor, result);
       return isKept;
     }
     if (slot <= state.floorSlot) return isKept;
@@ -186,6 +187,19 @@ export class Evaluation {
       excuse(this.frame, state, monitor, slot, region, 'region');
     }
     return isKept;
+  }
+
+  /**
+   * A slot of before the probed attributes changed is over. Where a process gave it ahead and did not live to say so, the
+   * slot is no slot of the present ones, which a start asks for (decision 0511).
+   */
+  #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
+    const state = this.drafts.find(id);
+    if (state === null || !active || ofResult >= version || isAhead(this.frame, slot)) return;
+    if (slot <= state.decidedSlot || state.open.some((open) => open.slot <= slot)) return;
+    state.floorSlot = slot;
+    state.decidedSlot = slot;
+    this.frame.unwritten.add(state);
   }
 
   #vote(state: MonitorState, monitor: LiveMonitor, { result, region }: Report, outcome: VoteOutcome): void {

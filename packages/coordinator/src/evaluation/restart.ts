@@ -4,7 +4,7 @@ import { bitOf } from '../domain/region-set.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote, votableForMs } from '../domain/status.ts';
 import { recast } from './casting.ts';
 import type { Evaluation } from './evaluation.ts';
-import { reopen } from './slot-life.ts';
+import { reopen, reopenEmpty } from './slot-life.ts';
 import { type MonitorState, newState } from './state.ts';
 import type { ReportedResult, StoredVote, WrittenState } from './writes.ts';
 
@@ -58,20 +58,23 @@ export function reportAsStored({ result, region, decidedAfterMs }: ReportedResul
 
 /**
  * The first slot whose results a start reads: the decided one or an older open one. Results that neither count nor can
- * become votes are left out.
+ * become votes are left out, by the end of the life before: a vote that has aged since says since when the status is
+ * `unknown`.
  *
- * @param now epoch ms on the slots' clock
+ * @param now    epoch ms on the slots' clock
+ * @param newest newest recorded slot of all monitors, which the life before outlived, epoch ms
  */
 export function readFrom(
   { decidedSlot, openSlots }: Pick<WrittenState, 'decidedSlot' | 'openSlots'>,
   { periodMs, longestCheckMs }: LiveMonitor,
   now: number,
+  newest: number,
 ): number {
   const first = firstUndecided({ decidedSlot, openSlots });
   const believed = first > now + BELIEVED_AHEAD_MS ? 0 : first;
   return Math.max(
     believed,
-    now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs),
+    Math.min(now, newest) - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs),
   );
 }
 
@@ -154,6 +157,8 @@ export function restarted(
       (decidedAt === null || decidedAt >= slot - BELIEVED_AHEAD_MS),
   );
   takeUp(evaluation, state, monitor, believed, stored);
+  const isBelieved = (slot: number) => slot <= newestBelieved && slot > state.floorSlot;
+  reopenSilent(evaluation, state, monitor, believed, stored.openSlots.filter(isBelieved));
   // The votes that made the status are set aside. Older ones made another one: nothing is known until the next slot.
   if (isStatusAhead) state.votes = [];
 }
@@ -213,6 +218,25 @@ function takeUp(
     const castedAt = Math.min(at, slotNow);
     const vote = castAt(evaluation, result, monitor, castedAt);
     recast(evaluation.frame, state, monitor, [vote], slotNow - castedAt);
+  }
+}
+
+/**
+ * Opens slots that waited behind a decided one and that nobody has reported, as far as their period is not over. Their
+ * reports would be late ones otherwise, each a vote by itself.
+ */
+function reopenSilent(
+  evaluation: Evaluation,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  results: readonly StoredResult[],
+  openSlots: readonly number[],
+): void {
+  const { frame } = evaluation;
+  for (const slot of openSlots) {
+    const isDecided = results.some((result) => result.slot === slot && result.decidedAt !== null);
+    if (!isDecided && slot + monitor.periodMs > frame.instants.slotNow)
+      reopenEmpty(frame, state, monitor, slot);
   }
 }
 

@@ -10,8 +10,8 @@ import { DECISIONS_PER_WRITE, type MonitorState, openSlotOf } from './state.ts';
 import {
   age,
   ageByJump,
-  dependsOnStanding,
   electorateFor,
+  followsAgeing,
   hasAgedVote,
   judge,
   standingStatus,
@@ -87,6 +87,11 @@ export function reopen(frame: Frame, state: MonitorState, monitor: LiveMonitor, 
   open.given |= bitOf(vote.region);
   open.answered |= bitOf(vote.region);
   open.reports = [...open.reports, vote];
+}
+
+/** After a restart: nobody has reported the slot, which is not decided. */
+export function reopenEmpty(frame: Frame, state: MonitorState, monitor: LiveMonitor, slot: number): void {
+  openSlot(frame, state, monitor, slot);
 }
 
 /**
@@ -168,7 +173,7 @@ function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: O
 /**
  * Casts reports. Votes that aged while their check was under way made nothing unknown until now, so that reports which
  * come at once take their places. Where the verdict on them would be the status of before only because it stands, it
- * does not stand: the votes age first.
+ * does not stand: the votes age first. So they do where too few count also with the reports.
  *
  * @param joining regions that the slot of the reports brings into the electorate
  * @returns whether a region's vote changed
@@ -183,7 +188,7 @@ function castNews(
   const before = state.votes;
   const isAged = standingStatus(frame, state, monitor) !== state.status;
   if (!cast(frame, state, monitor, reports)) return false;
-  if (!isAged || !dependsOnStanding(frame, state, monitor, joining)) return true;
+  if (!isAged || !followsAgeing(frame, state, monitor, joining)) return true;
   const after = state.votes;
   state.votes = before;
   age(frame, state, monitor);

@@ -94,8 +94,11 @@ export function standingStatus(
   return isAged ? 'unknown' : state.status;
 }
 
-/** Whether the verdict on the votes is another one where `unknown` stands in place of the monitor's status. */
-export function dependsOnStanding(
+/**
+ * Whether earlier votes that have aged make the monitor `unknown` before the verdict on the present ones: that is another one
+ * where `unknown` stands in place of the monitor's status, or is `unknown` too, which began when they aged.
+ */
+export function followsAgeing(
   frame: Frame,
   state: Readonly<MonitorState>,
   monitor: LiveMonitor,
@@ -103,7 +106,7 @@ export function dependsOnStanding(
 ): boolean {
   const electorate = electorateFor(frame, state, monitor, joining);
   const { status } = verdict(state.votes, electorate, state.status, frame.now);
-  return status !== verdict(state.votes, electorate, 'unknown', frame.now).status;
+  return status === 'unknown' || status !== verdict(state.votes, electorate, 'unknown', frame.now).status;
 }
 
 /** Whether a vote has aged at `then` (see `Vote.expiresAt`). */

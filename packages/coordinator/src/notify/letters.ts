@@ -1,5 +1,5 @@
 import type { Alert, Letter } from '@svc/shared/channels/alert.ts';
-import { rowOf } from '../store/delivery-queue.ts';
+import { queueDeliveries } from '../store/delivery-queue.ts';
 import { insertLetters } from '../store/page-letters.ts';
 import { receiverOf } from '../store/receivers.ts';
 import type { Secrets } from '../store/secrets.ts';
@@ -50,13 +50,7 @@ export async function queueLetters(
     queuedAt: at,
     opens: true,
   }));
-  const { sql, rows } = insertLetters(queued.map((each) => rowOf(secrets, each)));
-  const outcomes = await tx.runEach(sql, rows);
-  queued.forEach((each, index) => {
-    const outcome = outcomes[index];
-    if (outcome === undefined || outcome.changes === 0) return;
-    tx.onCommit(() => onQueued({ ...each, id: outcome.lastInsertRowid }));
-  });
+  await queueDeliveries(tx, { secrets, insert: insertLetters, onQueued }, queued);
 }
 
 function letterAlert({ letter, link, uid, lane }: PageLetter, at: number): Alert {

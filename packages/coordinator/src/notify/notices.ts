@@ -1,11 +1,5 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import {
-  channelNamed,
-  insertDeliveries,
-  otherChannels,
-  type QueuedRow,
-  rowOf,
-} from '../store/delivery-queue.ts';
+import { channelNamed, insertDeliveries, otherChannels, queueDeliveries } from '../store/delivery-queue.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import { derivedUuid } from './derived-uuid.ts';
@@ -53,13 +47,7 @@ export async function queueNotice(
     queuedAt: at,
     opens: true,
   }));
-  const { sql, rows } = insertDeliveries(queued.map((each): QueuedRow => rowOf(secrets, each)));
-  const outcomes = await tx.runEach(sql, rows);
-  queued.forEach((each, index) => {
-    const outcome = outcomes[index];
-    if (outcome === undefined || outcome.changes === 0) return;
-    tx.onCommit(() => onQueued({ ...each, id: outcome.lastInsertRowid }));
-  });
+  await queueDeliveries(tx, { secrets, insert: insertDeliveries, onQueued }, queued);
 }
 
 export type NoticeParts = {

@@ -2,6 +2,7 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
 import type { Evaluation } from '../evaluation/evaluation.ts';
 import type { StatusChange } from '../evaluation/frame.ts';
+import type { ExportNote } from '../store/export-totals.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
 import type { EvaluatedBatch } from './batch-evaluation.ts';
 import type { RecorderEvent } from './events.ts';
@@ -12,7 +13,10 @@ import { type RecordedResult, ResultFeed } from './result-feed.ts';
 /** Reasons of `unknown` that somebody asked for. */
 const DECLARED: ReadonlySet<string> = new Set(['deactivated', 'probe-changed']);
 
-/** The steps after a commit: memory takes the durable state, and others are told, in one order. */
+/**
+ * The steps after a commit: memory takes the durable state, and others are told, in one order. A step that fails is
+ * logged and stops no other: the batch is recorded, and its alerts must be sent whatever a listener does.
+ */
 export class AfterCommit {
   readonly feed: ResultFeed;
   /** Since the start. */
@@ -58,26 +62,37 @@ export class AfterCommit {
 
   /**
    * @param deliveryIds ids of the deliveries that the batch has queued, in order; null: the channel is gone
+   * @param exportNote of the batch; null: nothing of it is exported
    */
   committed(
     batch: readonly RecorderEvent[],
     { evaluation, positions, reported, givenBack }: EvaluatedBatch,
     deliveryIds: readonly (number | null)[],
+    exportNote: ExportNote | null,
   ): void {
-    this.#applyStates(evaluation);
-    this.#applyWindows(evaluation);
-    for (const event of batch) if (event.kind === 'declared') this.#declared(event.changes);
     this.counts.transactions += 1;
     this.#countResults(reported);
-    for (const position of positions.values()) this.#moved(position);
-    this.#settle(reported, givenBack);
-    this.feed.tell(reported);
-    this.#tellChanges(evaluation);
-    evaluation.writes.deliveries.forEach((delivery, index) => {
-      const id = deliveryIds[index] ?? null;
-      if (id !== null) this.#parts.onQueued(id, delivery);
-    });
-    for (const event of batch) if (event.kind === 'declared') event.onApplied();
+    const steps = [
+      () => this.#applyStates(evaluation),
+      () => this.#applyWindows(evaluation),
+      () => this.#applyDeclared(batch),
+      () => this.#movedAll(positions),
+      () => this.#noted(exportNote),
+      () => this.#settle(reported, givenBack),
+      () => this.feed.tell(reported),
+      () => this.#tellChanges(evaluation),
+      () => this.#tellQueued(evaluation, deliveryIds),
+      () => this.#tellApplied(batch),
+    ];
+    for (const step of steps) this.#carryOut(step);
+  }
+
+  #carryOut(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#parts.log.error({ error }, 'a step after a commit failed: memory may differ from the database');
+    }
   }
 
   #applyStates(evaluation: Evaluation): void {
@@ -97,6 +112,10 @@ export class AfterCommit {
     if (windows !== maintenance.windows) maintenance.changed(windows, frame.instants.slotNow);
   }
 
+  #applyDeclared(batch: readonly RecorderEvent[]): void {
+    for (const event of batch) if (event.kind === 'declared') this.#declared(event.changes);
+  }
+
   #declared(changes: readonly DeclaredChange[]): void {
     for (const change of changes) {
       if (change.kind === 'monitor') this.#parts.onDeclared(change.monitorId, change.monitor);
@@ -111,6 +130,10 @@ export class AfterCommit {
     for (let index = 0; index < reported.length; index += 1) {
       if (reported[index]?.isNew === false) this.counts.duplicates += 1;
     }
+  }
+
+  #movedAll(positions: ReadonlyMap<string, StreamPosition>): void {
+    for (const position of positions.values()) this.#moved(position);
   }
 
   #moved(position: StreamPosition): void {
@@ -135,6 +158,21 @@ export class AfterCommit {
       if (change.to === 'unknown' && !DECLARED.has(change.reason)) this.#becameUnknown(change);
       for (const listener of this.#changeListeners) listener(change);
     }
+  }
+
+  #noted(note: ExportNote | null): void {
+    if (note !== null) this.#parts.exports?.noted(note);
+  }
+
+  #tellQueued({ writes }: Evaluation, ids: readonly (number | null)[]): void {
+    writes.deliveries.forEach((delivery, index) => {
+      const id = ids[index] ?? null;
+      if (id !== null) this.#parts.onQueued(id, delivery);
+    });
+  }
+
+  #tellApplied(batch: readonly RecorderEvent[]): void {
+    for (const event of batch) if (event.kind === 'declared') event.onApplied();
   }
 
   #becameUnknown({ monitor: { id, name }, reason }: StatusChange): void {

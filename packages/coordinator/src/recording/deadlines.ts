@@ -2,7 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { InstantHeap } from './instant-heap.ts';
 
 /** Instants closer together than this share one timer, ms. */
-const COARSENESS_MS = 20;
+const COARSENESS_MS = 100;
 /** Most alarms in one turn of the event loop, because all of them may be due at once after an outage. */
 const ALARMS_PER_TURN = 2_000;
 /** The instant of an id whose alarm is under way. */

@@ -2,6 +2,7 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+import { settle } from '../../../../test/support/fake-clock.ts';
 import { StoreError } from '../store/errors.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
@@ -128,6 +129,71 @@ test('a failing commit is tried again, and neither memory nor the database has s
   expect(it.recorder.isFailing).toBe(false);
   expect(it.alerts()).toEqual(['error']);
   expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', slot)).toHaveLength(3);
+});
+
+test('a listener that fails after a commit makes nothing be recorded or announced a second time', async () => {
+  await inStatus('passed');
+  it.recorder.onTransition(() => {
+    throw new TypeError('a defect');
+  });
+  await inStatus('failed');
+  await inStatus('passed');
+  expect(it.alerts()).toEqual(['error', 'recovered']);
+  expect(await it.rows('SELECT 1 FROM deliveries')).toHaveLength(2);
+  expect(it.recorder.counts.duplicates).toBe(0);
+});
+
+test('a job that was given back is offered again only after the commit', async () => {
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  it.isOfferedAgain = () => true;
+  it.commitFailure = new StoreError('store-full', 'no space');
+  void it.recorder.record(it.message(1, slot, A, { outcome: 'not_run', reason: 'shutting-down' }));
+  await it.clock.advanceSettling(2_000);
+  expect(it.recorder.isFailing).toBe(true);
+  expect(it.outcomes).toEqual([]);
+  it.commitFailure = null;
+  await it.clock.advanceSettling(5_000);
+  await it.recorder.flushed();
+  expect(it.outcomes).toMatchObject([{ slot, region: A, is: 'given-back' }]);
+});
+
+test("a result that differs from its region's last vote waits for no others, and one like it for 250 ms", async () => {
+  await inStatus('passed');
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  const waiting = (): number => it.recorder.backlog.events;
+  const committed = (): Promise<void> =>
+    new Promise((resolve) => {
+      const stop = it.recorder.onPosition(() => {
+        stop();
+        resolve();
+      });
+    });
+  void it.recorder.record(it.message(1, slot, A, { outcome: 'passed' }));
+  it.clock.advance(249);
+  await settle();
+  expect(waiting()).toBe(2);
+  const first = committed();
+  it.clock.advance(1);
+  await first;
+  void it.recorder.record(it.message(1, slot, C, { outcome: 'passed' }));
+  await settle();
+  expect(waiting()).toBe(1);
+  const second = committed();
+  void it.recorder.record(it.message(1, slot, B, { outcome: 'failed' }));
+  await second;
+  expect(it.recorder.counts.results).toBe(6);
+});
+
+test('what dispatch says while the database takes nothing is bounded: deadlines decide about the rest', async () => {
+  it.commitFailure = new StoreError('store-full', 'no space');
+  const monitor = liveMonitor(1);
+  const slot = it.clock.wall();
+  for (let event = 0; event < 200_001; event += 1) it.recorder.skipped(monitor, slot, A);
+  await settle();
+  expect(it.recorder.backlog.events).toBe(200_000);
+  expect(it.recorder.dropped['event-overflow']).toBe(1);
 });
 
 describe('after a restart', () => {

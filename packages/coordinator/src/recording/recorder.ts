@@ -270,10 +270,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
       changesUntil,
       exportNote,
     });
-    if (exportNote !== null) exports?.noted(exportNote);
     this.#batches.written(evaluated);
     this.#noteProbes(batch);
-    this.#after.committed(batch, evaluated, ids);
+    this.#after.committed(batch, evaluated, ids, exportNote);
     if (this.#resumption.steps === steps) return;
     // Monitors have resumed meanwhile: their resumption saw states from before this batch.
     evaluation.drafts.forEach((state, id) => {

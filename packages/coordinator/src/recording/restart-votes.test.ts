@@ -35,6 +35,19 @@ async function restart(): Promise<void> {
   await it.restart();
 }
 
+test('after a downtime in which all votes aged, the status is unknown since the newest of them did', async () => {
+  let last = 0;
+  for (let slots = 0; slots < 6; slots += 1) last = await period('passed');
+  await it.recorder.stop();
+  it.clock.advance(HOUR);
+  await it.restart();
+  it.recorder.resumed();
+  await it.pass(1_000);
+  expect(it.status(1)).toBe('unknown');
+  const [newest] = await it.rows<{ at: number }>('SELECT at FROM transitions ORDER BY id DESC LIMIT 1');
+  expect(newest).toEqual({ at: last + 3 * PERIOD });
+});
+
 test('a report about a slot that is still open behind a decided one is not lost', async () => {
   const hourly = liveMonitor(1, { periodMs: HOUR, longestCheckMs: 182_000 });
   const often = { ...hourly, periodMs: PERIOD };

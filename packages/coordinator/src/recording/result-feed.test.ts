@@ -40,17 +40,13 @@ test('a listener is called after the commit and in a turn of its own; one that t
   });
   const stop = it.recorder.feed.onResults((results) => heard.push(...results.map(({ region }) => region)));
   const slot = it.clock.wall();
-  it.recorder.opened(liveMonitor(1), slot, THREE);
-  let isCommitted = false;
-  const heardAtCommit: string[][] = [];
-  it.recorder.onPosition(() => {
-    isCommitted = true;
-    heardAtCommit.push([...heard]);
-  });
+  it.recorder.opened(liveMonitor(1), slot, [A]);
+  const heardAtChange: string[][] = [];
+  // Changes are told after the results.
+  it.recorder.onTransition(() => heardAtChange.push([...heard]));
   await it.report(1, slot, A, 'passed');
   await settle();
-  expect(isCommitted).toBe(true);
-  expect(heardAtCommit).toEqual([[]]);
+  expect(heardAtChange).toEqual([[]]);
   expect(heard).toEqual([A]);
   stop();
   await it.report(1, slot, B, 'passed');

@@ -260,6 +260,21 @@ describe('regions without agents', () => {
     ]);
   });
 
+  test('votes that aged while a check is under way make it unknown since then, also when a late report comes first', async () => {
+    const first = await it.slot(1, all('passed'));
+    await it.pass(3 * PERIOD - 5_000);
+    const missed = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), missed, [B]);
+    await it.skip(1, missed, B);
+    await it.pass(4_900);
+    it.recorder.opened(liveMonitor(1), it.clock.wall(), THREE);
+    await it.pass(300);
+    await it.report(1, missed, B, 'passed');
+    expect(it.changes.slice(1)).toEqual([
+      expect.objectContaining({ to: 'unknown', reason: 'votes-expired', at: first + 3 * PERIOD }),
+    ]);
+  });
+
   test('ageing never makes an error into anything but unknown, and unknown clears nothing', async () => {
     await period('passed');
     await it.slot(1, { [A]: 'failed', [B]: 'failed', [C]: 'passed' });
@@ -406,7 +421,10 @@ describe('slots', () => {
     expect(told()).toEqual(['error', 'recovered']);
   });
 
-  test("a region's second not_run for a slot is its answer", async () => {
+  test.each([
+    ['reported', (slot: number) => it.report(1, slot, A, { outcome: 'not_run', reason: 'overloaded' })],
+    ['said by dispatch', (slot: number) => it.abstain(1, slot, A, 'job-lost')],
+  ])("a region's second not_run for a slot is its answer, where it is %s", async (_name, secondNotRun) => {
     await period('passed');
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -417,7 +435,7 @@ describe('slots', () => {
     await it.report(1, slot, B, 'failed');
     await it.skip(1, slot, C);
     expect(it.states.get(1)?.decidedSlot).toBeLessThan(slot);
-    await it.abstain(1, slot, A, 'job-lost');
+    await secondNotRun(slot);
     expect(it.states.get(1)?.decidedSlot).toBe(slot);
   });
 

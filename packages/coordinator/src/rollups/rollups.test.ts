@@ -487,6 +487,28 @@ test("a deleted monitor's roll-ups go a piece at a time, however many there are"
   expect(await left()).toEqual({ hours: 0, days: 0, removed: 0 });
 });
 
+test('does not wait for ever for a stream that is never read to its end', async () => {
+  const { store, clock } = recording;
+  await recording.declare(liveMonitor(1));
+  await recording.report(1, slotIn(1, clock.wall()), FRA, 'passed');
+  const working = await Rollups.load({
+    store,
+    clock,
+    slotNow: () => clock.wall(),
+    believedNow: () => clock.wall(),
+    isCaughtUp: () => false,
+    log: { error: () => {} } as never,
+  });
+  working.start();
+  await clock.advanceSettling(3 * HOUR_MS);
+  const hours = () => store.read.selectFrom('rollup_hours').selectAll().execute();
+  for (let round = 0; round < 100 && (await hours()).length === 0; round += 1) {
+    await clock.advanceSettling(5_000);
+  }
+  expect(await hours()).toHaveLength(1);
+  await working.stop();
+});
+
 test('works by itself, waits while results are behind, and stops', async () => {
   const { store, clock } = recording;
   const reading = Promise.withResolvers<void>();

@@ -20,6 +20,11 @@ const PAUSE_MS = 40;
 const IDLE_MS = 5_000;
 /** Wait before the reading of results is asked about again, ms. */
 const ASK_AGAIN_MS = 500;
+/**
+ * Longest wait until old results are read, ms. A stream that its region floods, or that cannot be read, is never read
+ * to its end, and what is not rolled up is not deleted.
+ */
+const LONGEST_WAIT_MS = 3 * HOUR_MS;
 
 export type RollupParts = {
   store: Store;
@@ -55,6 +60,8 @@ export class Rollups {
    */
   #claimedUntil: number;
   #committedUntil: number;
+  /** Since when old results are waited for, monotonic ms; null: they are read. */
+  #waitsSince: number | null = null;
   #running: Promise<void> = Promise.resolve();
 
   private constructor(parts: RollupParts, progress: Progress) {
@@ -130,9 +137,16 @@ export class Rollups {
       await pause(this.#parts.clock, await this.#stepLogged(), this.#stopping.signal);
   }
 
+  #waitsForReading(): boolean {
+    const { clock, isCaughtUp } = this.#parts;
+    const now = clock.monotonic();
+    this.#waitsSince = isCaughtUp() ? null : (this.#waitsSince ?? now);
+    return this.#waitsSince !== null && now - this.#waitsSince < LONGEST_WAIT_MS;
+  }
+
   /** @returns wait before the next step, ms */
   async #stepLogged(): Promise<number> {
-    if (!this.#parts.isCaughtUp()) return ASK_AGAIN_MS;
+    if (this.#waitsForReading()) return ASK_AGAIN_MS;
     try {
       return (await this.step()) ? PAUSE_MS : IDLE_MS;
     } catch (error) {

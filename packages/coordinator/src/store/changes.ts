@@ -76,12 +76,12 @@ const INSERT = 'INSERT INTO changes (kind, monitor_id, notification_id, detail) 
 /** Answers the id of the last entry; null when there are no entries. */
 export async function appendChanges(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
   const written = await tx.runEach(INSERT, changes.map(rowOf));
-  return written.at(-1)?.lastInsertRowid ?? null;
+  return written.at(-1)?.id ?? null;
 }
 
-/** The next entries in their order. */
+/** The next entries in their order. Reads of pages and of the API delay no effects. */
 export async function changesAfter(store: Store, afterId: number, limit: number): Promise<Change[]> {
-  const rows = await store.read
+  const rows = await store.work
     .selectFrom('changes as c')
     .leftJoin('notifications as n', 'n.id', 'c.notification_id')
     .selectAll('c')

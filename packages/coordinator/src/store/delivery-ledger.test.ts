@@ -54,11 +54,11 @@ test('a delivery to a channel that is gone is left out, and the others are queue
   expect(outcomes.map(({ changes }) => changes)).toEqual([1, 0, 1]);
   const stored = await parts.store.read.selectFrom('deliveries').select(['id', 'uid', 'state']).execute();
   expect(stored).toEqual([
-    { id: outcomes[0]?.lastInsertRowid, uid: 'a', state: 'pending' },
-    { id: outcomes[2]?.lastInsertRowid, uid: 'c', state: 'pending' },
+    { id: outcomes[0]?.id, uid: 'a', state: 'pending' },
+    { id: outcomes[2]?.id, uid: 'c', state: 'pending' },
   ]);
   expect(await headOf({ notificationId: channel, monitorId: 1 })).toEqual({
-    id: outcomes[0]?.lastInsertRowid,
+    id: outcomes[0]?.id,
     uid: 'a',
     notificationId: channel,
     monitorId: 1,
@@ -106,9 +106,9 @@ test('an attempt answers what comes next in its lane, and nothing of a delivery 
     );
     return following;
   };
-  expect(await recorded(record(first?.lastInsertRowid))).toEqual([null]);
+  expect(await recorded(record(first?.id))).toEqual([null]);
   expect(await headOf(lane)).toMatchObject({ uid: 'a', attempts: 1, tries: 1 });
-  expect(await recorded({ ...record(second?.lastInsertRowid, 'delivered') })).toMatchObject([
+  expect(await recorded({ ...record(second?.id, 'delivered') })).toMatchObject([
     { uid: 'a', isAnnounced: true, thread: 'message 7', hasNewer: false },
   ]);
   expect(await recorded(record(9_999, 'delivered'))).toEqual([null]);
@@ -129,7 +129,7 @@ test('an attempt answers what comes next in its lane, and nothing of a delivery 
 
 test('only what is dead is replayed', async () => {
   const [queued] = await queue([row('a')]);
-  const id = queued?.lastInsertRowid ?? 0;
+  const id = queued?.id ?? 0;
   const replayed = (deliveryId: number) =>
     parts.store.transaction((tx) => replayDelivery(tx, deliveryId, 2_000.5));
   expect(await replayed(id)).toBe('not-dead');

@@ -58,11 +58,11 @@ export type QueuedRow = LaneId & {
   createdAt: number;
 };
 
+/** A delivery before it is queued. `queuedAt`: epoch ms. */
+type ToQueue = LaneId & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number };
+
 /** The members of a row that follow from its alert. */
-export function rowOf(
-  secrets: Secrets,
-  delivery: LaneId & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number },
-): QueuedRow {
+export function rowOf(secrets: Secrets, delivery: ToQueue): QueuedRow {
   const { uid, notificationId, monitorId, alert, queuedAt } = delivery;
   const { incident, status } = alert;
   const text = alertText(secrets, alert);
@@ -91,6 +91,30 @@ export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
 }
 
 /**
+ * Queues deliveries in a transaction of others.
+ *
+ * @param parts.insert   {@link insertDeliveries}, or what queues for other receivers
+ * @param parts.onQueued called after the commit for each that was queued
+ */
+export async function queueDeliveries<D extends ToQueue>(
+  tx: Transaction,
+  parts: {
+    readonly secrets: Secrets;
+    readonly insert: (rows: readonly QueuedRow[]) => SqlStep;
+    readonly onQueued: (delivery: D & { readonly id: number }) => void;
+  },
+  deliveries: readonly D[],
+): Promise<void> {
+  const { sql, rows } = parts.insert(deliveries.map((each) => rowOf(parts.secrets, each)));
+  const outcomes = await tx.runEach(sql, rows);
+  deliveries.forEach((delivery, index) => {
+    const outcome = outcomes[index];
+    if (outcome === undefined || outcome.changes === 0) return;
+    tx.onCommit(() => parts.onQueued({ ...delivery, id: outcome.id }));
+  });
+}
+
+/**
  * Inserts a delivery where its receiver exists.
  *
  * @param receivers    the table of the receivers
@@ -110,11 +134,11 @@ export function parametersOf(row: QueuedRow, id: number | null) {
 }
 
 /** Ids of queued deliveries, in the order of their uids; null: the channel was gone. */
-export async function deliveryIds({ read }: Store, uids: readonly string[]): Promise<(number | null)[]> {
+export async function deliveryIds({ work }: Store, uids: readonly string[]): Promise<(number | null)[]> {
   const ids = new Map<string, number>();
   for (let start = 0; start < uids.length; start += UIDS_PER_READ) {
     const some = uids.slice(start, start + UIDS_PER_READ);
-    const rows = await read.selectFrom('deliveries').select(['id', 'uid']).where('uid', 'in', some).execute();
+    const rows = await work.selectFrom('deliveries').select(['id', 'uid']).where('uid', 'in', some).execute();
     for (const { id, uid } of rows) ids.set(uid, id);
   }
   return uids.map((uid) => ids.get(uid) ?? null);

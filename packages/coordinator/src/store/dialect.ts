@@ -1,9 +1,21 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /*
- * The SQL that differs between databases, for SQLite. Everything else in `store/` uses only what PostgreSQL
- * has as well. Both have the aggregates `latency_histogram` and `merged_histogram` (`sql-functions.ts`).
+ * The SQL of queries that differs between databases, for SQLite. Queries of all other files use only what
+ * PostgreSQL has as well. Both have the aggregates `latency_histogram` and `merged_histogram`
+ * (`sql-functions.ts`). `migrations/`, and the files that hold a connection of SQLite, are SQLite's alone.
  */
+
+/** Query: the names of all tables. */
+export const TABLE_NAMES = sql<{ name: string }>`SELECT name FROM sqlite_master WHERE type = 'table'`;
+
+/**
+ * Statement: the connection overwrites whole freed pages, or only what it frees in pages that it writes anyway, as it
+ * does after it was opened.
+ */
+export function overwriteFreed(what: 'pages' | 'written'): string {
+  return `PRAGMA secure_delete = ${what === 'pages' ? 'ON' : 'FAST'}`;
+}
 
 /**
  * For FROM: numbers as a table with one column, `value`. All numbers are one parameter, so the statement does

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { jsonMember } from './dialect.ts';
+import { jsonFlag, jsonMember } from './dialect.ts';
 import { readFact, writeFact } from './facts.ts';
 import { type StoredIncident, type StoredUpdate, updatesAfter } from './incidents.ts';
 import { type Readable, readingOf } from './reading-of.ts';
@@ -66,7 +66,7 @@ export async function pagesOfIncident(
     FROM components c JOIN status_pages p ON p.id = c.page_id LEFT JOIN monitors m ON m.id = c.monitor_id
     WHERE p.published = 1 AND (c.monitor_id = ${monitorId} OR c.id IN (${affected}))
       AND (m.id IS NULL OR ${jsonMember(sql`p.attributes`, 'access_type')} <> 'public'
-        OR ${jsonMember(sql`m.attributes`, 'public')} = 1)
+        OR ${jsonFlag(sql`m.attributes`, 'public')} = 1)
     ORDER BY c.page_id, c.id`.execute(db);
   const shownBy = Map.groupBy(rows, (row) => row.page_id);
   const showing = [...shownBy].flatMap(([id, shown]) => (shown.some(isMonitor) ? [id] : []));

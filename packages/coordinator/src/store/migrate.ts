@@ -1,5 +1,6 @@
 import { Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
+import { overwriteFreed, TABLE_NAMES } from './dialect.ts';
 import { StoreError } from './errors.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import type { Database } from './schema.ts';
@@ -24,9 +25,9 @@ export async function migrate(execute: Execute, path: string): Promise<string[]>
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
   });
   // A migration that writes rows anew frees their former pages. Versions before 0.2 left secrets there in clear.
-  await execute('PRAGMA secure_delete = ON', []);
+  await execute(overwriteFreed('pages'), []);
   const { error, results } = await migrator.migrateToLatest();
-  await execute('PRAGMA secure_delete = FAST', []);
+  await execute(overwriteFreed('written'), []);
   if (error instanceof StoreError) throw error;
   if (error !== undefined) {
     throw new StoreError('store-error', `${path}: cannot migrate the database to this version of svc`, {
@@ -40,7 +41,7 @@ export async function migrate(execute: Execute, path: string): Promise<string[]>
 
 /** The names of the migrations that the database has. Refuses one of a newer version, and that of another program. */
 async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySet<string>> {
-  const tables = await sql<{ name: string }>`SELECT name FROM sqlite_master WHERE type = 'table'`.execute(db);
+  const tables = await TABLE_NAMES.execute(db);
   if (tables.rows.length === 0) return new Set();
   if (!tables.rows.some(({ name }) => name === MIGRATION_TABLE)) {
     throw new StoreError(

@@ -47,11 +47,11 @@ const URGENCY = sql`CASE ${STATE} ${sql.join(
 const BY_NAME = sql`lower(m.name)`;
 
 const ORDERS: Readonly<Record<OverviewOrder, RawBuilder<unknown>>> = {
-  state: sql`${URGENCY}, s.since DESC, ${BY_NAME}, m.id`,
+  state: sql`${URGENCY}, s.since DESC NULLS LAST, ${BY_NAME}, m.id`,
   name: sql`${BY_NAME}, m.id`,
   '-name': sql`${BY_NAME} DESC, m.id DESC`,
-  since: sql`s.since, m.id`,
-  '-since': sql`s.since DESC, m.id DESC`,
+  since: sql`s.since NULLS FIRST, m.id`,
+  '-since': sql`s.since DESC NULLS LAST, m.id DESC`,
 };
 
 /** A page of the monitors with their states, and how many of the search are in each state. */
@@ -72,7 +72,8 @@ async function pageOf({ read }: Store, search: OverviewSearch): Promise<Overview
   const { state, order, limit, offset } = search;
   const conditions = [...searched(search), ...(state === undefined ? [] : [sql`${STATE} = ${state}`])];
   const { rows } = await sql<OverviewRow>`
-    SELECT m.id, m.type, m.name, m.active, ${STATUS} AS status, s.since, ${underMaintenance(search)} AS maintenance
+    SELECT m.id, m.type, m.name, m.active, ${STATUS} AS status, s.since,
+      CASE WHEN ${underMaintenance(search)} THEN 1 ELSE 0 END AS maintenance
     FROM monitors m LEFT JOIN monitor_states s ON s.monitor_id = m.id
     WHERE ${sql.join(conditions, sql` AND `)}
     ORDER BY ${ORDERS[order]} LIMIT ${limit} OFFSET ${offset}`.execute(read);
@@ -106,7 +107,7 @@ async function countUnderMaintenance({ read }: Store, search: OverviewSearch): P
 }
 
 function underMaintenance({ windowsUnderWay }: OverviewSearch): RawBuilder<unknown> {
-  if (windowsUnderWay.length === 0) return sql`0`;
+  if (windowsUnderWay.length === 0) return sql`1 = 0`;
   return sql`m.id IN (SELECT monitor_id FROM maintenance_monitors
     WHERE window_id IN (SELECT value FROM ${numbersAs(windowsUnderWay, 'ids')}))`;
 }

@@ -266,7 +266,7 @@ async function resultsSince(
     const monitor = monitors.get(id);
     if (monitor === undefined || !monitor.active) continue;
     const written = { decidedSlot: state.decided_slot, openSlots: readOpenSlots(state) };
-    const range = { from: Math.floor(readFrom(written, monitor, now)), until };
+    const range = { from: Math.floor(readFrom(written, monitor, now, until)), until };
     for (const slot of candidateSlots(id, monitor.periodMs, range, {
       offGrid: offGrid.get(id) ?? [],
       fineGridUntil,

@@ -1,5 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { SlotRange } from '../domain/candidate-slots.ts';
+import { numbersAs } from './dialect.ts';
 import type { Database } from './schema.ts';
 import { slotsOfMonitor } from './slots-of-monitor.ts';
 import type { Store } from './store.ts';
@@ -103,7 +104,7 @@ function resultsOf(
       .selectAll()
       .where('monitor_id', '=', monitorId)
       // All slots are one parameter: the statement does not depend on their count.
-      .where(sql<boolean>`slot IN (SELECT value FROM json_each(${JSON.stringify(slots)}))`)
+      .where(sql<boolean>`slot IN (SELECT value FROM ${numbersAs(slots, 'candidate')})`)
       .$if(region !== null, (from) => from.where('region', '=', region ?? ''))
       .$if(outcome !== null, (from) => from.where('outcome', '=', outcome ?? 'passed'))
       .$if(after !== null, (from) =>

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { jsonMember } from './dialect.ts';
+import { jsonFlag, jsonMember } from './dialect.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
@@ -72,7 +72,7 @@ async function changesAfter(
       LEFT JOIN page_told t ON t.page_id = p.id AND t.monitor_id = m.id
     WHERE p.published = 1 AND s.status <> 'unknown' AND s.status <> coalesce(t.status, 'active')
       AND (${jsonMember(sql`p.attributes`, 'access_type')} <> 'public'
-        OR ${jsonMember(sql`m.attributes`, 'public')} = 1)
+        OR ${jsonFlag(sql`m.attributes`, 'public')} = 1)
       AND (t.status IS NOT NULL OR EXISTS (SELECT 1 FROM page_recipients r
         WHERE r.page_id = p.id AND r.subscription = 'confirmed'))
       AND (c.page_id > ${pageId} OR (c.page_id = ${pageId} AND c.id > ${id}))

@@ -11,7 +11,7 @@ export type ResultKey = { readonly monitorId: number; readonly slot: number; rea
 
 /**
  * The recorded outcomes of these keys, in their order; null: nothing is recorded. Everything committed before
- * the call is seen.
+ * the call is seen. A batch waits for the answer, so reads of pages and of the API must not come before it.
  */
 export async function recordedOutcomes(
   store: Store,
@@ -21,7 +21,7 @@ export async function recordedOutcomes(
   const { rows } = await sql<{ slot: number; monitor_id: number; region: string; outcome: Outcome }>`
     SELECT results.slot, results.monitor_id, results.region, results.outcome
     FROM ${pairsAs(slots, 'asked')} CROSS JOIN results
-    WHERE results.slot = asked.first AND results.monitor_id = asked.second`.execute(store.read);
+    WHERE results.slot = asked.first AND results.monitor_id = asked.second`.execute(store.work);
   const known = new Map(
     rows.map((row) => [`${row.monitor_id} ${row.slot} ${row.region}`, row.outcome] as const),
   );

@@ -1,19 +1,23 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
+import { HeldReads } from '../../../../test/support/held-reads.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { type NewDelivery, noWrites } from '../evaluation/writes.ts';
 import { headsOf } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
+import { MAX_WAITING_READS } from './reader.ts';
 import { createRecordingStore } from './recording-store.ts';
 import type { Store } from './store.ts';
 import { readMasked } from './stored-alerts.ts';
 
+let reads: HeldReads;
 let parts: ConfiguredStore;
 let channel: number;
 
 beforeEach(async () => {
-  parts = await configuredStore();
+  reads = new HeldReads();
+  parts = await configuredStore(reads.workers);
   const { configuration, workspaceId } = parts;
   channel = await configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
     change.create('svc_notification', {
@@ -25,7 +29,10 @@ beforeEach(async () => {
     }),
   );
 });
-afterEach(() => parts.dispose());
+afterEach(async () => {
+  reads.release();
+  await parts.dispose();
+});
 
 const ALERT: Alert = {
   monitor: { id: 1, name: 'Shop', url: 'http://shop.example/', type: 'http' },
@@ -90,4 +97,16 @@ test('the query of a monitor’s address lies sealed in the ledger, and is sent'
   expect(readMasked(row?.alert ?? '')?.monitor.url).toBe('https://shop.example/?********');
   const [head] = await headsOf(parts.store, parts.secrets, [{ notificationId: channel, monitorId: 1 }]);
   expect(head?.alert).toEqual(alert);
+});
+
+test('what is recorded is known while as many reads of pages and of the API wait as may', async () => {
+  const recording = createRecordingStore(parts.store, parts.secrets);
+  await rowsOf(parts.store, 'monitors');
+  reads.holdFirst();
+  const waiting = Promise.allSettled(
+    Array.from({ length: MAX_WAITING_READS }, () => rowsOf(parts.store, 'monitors')),
+  );
+  expect(await recording.recordedOutcomes([{ monitorId: 1, slot: 1, region: 'hosta-fra' }])).toEqual([null]);
+  reads.release();
+  await waiting;
 });

@@ -95,9 +95,7 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
           insertDeliveries(deliveries),
           ...stepsOf(batch, countOf(setBacks)),
         ]);
-        return Array.from(outcomes[0] ?? [], ({ changes, lastInsertRowid }) =>
-          changes === 0 ? null : lastInsertRowid,
-        );
+        return Array.from(outcomes[0] ?? [], ({ changes, id }) => (changes === 0 ? null : id));
       } catch (error) {
         // The batch was written. Recorded again, its results would be known ones without votes, and its
         // alerts would be new ones.

@@ -120,7 +120,7 @@ export async function insertResources<T extends ResourceTable>(
     sql,
     rows.map((row) => valuesOf(row, columns)),
   );
-  return written.map(({ lastInsertRowid }) => lastInsertRowid);
+  return written.map(({ id }) => id);
 }
 
 /** The columns that a row gets, without `undefined`. */

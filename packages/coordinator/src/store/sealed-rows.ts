@@ -1,3 +1,4 @@
+import { overwriteFreed } from './dialect.ts';
 import { readFact, writeFact } from './facts.ts';
 import type { ResourceTable, Row } from './resources.ts';
 import type { SealPurpose, Secrets } from './secrets.ts';
@@ -22,13 +23,13 @@ export async function writeSealedWith(store: Store, name: string): Promise<void>
   await store.transaction(({ db }) => writeFact(db, SEALED_WITH, name));
 }
 
-/** Runs `work` while SQLite also overwrites whole freed pages: they held secrets in clear. */
+/** Runs `work` while the database also overwrites whole freed pages: they held secrets in clear. */
 export async function overwritingFreedPages(store: Store, work: () => Promise<void>): Promise<void> {
-  await store.transaction((tx) => tx.query('PRAGMA secure_delete = ON'));
+  await store.transaction((tx) => tx.query(overwriteFreed('pages')));
   try {
     await work();
   } finally {
-    await store.transaction((tx) => tx.query('PRAGMA secure_delete = FAST'));
+    await store.transaction((tx) => tx.query(overwriteFreed('written')));
   }
 }
 

@@ -4,8 +4,11 @@ import type { Database } from './schema.ts';
 /** A parameter of a hand-written statement. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** The effect of a statement for one row of parameters. */
-export type RowOutcome = { readonly changes: number; readonly lastInsertRowid: number };
+/**
+ * The effect of a statement for one row of parameters. `id`: that of the inserted row, in a table that gives ids; it says
+ * nothing where nothing was inserted.
+ */
+export type RowOutcome = { readonly changes: number; readonly id: number };
 
 /** One statement for many rows of parameters, in their order. */
 export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };

@@ -141,6 +141,15 @@ describe.each([
     ).toBe('store-error');
   });
 
+  test('a commit is on the disk before it is answered: no loss of power takes what was announced', async () => {
+    const modes = await store.transaction(async (tx) => [
+      ...(await tx.query('PRAGMA synchronous')),
+      ...(await tx.query('PRAGMA journal_mode')),
+    ]);
+    // 2 is FULL (sqlite.org/pragma.html#pragma_synchronous).
+    expect(modes).toEqual([{ synchronous: 2 }, { journal_mode: 'wal' }]);
+  });
+
   test('foreign keys are enforced', async () => {
     const orphan = store.transaction(({ db }) =>
       db.insertInto('links').values({ monitor_id: 1, notification_id: 1, incident: null }).execute(),

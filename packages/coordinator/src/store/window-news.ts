@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { jsonMember } from './dialect.ts';
+import { jsonFlag, jsonMember } from './dialect.ts';
 import { factOrNew, readFact } from './facts.ts';
 import { publishedOf } from './incident-news.ts';
 import type { StoredWindow } from './maintenance-windows.ts';
@@ -72,7 +72,7 @@ export async function pagesOfWindow(
       AND (c.id IN (${sql.join([0, ...componentIds])}) OR c.monitor_id IN (${sql.join([0, ...monitorIds])}))
       AND (CASE WHEN m.id IS NULL THEN ${jsonMember(sql`c.attributes`, 'type')} = 'static'
         ELSE ${jsonMember(sql`p.attributes`, 'access_type')} <> 'public'
-          OR ${jsonMember(sql`m.attributes`, 'public')} = 1 END)
+          OR ${jsonFlag(sql`m.attributes`, 'public')} = 1 END)
     ORDER BY c.page_id, c.id`.execute(readingOf(source));
   const found = new Map<number, readonly string[]>();
   for (const pageId of pageIds.length === 0 ? [] : await publishedOf(source, pageIds)) found.set(pageId, []);

@@ -98,6 +98,6 @@ export class WriterThread {
 
 function* unpacked(written: PackedWritten): Generator<RowOutcome> {
   for (let at = 0; at < written.length; at += 2) {
-    yield { changes: written[at] ?? 0, lastInsertRowid: written[at + 1] ?? 0 };
+    yield { changes: written[at] ?? 0, id: written[at + 1] ?? 0 };
   }
 }

@@ -66,8 +66,8 @@ describe('statements of a transaction', () => {
     const sql = 'INSERT INTO workspaces (name, created_at) VALUES (?, 0)';
     const written = await store.transaction((tx) => tx.runEach(sql, [['a'], ['b']]));
     expect(written).toEqual([
-      { changes: 1, lastInsertRowid: 1 },
-      { changes: 1, lastInsertRowid: 2 },
+      { changes: 1, id: 1 },
+      { changes: 1, id: 2 },
     ]);
   });
 

@@ -45,11 +45,14 @@ export class StoredSoFar {
 
   #results(state: WrittenState, monitor: LiveMonitor | null, now: number): StoredResult[] {
     if (monitor === null || !monitor.active) return [];
-    const from = readFrom(state, monitor, now);
-    return this.#rows
+    const believed = this.#rows.filter(({ result }) => result.slot <= now + BELIEVED_AHEAD_MS);
+    // A start knows the newest slot of all monitors. Older results that it leaves out therefore have aged before its end.
+    const newest = believed.reduce((latest, { result }) => Math.max(latest, result.slot), 0);
+    const from = readFrom(state, monitor, now, newest);
+    return believed
       .filter((row) => row.version === monitor.version)
       .map(({ result }) => result)
-      .filter(({ slot }) => slot >= from && slot <= now + BELIEVED_AHEAD_MS)
+      .filter(({ slot }) => slot >= from)
       .sort((a, b) => a.slot - b.slot || (a.region < b.region ? -1 : 1));
   }
 }

@@ -11,7 +11,7 @@ const openedCheck = check.transform((value) => new Secret(value));
 /**
  * One check for one region.
  *
- * `token` is an HMAC of (monitor, region, slot) that only the coordinator can make. It comes back with the
+ * `token` is a keyed hash of (monitor, region, slot) that only the coordinator can make. It comes back with the
  * result and proves that the job was given to this region. It is the same for every offer of the job.
  */
 export const checkJob = z.object({

@@ -1,0 +1,22 @@
+import type { Flight } from './slow-store.ts';
+import type { Move } from './world.ts';
+
+/**
+ * After how long the coordinator is killed that writes a batch, ms; null: the batch's moment for it has passed.
+ *
+ * @param now monotonic ms
+ */
+export function killAfterMs(
+  { begunAt, durableAt, answeredAt }: Flight,
+  { isBeforeCommit, isUnanswered }: Move & { do: 'restart' },
+  now: number,
+): number | null {
+  const [from, until] = isBeforeCommit
+    ? [begunAt, durableAt - 1]
+    : isUnanswered
+      ? [durableAt + 1, answeredAt - 1]
+      : [answeredAt + 1, answeredAt + 1];
+  if (from > until || until < now) return null;
+  const earliest = Math.max(now, from);
+  return Math.floor(earliest + (until - earliest) / 2) - now;
+}
