@@ -121,6 +121,25 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'a status that a late report made under a clock that was ahead stands after a start, with its vote',
+    {
+      seed: 61_000_595,
+      id: 51_392,
+      lengthMs: 420_000,
+      periodMs: 60_000,
+      regions: null,
+      agents: ['hosta-arn'],
+      timeoutMs: 10_000,
+      isAhead: true,
+      mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 287_555 },
+      moves: [
+        { at: 242_691, do: 'set-wall-clock', byMs: -61_000 },
+        { at: 362_610, do: 'set-wall-clock', byMs: -77_103 },
+        { at: 362_710, do: 'restart', downMs: 2_330, isBeforeCommit: false },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);
