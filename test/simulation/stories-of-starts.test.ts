@@ -93,6 +93,53 @@ test.each<[string, Partial<World>]>([
       isDeclaredMeanwhile: true,
     },
   ],
+  [
+    'a start that excuses a region first decides no slot by its time: one failure of three regions is not announced',
+    {
+      seed: 62_000_394,
+      id: 919_868,
+      lengthMs: 1_200_000,
+      periodMs: 300_000,
+      regions: null,
+      agents: ['hosta-arn'],
+      channels: ['webhook'],
+      isAhead: true,
+      mishaps: { ...CALM, notRun: 0.5, late: 0.8, lagMs: 1_237_220 },
+      troubles: [
+        {
+          from: 600_000,
+          until: 700_000,
+          regions: ['hostc-asia-southeast1'],
+          sees: 'refused',
+          flapMs: 0,
+        },
+      ],
+      moves: [
+        { at: 364_359, do: 'start-agent', region: 'hosta-syd' },
+        { at: 364_359, do: 'start-agent', region: 'hostc-asia-southeast1' },
+        { at: 929_362, do: 'restart', downMs: 2_235, isBeforeCommit: true },
+      ],
+    },
+  ],
+  [
+    'a status that a late report made under a clock that was ahead stands after a start, with its vote',
+    {
+      seed: 61_000_595,
+      id: 51_392,
+      lengthMs: 420_000,
+      periodMs: 60_000,
+      regions: null,
+      agents: ['hosta-arn'],
+      timeoutMs: 10_000,
+      isAhead: true,
+      mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 287_555 },
+      moves: [
+        { at: 242_691, do: 'set-wall-clock', byMs: -61_000 },
+        { at: 362_610, do: 'set-wall-clock', byMs: -77_103 },
+        { at: 362_710, do: 'restart', downMs: 2_330, isBeforeCommit: false },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

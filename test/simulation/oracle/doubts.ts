@@ -7,14 +7,27 @@ import type { Now } from '../told.ts';
  */
 export class Doubts {
   /** On the clock of votes, ms. */
-  readonly #times = new Map<Region, { readonly from: number; readonly until: number }>();
+  readonly #times = new Map<Region, readonly { readonly from: number; readonly until: number }[]>();
 
   /**
    * @param until on the clock of votes, ms
    * @param from  the same
    */
   add(region: Region, until: number, from = Number.NEGATIVE_INFINITY): void {
-    this.#times.set(region, { from, until });
+    this.#times.set(region, [{ from, until }]);
+  }
+
+  /**
+   * It is not known when the region's vote was cast within the next while: it counts, and may count for longer than is known.
+   *
+   * @param until      as of {@link add}
+   * @param freshUntil the earliest instant at which it ages, on the clock of votes, ms
+   */
+  addLater(region: Region, until: number, freshUntil: number): void {
+    this.#times.set(region, [
+      { from: Number.NEGATIVE_INFINITY, until },
+      { from: freshUntil, until: Number.POSITIVE_INFINITY },
+    ]);
   }
 
   /** The region has voted anew. */
@@ -28,7 +41,8 @@ export class Doubts {
   }
 
   any({ age }: Now): boolean {
-    for (const { from, until } of this.#times.values()) if (from <= age && age < until) return true;
+    for (const times of this.#times.values())
+      if (times.some(({ from, until }) => from <= age && age < until)) return true;
     return false;
   }
 }

@@ -95,9 +95,13 @@ export class OpenSlots implements Iterable<OpenSlot> {
     this.#open.splice(0, this.#open.length, ...known);
   }
 
-  /** No report about a slot so far votes any more. */
-  end(): void {
-    this.endedSlot = Math.max(this.#decidedSlot, this.#open.at(-1)?.slot ?? 0);
+  /**
+   * No report about a slot so far votes any more. While the service starts, "a slot that nobody has reported by the restart
+   * is not known": one that lies ahead is none so far.
+   */
+  end(isStarting: boolean, now: Now): void {
+    const isKnown = ({ slot, heard }: OpenSlot) => !isStarting || heard.size > 0 || slot < now.slot;
+    this.endedSlot = Math.max(this.#decidedSlot, this.#open.findLast(isKnown)?.slot ?? 0);
     this.#decidedSlot = this.endedSlot;
     this.#open.length = 0;
   }

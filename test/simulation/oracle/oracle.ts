@@ -173,7 +173,7 @@ export class Oracle {
     this.#history.mayLieAhead = this.#wasClockSet;
     this.#incidents.restarted(now.slot);
     this.#resumed = new Set();
-    this.#startedAt = now.monotonic;
+    this.#startedAt = now.age;
   }
 
   /** The system's clock was set. */
@@ -286,7 +286,7 @@ export class Oracle {
       // The results that were read until now are judged by the resulting votes.
       this.#picture.allResumed(this.#resumed, now);
       this.#judgeFrom = now.monotonic;
-      this.#waitedMs = now.monotonic - this.#startedAt;
+      this.#waitedMs = now.age - this.#startedAt;
       this.confirmed.excuse();
     }
     if (told.is === 'reported' && isFirst && now.monotonic >= this.#judgeFrom) {

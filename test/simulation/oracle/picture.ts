@@ -129,7 +129,8 @@ export class Picture {
     this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) forgetAnswers(open);
     this.#forgotten.restarted(this.#open.decidedSlot);
-    if (this.monitor !== null) this.votes.restarted(now, Math.max(0, this.#seen.slot - now.slot));
+    if (this.monitor !== null)
+      this.votes.restarted(now, Math.max(0, this.#seen.slot - now.slot), this.monitor.periodMs);
   }
 
   /**
@@ -258,10 +259,11 @@ export class Picture {
   #reported(region: Region, result: CheckResult, isOfferedAgain: boolean, now: Now): void {
     const { monitor } = this;
     const { slot, version, outcome } = result;
-    // Whether the slot was given before the clock was set back. Such slots are set aside.
-    if (slot > now.slot + SET_ASIDE_MS) return;
+    // "The first that is not `not_run` stays", also of a slot that lies ahead, when it is given again.
     if (this.isRecorded(region, slot)) return;
     if (outcome !== 'not_run') this.#recorded.set(slot, (this.#recorded.get(slot) ?? new Set()).add(region));
+    // Whether the slot was given before the clock was set back. Such slots are set aside.
+    if (slot > now.slot + SET_ASIDE_MS) return;
     if (monitor === null || !this.#isAbout(version, region) || slot <= this.endedSlot) return;
     if (outcome === 'not_run') {
       if (!isOfferedAgain) this.#answered(slot, region, now);
@@ -290,7 +292,8 @@ export class Picture {
     // A late report from before the region was removed and declared again gives it no part in the electorate.
     if (!this.votes.cast(vote, monitor, now)) return;
     const left = slot + monitor.periodMs - now.slot;
-    this.doubts.add(region, now.age + this.#forgotten.openForMs(slot, left, this.#upSince === Infinity));
+    const openMs = this.#forgotten.openForMs(slot, left, this.#upSince === Infinity);
+    if (openMs > 0) this.doubts.addLater(region, now.age + openMs, freshUntil);
     this.votes.agesBy(freshUntil);
     // "After it the open slot's certainty is looked at again": both together make one verdict.
     this.#judgeAnew(now);
@@ -363,7 +366,7 @@ export class Picture {
     // "A change of what is probed ends all votes. `active: false`: status unknown, votes end."
     if (after === null || !after.active || after.version !== before.version) {
       if (!before.active && after?.active !== false) return;
-      this.#open.end();
+      this.#open.end(this.#upSince === Number.POSITIVE_INFINITY, now);
       this.votes.end();
       this.#expect('unknown', now.monotonic);
       return;

@@ -60,13 +60,14 @@ export class Votes {
 
   /**
    * A vote of a clock that was set back since then counts for no longer than a new one. It is no younger than it was when
-   * it was written, which was up to `backMs` after the present of the clock.
+   * it was written, which was up to `backMs` after the present of the clock. Which slots are certain depends on it, and what
+   * is not certain is decided within a period.
    */
-  restarted(now: Now, backMs: number): void {
+  restarted(now: Now, backMs: number, periodMs: number): void {
     for (const vote of this.#last.values()) {
       const freshUntil = Math.min(vote.freshUntil, now.age + this.#countedMs);
       this.#last.set(vote.region, { ...vote, freshUntil });
-      if (backMs > 0) this.#doubts.add(vote.region, freshUntil, freshUntil - backMs);
+      if (backMs > 0) this.#doubts.add(vote.region, freshUntil + periodMs, freshUntil - backMs);
     }
   }
 

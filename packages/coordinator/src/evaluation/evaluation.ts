@@ -62,6 +62,8 @@ export class Evaluation {
   readonly #results: KeptResults;
   /** Monitors of which a start still names the slots that wait: until all are named, no time is up. */
   readonly #naming = new Set<number>();
+  /** Monitors of which this evaluation has named them all. */
+  readonly #named = new Set<number>();
   #windows: Windows;
 
   constructor(input: EvaluationInput) {
@@ -73,7 +75,8 @@ export class Evaluation {
       instants,
       now: instants.monotonic + instants.jumpedMs,
       jumpedAt: (instants.jumpedAt ?? Number.NEGATIVE_INFINITY) + instants.jumpedMs,
-      isTimeUp: (monitorId) => isTimeUp(monitorId) && !this.#naming.has(monitorId),
+      isTimeUp: (monitorId) =>
+        this.#named.has(monitorId) || (isTimeUp(monitorId) && !this.#naming.has(monitorId)),
       rolledUpUntil,
       electable,
       isHeld: (monitorId) => isHeld(monitorId) || this.#windows.cover(monitorId, instants.slotNow),
@@ -154,6 +157,7 @@ export class Evaluation {
   /** After a restart: slots that {@link resumed} did not name wait for no region. */
   resumedAll(monitorId: number): void {
     this.#naming.delete(monitorId);
+    this.#named.add(monitorId);
     const known = this.#known(monitorId);
     if (known === null) return;
     giveNobody(this.frame, known.state, known.monitor);

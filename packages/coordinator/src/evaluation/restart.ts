@@ -160,7 +160,7 @@ export function restarted(
   const isBelieved = (slot: number) => slot <= newestBelieved && slot > state.floorSlot;
   reopenSilent(evaluation, state, monitor, believed, stored.openSlots.filter(isBelieved));
   // The votes that made the status are set aside. Older ones made another one: nothing is known until the next slot.
-  if (isStatusAhead) state.votes = [];
+  if (isStatusAhead && votes.some(({ slot }) => slot > newestBelieved)) state.votes = [];
 }
 
 /**

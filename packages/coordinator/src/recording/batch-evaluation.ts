@@ -85,7 +85,7 @@ export class BatchEvaluation {
       newKey: this.#parts.newKey,
       newIncidentKey: this.#parts.newIncidentKey,
       closesIncidents,
-      isTimeUp: (monitorId) => this.#resumption.has(monitorId),
+      isTimeUp: (monitorId) => this.#resumption.isTimeUp(monitorId),
     });
   }
 

@@ -272,6 +272,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     });
     this.#batches.written(evaluated);
     this.#noteProbes(batch);
+    for (const event of batch) if (event.kind === 'resumed-all') this.#resumption.named(event.monitorId);
     this.#after.committed(batch, evaluated, ids, exportNote);
     if (this.#resumption.steps === steps) return;
     // Monitors have resumed meanwhile: their resumption saw states from before this batch.
@@ -296,6 +297,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   #resume(state: Readonly<MonitorState>): void {
     const { id: monitorId, open, status, votes, links } = state;
     if (open.some(({ isGivenKnown }) => !isGivenKnown)) {
+      this.#resumption.names(monitorId);
       this.#queue.push({ kind: 'resumed-all', monitorId }, false);
     }
     if (status !== 'unknown') {
@@ -324,5 +326,6 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const details = { error, event: event.kind, monitor: result?.monitor, slot: result?.slot };
     this.#drops.add('unrecordable', details, 'set aside an event that cannot be recorded');
     if (event.kind === 'declared') event.onFailed(error);
+    if (event.kind === 'resumed-all') this.#resumption.named(event.monitorId);
   }
 }

@@ -7,6 +7,8 @@ export class Resumption {
   /** Monitors that have resumed, until all have. */
   readonly #resumed = new Set<number>();
   #isOver = false;
+  /** Monitors that have resumed, while the event that ends the naming of their slots waits to be recorded. */
+  readonly #naming = new Set<number>();
   /** Monitors of which something else is probed than before the start; null: it is not noted any more. */
   #probedOtherwise: Set<number> | null = new Set();
   /** Number of times that monitors have resumed. */
@@ -19,6 +21,23 @@ export class Resumption {
 
   has(monitorId: number): boolean {
     return this.#isOver || this.#resumed.has(monitorId);
+  }
+
+  /**
+   * Whether time may decide slots of the monitor. It may not while earlier events wait, which name its slots: a slot would
+   * be decided without regions that still work on it.
+   */
+  isTimeUp(monitorId: number): boolean {
+    return this.has(monitorId) && !this.#naming.has(monitorId);
+  }
+
+  /** All slots of the monitor are named, as soon as what waits until now is recorded. */
+  names(monitorId: number): void {
+    this.#naming.add(monitorId);
+  }
+
+  named(monitorId: number): void {
+    this.#naming.delete(monitorId);
   }
 
   add(monitorIds: Iterable<number>): void {
