@@ -4,16 +4,14 @@
  * The results of half a second fit into the young generation. The bound of the old generation keeps it from
  * growing to several times its live size. No object begins in the old generation: what a check leaves behind lives for
  * a second at most. Collection on one thread does not wait for busy cores, and one
- * helper of V8 marks the heap for half the cost of four. The compiler between the first and the best one leaves 25 MiB in
- * glibc's heap. Node trusts the certificate store of the system
- * beside its own list. The scripts in package.json have the same flags.
+ * helper of V8 marks the heap for half the cost of four. Maglev, the compiler between the first and the best one, leaves 25 MiB
+ * in glibc's heap of an agent; the coordinator needs it. Node trusts the certificate store of the system beside its own list. The scripts in package.json have the same flags.
  */
 export const COORDINATOR_FLAGS = [
   '--max-semi-space-size=8',
   '--max-old-space-size=1024',
   '--no-parallel-scavenge',
   '--no-allocation-site-pretenuring',
-  '--no-maglev',
   '--v8-pool-size=1',
   '--use-system-ca',
 ];
