@@ -9,6 +9,9 @@ export class Doubts {
   /** On the clock of votes, ms. */
   readonly #times = new Map<Region, readonly { readonly from: number; readonly until: number }[]>();
 
+  /** Regions and slots. */
+  readonly #ahead = new Set<string>();
+
   /**
    * @param until on the clock of votes, ms
    * @param from  the same
@@ -30,9 +33,18 @@ export class Doubts {
     ]);
   }
 
-  /** The region has voted anew. */
-  end(region: Region): void {
-    this.#times.delete(region);
+  /**
+   * A report about a slot far ahead is set aside, but recorded. When the slot is given again in its time, "the first that
+   * is not `not_run` stays": the report of then may be a repeat.
+   */
+  ahead(region: Region, slot: number): void {
+    this.#ahead.add(`${region} ${slot}`);
+  }
+
+  /** The region has voted anew, unless its report may be a repeat. */
+  cast({ region, slot }: { readonly region: Region; readonly slot: number }): void {
+    if (this.#ahead.has(`${region} ${slot}`)) this.add(region, Number.POSITIVE_INFINITY);
+    else this.#times.delete(region);
   }
 
   /** All votes are ended. */

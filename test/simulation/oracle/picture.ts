@@ -259,11 +259,13 @@ export class Picture {
   #reported(region: Region, result: CheckResult, isOfferedAgain: boolean, now: Now): void {
     const { monitor } = this;
     const { slot, version, outcome } = result;
-    // "The first that is not `not_run` stays", also of a slot that lies ahead, when it is given again.
+    // Whether the slot was given before the clock was set back. Such slots are set aside.
+    if (slot > now.slot + SET_ASIDE_MS) {
+      this.doubts.ahead(region, slot);
+      return;
+    }
     if (this.isRecorded(region, slot)) return;
     if (outcome !== 'not_run') this.#recorded.set(slot, (this.#recorded.get(slot) ?? new Set()).add(region));
-    // Whether the slot was given before the clock was set back. Such slots are set aside.
-    if (slot > now.slot + SET_ASIDE_MS) return;
     if (monitor === null || !this.#isAbout(version, region) || slot <= this.endedSlot) return;
     if (outcome === 'not_run') {
       if (!isOfferedAgain) this.#answered(slot, region, now);

@@ -112,7 +112,7 @@ export class Votes {
 
   /** Returns whether the region's vote has changed. */
   cast(vote: Vote, monitor: LiveMonitor | null, now: Now): boolean {
-    this.#doubts.end(vote.region);
+    this.#doubts.cast(vote);
     return castInto(this.#last, vote, monitor, now);
   }
 

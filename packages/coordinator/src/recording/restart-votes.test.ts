@@ -270,3 +270,23 @@ test('a slot is decided in its time where its regions are read, and waits where 
   expect(it.states.get(2)?.decidedSlot).toBe(slot);
   expect(it.states.get(2)?.votes.map(({ outcome }) => outcome)).toEqual(['passed', 'failed', 'failed']);
 });
+
+test('a slot whose time is up waits for the names of those that were given it, also where a region is excused first', async () => {
+  await it.slot(1, { [B]: 'passed' });
+  await it.pass(4 * PERIOD);
+  expect(it.status(1)).toBe('unknown');
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  await it.report(1, slot, A, 'failed');
+  await it.recorder.stop();
+  it.clock.advance(PERIOD);
+  await it.restart();
+  it.recorder.abstained(liveMonitor(1), slot, B, 'job-lost');
+  it.recorder.resume(liveMonitor(1), slot, [C]);
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(it.states.get(1)?.decidedSlot).toBe(slot);
+  expect(it.status(1)).toBe('unknown');
+  const changes = await it.rows<{ to: string }>('SELECT to_status AS "to" FROM transitions ORDER BY id');
+  expect(changes.map(({ to }) => to)).toEqual(['active', 'unknown']);
+});
