@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { createLogger } from '@svc/shared/log.ts';
 
@@ -20,5 +19,6 @@ for (let number = Number(first); ; number += 1) {
       .values({ key: `right:${number}`, value: 'x'.repeat(number % 5_000) })
       .execute();
   });
-  writeSync(1, `${number}\n`);
+  // The reader may be slow, and then the pipe is full.
+  await new Promise((resolve) => process.stdout.write(`${number}\n`, resolve));
 }
