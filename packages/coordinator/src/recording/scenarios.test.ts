@@ -255,18 +255,23 @@ describe('regions without agents', () => {
     expect(told()).toHaveLength(2);
   });
 
-  test('a late report to votes that aged while a check is under way keeps no status by failures apart', async () => {
-    const first = await it.slot(1, all('passed'));
-    await it.pass(2 * PERIOD);
-    await it.slot(1, { [A]: 'failed' });
-    await it.pass(PERIOD - 5_000);
+  /** The votes age in 5 s, and a check is under way then. A region reports an older slot soon after that. */
+  async function lateReportAfterAgeing(outcome: 'passed' | 'failed'): Promise<void> {
     const missed = it.clock.wall();
     it.recorder.opened(liveMonitor(1), missed, [B]);
     await it.skip(1, missed, B);
     await it.pass(4_900);
     it.recorder.opened(liveMonitor(1), it.clock.wall(), THREE);
     await it.pass(300);
-    await it.report(1, missed, B, 'failed');
+    await it.report(1, missed, B, outcome);
+  }
+
+  test('a late report to votes that aged while a check is under way keeps no status by failures apart', async () => {
+    const first = await it.slot(1, all('passed'));
+    await it.pass(2 * PERIOD);
+    await it.slot(1, { [A]: 'failed' });
+    await it.pass(PERIOD - 5_000);
+    await lateReportAfterAgeing('failed');
     expect(it.changes.slice(1)).toEqual([
       expect.objectContaining({ to: 'unknown', reason: 'votes-expired', at: first + 3 * PERIOD }),
     ]);
@@ -275,13 +280,7 @@ describe('regions without agents', () => {
   test('votes that aged while a check is under way make it unknown since then, also when a late report comes first', async () => {
     const first = await it.slot(1, all('passed'));
     await it.pass(3 * PERIOD - 5_000);
-    const missed = it.clock.wall();
-    it.recorder.opened(liveMonitor(1), missed, [B]);
-    await it.skip(1, missed, B);
-    await it.pass(4_900);
-    it.recorder.opened(liveMonitor(1), it.clock.wall(), THREE);
-    await it.pass(300);
-    await it.report(1, missed, B, 'passed');
+    await lateReportAfterAgeing('passed');
     expect(it.changes.slice(1)).toEqual([
       expect.objectContaining({ to: 'unknown', reason: 'votes-expired', at: first + 3 * PERIOD }),
     ]);
