@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { threadCpu } from '../support/thread-cpu.ts';
 import { fuzz } from './fuzz.ts';
+import { leastCpuMs } from './growth.ts';
 import { reportOf } from './report.ts';
 import { type FuzzTarget, latin1, never } from './target.ts';
 import { TARGETS } from './targets.ts';
@@ -71,6 +72,12 @@ describe('the fuzzer', () => {
     };
     const target = planted(search, { mostMs: 60_000 });
     expect((await foundIn(target)).problem).toMatch(/of one text repeated$/);
+  });
+
+  test('measures a parser that is faster than the clock of a thread', () => {
+    const quick = planted((text) => text.split('e').length);
+    const input = Buffer.alloc(10_000, 'one ');
+    expect(Array.from({ length: 5 }, () => leastCpuMs(quick, input))).not.toContain(0);
   });
 
   test('finds one input that takes long', async () => {

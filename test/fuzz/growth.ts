@@ -1,13 +1,20 @@
 import type { Random } from '../simulation/random.ts';
+import { threadCpu } from '../support/thread-cpu.ts';
 import type { FuzzTarget } from './target.ts';
 import { MOST_BYTES } from './target.ts';
 
-/** A parser that takes no longer than this for the largest input is not examined further, ms. */
-const NOTICEABLE_MS = 6;
-const MEASURED_MS = 25;
-const MOST_RUNS = 20;
+/** A parser that takes no longer than this for the longest input is not examined further, ms. */
+const NOTICEABLE_MS = 12;
+/** CPU time that one measurement takes at least, ms: many steps of the kernel's clock of a thread, which are 4 ms. */
+const MEASURED_MS = 60;
 /** Twice the length takes a linear parser twice the time, and a quadratic one four times. */
-const TOO_STEEP = 3.2;
+const TOO_STEEP = 2.8;
+/**
+ * The lengths that are measured. A linear parser is steep too, from 16 to 64 KiB, where its values leave the space of
+ * small objects. So the longest is above that, and a quadratic parser is steep at each step.
+ */
+const PARTS_OF_LONGEST = [1, 1 / 2, 1 / 4, 1 / 8];
+const LONGEST_BYTES = 2 * MOST_BYTES;
 
 /** Longest part of an input that is repeated, bytes. It is short compared with the shortest measured length. */
 const MOST_KEPT = 1_024;
@@ -28,10 +35,10 @@ export function stretched({ before, unit, after }: Stretched, bytes: number): Bu
   return Buffer.concat([before, Buffer.alloc(times * unit.length, unit), after]);
 }
 
-/** The fault in the growth of the parser's time with the length, measured at three lengths; null: none. */
+/** The fault in the growth of the parser's time with the length, measured at four lengths; null: none. */
 export function steepGrowth(target: FuzzTarget, parts: Stretched): string | null {
-  const most = target.mostBytes ?? MOST_BYTES;
-  const inputs = [most, most / 2, most / 4].map((bytes) => stretched(parts, bytes));
+  const longest = target.mostBytes ?? LONGEST_BYTES;
+  const inputs = PARTS_OF_LONGEST.map((part) => stretched(parts, longest * part));
   // Nearly always the longest is the only one that is measured.
   if (quickMs(target, inputs[0] as Buffer) < NOTICEABLE_MS) return null;
   // Wall time is quick to measure and shows that the growth is not steep. Only CPU time proves steep growth, because
@@ -43,7 +50,7 @@ export function steepGrowth(target: FuzzTarget, parts: Stretched): string | null
   return `takes ${measured.join(', ')} of one text repeated`;
 }
 
-/** @param times for an input, half of it and a quarter */
+/** @param times for the lengths of `PARTS_OF_LONGEST` */
 function areSteep(times: readonly number[]): boolean {
   return times.slice(1).every((shorter, index) => (times[index] as number) >= TOO_STEEP * shorter);
 }
@@ -53,14 +60,12 @@ export function leastCpuMs(target: FuzzTarget, input: Buffer): number {
   return Math.min(cpuMs(target, input), cpuMs(target, input), cpuMs(target, input));
 }
 
-/** The kernel counts a thread's time in steps of some milliseconds, so the parser runs for many of them. */
 function cpuMs(target: FuzzTarget, input: Buffer): number {
-  const before = process.threadCpuUsage();
+  const cpu = threadCpu();
   for (let runs = 1; ; runs += 1) {
     outcomeOf(target, input);
-    const { user, system } = process.threadCpuUsage(before);
-    const ms = (user + system) / 1_000;
-    if (ms >= MEASURED_MS || runs === MOST_RUNS) return ms / runs;
+    const ms = cpu();
+    if (ms >= MEASURED_MS) return ms / runs;
   }
 }
 

@@ -175,7 +175,7 @@ function covers(rule: Rule, address: Address): boolean {
 }
 
 function parseRule(cidr: string, text = cidr): Rule {
-  const [address = '', length, ...rest] = cidr.split('/');
+  const [address = '', length, ...rest] = cidr.split('/', 3);
   const bytes = addressBytes(address);
   if (bytes === null || address.includes('%') || rest.length > 0) {
     throw new TypeError(`"${cidr}" is neither an IP address nor a CIDR such as 10.0.0.0/8 or fd00::/8`);
