@@ -147,7 +147,7 @@ export class Dispatching {
   /** Three heartbeats were missed. */
   regionWent(region: Region): void {
     const agent = this.#agents.went(region);
-    if (agent !== undefined) this.#inFlight.agentGone(agent);
+    if (agent !== undefined) this.#inFlight.agentGone(agent, this.#parts.clock.monotonic());
   }
 
   /** An agent of the region no longer names a job that it took. */

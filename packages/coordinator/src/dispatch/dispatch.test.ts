@@ -364,6 +364,27 @@ describe('lost jobs', () => {
     expect([fra?.offers.length, par?.offers.length]).toEqual([2, 1]);
   });
 
+  test('a job that has ended holds up no later slot while results are not read', async () => {
+    const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
+    await rig.clock.advanceSettling(1_000);
+    rig.isCaughtUp = false;
+    // Its result lies in a stream, and nobody reads it. The other agent runs its check on and on.
+    for (let passed = 0; passed < 100_000; passed += 5_000) {
+      if (fra) fra.held = [];
+      await rig.clock.advanceSettling(5_000);
+    }
+    expect(rig.sink.opens.length).toBeGreaterThanOrEqual(3);
+    expect(fra?.offers).toHaveLength(rig.sink.opens.length);
+    expect(par?.offers).toHaveLength(1);
+    expect(new Set(rig.sink.skips.map(({ region }) => region))).toEqual(new Set([PAR]));
+    expect(rig.sink.abstentions).toEqual([]);
+    expect(rig.dispatch.inFlight).toBe(2);
+    rig.isCaughtUp = true;
+    if (fra) fra.held = [];
+    await rig.clock.advanceSettling(5_000);
+    expect(rig.dispatch.counters.jobsLost).toBe(1);
+  });
+
   test('two absences that do not follow each other are none', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     await rig.clock.advanceSettling(1_000);

@@ -107,7 +107,7 @@ export class Dispatch implements SlotOutcomes {
       counters,
       onRegionLive: (region) => presence.came(region),
       onRegionLost: (region, lastSeenAt) => this.#absent.lost(region, lastSeenAt),
-      onGone: (agent) => this.#inFlight.agentGone(agent),
+      onGone: (agent) => this.#inFlight.agentGone(agent, clock.monotonic()),
     });
     this.#overload = new Overload({
       ...parts,

@@ -111,7 +111,7 @@ class Model {
         this.inFlight.heartbeat(agent, kind === 'heartbeat' ? keys : [], now);
         break;
       case 'gone':
-        this.inFlight.agentGone(agent);
+        this.inFlight.agentGone(agent, now);
         break;
       case 'record':
         if (job !== undefined) this.recorded += 1;

@@ -9,6 +9,7 @@ import { type Job, offerBoundMs, regionIndex } from './job.ts';
 import { JobObjects } from './job-objects.ts';
 import { JobTable } from './job-table.ts';
 import { Lineup } from './lineup.ts';
+import { MissingJobs } from './missing-jobs.ts';
 import { OfferTimes } from './offer-times.ts';
 
 /** Wait after an offer that an agent declined (full, draining), ms. */
@@ -42,13 +43,11 @@ export class InFlight {
   /** Offered jobs by the instant of their next offer or their end, per region in the fixed order. */
   readonly #offered: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
   readonly offerTimes = new OfferTimes();
-  /**
-   * Accepted jobs that their agents no longer name. They are lost, unless their results wait in the stream.
-   */
-  readonly #missing = new Set<Job>();
+  readonly #missing: MissingJobs;
 
   constructor(parts: InFlightParts) {
     this.#parts = parts;
+    this.#missing = new MissingJobs(parts.readerCaughtUp);
   }
 
   /** Number of all jobs, including those that are no longer awaited. */
@@ -204,7 +203,7 @@ export class InFlight {
         if (now - job.acceptedAt > job.monitor.longestCheckMs + BELIEVED_EXTRA_MS) this.#lose(job, now);
       } else {
         job.absences += 1;
-        if (job.absences >= LOST_ABSENCES) this.#missing.add(job);
+        if (job.absences >= LOST_ABSENCES) this.#missing.add(job, now);
       }
     }
   }
@@ -214,17 +213,24 @@ export class InFlight {
    * then. The backlog of one region delays no other.
    */
   loseMissing(now: number): void {
-    if (this.#missing.size === 0) return;
-    const isCaughtUp = new Map<Region, boolean>();
-    for (const { region } of this.#missing) {
-      if (!isCaughtUp.has(region)) isCaughtUp.set(region, this.#parts.readerCaughtUp(region));
-    }
-    for (const job of this.#missing) if (isCaughtUp.get(job.region) === true) this.#lose(job, now);
+    for (const job of this.#missing.lost()) this.#lose(job, now);
   }
 
   /** Marks every job of a lost agent as missing: it is lost unless its result waits in the stream. */
-  agentGone(agent: KnownAgent): void {
-    for (const job of agent.jobs.all()) this.#missing.add(job);
+  agentGone(agent: KnownAgent, now: number): void {
+    for (const job of agent.jobs.all()) this.#missing.add(job, now);
+  }
+
+  /**
+   * Ends a job whose check has ended, as far as its agent says, and whose result, if there is one, waits in a stream that is
+   * not read for a while. The next slot must not wait for a disk. The result is recorded when it is read.
+   *
+   * @returns whether it has ended
+   */
+  endUnread(job: Job, now: number): boolean {
+    const isUnread = this.#missing.isUnread(job, now);
+    if (isUnread) this.#end(job);
+    return isUnread;
   }
 
   /** Notes that a result of the slot has come, or that a row explains why there is none. */

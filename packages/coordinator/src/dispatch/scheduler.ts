@@ -221,7 +221,7 @@ export class Scheduler {
     }
     const asking = { slot, ofPeriod: ofPeriod(plan), lateMs: Math.max(0, now - slot) };
     const isAdmitted = overload.admitsSlot(monitor, asking, live.length);
-    const skips = isAdmitted ? this.#skips(monitor, asking, live) : null;
+    const skips = isAdmitted ? this.#skips(monitor, asking, live, monotonic) : null;
     if (skips === null || (skips.length === live.length && skips.every(isOverload))) {
       counters.slots.skipped += 1;
       return null;
@@ -255,14 +255,14 @@ export class Scheduler {
     return declared;
   }
 
-  #skips(monitor: LiveMonitor, asking: AskingSlot, live: readonly Region[]): readonly Skip[] {
+  #skips(monitor: LiveMonitor, asking: AskingSlot, live: readonly Region[], now: number): readonly Skip[] {
     const { inFlight, overload, counters } = this.#parts;
     const skips: Skip[] = [];
     for (let index = 0; index < live.length; index += 1) {
       const region = live[index] as Region;
       const job = inFlight.get(monitor.id, region);
-      if (job !== undefined) {
-        if (job.slot === asking.slot) continue;
+      if (job?.slot === asking.slot) continue;
+      if (job !== undefined && !inFlight.endUnread(job, now)) {
         counters.jobsSkipped['predecessor-running'] += 1;
         skips.push({ region, reason: 'predecessor-running' });
       } else if (!overload.admits(monitor, asking, region)) {
