@@ -34,10 +34,13 @@ export class MissingJobs {
   lost(): readonly Job[] {
     if (this.#since.size === 0) return NONE;
     const isCaughtUp = new Map<Region, boolean>();
-    for (const { region } of this.#since.keys()) {
+    const lost: Job[] = [];
+    for (const job of this.#since.keys()) {
+      const { region } = job;
       if (!isCaughtUp.has(region)) isCaughtUp.set(region, this.#readerCaughtUp(region));
+      if (isCaughtUp.get(region) === true) lost.push(job);
     }
-    return [...this.#since.keys()].filter(({ region }) => isCaughtUp.get(region) === true);
+    return lost;
   }
 }
 
