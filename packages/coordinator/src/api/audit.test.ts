@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { configuredStore, silentLog } from '../../../../test/support/configured-store.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
+import { StoreError } from '../store/errors.ts';
+import type { Store } from '../store/store.ts';
 import { createApiCounters } from './api-counters.ts';
 import { AuditTrail } from './audit.ts';
 import { RequestAudit } from './request-audit.ts';
@@ -199,4 +201,63 @@ test('a flood from many addresses of one IPv6 network is one flood', async () =>
   } finally {
     await parts.dispose();
   }
+});
+
+describe('while the database takes no writes', () => {
+  /** A trail with 1,200 refusals, over a database that is locked until the answered function is called. */
+  async function refusedWhileLocked() {
+    const parts = await configuredStore();
+    onTestFinished(() => parts.dispose());
+    const { store } = parts;
+    let isLocked = true;
+    const locked: Store = {
+      read: store.read,
+      work: store.work,
+      commit: (steps) => store.commit(steps),
+      transaction: async (work) => {
+        if (isLocked) throw new StoreError('store-busy', 'the database is locked');
+        return store.transaction(work);
+      },
+      close: () => store.close(),
+    };
+    const leftOut = createApiCounters().auditLinesLeftOut;
+    const trail = new AuditTrail({ ...parts, store: locked, log: silentLog, leftOut });
+    const endpoint = { method: 'GET', path: '/v1/monitors', access: 'read' } as const;
+    for (let count = 0; count < 1_200; count += 1) {
+      const facts = {
+        endpoint,
+        path: endpoint.path,
+        requestId: `${count}`,
+        peer: `10.0.${count % 250}.1`,
+        at: 1,
+      };
+      new RequestAudit(trail, facts).answered(401, null);
+      await parts.clock.advanceSettling(0);
+    }
+    const unlock = () => {
+      isLocked = false;
+    };
+    return { parts, trail, leftOut, unlock };
+  }
+
+  test('lines wait for it, up to a bound, and are written in their order', async () => {
+    const { parts, trail, leftOut, unlock } = await refusedWhileLocked();
+    expect(leftOut.database).toBe(200);
+    await parts.clock.advanceSettling(10_000);
+    expect(await rowsOf(parts.store, 'audit')).toEqual([]);
+    unlock();
+    await parts.clock.advanceSettling(1_000);
+    await trail.settled();
+    const rows = await rowsOf(parts.store, 'audit');
+    expect(rows.map(({ request_id: id }) => id)).toEqual(
+      Array.from({ length: 1_000 }, (_, index) => `${index}`),
+    );
+    expect(leftOut.database).toBe(200);
+  });
+
+  test('the end of the API does not wait for it', async () => {
+    const { trail, leftOut } = await refusedWhileLocked();
+    await trail.close();
+    expect(leftOut.database).toBe(1_200);
+  });
 });

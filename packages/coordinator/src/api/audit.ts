@@ -1,7 +1,9 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { pause } from '@svc/shared/pause.ts';
 import { type AuditLine, appendAudit } from '../store/audit.ts';
+import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { ApiCounters } from './api-counters.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -13,6 +15,8 @@ const REFUSALS = { perSecond: 1, atOnce: 100 };
 /** Time within which a token that comes from the same address again does not count as a login, ms. */
 const LOGIN_MS = 24 * 3_600_000;
 const MOST_LOGINS = 10_000;
+/** Wait before lines that the database did not take are tried again, ms. */
+const WRITE_AGAIN_MS = 1_000;
 
 type AuditTrailParts = {
   readonly store: Store;
@@ -25,14 +29,17 @@ type AuditTrailParts = {
 /**
  * The audit trail of requests. A change writes its line in its own transaction. All other lines (refusals,
  * logins, work without a transaction) wait here for a moment, so that no answer waits for the disk because of
- * them.
+ * them, and until the database takes writes.
  */
 export class AuditTrail {
   readonly #parts: AuditTrailParts;
   readonly #refusals = new RateLimit<string>(REFUSALS);
   /** Last logins by token and address, monotonic ms. */
   readonly #logins = new Map<string, number>();
+  readonly #closing = new AbortController();
   #waiting: AuditLine[] = [];
+  /** Lines of {@link #waiting} and of the transaction under way. */
+  #kept = 0;
   #writing: Promise<void> | null = null;
 
   constructor(parts: AuditTrailParts) {
@@ -41,10 +48,11 @@ export class AuditTrail {
 
   /** Adds a line for a request without a change, or for a change without a transaction of its own. */
   add(line: AuditLine): void {
-    if (this.#waiting.length >= MOST_WAITING) {
+    if (this.#kept >= MOST_WAITING) {
       this.#parts.leftOut.database += 1;
       return;
     }
+    this.#kept += 1;
     this.#waiting.push(line);
     this.#writing ??= this.#write();
   }
@@ -71,8 +79,14 @@ export class AuditTrail {
     while (this.#writing !== null) await this.#writing;
   }
 
+  /** Tries waiting lines once more. Those that the database does not take then are lost. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.settled();
+  }
+
   async #write(): Promise<void> {
-    const { store, log, leftOut } = this.#parts;
+    const { store, clock, log, leftOut } = this.#parts;
     // The requests of this moment share a transaction.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
@@ -81,9 +95,15 @@ export class AuditTrail {
       try {
         await store.transaction((tx) => appendAudit(tx, lines));
       } catch (error) {
+        if (error instanceof StoreError && error.retryable && !this.#closing.signal.aborted) {
+          this.#waiting = [...lines, ...this.#waiting];
+          await pause(clock, WRITE_AGAIN_MS, this.#closing.signal);
+          continue;
+        }
         leftOut.database += lines.length;
         log.warn({ lines: lines.length, error: messageOf(error) }, 'lines of the audit trail were lost');
       }
+      this.#kept -= lines.length;
     }
     // This is in the same turn as the last look, so a later line starts another write.
     this.#writing = null;

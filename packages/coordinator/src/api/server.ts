@@ -61,7 +61,7 @@ export function createApi(parts: ApiParts): Api {
       watch?.stop();
       for (const site of sites) site.stop?.();
       await close(server, clock);
-      await Promise.all([bodies.close(), trail.settled()]);
+      await Promise.all([bodies.close(), trail.close()]);
     },
   };
 }
