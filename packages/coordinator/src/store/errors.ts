@@ -43,6 +43,12 @@ const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
   [26, 'store-corrupt'],
 ]);
 
+/** What a person can do about it. */
+const ADVICE: Partial<Record<StoreErrorCode, string>> = {
+  'store-busy': 'end the program that locks it',
+  'store-full': 'make room on its disk',
+};
+
 export function closedError(): StoreError {
   return new StoreError('store-closed', 'the database is closed');
 }
@@ -60,5 +66,6 @@ export function isBusy({ errcode }: SqliteFailure): boolean {
 export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreError {
   // The low byte is the primary code; the other bytes say more about it.
   const code = CODE_OF.get(failure.errcode & 0xff) ?? 'store-error';
-  return new StoreError(code, `database: ${failure.message}`, cause === undefined ? {} : { cause });
+  const advice = ADVICE[code] === undefined ? '' : `: ${ADVICE[code]}`;
+  return new StoreError(code, `database: ${failure.message}${advice}`, cause === undefined ? {} : { cause });
 }

@@ -171,7 +171,11 @@ describe.each([
     );
     const error = await filling.catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(StoreError);
-    expect(error).toMatchObject({ code: 'store-full', retryable: true });
+    expect(error).toMatchObject({
+      code: 'store-full',
+      retryable: true,
+      message: 'database: database or disk is full: make room on its disk',
+    });
     await store.transaction((tx) => tx.query(`PRAGMA max_page_count = ${pages * 1_000}`));
     await store.transaction(insertWorkspace('a'));
     expect(await names()).toEqual(['a']);

@@ -194,7 +194,11 @@ describe('while the writing thread is held', () => {
     const writing = store.transaction(() => {
       hasBegun = true;
     });
-    await expect(writing).rejects.toMatchObject({ code: 'store-busy', retryable: true });
+    await expect(writing).rejects.toMatchObject({
+      code: 'store-busy',
+      retryable: true,
+      message: 'database: database is locked: end the program that locks it',
+    });
     expect(hasBegun).toBe(false);
     other.release();
     await store.commit([facts('a')]);
