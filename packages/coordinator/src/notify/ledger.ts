@@ -162,14 +162,15 @@ export class Ledger {
         });
         this.#perTransaction = Math.min(2 * this.#perTransaction, STEPS_PER_TRANSACTION);
       } catch (error) {
+        if (this.#closing.signal.aborted && isRetryable(error)) {
+          const steps = batch.length + this.#waiting.splice(0).length;
+          log.error({ error, steps }, 'recording deliveries failed: they are sent again after the next start');
+          continue;
+        }
         log.error({ error, steps: batch.length }, 'recording deliveries failed: svc tries again');
         this.#perTransaction = 1;
-        if (this.#closing.signal.aborted) {
-          // Each of further tries would wait for the database as long.
-          if (isRetryable(error)) this.#waiting.length = 0;
-          // Each step is tried once more by itself: one that cannot be written takes no other along.
-          if (isRetryable(error) || batch.length === 1) continue;
-        }
+        // Of a closed ledger each step is tried once more by itself: one that cannot be written takes no other along.
+        if (this.#closing.signal.aborted && batch.length === 1) continue;
         // One at a time and at the end: a step that cannot be written must not delay the others.
         this.#waiting.push(...batch);
         await pause(clock, WRITE_AGAIN_MS, this.#closing.signal);
