@@ -164,7 +164,10 @@ export class Ledger {
       } catch (error) {
         if (this.#closing.signal.aborted && isRetryable(error)) {
           const steps = batch.length + this.#waiting.splice(0).length;
-          log.error({ error, steps }, 'recording deliveries failed: they are sent again after the next start');
+          log.error(
+            { error, steps },
+            'recording deliveries failed: they are sent again after the next start',
+          );
           continue;
         }
         log.error({ error, steps: batch.length }, 'recording deliveries failed: svc tries again');
