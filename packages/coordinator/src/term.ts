@@ -76,8 +76,8 @@ export class Term {
   }
 
   /**
-   * Stops the term. It may be called during the start, which then fails. It waits for the transactions under way, and for
-   * one more of most parts: while another program locks the database, each of them fails after 5 s.
+   * Stops the term. It may be called during the start, which then fails. It does not wait for a database that
+   * accepts no writes.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();

@@ -115,33 +115,6 @@ const attempts = () => parts.store.read.selectFrom('delivery_attempts').selectAl
 const states = async () => (await rows()).map(({ state }) => state);
 const errors = () => logged.filter(({ level }) => level >= 50).map(({ msg }) => msg);
 
-describe('a database that takes nothing when the deliverer stops', () => {
-  test('is waited for: the next one sends what comes after it', async () => {
-    const id = await channel();
-    const stall = Promise.withResolvers<void>();
-    answer = () => {
-      // The record of the attempt waits behind it.
-      if (sent.length === 1) void parts.store.transaction(() => stall.promise);
-      return OK;
-    };
-    await deliverer.start();
-    await queue(id, [1]);
-    await expect.poll(() => sent.length).toBe(1);
-    const first = deliverer;
-    deliverer = scriptedDeliverer(parts, (one) => {
-      sent.push(one);
-      return OK;
-    });
-    const started = first.stop().then(() => deliverer.start());
-    await parts.clock.advanceSettling(MINUTE);
-    stall.resolve();
-    await started;
-    await queue(id, [1], 'recovered');
-    await expect.poll(states).toEqual(['delivered', 'delivered']);
-    expect(sent).toHaveLength(2);
-  });
-});
-
 describe('a channel that cannot be looked up', () => {
   test('is looked up again every second, and its alerts go out then', async () => {
     const id = await channel();

@@ -7,8 +7,6 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
 import type { DeliveryStep } from '../store/delivery-ledger.ts';
-import { StoreError } from '../store/errors.ts';
-import type { Store } from '../store/store.ts';
 import { Ledger } from './ledger.ts';
 
 let parts: ConfiguredStore;
@@ -85,30 +83,4 @@ test('at the close, a step that cannot be written does not take the others along
   await ledger.close();
   expect(settled).toEqual([2, 3, 4]);
   expect(await states()).toEqual(['pending', 'delivered', 'delivered', 'delivered']);
-});
-
-test('at the close, a database that takes nothing is tried once for all steps', async () => {
-  const { store } = parts;
-  let tries = 0;
-  const locked: Store = {
-    read: store.read,
-    work: store.work,
-    commit: (steps) => store.commit(steps),
-    transaction: async () => {
-      tries += 1;
-      throw new StoreError('store-busy', 'the database is locked');
-    },
-    close: () => store.close(),
-  };
-  const onQueued = () => {};
-  ledger = new Ledger({
-    ...parts,
-    store: locked,
-    log: silentLog,
-    publicUrl: 'http://svc.example',
-    onQueued,
-  });
-  for (const id of [1, 2, 3]) ledger.record(delivered(id), () => {});
-  await ledger.close();
-  expect(tries).toBe(1);
 });

@@ -12,7 +12,6 @@ import {
   type QueuedDelivery,
   rowOf,
 } from '../store/delivery-queue.ts';
-import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { attemptEntry, type FinishedAttempt, finalState, testedState } from './attempts.ts';
@@ -29,6 +28,8 @@ const HEADS_PER_READ = 100;
 /** Most steps in one transaction. The recording of results waits for it: some 5 ms. */
 const STEPS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
+/** Time that {@link Ledger.close} waits for the disk, ms. */
+const CLOSE_WITHIN_MS = 5_000;
 
 type TestDelivery = Parameters<typeof rowOf>[1];
 
@@ -139,12 +140,20 @@ export class Ledger {
   }
 
   /**
-   * Tries the waiting steps once more, and waits for the transaction under way: a later deliverer would send what it
-   * records, and could not record that. Unwritten deliveries are sent again after the next start.
+   * Tries the waiting steps once more, and waits for that within bounds, because the disk may stall. Unwritten
+   * deliveries are sent again after the next start.
    */
   async close(): Promise<void> {
+    const { clock, log } = this.#parts;
     this.#closing.abort();
-    await this.#writing;
+    if (this.#writing === null) return;
+    const bound = Promise.withResolvers<void>();
+    const cancel = clock.after(CLOSE_WITHIN_MS, () => {
+      log.error('the database did not answer in time: unrecorded deliveries will be sent again');
+      bound.resolve();
+    });
+    await Promise.race([this.#writing, bound.promise]);
+    cancel();
   }
 
   async #write(): Promise<void> {
@@ -162,14 +171,6 @@ export class Ledger {
         });
         this.#perTransaction = Math.min(2 * this.#perTransaction, STEPS_PER_TRANSACTION);
       } catch (error) {
-        if (this.#closing.signal.aborted && isRetryable(error)) {
-          const steps = batch.length + this.#waiting.splice(0).length;
-          log.error(
-            { error, steps },
-            'recording deliveries failed: they are sent again after the next start',
-          );
-          continue;
-        }
         log.error({ error, steps: batch.length }, 'recording deliveries failed: svc tries again');
         this.#perTransaction = 1;
         // Of a closed ledger each step is tried once more by itself: one that cannot be written takes no other along.
@@ -203,8 +204,4 @@ export class Ledger {
       });
     }
   }
-}
-
-function isRetryable(error: unknown): boolean {
-  return error instanceof StoreError && error.retryable;
 }
