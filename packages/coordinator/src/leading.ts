@@ -11,7 +11,7 @@ import type { TermParts } from './term-parts.ts';
 export class Leading implements ChangeEffects {
   readonly #parts: TermParts;
   #term: Term | null = null;
-  /** Live state of the last term that has ended. */
+  /** Live state of the last term that has ended, until the next one has its own. */
   #lastLive: Live | null = null;
 
   constructor(parts: TermParts) {
@@ -40,7 +40,10 @@ export class Leading implements ChangeEffects {
     const term = new Term(this.#parts);
     this.#term = term;
     try {
-      return await term.start();
+      const started = await term.start();
+      // It holds all that the term had in memory.
+      this.#lastLive = null;
+      return started;
     } catch (error) {
       await this.#end(term);
       throw error;
