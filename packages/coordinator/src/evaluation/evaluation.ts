@@ -162,6 +162,9 @@ export class Evaluation {
     if (known === null) return;
     giveNobody(this.frame, known.state, known.monitor);
     note(this.frame, known.state, { is: 'resumed-all' });
+    // A window that was removed while the slots were named has told nobody.
+    const { status, links } = known.state;
+    if (status !== 'unknown' && links.some(({ announced }) => announced !== status)) this.announced(monitorId);
   }
 
   /**

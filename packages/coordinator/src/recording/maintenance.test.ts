@@ -229,6 +229,23 @@ test('a window that is removed in a start lets out what is written together with
   expect(told()).toEqual(['error']);
 });
 
+test('a window that is removed before the slots of a start are named lets out what it held', async () => {
+  const id = await it.window([1], now(), now() + PERIOD * 9);
+  const slot = now();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  await it.report(1, slot, A, 'failed');
+  await it.restart();
+  it.duringNextWrite = () => {
+    void it.recorder.record(it.message(1, slot, B, { outcome: 'failed' }));
+    void it.recorder.declare([{ kind: 'maintenance', windowId: id, window: null }], 0);
+    it.recorder.resumed();
+  };
+  await it.declare(liveMonitor(2));
+  await it.pass(1_000);
+  expect(it.status(1)).toBe('error');
+  expect(told()).toEqual(['error']);
+});
+
 test('subscribers of pages wait as channels do: for the window, for a backlog, and for the reports from before a start', async () => {
   expect(it.recorder.holds(1)).toBe(false);
   const end = now() + PERIOD;
