@@ -203,7 +203,9 @@ export class Evaluation {
   #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
     const state = this.drafts.find(id);
     if (state === null || !active || ofResult >= version || isAhead(this.frame, slot)) return;
-    if (slot <= state.decidedSlot || state.open.some((open) => open.slot <= slot)) return;
+    // Late reports about a slot of the present ones still vote.
+    if (state.decidedSlot > state.floorSlot) return;
+    if (slot <= state.floorSlot || state.open.some((open) => open.slot <= slot)) return;
     state.floorSlot = slot;
     state.decidedSlot = slot;
     this.frame.unwritten.add(state);

@@ -290,3 +290,14 @@ test('a slot whose time is up waits for the names of those that were given it, a
   const changes = await it.rows<{ to: string }>('SELECT to_status AS "to" FROM transitions ORDER BY id');
   expect(changes.map(({ to }) => to)).toEqual(['active', 'unknown']);
 });
+
+test('a result of before a change of what is probed ends no slot of since that is decided: late reports about it vote', async () => {
+  await it.declare(liveMonitor(1, { version: 2 }));
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1, { version: 2 }), slot, THREE);
+  for (const region of [A, B]) await it.report(1, slot, region, 'passed');
+  expect(it.status(1)).toBe('active');
+  await it.report(1, slot + 20_000, A, { outcome: 'passed', version: 1 });
+  await it.report(1, slot, C, 'passed');
+  expect(it.states.get(1)?.votes.map(({ region }) => region)).toEqual(THREE);
+});
