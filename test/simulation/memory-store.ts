@@ -212,11 +212,13 @@ export class MemoryStore implements WorldStore, RecordingStore {
       ofSlot.set(region, row);
   }
 
-  #announced({ monitorId, notificationId, announced, incident }: Writes['announcements'][number]): void {
+  #announced(news: Writes['announcements'][number]): void {
+    const { monitorId, notificationId, providerType, announced, incident } = news;
+    const isTold = (link: Link) => link.notificationId === notificationId && link.providerType === providerType;
     const links = this.#links.get(monitorId) ?? [];
     this.#links.set(
       monitorId,
-      links.map((link) => (link.notificationId === notificationId ? { ...link, announced, incident } : link)),
+      links.map((link) => (isTold(link) ? { ...link, announced, incident } : link)),
     );
   }
 

@@ -4,7 +4,7 @@ import { hasRegion, regionSet } from '../domain/region-set.ts';
 import { freshForMs } from '../domain/status.ts';
 import type { TransitionReason } from '../domain/transition.ts';
 import type { AlertedMonitor } from './alert.ts';
-import { announce, closeIncident, closeOn } from './announcing.ts';
+import { announce, closeIncident, closeOn, unlinked } from './announcing.ts';
 import type { Evaluation } from './evaluation.ts';
 import { keepFindable } from './kept-results.ts';
 import { judgeAnew, settle } from './slot-life.ts';
@@ -99,10 +99,12 @@ export function channelUnlinked(
   const state = evaluation.drafts.find(monitorId);
   if (monitor === undefined || state === null) return;
   const present = state.links.find((each) => each.notificationId === notificationId) ?? null;
-  // A start has the links of the rows: where the channel was linked again meanwhile, that is another one.
-  const known = evaluation.frame.isTimeUp(monitorId) ? (present ?? link) : (link ?? present);
+  // A start has the links of the rows: where the channel was linked again meanwhile, that is another one, which was told
+  // nothing. What is told after the row is removed, and before this, is known of the present one alone.
+  const known = present?.isTold === true || present?.incident != null ? present : (link ?? present);
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
+  unlinked(evaluation.frame, monitorId, known);
   const counted = countedVotes(evaluation.frame, state, monitor);
   // The log of changes, from which a start takes the link, does not say when the incident began.
   const isOfState = known.incident === state.incident;

@@ -141,3 +141,66 @@ describe('what an earlier life held back', () => {
     expect(it.alerts()).toEqual([]);
   });
 });
+
+test('a channel that is told of an incident in a start, and unlinked meanwhile, is told that it is over', async () => {
+  await it.channel(20, 'incident_a', [1]);
+  await period('passed');
+  await it.restart();
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  for (const region of THREE) void it.recorder.record(it.message(1, slot, region, { outcome: 'failed' }));
+  // The rows change before what the reports make of the status is written.
+  const link = { notificationId: 20, providerType: 'incident_a', announced: 'active', incident: null } as const;
+  void it.recorder.declare([{ kind: 'unlinked', monitorId: 1, notificationId: 20, link }], 0);
+  await it.recorder.flushed();
+  const alerts = it.enqueued.filter(({ notificationId }) => notificationId === 20);
+  expect(alerts.map(({ alert }) => [alert.status, alert.closure])).toEqual([
+    ['error', undefined],
+    ['recovered', 'channel-unlinked'],
+  ]);
+});
+
+describe('a channel that is linked again, and told of an incident before that is known,', () => {
+  const closed = ['recovered', 'channel-unlinked'];
+  const active = { notificationId: 20, providerType: 'incident_a', announced: 'active', incident: null } as const;
+  const unlinked = { kind: 'unlinked', monitorId: 1, notificationId: 20, link: active } as const;
+  const linked = { kind: 'linked', monitorId: 1, notificationId: 20, providerType: 'incident_a' } as const;
+  const told = () =>
+    it.enqueued
+      .filter(({ notificationId }) => notificationId === 20)
+      .map(({ alert }) => [alert.status, alert.closure]);
+
+  beforeEach(async () => {
+    await it.channel(20, 'incident_a', [1]);
+    await period('passed');
+    await it.write('DELETE FROM links WHERE notification_id = 20');
+    await it.write('INSERT INTO links (monitor_id, notification_id) VALUES (1, 20)');
+    await period('failed');
+  });
+
+  test('is told that it is over, and of the present one, after a start', async () => {
+    await it.restart();
+    await it.recorder.declare([unlinked, linked], 2);
+    expect(told()).toEqual([['error', undefined], closed, ['error', undefined]]);
+  });
+
+  test('is told of the present one after a start, where it knew that the former one is over', async () => {
+    await it.recorder.declare([unlinked], 1);
+    await it.restart();
+    await it.recorder.declare([linked], 2);
+    expect(told()).toEqual([['error', undefined], closed, ['error', undefined]]);
+  });
+});
+
+test('a channel of another kind is told of an incident after a start, where the former kind was told before that is known', async () => {
+  await period('passed');
+  await it.write("UPDATE notifications SET provider_type = 'incident_a' WHERE id = 10");
+  await it.write("UPDATE links SET announced = 'active', incident = NULL");
+  await period('failed');
+  expect(it.alerts()).toEqual(['error']);
+  await it.restart();
+  await it.recorder.declare([{ kind: 'channel', notificationId: 10, providerType: 'incident_a' }], 1);
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(it.alerts()).toEqual(['error', 'error']);
+});
