@@ -106,7 +106,7 @@ export function channelUnlinked(
   if (known === null) return;
   unlinked(evaluation.frame, monitorId, known);
   const counted = countedVotes(evaluation.frame, state, monitor);
-  // The log of changes, from which a start takes the link, does not say when the incident began.
+  // An entry that an earlier version has written does not say when the incident began.
   const isOfState = known.incident === state.incident;
   const incidentSince = known.incidentSince ?? (isOfState ? state.incidentSince : null);
   closeOn(evaluation.frame, monitorId, { ...known, incidentSince }, monitor, counted, 'channel-unlinked');
