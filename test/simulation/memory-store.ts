@@ -217,7 +217,8 @@ export class MemoryStore implements WorldStore, RecordingStore {
 
   #announced(news: Writes['announcements'][number]): void {
     const { monitorId, notificationId, providerType, announced, incident } = news;
-    const isTold = (link: Link) => link.notificationId === notificationId && link.providerType === providerType;
+    const isTold = (link: Link) =>
+      link.notificationId === notificationId && link.providerType === providerType;
     const links = this.#links.get(monitorId) ?? [];
     this.#links.set(
       monitorId,

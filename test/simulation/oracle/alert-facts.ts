@@ -89,7 +89,8 @@ function statusFault({ status, at, regions, cronTimestamp }: Alert, { begins }: 
   const half = regions.length / 2;
   const isMade = status === 'recovered' ? troubled <= half : (status === 'error' ? failed : troubled) > half;
   // Later, some of the votes may have aged.
-  if (begin?.isNew === true && !isMade) return `by ${failed} failed and ${troubled - failed} degraded of ${regions.length}`;
+  if (begin?.isNew === true && !isMade)
+    return `by ${failed} failed and ${troubled - failed} degraded of ${regions.length}`;
   const supports = status === 'recovered' ? 'passed' : status === 'error' ? 'failed' : 'degraded';
   const slots = regions.filter(({ outcome }) => outcome === supports).map(({ slot }) => slot ?? 0);
   if (slots.length === 0 || cronTimestamp === Math.max(...slots)) return null;

@@ -27,7 +27,11 @@ export class Offers {
     { regions: declared }: Pick<LiveMonitor, 'regions'>,
     slot: number,
     given: readonly Region[],
-    { live, heldBy, now }: { live: readonly Region[]; heldBy: (region: Region) => Iterable<number>; now: number },
+    {
+      live,
+      heldBy,
+      now,
+    }: { live: readonly Region[]; heldBy: (region: Region) => Iterable<number>; now: number },
   ): string | null {
     for (const region of given) {
       const isHeld = [...heldBy(region)].includes(slot);

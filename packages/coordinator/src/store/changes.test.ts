@@ -58,7 +58,10 @@ async function announced(monitorId: number, incident: string): Promise<void> {
       "INSERT INTO monitor_states (monitor_id, status, since, incident) VALUES (?, 'error', 1, ?)",
       [monitorId, incident],
     );
-    await tx.query('INSERT INTO incidents (key, monitor_id, opened_at) VALUES (?, ?, 7)', [incident, monitorId]);
+    await tx.query('INSERT INTO incidents (key, monitor_id, opened_at) VALUES (?, ?, 7)', [
+      incident,
+      monitorId,
+    ]);
   });
 }
 
