@@ -83,7 +83,7 @@ export class Service {
     this.#maintenanceHold = new MaintenanceHold({
       clock: this.#clock,
       slotClock: this.#slotClock,
-      onEnd: (monitorIds) => this.#recorder.maintenanceEnded(monitorIds),
+      onEnd: (monitorIds) => this.#recorder.announce(monitorIds),
     });
     this.#batches = new Batches({
       now: () => this.now,

@@ -70,7 +70,7 @@ export function monitorRemoved(evaluation: Evaluation, id: number, removed: Remo
   evaluation.drafts.delete(id);
 }
 
-/** Handles a new link. While a status is announced, the channel is told it. */
+/** Handles a new link. The channel is told the status. */
 export function channelLinked(
   evaluation: Evaluation,
   monitorId: number,
@@ -82,7 +82,7 @@ export function channelLinked(
   if (!state.links.some(({ notificationId }) => notificationId === channel.notificationId)) {
     state.links = [...state.links, { ...channel, announced: 'active', incident: null }];
   }
-  announce(evaluation.frame, state, monitor, countedVotes(evaluation.frame, state, monitor));
+  tellNew(evaluation, state, monitor);
 }
 
 /**
@@ -128,8 +128,19 @@ export function channelChanged(
     state.links = state.links.map((link) =>
       isFormer(link) ? { notificationId, providerType, announced: 'active', incident: null } : link,
     );
-    announce(evaluation.frame, state, monitor, countedVotes(evaluation.frame, state, monitor));
+    tellNew(evaluation, state, monitor);
   }
+}
+
+/**
+ * Tells channels that were told nothing yet. After a start they are told only when the reports from before are read, like
+ * everything that an earlier process held back: the status may be an old one.
+ */
+function tellNew(evaluation: Evaluation, state: MonitorState, monitor: LiveMonitor): void {
+  const { frame } = evaluation;
+  if (!frame.isResumed(state.id)) return;
+  evaluation.due(state.id);
+  announce(frame, state, monitor, countedVotes(frame, state, monitor));
 }
 
 /** Handles a channel that is gone with its queue: nothing is sent. */

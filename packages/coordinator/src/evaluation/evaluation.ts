@@ -47,7 +47,14 @@ export type EvaluationInput = {
   readonly instants: Instants;
 } & Pick<
   Frame,
-  'electable' | 'rolledUpUntil' | 'isHeld' | 'newKey' | 'newIncidentKey' | 'closesIncidents' | 'isTimeUp'
+  | 'electable'
+  | 'rolledUpUntil'
+  | 'isHeld'
+  | 'newKey'
+  | 'newIncidentKey'
+  | 'closesIncidents'
+  | 'isTimeUp'
+  | 'isResumed'
 >;
 
 /** A monitor and its state, as an event finds them. */
@@ -77,6 +84,7 @@ export class Evaluation {
       jumpedAt: (instants.jumpedAt ?? Number.NEGATIVE_INFINITY) + instants.jumpedMs,
       isTimeUp: (monitorId) =>
         this.#named.has(monitorId) || (isTimeUp(monitorId) && !this.#naming.has(monitorId)),
+      isResumed: input.isResumed,
       rolledUpUntil,
       electable,
       isHeld: (monitorId) => isHeld(monitorId) || this.#windows.cover(monitorId, instants.slotNow),
@@ -162,9 +170,6 @@ export class Evaluation {
     if (known === null) return;
     giveNobody(this.frame, known.state, known.monitor);
     note(this.frame, known.state, { is: 'resumed-all' });
-    // A window that was removed while the slots were named has told nobody.
-    const { status, links } = known.state;
-    if (status !== 'unknown' && links.some(({ announced }) => announced !== status)) this.announced(monitorId);
   }
 
   /**
@@ -268,7 +273,10 @@ export class Evaluation {
         times: holds.has(monitorId) ? (window?.times ?? null) : null,
         before: held.has(monitorId) ? (before?.times ?? null) : null,
       });
-      if (this.frame.isTimeUp(monitorId)) this.announced(monitorId);
+      if (!this.frame.isResumed(monitorId)) continue;
+      // Nobody is told what has aged while no coordinator ran.
+      this.due(monitorId);
+      this.announced(monitorId);
     }
   }
 

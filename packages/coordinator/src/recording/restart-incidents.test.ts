@@ -117,6 +117,17 @@ describe('what an earlier life held back', () => {
     expect(it.alerts()).toEqual(['error']);
   });
 
+  test('is not told at the end of a hold while reports from before are not read', async () => {
+    it.recorder.announce([1]);
+    await it.pass(1_000);
+    expect(it.alerts()).toEqual([]);
+    for (const region of THREE) await it.report(1, it.clock.wall(), region, 'passed');
+    it.recorder.resumed();
+    await it.pass(40_000);
+    expect(it.status(1)).toBe('active');
+    expect(it.alerts()).toEqual([]);
+  });
+
   test('is told 30 s later where nobody says that it is over', async () => {
     await it.pass(29_000);
     expect(it.alerts()).toEqual([]);
@@ -150,7 +161,12 @@ test('a channel that is told of an incident in a start, and unlinked meanwhile, 
   it.recorder.opened(liveMonitor(1), slot, THREE);
   for (const region of THREE) void it.recorder.record(it.message(1, slot, region, { outcome: 'failed' }));
   // The rows change before what the reports make of the status is written.
-  const link = { notificationId: 20, providerType: 'incident_a', announced: 'active', incident: null } as const;
+  const link = {
+    notificationId: 20,
+    providerType: 'incident_a',
+    announced: 'active',
+    incident: null,
+  } as const;
   void it.recorder.declare([{ kind: 'unlinked', monitorId: 1, notificationId: 20, link }], 0);
   await it.recorder.flushed();
   const alerts = it.enqueued.filter(({ notificationId }) => notificationId === 20);
@@ -160,9 +176,58 @@ test('a channel that is told of an incident in a start, and unlinked meanwhile, 
   ]);
 });
 
+test('a channel that is linked while nobody runs is told of an incident only when the reports from before are read', async () => {
+  await period('passed');
+  await period('failed');
+  await it.recorder.stop();
+  it.clock.advance(HOUR);
+  await it.restart();
+  await it.channel(20, 'webhook', [1]);
+  await it.pass(1_000);
+  const told = () => it.enqueued.filter(({ notificationId }) => notificationId === 20);
+  expect(told()).toEqual([]);
+  for (const region of THREE) await it.report(1, it.clock.wall(), region, 'passed');
+  it.recorder.resumed();
+  await it.pass(35_000);
+  expect(it.alerts()).toEqual(['error', 'recovered']);
+  expect(told()).toEqual([]);
+});
+
+test('a channel that is linked while nobody runs is told of an incident that lasts', async () => {
+  await period('passed');
+  await period('failed');
+  await it.restart();
+  await it.channel(20, 'webhook', [1]);
+  it.recorder.resumed();
+  await it.pass(1_000);
+  expect(it.enqueued.map(({ notificationId, alert }) => [notificationId, alert.status])).toEqual([
+    [10, 'error'],
+    [20, 'error'],
+  ]);
+});
+
+test('a channel that is linked while the slots of a start are named is told of an incident', async () => {
+  await period('passed');
+  await period('failed');
+  await it.restart();
+  it.duringNextWrite = () => {
+    it.recorder.resume(liveMonitor(1), it.clock.wall() - 1_000, THREE);
+    it.recorder.resumed();
+    void it.channel(20, 'webhook', [1]);
+  };
+  await it.declare(liveMonitor(2));
+  await it.pass(1_000);
+  expect(it.enqueued.map(({ notificationId }) => notificationId)).toEqual([10, 20]);
+});
+
 describe('a channel that is linked again, and told of an incident before that is known,', () => {
   const closed = ['recovered', 'channel-unlinked'];
-  const active = { notificationId: 20, providerType: 'incident_a', announced: 'active', incident: null } as const;
+  const active = {
+    notificationId: 20,
+    providerType: 'incident_a',
+    announced: 'active',
+    incident: null,
+  } as const;
   const unlinked = { kind: 'unlinked', monitorId: 1, notificationId: 20, link: active } as const;
   const linked = { kind: 'linked', monitorId: 1, notificationId: 20, providerType: 'incident_a' } as const;
   const told = () =>
@@ -181,6 +246,8 @@ describe('a channel that is linked again, and told of an incident before that is
   test('is told that it is over, and of the present one, after a start', async () => {
     await it.restart();
     await it.recorder.declare([unlinked, linked], 2);
+    it.recorder.resumed();
+    await it.recorder.flushed();
     expect(told()).toEqual([['error', undefined], closed, ['error', undefined]]);
   });
 
@@ -188,6 +255,8 @@ describe('a channel that is linked again, and told of an incident before that is
     await it.recorder.declare([unlinked], 1);
     await it.restart();
     await it.recorder.declare([linked], 2);
+    it.recorder.resumed();
+    await it.recorder.flushed();
     expect(told()).toEqual([['error', undefined], closed, ['error', undefined]]);
   });
 });
