@@ -28,17 +28,22 @@ export type LoopFigures = {
   memoryMiB: Parts<number>;
 };
 
-/**
- * Runs the whole loop at `rate` checks a second, and measures it for `seconds` when all monitors are checked
- * on their grids.
- *
- * @param root the checkout whose coordinator and agents run; undefined: this one
- */
-export function runLoop(rate: number, seconds: number, root?: string): Promise<LoopFigures> {
+export type LoopRun = {
+  /** Checks per second. */
+  readonly rate: number;
+  readonly seconds: number;
+  /** What passes before that from the time on at which all monitors are checked on their grids, seconds. */
+  readonly warmUpSeconds?: number;
+  /** The checkout whose coordinator and agents run; undefined: this one. */
+  readonly root?: string | undefined;
+};
+
+/** Runs the whole loop, and measures it for some seconds when all monitors are checked on their grids. */
+export function runLoop({ rate, seconds, warmUpSeconds = 0, root }: LoopRun): Promise<LoopFigures> {
   const monitors = monitorsFor(rate);
   const declare = (port: number) => ({ svc_http_monitor: declaredMonitors(monitors, port) });
   return withService(declare, root === undefined ? {} : { root }, async (service) => {
-    await delay(untilAllAreCheckedMs(monitors));
+    await delay(untilAllAreCheckedMs(monitors) + warmUpSeconds * 1_000);
     return await measure(service, monitors, seconds);
   });
 }

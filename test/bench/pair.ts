@@ -1,16 +1,20 @@
 /**
- * Compares the whole loop of another checkout with that of this one, in alternation, on the same machine and
- * within one run: medians, and medians of the ratios within a pair. The cost of a bare socket is measured
- * before every run at the same rate, because budgets are ratios to it.
+ * Compares the whole loop of another checkout with that of this one, in turns, on the same machine and within one run:
+ * medians, and medians of the ratios within a pair. Every second pair begins with this checkout, so that a machine that
+ * becomes slower favours neither. The cost of a bare socket is measured before every run at the same rate, because
+ * budgets are ratios to it.
  *
- *     node test/bench/pair.ts OTHER_CHECKOUT [rates, as 1000,2000] [seconds] [pairs]
+ *     node test/bench/pair.ts OTHER_CHECKOUT [rates, as 1000,2000] [seconds] [pairs] [seconds of warm-up]
+ *
+ * A service runs for months, and V8 compiles it for the first one and a half minutes, so that span is left out. With a
+ * warm-up of 0 s it is what is measured.
  *
  * The other checkout needs a `node_modules` of its own. The harness is this checkout's on both sides.
  */
 import { resolve } from 'node:path';
 import { bareSocketCpuMs } from './bare-socket.ts';
 import { Children } from './children.ts';
-import { type LoopFigures, runLoop } from './loop-figures.ts';
+import { type LoopFigures, type LoopRun, runLoop } from './loop-figures.ts';
 import { load, machine } from './machine.ts';
 import { median } from './process-usage.ts';
 import { formatTable } from './table.ts';
@@ -49,13 +53,18 @@ const FIGURES: readonly Figure[] = [
   { name: 'failed', digits: 0, of: (run) => run.failed },
 ];
 
-async function runOnce(rate: number, seconds: number, root?: string): Promise<Run> {
+async function runOnce(loop: LoopRun): Promise<Run> {
   const children = new Children();
   try {
     const target = await children.node('test/bench/target-process.ts');
-    const socket = { port: Number(target.line), kind: 'http', rate, seconds: BARE_SECONDS } as const;
+    const socket = {
+      port: Number(target.line),
+      kind: 'http',
+      rate: loop.rate,
+      seconds: BARE_SECONDS,
+    } as const;
     const bareUs = (await bareSocketCpuMs(children, socket)) * 1_000;
-    return { bareUs, ...(await runLoop(rate, seconds, root)) };
+    return { bareUs, ...(await runLoop(loop)) };
   } finally {
     await children.endAll();
   }
@@ -74,15 +83,24 @@ function tableOf(pairs: readonly Pair[]): string {
   return formatTable(['median', 'old', 'new', 'new / old'], rows);
 }
 
-const [other, rates = '1000,2000', seconds = '60', count = '5'] = process.argv.slice(2);
+async function runPair(loop: LoopRun, root: string, isOldFirst: boolean): Promise<Pair> {
+  if (!isOldFirst) {
+    const own = await runOnce(loop);
+    return { old: await runOnce({ ...loop, root }), new: own };
+  }
+  const old = await runOnce({ ...loop, root });
+  return { old, new: await runOnce(loop) };
+}
+
+const [other, rates = '1000,2000', seconds = '60', count = '5', warmUp = '45'] = process.argv.slice(2);
 if (other === undefined) throw new Error('give the folder of the other checkout');
 console.log(machine());
 for (const rate of rates.split(',').map(Number)) {
+  const loop = { rate, seconds: Number(seconds), warmUpSeconds: Number(warmUp) };
   const pairs: Pair[] = [];
-  for (let number = 0; number < Number(count); number += 1) {
-    const old = await runOnce(rate, Number(seconds), resolve(other));
-    pairs.push({ old, new: await runOnce(rate, Number(seconds)) });
-  }
-  console.log(`\n${rate.toLocaleString('en')} checks/s, ${pairs.length} pairs of ${seconds} s, ${load()}\n`);
+  while (pairs.length < Number(count))
+    pairs.push(await runPair(loop, resolve(other), pairs.length % 2 === 0));
+  const spans = `${pairs.length} pairs of ${seconds} s after ${warmUp} s of warm-up`;
+  console.log(`\n${rate.toLocaleString('en')} checks/s, ${spans}, ${load()}\n`);
   console.log(tableOf(pairs));
 }

@@ -37,4 +37,5 @@ function rowOf(rate: number, figures: LoopFigures): string[] {
 }
 
 const [rate = '1000', seconds = '60'] = process.argv.slice(2);
-console.log(formatTable(HEAD, [rowOf(Number(rate), await runLoop(Number(rate), Number(seconds)))]));
+const run = { rate: Number(rate), seconds: Number(seconds) };
+console.log(formatTable(HEAD, [rowOf(run.rate, await runLoop(run))]));

@@ -44,9 +44,10 @@ export class LastOutcomes {
   }
 
   /**
-   * Notes the result and returns whether it differs from the last one of its monitor. The first result of a
-   * monitor, or of a version of it, differs. `not_run` is not a vote: it never differs and is not noted. Those of
-   * numbers that the table cannot hold (monitors from 2^32 on, versions from 2^30 on) always differ.
+   * Notes the result and returns whether it differs from the last one of its monitor. The first result of a version
+   * differs. The first one of a monitor differs unless it passed: nobody is alerted about that, and tens of thousands of
+   * new monitors would make a message for each few of their results. `not_run` is not a vote: it never differs and is
+   * not noted. Those of numbers that the table cannot hold (monitors from 2^32 on, versions from 2^30 on) always differ.
    */
   isNews({ monitor, version, outcome }: Pick<CheckResult, 'monitor' | 'version' | 'outcome'>): boolean {
     if (outcome === 'not_run') return false;
@@ -55,7 +56,7 @@ export class LastOutcomes {
     this.#turnGeneration();
     const last = this.#lastOf(monitor);
     this.#newer.put(monitor, found);
-    return last !== found;
+    return last === undefined ? outcome !== 'passed' : last !== found;
   }
 
   /** Forgets a monitor whose last result never arrived. The next result then differs, whatever it is. */

@@ -126,17 +126,18 @@ test('a job whose result was dropped may be offered again', () => {
 });
 
 describe('where the job named a subject', () => {
-  test('results that repeat the last ones wait up to 250 ms', () => {
+  test('results that repeat the last ones, and passes of new monitors, wait up to 250 ms', () => {
     const started = bench();
     knownBefore(started, 2);
     const { reporter, clock, batches } = started;
     reporter.report(result(1), NAMED);
     clock.advance(200);
     reporter.report(result(2), NAMED);
+    reporter.report(result(9), NAMED);
     clock.advance(49);
     expect(batches).toHaveLength(0);
     clock.advance(1);
-    expect(sent(batches)).toEqual([[NAMED, [1, 2]]]);
+    expect(sent(batches)).toEqual([[NAMED, [1, 2, 9]]]);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -144,7 +145,7 @@ describe('where the job named a subject', () => {
     ['a failure', { outcome: 'failed' }],
     ['a slow answer', { outcome: 'degraded' }],
     ['the first result of a version', { version: 2 }],
-    ['the first result of a monitor', { monitor: 9 }],
+    ['the first result of a monitor, where it did not pass', { monitor: 9, outcome: 'failed' }],
   ] as const)('%s takes what waits with it within 10 ms', (_, change) => {
     const started = bench();
     knownBefore(started, 2);
@@ -222,7 +223,7 @@ describe('where the job named a subject', () => {
     reporter.report(result(3), `${OWN}.s1`);
     reporter.report(result(4), OWN);
     reporter.report(result(5), `${OWN}.s0`);
-    clock.advance(50);
+    clock.advance(250);
     expect(sent(batches).toSorted()).toEqual([
       [OWN, [2]],
       [OWN, [4]],

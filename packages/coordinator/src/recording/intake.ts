@@ -58,13 +58,16 @@ export class Intake {
     return false;
   }
 
-  /** Whether the result differs from the region's last vote, so that it must not wait. */
+  /**
+   * Whether the result differs from the region's last vote, so that it must not wait. Of regions without a vote a pass
+   * may wait: it alerts nobody, and while tens of thousands of new monitors begin, each message has such passes.
+   */
   #isNews({ monitor, outcome }: CheckResult, region: Region): boolean {
     if (outcome === 'not_run') return false;
     const votes = this.#parts.states.get(monitor)?.votes ?? [];
     for (let index = 0; index < votes.length; index += 1) {
       if (votes[index]?.region === region) return votes[index]?.outcome !== outcome;
     }
-    return true;
+    return outcome !== 'passed';
   }
 }

@@ -186,6 +186,19 @@ test("a result that differs from its region's last vote waits for no others, and
   expect(it.recorder.counts.results).toBe(6);
 });
 
+test('of a region without a vote a pass waits for others, and a failure does not', async () => {
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  void it.recorder.record(it.message(1, slot, A, { outcome: 'passed' }));
+  it.clock.advance(249);
+  await settle();
+  expect(it.recorder.counts.results).toBe(0);
+  const committed = new Promise<void>((resolve) => it.recorder.onPosition(() => resolve()));
+  void it.recorder.record(it.message(1, slot, B, { outcome: 'failed' }));
+  await committed;
+  expect(it.recorder.counts.results).toBe(2);
+});
+
 test('what dispatch says while the database takes nothing is bounded: deadlines decide about the rest', async () => {
   it.commitFailure = new StoreError('store-full', 'no space');
   const monitor = liveMonitor(1);
