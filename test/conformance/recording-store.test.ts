@@ -181,7 +181,8 @@ describe.each([
   test('a link keeps what was announced on it, and another one does not have it', async () => {
     await store.link(7, 10, 'webhook');
     await store.link(7, 20, 'incident_a');
-    const announcement = { monitorId: 7, notificationId: 20, announced: 'error', incident: 'key-1' } as const;
+    const told20 = { monitorId: 7, notificationId: 20, providerType: 'incident_a' } as const;
+    const announcement = { ...told20, announced: 'error', incident: 'key-1' } as const;
     const openedIncidents = [{ key: 'key-1', monitorId: 7, at: NOW - 500 }];
     await write({ openedIncidents, states: [state({})], announcements: [announcement] });
     const [read] = await states();
@@ -199,10 +200,19 @@ describe.each([
   test('unlinked, nothing is announced; linked again it starts from active', async () => {
     await store.link(7, 10, 'webhook');
     await store.unlink(7, 10);
-    const announcement = { monitorId: 7, notificationId: 10, announced: 'error', incident: 'key-1' } as const;
+    const told10 = { monitorId: 7, notificationId: 10, providerType: 'webhook' } as const;
+    const announcement = { ...told10, announced: 'error', incident: 'key-1' } as const;
     await write({ states: [state({})], announcements: [announcement] });
     expect((await states())[0]?.links).toEqual([]);
     await store.link(7, 10, 'webhook');
+    expect((await states())[0]?.links).toMatchObject([{ announced: 'active', incident: null }]);
+  });
+
+  test('a channel that has become one of another kind was told nothing', async () => {
+    await store.link(7, 10, 'incident_a');
+    const former = { monitorId: 7, notificationId: 10, providerType: 'webhook' } as const;
+    const announcement = { ...former, announced: 'error', incident: 'key-1' } as const;
+    await write({ states: [state({})], announcements: [announcement] });
     expect((await states())[0]?.links).toMatchObject([{ announced: 'active', incident: null }]);
   });
 

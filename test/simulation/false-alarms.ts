@@ -120,6 +120,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
       newKey: () => 'key',
       newIncidentKey: () => 'key',
       isTimeUp: () => true,
+      isResumed: () => true,
     });
     tell(evaluation);
     evaluation.finish();

@@ -56,7 +56,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
   }
 
   async remove(id: number): Promise<Remains> {
-    const remains = { incident: this.#states.get(id)?.incident ?? null, links: this.#links.get(id) ?? [] };
+    const remains = { incident: this.#states.get(id)?.incident ?? null, links: this.#linksOf(id) };
     this.#declared.delete(id);
     this.#states.delete(id);
     this.#links.delete(id);
@@ -73,7 +73,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
 
   async unlink(id: number, notificationId: number): Promise<Link | null> {
     const links = this.#links.get(id) ?? [];
-    const removed = links.find((link) => link.notificationId === notificationId) ?? null;
+    const removed = this.#linksOf(id).find((link) => link.notificationId === notificationId) ?? null;
     this.#links.set(
       id,
       links.filter((link) => link.notificationId !== notificationId),
@@ -171,10 +171,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
       votes: state.votes,
       openSlots: state.openSlots,
       writtenAt: state.writtenAt,
-      links: (this.#links.get(state.id) ?? []).map((link) => ({
-        ...link,
-        incidentSince: this.#beginOf(link.incident),
-      })),
+      links: this.#linksOf(state.id),
       results: this.#resultsSince(state, monitors.get(state.id), now),
     }));
   }
@@ -212,11 +209,20 @@ export class MemoryStore implements WorldStore, RecordingStore {
       ofSlot.set(region, row);
   }
 
-  #announced({ monitorId, notificationId, announced, incident }: Writes['announcements'][number]): void {
+  /** The rows of the links, and when their incidents began. */
+  #linksOf(monitorId: number): Link[] {
+    const links = this.#links.get(monitorId) ?? [];
+    return links.map((link) => ({ ...link, incidentSince: this.#beginOf(link.incident) }));
+  }
+
+  #announced(news: Writes['announcements'][number]): void {
+    const { monitorId, notificationId, providerType, announced, incident } = news;
+    const isTold = (link: Link) =>
+      link.notificationId === notificationId && link.providerType === providerType;
     const links = this.#links.get(monitorId) ?? [];
     this.#links.set(
       monitorId,
-      links.map((link) => (link.notificationId === notificationId ? { ...link, announced, incident } : link)),
+      links.map((link) => (isTold(link) ? { ...link, announced, incident } : link)),
     );
   }
 

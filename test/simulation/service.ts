@@ -8,7 +8,7 @@ import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { Report } from './agents.ts';
+import type { Offer, Report } from './agents.ts';
 import { Batches, type Commit } from './batches.ts';
 import type { Declared } from './declared.ts';
 import { DeclaredMonitor } from './declared-monitor.ts';
@@ -83,7 +83,7 @@ export class Service {
     this.#maintenanceHold = new MaintenanceHold({
       clock: this.#clock,
       slotClock: this.#slotClock,
-      onEnd: (monitorIds) => this.#recorder.maintenanceEnded(monitorIds),
+      onEnd: (monitorIds) => this.#recorder.announce(monitorIds),
     });
     this.#batches = new Batches({
       now: () => this.now,
@@ -93,12 +93,16 @@ export class Service {
     });
     this.#store = new SlowStore(around.store.recording, this.#clock, around.commitTime, this.#batches);
     this.#recorder = this.#newRecorder();
+    const offer = (region: Region, job: Offer) => {
+      around.slots.offered(region, job);
+      return around.offer(region, job);
+    };
     this.dispatching = new Dispatching({
-      around,
+      around: { ...around, offer },
       clock: this.#clock,
       slotClock: this.#slotClock,
       monitors: this.#monitors,
-      events: toldEvents(this.#recorder, (told) => this.#batches.note(told), around.slots),
+      events: toldEvents(this.#recorder, (told) => this.#batches.note(told), around),
       newestSlot: newest,
       floorSlot: () => this.#floorSlot,
     });
@@ -135,6 +139,7 @@ export class Service {
     this.dispatching.start({
       undecidedSlots: () => this.#recorder.undecidedSlots(),
       resume: (of, slot, waitedFor) => {
+        this.#around.slots.waits(of, slot, waitedFor);
         this.#batches.note({ is: 'resumed', slot, waitedFor });
         this.#recorder.resume(of, slot, waitedFor);
       },
@@ -219,12 +224,18 @@ export class Service {
       const flushed = this.#recorder.flushed();
       await (this.#around.commitsTakeTime ? Promise.race([flushed, this.#store.waits]) : flushed);
     }
-    return this.#batches.take();
+    return this.committed();
   }
 
   /** Hands over what is committed. */
   committed(): readonly Commit[] {
-    return this.#batches.take();
+    const commits = this.#batches.take();
+    for (const { told } of commits) {
+      for (const each of told)
+        if (each.is === 'reported' && !each.isOfferedAgain)
+          this.#around.slots.answered(each.region, each.result.slot);
+    }
+    return commits;
   }
 
   /** Whether nothing waits to be committed or to be handed over. */

@@ -71,17 +71,15 @@ export class SqliteWorldStore implements WorldStore {
   }
 
   async link(monitorId: number, channel: number, kind: ChannelKind): Promise<void> {
+    const links = await this.#links(monitorId);
+    if (links.some(({ notificationId }) => notificationId === channel)) return;
     await this.#write(
       `INSERT INTO notifications (id, workspace_id, provider_type, settings_sealed, created_at, updated_at)
-        VALUES (?, 1, ?, x'', 0, 0) ON CONFLICT DO NOTHING`,
+        VALUES (?, 1, ?, x'', 0, 0) ON CONFLICT (id) DO UPDATE SET provider_type = excluded.provider_type`,
       channel,
       kind,
     );
-    await this.#write(
-      'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
-      monitorId,
-      channel,
-    );
+    await this.#write('INSERT INTO links (monitor_id, notification_id) VALUES (?, ?)', monitorId, channel);
   }
 
   async unlink(monitorId: number, channel: number): Promise<Link | null> {
@@ -144,8 +142,10 @@ export class SqliteWorldStore implements WorldStore {
 
   #links(monitorId: number): Promise<readonly Link[]> {
     return this.#query<Link>(
-      `SELECT l.notification_id AS "notificationId", n.provider_type AS "providerType", l.announced, l.incident
-        FROM links l JOIN notifications n ON n.id = l.notification_id WHERE l.monitor_id = ?`,
+      `SELECT l.notification_id AS "notificationId", n.provider_type AS "providerType", l.announced, l.incident,
+          i.opened_at AS "incidentSince"
+        FROM links l JOIN notifications n ON n.id = l.notification_id LEFT JOIN incidents i ON i.key = l.incident
+        WHERE l.monitor_id = ?`,
       monitorId,
     );
   }

@@ -1,21 +1,27 @@
 import type { SlotEvents } from '@svc/coordinator/domain/slots.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { Slots } from './oracle/slots.ts';
 import type { Told } from './told.ts';
 
 /** The events of dispatch, which are also noted for the oracle, and judged by `slots`, before `events` takes them. */
-export function toldEvents(events: SlotEvents, note: (told: Told) => void, slots: Slots): SlotEvents {
+export function toldEvents(
+  events: SlotEvents,
+  note: (told: Told) => void,
+  { slots, heldBy }: { slots: Slots; heldBy: (region: Region) => Iterable<number> },
+): SlotEvents {
   return {
     opened: (monitor, slot, regions) => {
-      slots.opened(monitor, slot);
+      slots.opened(monitor, slot, regions, heldBy);
       if (regions.length > 0) note({ is: 'opened', slot, version: monitor.version, regions });
       events.opened(monitor, slot, regions);
     },
     abstained: (monitor, slot, region, reason) => {
+      slots.answered(region, slot);
       note({ is: 'excused', slot, version: monitor.version, region });
       events.abstained(monitor, slot, region, reason);
     },
     skipped: (monitor, slot, region, reason) => {
-      slots.skipped(slot, region, reason);
+      slots.skipped(monitor, slot, region, reason);
       note({ is: 'excused', slot, version: monitor.version, region });
       events.skipped(monitor, slot, region, reason);
     },

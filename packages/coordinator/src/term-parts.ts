@@ -139,7 +139,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   const told = () => recorder;
   const rollups = await loadRollups(parts, loaded, () => progress().isCaughtUp());
   const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
-  const maintenanceHold = await loadMaintenance(parts, slotClock, (ids) => told().maintenanceEnded(ids));
+  const maintenanceHold = await loadMaintenance(parts, slotClock, (ids) => told().announce(ids));
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });

@@ -344,6 +344,24 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'gridSlotFrom(previous + Math.ceil(period * 1.5), period, phase)',
   },
   {
+    name: 'a region is given no slot',
+    file: 'dispatch/scheduler.ts',
+    from: 'const live = rest === null ? ofMonitor :',
+    to: 'const live = rest === null ? ofMonitor.slice(0, Math.max(1, ofMonitor.length - 1)) :',
+  },
+  {
+    name: 'the last region of a slot is offered no job',
+    file: 'dispatch/scheduler.ts',
+    from: 'for (let index = 0; index < live.length; index += 1) {\n      const region = live[index] as Region;\n      // The job may',
+    to: 'for (let index = 0; index < Math.max(1, live.length - 1); index += 1) {\n      const region = live[index] as Region;\n      // The job may',
+  },
+  {
+    name: 'a region leaves out a slot while nothing of it runs',
+    file: 'dispatch/scheduler.ts',
+    from: "      } else if (!overload.admits(monitor, asking, region)) {\n        skips.push({ region, reason: 'overloaded' });",
+    to: "      } else if (asking.slot % 7 === 0 && live.length > 1) {\n        skips.push({ region, reason: 'predecessor-running' });",
+  },
+  {
     name: 'a check that was sent ahead of its slot before a start counts as one of what was changed since',
     file: 'recording/recorder.ts',
     from: 'if (this.#resumption.isProbedOtherwise(monitorId)) return Number.POSITIVE_INFINITY;',

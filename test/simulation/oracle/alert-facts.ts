@@ -1,3 +1,4 @@
+import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Announcement, Told } from '../told.ts';
@@ -6,13 +7,14 @@ type Outcome = 'passed' | 'degraded' | 'failed';
 
 /** What is known beside the alert. */
 export type Known = {
-  /** Since when the status is what it is, epoch ms; null: it is not known. */
-  readonly since: number | null;
+  /** When each status began that there was, epoch ms; null: it is not known. */
+  readonly begins: readonly Began[] | null;
   /** When the incident of the key began, epoch ms; undefined: there was none; null: a start may not know it. */
   readonly beginOf: (key: string) => number | undefined | null;
-  /** The status began with what was evaluated together with the alert. */
-  readonly isNew: boolean;
 };
+
+/** A status, and when it began, epoch ms. `isNew`: with what was evaluated together with the alert, and none came after it. */
+export type Began = { readonly status: MonitorStatus; readonly at: number; readonly isNew: boolean };
 
 /** "Payload facts come from the newest vote that supports the verdict"; an alert says when, since when, and what each region said. */
 export class AlertFacts {
@@ -76,14 +78,19 @@ function beginFault({ since, at }: Alert): string | null {
   return (since ?? 0) > at ? `the incident since ${since}, dated ${at}` : null;
 }
 
-function statusFault({ status, at, regions, cronTimestamp }: Alert, { since, isNew }: Known): string | null {
-  if (since !== null && at !== since) return `dated ${at}, it is so since ${since}`;
+function statusFault({ status, at, regions, cronTimestamp }: Alert, { begins }: Known): string | null {
+  const told = status === 'recovered' ? 'active' : status;
+  const began = (begins ?? []).filter((each) => each.status === told);
+  const begin = began.find((each) => each.at === at);
+  if (begins !== null && begin === undefined)
+    return `dated ${at}, it was so since ${began.map((each) => each.at).join(' and ') || 'never'}`;
   const count = (outcome: Outcome) => regions.filter((each) => each.outcome === outcome).length;
   const [failed, troubled] = [count('failed'), count('failed') + count('degraded')];
   const half = regions.length / 2;
   const isMade = status === 'recovered' ? troubled <= half : (status === 'error' ? failed : troubled) > half;
   // Later, some of the votes may have aged.
-  if (isNew && !isMade) return `by ${failed} failed and ${troubled - failed} degraded of ${regions.length}`;
+  if (begin?.isNew === true && !isMade)
+    return `by ${failed} failed and ${troubled - failed} degraded of ${regions.length}`;
   const supports = status === 'recovered' ? 'passed' : status === 'error' ? 'failed' : 'degraded';
   const slots = regions.filter(({ outcome }) => outcome === supports).map(({ slot }) => slot ?? 0);
   if (slots.length === 0 || cronTimestamp === Math.max(...slots)) return null;

@@ -1,6 +1,7 @@
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { timesBetween } from '@svc/coordinator/domain/uptime.ts';
 import type { Told, Transition } from '../told.ts';
+import type { Began } from './alert-facts.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -36,11 +37,14 @@ export class History {
   }
 
   /**
-   * Since when the status is what it is, epoch ms; null: it is not known which of these last changes an alert is about, or
-   * a start has dated it anew.
+   * The status before these last changes and those that they made, with their begins; null: a start has dated one anew. What a
+   * window held, or a new channel, is told before the changes that follow.
    */
-  sinceOf(news: readonly Transition[]): number | null {
-    return news.length > 1 || this.mayLieAhead ? null : this.#at;
+  beginsOf(news: readonly Transition[]): readonly Began[] | null {
+    if (this.mayLieAhead) return null;
+    const before = this.#transitions.at(-1 - news.length);
+    const begun = news.map(({ to, at }) => ({ status: to, at, isNew: news.length === 1 }));
+    return before === undefined ? begun : [{ status: before.to, at: before.at, isNew: false }, ...begun];
   }
 
   /**

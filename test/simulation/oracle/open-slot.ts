@@ -97,11 +97,12 @@ export class OpenSlots implements Iterable<OpenSlot> {
 
   /**
    * No report about a slot so far votes any more. While the service starts, "a slot that nobody has reported by the restart
-   * is not known": one that lies ahead is none so far.
+   * is not known": one that lies ahead is none so far, and any other may have been given.
    */
   end(isStarting: boolean, now: Now): void {
     const isKnown = ({ slot, heard }: OpenSlot) => !isStarting || heard.size > 0 || slot < now.slot;
-    this.endedSlot = Math.max(this.#decidedSlot, this.#open.findLast(isKnown)?.slot ?? 0);
+    const given = isStarting ? now.slot - 1 : 0;
+    this.endedSlot = Math.max(this.#decidedSlot, this.#open.findLast(isKnown)?.slot ?? 0, given);
     this.#decidedSlot = this.endedSlot;
     this.#open.length = 0;
   }

@@ -338,10 +338,8 @@ export class Oracle {
     this.#violated('history', this.#incidents.add({ ...seen, opened, closed }, told, now), now);
     for (const each of told) if (each.is === 'reported') this.#alertFacts.reported(each);
     const known = {
-      // A new channel is told the status before the changes that follow.
-      since: told.some(({ is }) => is === 'linked') ? null : this.#history.sinceOf(seen.transitions),
+      begins: this.#history.beginsOf(seen.transitions),
       beginOf: (key: string) => this.#incidents.beginOf(key),
-      isNew: seen.transitions.length === 1,
     };
     for (const each of announcements)
       this.#violated('announcement', this.#alertFacts.fault(each, known), now);

@@ -228,8 +228,11 @@ export class Picture {
   #opened({ slot, version, regions }: Told & { is: 'opened' }, now: Now): void {
     if (!this.isActive || this.monitor?.version !== version || this.#open.isOver(slot)) return;
     const open = this.#openSlot(slot, now);
-    open.given = new Set([...(open.given ?? open.heard), ...regions]);
-    this.#electorate.gave(regions);
+    // "A removed region's vote goes at once", and it enters again "from the first slot it was given" since.
+    const declared = this.monitor.regions;
+    const given = regions.filter((region) => declared === null || declared.includes(region));
+    open.given = new Set([...(open.given ?? open.heard), ...given]);
+    this.#electorate.gave(given);
     this.#given(now);
   }
 

@@ -3,6 +3,7 @@ import type { SkipReason } from '@svc/coordinator/domain/slots.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { World } from '../world.ts';
+import { Offers } from './offers.ts';
 import type { Oracle } from './oracle.ts';
 
 /** "A new, re-activated or differently probed monitor gets a first slot at once", ms. */
@@ -15,8 +16,8 @@ const SLOWEST = 1.12;
 const SLACK_MS = 2_000;
 
 /**
- * Judges what dispatch gives out: "a monitor gets one slot per period", and its first one at once, in all regions. The
- * rest of the oracle takes the slots as they come: without any, `unknown` would be right for ever.
+ * Judges what dispatch gives out: "a monitor gets one slot per period", and its first one at once, in all regions
+ * (`offers.ts`). The rest of the oracle takes the slots as they come: without any, `unknown` would be right for ever.
  *
  * It looks at worlds without limits, because those skip slots.
  */
@@ -25,6 +26,7 @@ export class Slots {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #presence: { live(): readonly Region[] };
   readonly #oracle: Pick<Oracle, 'slots'>;
+  readonly #offers = new Offers();
   #monitor: LiveMonitor | null = null;
   #isRunning = false;
   #wasClockSet = false;
@@ -59,6 +61,7 @@ export class Slots {
   }
 
   ended(): void {
+    this.#offers.forgive();
     this.#isRunning = false;
     this.#since = null;
   }
@@ -72,24 +75,55 @@ export class Slots {
   declared(monitor: LiveMonitor | null): void {
     if (!this.#isRunning) return;
     const before = this.#monitor;
+    this.#offers.forgive();
     this.#take(monitor);
     if (this.#owesFirst || monitor?.periodMs !== before?.periodMs) this.#since = null;
   }
 
-  opened({ version, activatedAt }: LiveMonitor, slot: number): void {
+  /** @param heldBy the slots whose jobs the region's agent holds */
+  opened(
+    monitor: LiveMonitor,
+    slot: number,
+    given: readonly Region[],
+    heldBy: (region: Region) => Iterable<number>,
+  ): void {
+    const { version, activatedAt } = monitor;
+    const around = { live: this.#presence.live(), heldBy, now: this.#clock.monotonic() };
+    this.#faultOf(this.#offers.opened(monitor, slot, given, around));
     this.#first = this.#given?.version === version ? 0 : slot;
     this.#given = { version, activatedAt };
     this.#owesFirst = false;
     this.#since = null;
   }
 
-  skipped(slot: number, region: Region, reason: SkipReason): void {
-    if (reason !== 'predecessor-running' || slot !== this.#first) return;
+  /** An agent of the region is offered a job. */
+  offered(region: Region, job: { readonly slot: number; readonly version: number }): void {
+    this.#offers.offered(region, job);
+  }
+
+  /** A start waits for these regions: their agents hold the job, or are offered it again. */
+  waits({ version }: LiveMonitor, slot: number, regions: readonly Region[]): void {
+    for (const region of regions) this.#offers.offered(region, { slot, version });
+  }
+
+  /** The region has reported the slot, or abstains. */
+  answered(region: Region, slot: number): void {
+    this.#offers.answered(region, slot);
+  }
+
+  skipped({ version }: LiveMonitor, slot: number, region: Region, reason: SkipReason): void {
+    if (reason !== 'predecessor-running') {
+      this.#offers.answered(region, slot);
+      return;
+    }
+    this.#faultOf(this.#offers.leftOut(region, slot, version));
+    if (slot !== this.#first) return;
     this.#fault(`${region} leaves out slot ${slot}, the first about what is probed now`);
   }
 
   /** To be called after everything that happens. */
   look(): void {
+    this.#faultOf(this.#offers.overdue(this.#presence.live(), this.#clock.monotonic()));
     const monitor = this.#monitor;
     if (!this.#isRunning || monitor?.active !== true || !isLive(monitor, this.#presence.live())) {
       this.#since = null;
@@ -102,6 +136,10 @@ export class Slots {
     this.#fault(`no ${this.#owesFirst ? 'first ' : ''}slot was given since ${this.#since}`);
     this.#since = null;
     this.#owesFirst = false;
+  }
+
+  #faultOf(text: string | null): void {
+    if (text !== null) this.#fault(text);
   }
 
   #fault(text: string): void {

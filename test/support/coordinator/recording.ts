@@ -130,7 +130,7 @@ export class Recording {
     this.maintenance = new MaintenanceHold({
       clock,
       slotClock,
-      onEnd: (monitorIds) => this.recorder.maintenanceEnded(monitorIds),
+      onEnd: (monitorIds) => this.recorder.announce(monitorIds),
     });
     const loadedAt = slotClock.now();
     this.maintenance.changed(await loadWindows(this.store, loadedAt), loadedAt);

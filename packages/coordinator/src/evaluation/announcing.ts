@@ -89,6 +89,12 @@ export function closeOn(
   deliver(frame, monitorId, link, alert);
 }
 
+/** The channel is not linked any more. A row that links it again may have got what this link was told: it begins anew. */
+export function unlinked(frame: Frame, monitorId: number, { notificationId, providerType }: Link): void {
+  const none = { announced: 'active', incident: null } as const;
+  frame.writes.announcements.push({ monitorId, notificationId, providerType, ...none });
+}
+
 function deliver(frame: Frame, monitorId: number, link: Link, alert: ReturnType<typeof alertOf>): void {
   frame.writes.deliveries.push({
     uid: frame.newKey(),
@@ -101,9 +107,9 @@ function deliver(frame: Frame, monitorId: number, link: Link, alert: ReturnType<
 }
 
 function written(frame: Frame, monitorId: number, link: Link): Link {
-  const { notificationId, announced, incident } = link;
-  frame.writes.announcements.push({ monitorId, notificationId, announced, incident });
-  return link;
+  const { notificationId, providerType, announced, incident } = link;
+  frame.writes.announcements.push({ monitorId, notificationId, providerType, announced, incident });
+  return { ...link, isTold: true };
 }
 
 /** Returns `links` itself when nothing changes, because most monitors share one empty array. */

@@ -4,7 +4,7 @@ import { hasRegion, regionSet } from '../domain/region-set.ts';
 import { freshForMs } from '../domain/status.ts';
 import type { TransitionReason } from '../domain/transition.ts';
 import type { AlertedMonitor } from './alert.ts';
-import { announce, closeIncident, closeOn } from './announcing.ts';
+import { announce, closeIncident, closeOn, unlinked } from './announcing.ts';
 import type { Evaluation } from './evaluation.ts';
 import { keepFindable } from './kept-results.ts';
 import { judgeAnew, settle } from './slot-life.ts';
@@ -70,7 +70,7 @@ export function monitorRemoved(evaluation: Evaluation, id: number, removed: Remo
   evaluation.drafts.delete(id);
 }
 
-/** Handles a new link. While a status is announced, the channel is told it. */
+/** Handles a new link. The channel is told the status. */
 export function channelLinked(
   evaluation: Evaluation,
   monitorId: number,
@@ -82,7 +82,7 @@ export function channelLinked(
   if (!state.links.some(({ notificationId }) => notificationId === channel.notificationId)) {
     state.links = [...state.links, { ...channel, announced: 'active', incident: null }];
   }
-  announce(evaluation.frame, state, monitor, countedVotes(evaluation.frame, state, monitor));
+  tellNew(evaluation, state, monitor);
 }
 
 /**
@@ -99,12 +99,14 @@ export function channelUnlinked(
   const state = evaluation.drafts.find(monitorId);
   if (monitor === undefined || state === null) return;
   const present = state.links.find((each) => each.notificationId === notificationId) ?? null;
-  // A start has the links of the rows: where the channel was linked again meanwhile, that is another one.
-  const known = evaluation.frame.isTimeUp(monitorId) ? (present ?? link) : (link ?? present);
+  // A start has the links of the rows: where the channel was linked again meanwhile, that is another one, which was told
+  // nothing. What is told after the row is removed, and before this, is known of the present one alone.
+  const known = present?.isTold === true || present?.incident != null ? present : (link ?? present);
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
+  unlinked(evaluation.frame, monitorId, known);
   const counted = countedVotes(evaluation.frame, state, monitor);
-  // The log of changes, from which a start takes the link, does not say when the incident began.
+  // An entry that an earlier version has written does not say when the incident began.
   const isOfState = known.incident === state.incident;
   const incidentSince = known.incidentSince ?? (isOfState ? state.incidentSince : null);
   closeOn(evaluation.frame, monitorId, { ...known, incidentSince }, monitor, counted, 'channel-unlinked');
@@ -126,8 +128,19 @@ export function channelChanged(
     state.links = state.links.map((link) =>
       isFormer(link) ? { notificationId, providerType, announced: 'active', incident: null } : link,
     );
-    announce(evaluation.frame, state, monitor, countedVotes(evaluation.frame, state, monitor));
+    tellNew(evaluation, state, monitor);
   }
+}
+
+/**
+ * Tells channels that were told nothing yet. After a start they are told only when the reports from before are read, like
+ * everything that an earlier process held back: the status may be an old one.
+ */
+function tellNew(evaluation: Evaluation, state: MonitorState, monitor: LiveMonitor): void {
+  const { frame } = evaluation;
+  if (!frame.isResumed(state.id)) return;
+  evaluation.due(state.id);
+  announce(frame, state, monitor, countedVotes(frame, state, monitor));
 }
 
 /** Handles a channel that is gone with its queue: nothing is sent. */

@@ -47,7 +47,14 @@ export type EvaluationInput = {
   readonly instants: Instants;
 } & Pick<
   Frame,
-  'electable' | 'rolledUpUntil' | 'isHeld' | 'newKey' | 'newIncidentKey' | 'closesIncidents' | 'isTimeUp'
+  | 'electable'
+  | 'rolledUpUntil'
+  | 'isHeld'
+  | 'newKey'
+  | 'newIncidentKey'
+  | 'closesIncidents'
+  | 'isTimeUp'
+  | 'isResumed'
 >;
 
 /** A monitor and its state, as an event finds them. */
@@ -77,6 +84,7 @@ export class Evaluation {
       jumpedAt: (instants.jumpedAt ?? Number.NEGATIVE_INFINITY) + instants.jumpedMs,
       isTimeUp: (monitorId) =>
         this.#named.has(monitorId) || (isTimeUp(monitorId) && !this.#naming.has(monitorId)),
+      isResumed: input.isResumed,
       rolledUpUntil,
       electable,
       isHeld: (monitorId) => isHeld(monitorId) || this.#windows.cover(monitorId, instants.slotNow),
@@ -200,7 +208,9 @@ export class Evaluation {
   #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
     const state = this.drafts.find(id);
     if (state === null || !active || ofResult >= version || isAhead(this.frame, slot)) return;
-    if (slot <= state.decidedSlot || state.open.some((open) => open.slot <= slot)) return;
+    // Late reports about a slot of the present ones still vote.
+    if (state.decidedSlot > state.floorSlot) return;
+    if (slot <= state.floorSlot || state.open.some((open) => open.slot <= slot)) return;
     state.floorSlot = slot;
     state.decidedSlot = slot;
     this.frame.unwritten.add(state);
@@ -263,7 +273,10 @@ export class Evaluation {
         times: holds.has(monitorId) ? (window?.times ?? null) : null,
         before: held.has(monitorId) ? (before?.times ?? null) : null,
       });
-      if (this.frame.isTimeUp(monitorId)) this.announced(monitorId);
+      if (!this.frame.isResumed(monitorId)) continue;
+      // Nobody is told what has aged while no coordinator ran.
+      this.due(monitorId);
+      this.announced(monitorId);
     }
   }
 

@@ -35,6 +35,8 @@ export type Frame = {
    * reports from before are read, because the next message may hold the reports that a slot waits for.
    */
   readonly isTimeUp: (monitorId: number) => boolean;
+  /** Whether the reports from before a start are read, so that channels may be told a status that stands. */
+  readonly isResumed: (monitorId: number) => boolean;
   /** Results with a slot before this instant (epoch ms) have their hour rolled up again. */
   readonly rolledUpUntil: number;
   /** Regions that had an agent within 24 h. */

@@ -1,7 +1,7 @@
 import type { Region } from '@svc/shared/regions.ts';
 import { type OpenSlot, type SlotDecision, slotDecision } from '../domain/decision.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, sizeOf } from '../domain/region-set.ts';
+import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionSet, sizeOf } from '../domain/region-set.ts';
 import { tally, type Vote, verdict } from '../domain/status.ts';
 import { cast, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
@@ -30,7 +30,8 @@ export function give(
   regions: RegionSet,
 ): void {
   const open = openSlot(frame, state, monitor, slot);
-  open.given |= regions;
+  // Dispatch hears of a change after this does: a region that is not the monitor's any more was given nothing.
+  open.given |= monitor.regions === null ? regions : regions & regionSet(monitor.regions);
   open.isGivenKnown = true;
   settle(frame, state, monitor);
   if (canEnter(frame, state, monitor)) judgeAnew(frame, state, monitor, slot);

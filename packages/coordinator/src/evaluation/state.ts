@@ -13,6 +13,8 @@ export type Link = {
   readonly incident: string | null;
   /** When that incident began, epoch ms; absent or null: not known. */
   readonly incidentSince?: number | null;
+  /** The channel was told something since the start. Otherwise the link is as a row says. */
+  readonly isTold?: boolean;
 };
 
 /**

@@ -113,6 +113,8 @@ export type Writes = {
   readonly announcements: {
     readonly monitorId: number;
     readonly notificationId: number;
+    /** Kind of the channel that was told. One of another kind, which it has become since, was told nothing. */
+    readonly providerType: string;
     readonly announced: Announced;
     readonly incident: string | null;
   }[];

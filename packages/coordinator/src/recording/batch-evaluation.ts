@@ -86,6 +86,7 @@ export class BatchEvaluation {
       newIncidentKey: this.#parts.newIncidentKey,
       closesIncidents,
       isTimeUp: (monitorId) => this.#resumption.isTimeUp(monitorId),
+      isResumed: (monitorId) => this.#resumption.has(monitorId),
     });
   }
 

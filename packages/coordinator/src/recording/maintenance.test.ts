@@ -229,6 +229,40 @@ test('a window that is removed in a start lets out what is written together with
   expect(told()).toEqual(['error']);
 });
 
+test('a window that is removed before the slots of a start are named lets out what it held', async () => {
+  const id = await it.window([1], now(), now() + PERIOD * 9);
+  const slot = now();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  await it.report(1, slot, A, 'failed');
+  await it.restart();
+  it.duringNextWrite = () => {
+    void it.recorder.record(it.message(1, slot, B, { outcome: 'failed' }));
+    void it.recorder.declare([{ kind: 'maintenance', windowId: id, window: null }], 0);
+    it.recorder.resumed();
+  };
+  await it.declare(liveMonitor(2));
+  await it.pass(1_000);
+  expect(it.status(1)).toBe('error');
+  expect(told()).toEqual(['error']);
+});
+
+test('what a removed window held is not told by a start that still waits for a slot after the votes have aged', async () => {
+  const id = await it.window([1], now(), now() + PERIOD * 9);
+  await it.slot(1, all('failed'));
+  await it.pass(3 * PERIOD - 1_000);
+  const slot = now();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  await it.report(1, slot, A, 'failed');
+  it.clock.advance(3_000);
+  await it.restart();
+  await it.removeWindow(id);
+  it.recorder.resume(liveMonitor(1), slot, [B, C]);
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(it.status(1)).toBe('unknown');
+  expect(told()).toEqual([]);
+});
+
 test('subscribers of pages wait as channels do: for the window, for a backlog, and for the reports from before a start', async () => {
   expect(it.recorder.holds(1)).toBe(false);
   const end = now() + PERIOD;

@@ -261,6 +261,17 @@ describe('a result that is recorded is not new', () => {
     expect(it.recorder.counts).toMatchObject({ results: 2, duplicates: 1 });
   });
 
+  test('where its region is declared again, and it was given the slot before dispatch heard that it is removed', async () => {
+    const slot = it.clock.wall();
+    await it.declare(liveMonitor(1, { regions: [A] }));
+    it.recorder.opened(liveMonitor(1), slot, [B, C]);
+    for (const region of [B, C]) await it.report(1, slot, region, 'passed');
+    await it.declare(liveMonitor(1));
+    await it.report(1, slot, B, 'failed');
+    expect(it.recorder.counts).toMatchObject({ results: 3, duplicates: 1 });
+    expect(it.status(1)).toBe('unknown');
+  });
+
   test('where another one comes right after dispatch has given the region up', async () => {
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);

@@ -170,17 +170,13 @@ export class Recorder implements SlotEvents, SlotRecovery {
     });
   }
 
-  /** Tells the channels of these monitors what they have not been told, at the end of a hold. */
-  announce(monitorIds: Iterable<number>): void {
-    for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
-  }
-
   /**
-   * A maintenance window of these monitors has ended. Monitors that have not resumed after a start are told by their
-   * resumption, when the reports from before are read.
+   * Tells the channels of these monitors what they have not been told, at the end of a hold or of a maintenance window.
+   * Those of monitors that have not resumed after a start are told by the resumption, when the reports from before are read.
    */
-  maintenanceEnded(monitorIds: Iterable<number>): void {
-    this.announce([...monitorIds].filter((monitorId) => this.#resumption.has(monitorId)));
+  announce(monitorIds: Iterable<number>): void {
+    for (const monitorId of monitorIds)
+      if (this.#resumption.has(monitorId)) this.#queue.push({ kind: 'announced', monitorId }, true);
   }
 
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void {

@@ -117,6 +117,17 @@ describe('what an earlier life held back', () => {
     expect(it.alerts()).toEqual(['error']);
   });
 
+  test('is not told at the end of a hold while reports from before are not read', async () => {
+    it.recorder.announce([1]);
+    await it.pass(1_000);
+    expect(it.alerts()).toEqual([]);
+    for (const region of THREE) await it.report(1, it.clock.wall(), region, 'passed');
+    it.recorder.resumed();
+    await it.pass(40_000);
+    expect(it.status(1)).toBe('active');
+    expect(it.alerts()).toEqual([]);
+  });
+
   test('is told 30 s later where nobody says that it is over', async () => {
     await it.pass(29_000);
     expect(it.alerts()).toEqual([]);
@@ -140,4 +151,125 @@ describe('what an earlier life held back', () => {
     expect(it.status(1)).toBe('active');
     expect(it.alerts()).toEqual([]);
   });
+});
+
+test('a channel that is told of an incident in a start, and unlinked meanwhile, is told that it is over', async () => {
+  await it.channel(20, 'incident_a', [1]);
+  await period('passed');
+  await it.restart();
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  for (const region of THREE) void it.recorder.record(it.message(1, slot, region, { outcome: 'failed' }));
+  // The rows change before what the reports make of the status is written.
+  const link = {
+    notificationId: 20,
+    providerType: 'incident_a',
+    announced: 'active',
+    incident: null,
+  } as const;
+  void it.recorder.declare([{ kind: 'unlinked', monitorId: 1, notificationId: 20, link }], 0);
+  await it.recorder.flushed();
+  const alerts = it.enqueued.filter(({ notificationId }) => notificationId === 20);
+  expect(alerts.map(({ alert }) => [alert.status, alert.closure])).toEqual([
+    ['error', undefined],
+    ['recovered', 'channel-unlinked'],
+  ]);
+});
+
+test('a channel that is linked while nobody runs is told of an incident only when the reports from before are read', async () => {
+  await period('passed');
+  await period('failed');
+  await it.recorder.stop();
+  it.clock.advance(HOUR);
+  await it.restart();
+  await it.channel(20, 'webhook', [1]);
+  await it.pass(1_000);
+  const told = () => it.enqueued.filter(({ notificationId }) => notificationId === 20);
+  expect(told()).toEqual([]);
+  for (const region of THREE) await it.report(1, it.clock.wall(), region, 'passed');
+  it.recorder.resumed();
+  await it.pass(35_000);
+  expect(it.alerts()).toEqual(['error', 'recovered']);
+  expect(told()).toEqual([]);
+});
+
+test('a channel that is linked while nobody runs is told of an incident that lasts', async () => {
+  await period('passed');
+  await period('failed');
+  await it.restart();
+  await it.channel(20, 'webhook', [1]);
+  it.recorder.resumed();
+  await it.pass(1_000);
+  expect(it.enqueued.map(({ notificationId, alert }) => [notificationId, alert.status])).toEqual([
+    [10, 'error'],
+    [20, 'error'],
+  ]);
+});
+
+test('a channel that is linked while the slots of a start are named is told of an incident', async () => {
+  await period('passed');
+  await period('failed');
+  await it.restart();
+  it.duringNextWrite = () => {
+    it.recorder.resume(liveMonitor(1), it.clock.wall() - 1_000, THREE);
+    it.recorder.resumed();
+    void it.channel(20, 'webhook', [1]);
+  };
+  await it.declare(liveMonitor(2));
+  await it.pass(1_000);
+  expect(it.enqueued.map(({ notificationId }) => notificationId)).toEqual([10, 20]);
+});
+
+describe('a channel that is linked again, and told of an incident before that is known,', () => {
+  const closed = ['recovered', 'channel-unlinked'];
+  const active = {
+    notificationId: 20,
+    providerType: 'incident_a',
+    announced: 'active',
+    incident: null,
+  } as const;
+  const unlinked = { kind: 'unlinked', monitorId: 1, notificationId: 20, link: active } as const;
+  const linked = { kind: 'linked', monitorId: 1, notificationId: 20, providerType: 'incident_a' } as const;
+  const told = () =>
+    it.enqueued
+      .filter(({ notificationId }) => notificationId === 20)
+      .map(({ alert }) => [alert.status, alert.closure]);
+
+  beforeEach(async () => {
+    await it.channel(20, 'incident_a', [1]);
+    await period('passed');
+    await it.write('DELETE FROM links WHERE notification_id = 20');
+    await it.write('INSERT INTO links (monitor_id, notification_id) VALUES (1, 20)');
+    await period('failed');
+  });
+
+  test('is told that it is over, and of the present one, after a start', async () => {
+    await it.restart();
+    await it.recorder.declare([unlinked, linked], 2);
+    it.recorder.resumed();
+    await it.recorder.flushed();
+    expect(told()).toEqual([['error', undefined], closed, ['error', undefined]]);
+  });
+
+  test('is told of the present one after a start, where it knew that the former one is over', async () => {
+    await it.recorder.declare([unlinked], 1);
+    await it.restart();
+    await it.recorder.declare([linked], 2);
+    it.recorder.resumed();
+    await it.recorder.flushed();
+    expect(told()).toEqual([['error', undefined], closed, ['error', undefined]]);
+  });
+});
+
+test('a channel of another kind is told of an incident after a start, where the former kind was told before that is known', async () => {
+  await period('passed');
+  await it.write("UPDATE notifications SET provider_type = 'incident_a' WHERE id = 10");
+  await it.write("UPDATE links SET announced = 'active', incident = NULL");
+  await period('failed');
+  expect(it.alerts()).toEqual(['error']);
+  await it.restart();
+  await it.recorder.declare([{ kind: 'channel', notificationId: 10, providerType: 'incident_a' }], 1);
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(it.alerts()).toEqual(['error', 'error']);
 });

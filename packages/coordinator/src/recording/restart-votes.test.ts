@@ -290,3 +290,21 @@ test('a slot whose time is up waits for the names of those that were given it, a
   const changes = await it.rows<{ to: string }>('SELECT to_status AS "to" FROM transitions ORDER BY id');
   expect(changes.map(({ to }) => to)).toEqual(['active', 'unknown']);
 });
+
+test('a result of before a change of what is probed ends no slot of since that is decided: one failure is no error', async () => {
+  const two = [A, B];
+  const anew = liveMonitor(1, { version: 2, regions: two });
+  await it.declare(anew);
+  const slot = it.clock.wall();
+  it.recorder.opened(anew, slot, two);
+  await it.report(1, slot, A, 'passed');
+  expect(it.status(1)).toBe('active');
+  await it.report(1, slot + 20_000, A, { outcome: 'passed', version: 1 });
+  await it.report(1, slot, B, 'passed');
+  await it.pass(PERIOD);
+  const next = it.clock.wall();
+  it.recorder.opened(anew, next, two);
+  await it.report(1, next, A, 'failed');
+  await it.report(1, next, B, { outcome: 'not_run', reason: 'agent-starved' });
+  expect(it.status(1)).toBe('active');
+});

@@ -58,6 +58,10 @@ async function announced(monitorId: number, incident: string): Promise<void> {
       "INSERT INTO monitor_states (monitor_id, status, since, incident) VALUES (?, 'error', 1, ?)",
       [monitorId, incident],
     );
+    await tx.query('INSERT INTO incidents (key, monitor_id, opened_at) VALUES (?, ?, 7)', [
+      incident,
+      monitorId,
+    ]);
   });
 }
 
@@ -74,7 +78,8 @@ describe('a change of the declaration is logged', () => {
     await announced(id, 'key');
     await logged();
     await change((open) => open.remove('svc_http_monitor', id));
-    const link = { notificationId: channel, providerType: 'webhook', announced: 'error', incident: 'key' };
+    const told = { announced: 'error', incident: 'key', incidentSince: 7 };
+    const link = { notificationId: channel, providerType: 'webhook', ...told };
     expect(await logged()).toEqual([
       {
         kind: 'monitor',
@@ -107,7 +112,7 @@ describe('a change of the declaration is logged', () => {
         kind: 'unlinked',
         monitorId: a,
         notificationId,
-        link: { providerType: 'webhook', announced: 'error', incident: 'key' },
+        link: { providerType: 'webhook', announced: 'error', incident: 'key', incidentSince: 7 },
       },
       { kind: 'linked', monitorId: b, notificationId, providerType: 'webhook' },
     ]);

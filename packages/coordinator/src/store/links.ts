@@ -87,6 +87,8 @@ export type ChannelLink = {
   readonly monitorId: number;
   readonly announced: Announced;
   readonly incident: string | null;
+  /** When the incident began, epoch ms; null: there is none. */
+  readonly incidentSince: number | null;
 };
 
 /** In pieces, by ascending id of the monitor. */
@@ -105,10 +107,11 @@ async function* linksAfter(
   for (let after = monitorId; ; ) {
     const links = await db
       .selectFrom('links')
-      .select(['monitor_id as monitorId', 'announced', 'incident'])
+      .leftJoin('incidents', 'incidents.key', 'links.incident')
+      .select(['links.monitor_id as monitorId', 'announced', 'incident', 'opened_at as incidentSince'])
       .where('notification_id', '=', notificationId)
-      .where('monitor_id', '>', after)
-      .orderBy('monitor_id')
+      .where('links.monitor_id', '>', after)
+      .orderBy('links.monitor_id')
       .limit(LINKS_TOGETHER)
       .execute();
     const last = links.at(-1);

@@ -55,12 +55,15 @@ export function writeStates(states: readonly WrittenState[]): SqlStep {
 
 export function writeAnnouncements(announcements: Writes['announcements']): SqlStep {
   return {
-    sql: 'UPDATE links SET announced = ?, incident = ? WHERE monitor_id = ? AND notification_id = ?',
-    rows: announcements.map(({ announced, incident, monitorId, notificationId }) => [
+    sql: `UPDATE links SET announced = ?, incident = ? WHERE monitor_id = ? AND notification_id = ?
+      AND EXISTS (SELECT 1 FROM notifications WHERE id = ? AND provider_type = ?)`,
+    rows: announcements.map(({ announced, incident, monitorId, notificationId, providerType }) => [
       announced,
       incident,
       monitorId,
       notificationId,
+      notificationId,
+      providerType,
     ]),
   };
 }

@@ -67,6 +67,7 @@ export type AlertedState = {
     readonly providerType: string;
     readonly announced: Announced;
     readonly incident: string | null;
+    readonly incidentSince: number | null;
   }[];
 };
 
@@ -82,17 +83,18 @@ export async function standingsOf(
       .leftJoin('monitor_states as s', 's.monitor_id', 'm.id')
       .leftJoin('links as l', 'l.monitor_id', 'm.id')
       .leftJoin('notifications as n', 'n.id', 'l.notification_id')
-      .select(['m.id as monitorId', 's.incident as own', 'n.id', 'n.provider_type'])
-      .select(['l.announced', 'l.incident'])
+      .leftJoin('incidents as i', 'i.key', 'l.incident')
+      .select(['m.id as monitorId', 's.incident as own', 'n.id', 'n.provider_type as providerType'])
+      .select(['l.announced', 'l.incident', 'i.opened_at as incidentSince'])
       .where('m.id', 'in', some)
       .orderBy('m.id')
       .orderBy('n.id')
       .execute();
-    for (const { monitorId, own, id, provider_type, announced, incident } of rows) {
+    for (const { monitorId, own, id, providerType, announced, ...told } of rows) {
       const standing = standings.get(monitorId) ?? { incident: own, links: [] };
       standings.set(monitorId, standing);
-      if (id === null || provider_type === null || announced === null) continue;
-      standing.links.push({ notificationId: id, providerType: provider_type, announced, incident });
+      if (id === null || providerType === null || announced === null) continue;
+      standing.links.push({ notificationId: id, providerType, announced, ...told });
     }
   }
   return standings;

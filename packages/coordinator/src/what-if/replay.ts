@@ -310,6 +310,7 @@ export class Replay {
       rolledUpUntil: 0,
       isHeld: () => this.#isHeld,
       isTimeUp: () => this.#isTimeUp,
+      isResumed: () => this.#isTimeUp,
       newKey: () => `replayed-${++this.#keys}`,
       newIncidentKey: () => `replayed-${++this.#keys}`,
       closesIncidents: this.#parts.closesIncidents,

@@ -80,8 +80,8 @@ async function unlink(
   for await (const links of linksOfChannel(scope.tx, id)) {
     const ended = links.filter(({ monitorId }) => !kept.has(String(monitorId)));
     if (ended.length === 0) continue;
-    for (const { monitorId, announced, incident } of ended) {
-      const told = { providerType, announced, incident };
+    for (const { monitorId, ...link } of ended) {
+      const told = { providerType, ...link };
       scope.changed({ kind: 'unlinked', monitorId, notificationId: id, link: told });
     }
     const ids = ended.map(({ monitorId }) => monitorId);
