@@ -255,6 +255,16 @@ describe('while the database takes no writes', () => {
     expect(leftOut.database).toBe(200);
   });
 
+  test('who reads the trail waits for one try only', async () => {
+    const { parts, trail } = await refusedWhileLocked();
+    let isSettled = false;
+    void trail.settled().then(() => {
+      isSettled = true;
+    });
+    await parts.clock.advanceSettling(1_000);
+    expect(isSettled).toBe(true);
+  });
+
   test('the end of the API does not wait for it', async () => {
     const { trail, leftOut } = await refusedWhileLocked();
     await trail.close();

@@ -41,6 +41,10 @@ export class AuditTrail {
   /** Lines of {@link #waiting} and of the transaction under way. */
   #kept = 0;
   #writing: Promise<void> | null = null;
+  /** Resolves after the try under way. */
+  #tried = Promise.withResolvers<void>();
+  /** Whether the database did not take the last lines, so that they wait. */
+  #isRefused = false;
 
   constructor(parts: AuditTrailParts) {
     this.#parts = parts;
@@ -74,15 +78,15 @@ export class AuditTrail {
     return true;
   }
 
-  /** Resolves when all added lines are written or could not be. */
+  /** Resolves when all added lines are written, or the database has not taken the last ones that were tried. */
   async settled(): Promise<void> {
-    while (this.#writing !== null) await this.#writing;
+    while (this.#writing !== null && !this.#isRefused) await this.#tried.promise;
   }
 
   /** Tries waiting lines once more. Those that the database does not take then are lost. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.settled();
+    while (this.#writing !== null) await this.#writing;
   }
 
   async #write(): Promise<void> {
@@ -93,10 +97,13 @@ export class AuditTrail {
       const lines = this.#waiting;
       this.#waiting = [];
       try {
+        this.#isRefused = false;
         await store.transaction((tx) => appendAudit(tx, lines));
       } catch (error) {
         if (error instanceof StoreError && error.retryable && !this.#closing.signal.aborted) {
           this.#waiting = [...lines, ...this.#waiting];
+          this.#isRefused = true;
+          this.#endTry();
           await pause(clock, WRITE_AGAIN_MS, this.#closing.signal);
           continue;
         }
@@ -104,8 +111,15 @@ export class AuditTrail {
         log.warn({ lines: lines.length, error: messageOf(error) }, 'lines of the audit trail were lost');
       }
       this.#kept -= lines.length;
+      this.#endTry();
     }
     // This is in the same turn as the last look, so a later line starts another write.
     this.#writing = null;
+    this.#endTry();
+  }
+
+  #endTry(): void {
+    this.#tried.resolve();
+    this.#tried = Promise.withResolvers();
   }
 }
