@@ -274,7 +274,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what a window held is not announced when the window is removed',
     file: 'evaluation/evaluation.ts',
-    from: 'if (this.frame.isTimeUp(monitorId)) this.announced(monitorId);',
+    from: `this.due(monitorId);
+      this.announced(monitorId);`,
     to: '',
     story: REMOVED_WINDOW,
   },
