@@ -8,7 +8,7 @@ import { describe, expect, type TestContext, test } from 'vitest';
 import { VERSIONS } from '../support/kept-versions.ts';
 import { MixedSystem } from '../support/mixed-system.ts';
 import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
-import type { Program } from '../support/process.ts';
+import type { LogLine, Program } from '../support/process.ts';
 import type { Receiver } from '../support/receiver.ts';
 
 const REGION: Region = 'hosta-fra';
@@ -98,17 +98,20 @@ async function alertsOf(receiver: Receiver, count: number): Promise<string[]> {
   }
 }
 
-/**
- * Log lines about how the tests start processes, about agents that they stop, and about what a busy machine starves: agents,
- * and connections of regions that are not set up in the time that the server gives them, so that svc tries them again.
- */
-const EXPECTED =
-  /^started without --use-system-ca|^a region that monitors declare has lost its last agent$|^cannot hear the agents of a region: /;
+/** Log lines about how the tests start processes, about agents that they stop, and about those that a busy machine starves. */
+const EXPECTED = /^started without --use-system-ca|^a region that monitors declare has lost its last agent$/;
+
+/** Seen on a starved machine only: connections of regions that ended while they were written to, and are tried again. Why is not known. */
+const isEndedConnection = ({ msg, error }: LogLine): boolean =>
+  msg.startsWith('cannot hear the agents of a region: ') && error === 'write EPIPE';
 
 const complaintsOf = (programs: readonly Program[]): unknown[] =>
   programs.flatMap(({ lines, noise }) => [
     ...noise,
-    ...lines.filter(({ level, msg, sick }) => level > 30 && sick !== 'starved' && !EXPECTED.test(msg)),
+    ...lines.filter(
+      (line) =>
+        line.level > 30 && line.sick !== 'starved' && !EXPECTED.test(line.msg) && !isEndedConnection(line),
+    ),
   ]);
 
 describe.each(VERSIONS)('%s', (version) => {
