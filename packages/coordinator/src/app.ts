@@ -26,8 +26,7 @@ import { StartedParts } from './started-parts.ts';
 import { loadInstallation } from './store/installation.ts';
 import { openStore } from './store/open.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/secrets.ts';
-import type { Store } from './store/store.ts';
-import { Tokens, takeTokensWithoutAdministration } from './store/tokens.ts';
+import { Tokens } from './store/tokens.ts';
 import { ensureDefaultWorkspace } from './store/workspaces.ts';
 import type { TermSettings } from './term-parts.ts';
 
@@ -161,7 +160,6 @@ export class Coordinator {
     });
     this.#started.add('operator tokens', () => operatorTokens.stop());
     await operatorTokens.start();
-    await sayLostAdministration(store, log);
 
     const cpu = openCpuCounters(log);
     this.#started.add('counters of the CPU', () => cpu.close());
@@ -233,14 +231,4 @@ export class Coordinator {
 /** The key of what visitors of status pages are given: nothing else is made with it. */
 function keyOfVisitors(jobKey: Secret<Uint8Array>): Uint8Array {
   return createHmac('sha256', jobKey.reveal()).update('svc:visitors of status pages').digest();
-}
-
-/** Warns once, at the first start of a version in which `write` tokens do not manage tokens. */
-async function sayLostAdministration(store: Store, log: Logger): Promise<void> {
-  const count = await takeTokensWithoutAdministration(store);
-  if (count === 0) return;
-  log.warn(
-    { tokens: count },
-    'API tokens of scope write cannot manage tokens any more: use a token of scope admin. The token of SVC_API_TOKEN has that scope and can give it to others',
-  );
 }

@@ -105,14 +105,9 @@ export class Recording {
     this.presence = { had, hadAgentWithin24h: (region) => had.has(region) };
   }
 
-  /** @param former makes the database that the first start finds; left out: there is none */
-  static async open(
-    realClock: Clock | null = null,
-    former: (path: string, now: number) => Promise<void> = async () => {},
-  ): Promise<Recording> {
+  static async open(realClock: Clock | null = null): Promise<Recording> {
     const recording = new Recording(realClock);
     recording.#directory = await mkdtemp(join(folderInMemory(), 'svc-recorder-'));
-    await former(join(recording.#directory, 'svc.db'), recording.clock.wall());
     await recording.start();
     await recording.write(
       "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",

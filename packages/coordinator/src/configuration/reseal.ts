@@ -18,18 +18,14 @@ import type { AttributesIn } from './kinds/kinds.ts';
 import { KINDS } from './kinds/registry.ts';
 import { storedIn } from './reading.ts';
 
-/** Grows when the definitions make more of a resource secret than before. */
-const LAYOUT = 3;
-
 /**
- * Seals everything anew when needed: after a change of the key, or when an older version left a present
- * secret in clear. To be called at the start, before anything reads or writes rows. If the process is killed
- * in between, the next start repeats it: sealed values are then sealed once more.
+ * Seals everything anew after a change of the key. To be called at the start, before anything reads or writes
+ * rows. If the process is killed in between, the next start repeats it: sealed values are then sealed once more.
  *
  * @throws StoreError `store-key` for a value that neither the key nor the previous key opens
  */
 export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger): Promise<void> {
-  const due = `${LAYOUT} ${secrets.keyName}`;
+  const due = secrets.keyName;
   const present = await sealedWith(store);
   if (present === due) return;
   const startedAt = performance.now();

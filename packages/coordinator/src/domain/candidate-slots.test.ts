@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { candidateSlots } from './candidate-slots.ts';
-import { isOnGrid, phaseOf, spreadOf } from './schedule.ts';
+import { isOnGrid, phaseOf } from './schedule.ts';
 
 const PERIOD = 30_000;
 /** The grid of monitor 1, n periods after its first slot. */
 const grid = (n: number) => phaseOf(1, PERIOD) + n * PERIOD;
 const between = (from: number, until: number, offGrid: number[] = []) => [
-  ...candidateSlots(1, PERIOD, { from, until }, { offGrid, fineGridUntil: 0 }),
+  ...candidateSlots(1, PERIOD, { from, until }, offGrid),
 ];
 
 test.each([
@@ -40,15 +40,13 @@ test('exactly the slots of grid and list inside the range, newest first, none tw
       instant,
       instant,
       fc.uniqueArray(instant, { maxLength: 20 }),
-      fc.oneof(fc.constant(0), instant),
-      (id, from, until, remembered, fineGridUntil) => {
+      (id, from, until, remembered) => {
         const offGrid = remembered.toSorted((a, b) => b - a);
         const expected: number[] = [];
         for (let slot = until; slot >= from; slot -= 1) {
-          const isOnFineGrid = slot <= fineGridUntil && slot % PERIOD === spreadOf(id, PERIOD);
-          if (isOnGrid(id, slot, PERIOD) || isOnFineGrid || remembered.includes(slot)) expected.push(slot);
+          if (isOnGrid(id, slot, PERIOD) || remembered.includes(slot)) expected.push(slot);
         }
-        const found = [...candidateSlots(id, PERIOD, { from, until }, { offGrid, fineGridUntil })];
+        const found = [...candidateSlots(id, PERIOD, { from, until }, offGrid)];
         expect(found).toEqual(expected);
       },
     ),

@@ -13,9 +13,6 @@ import type { Store } from '../store/store.ts';
 /** Most results that are read: some 30 ms of the reading thread. */
 const MOST_RESULTS = 6_000;
 
-/** First slots, which are off the grid, are too few to matter. */
-const ON_GRID = { offGrid: [], fineGridUntil: 0 };
-
 export type PhaseSeries = {
   readonly buckets: SeriesBuckets;
   /** One in how many slots was read. */
@@ -46,7 +43,8 @@ export async function readPhases(
   const slotCount = (now - from) / periodMs;
   const regionCount = region === null ? Math.max(1, asked.regionCount) : 1;
   const every = Math.max(1, Math.ceil((slotCount * regionCount) / MOST_RESULTS));
-  const all = candidateSlots(monitorId, periodMs, { from, until: now }, ON_GRID);
+  // First slots, which are off the grid, are too few to matter.
+  const all = candidateSlots(monitorId, periodMs, { from, until: now }, []);
   const slots = [...sampledSlots(all, every)];
   const sums = await phasesOfSlots(store, slots, { monitorId, region, buckets });
   return { buckets, every, sums: new Map(sums.map((sum) => [sum.at, sum])) };

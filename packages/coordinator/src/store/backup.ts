@@ -72,10 +72,7 @@ export function checkDatabase(path: string, keys: SecretKeys | null): void {
 export function forgetExportedCounts(path: string): void {
   const database = new DatabaseSync(path);
   try {
-    const exists = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
-    // A database of version 0.1 has neither.
-    for (const table of ['export_totals', 'export_notes'])
-      if (exists.get(table) !== undefined) database.exec(`DELETE FROM ${table}`);
+    database.exec('DELETE FROM export_totals; DELETE FROM export_notes');
   } finally {
     database.close();
   }

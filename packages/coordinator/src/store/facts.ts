@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 
-/** Single values that belong to no table. Known keys: installation_id, job_key, secret_probe, declared_digest, declared_sources, believed_time, fine_grid_until, tokens_without_administration, sealed_with, export_notes_until, updates_told, windows_told_since, clock_set_backs. */
+/** Single values that belong to no table. Known keys: installation_id, job_key, secret_probe, declared_digest, declared_sources, believed_time, sealed_with, export_notes_until, updates_told, windows_told_since, clock_set_backs. */
 export async function readFact(db: Kysely<Database>, key: string): Promise<string | null> {
   const row = await db.selectFrom('facts').select('value').where('key', '=', key).executeTakeFirst();
   return row?.value ?? null;
@@ -26,9 +26,4 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
   const made = make();
   await writeFact(db, key, made);
   return made;
-}
-
-/** Newest slot (epoch ms) that svc 0.1 recorded on its finer grid; 0: the database began later. */
-export async function readFineGridUntil(db: Kysely<Database>): Promise<number> {
-  return Number((await readFact(db, 'fine_grid_until')) ?? 0);
 }

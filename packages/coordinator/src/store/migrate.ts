@@ -1,6 +1,6 @@
 import { Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { overwriteFreed, TABLE_NAMES } from './dialect.ts';
+import { TABLE_NAMES } from './dialect.ts';
 import { StoreError } from './errors.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import type { Database } from './schema.ts';
@@ -24,10 +24,7 @@ export async function migrate(execute: Execute, path: string): Promise<string[]>
     migrationTableName: MIGRATION_TABLE,
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
   });
-  // A migration that writes rows anew frees their former pages. Versions before 0.2 left secrets there in clear.
-  await execute(overwriteFreed('pages'), []);
   const { error, results } = await migrator.migrateToLatest();
-  await execute(overwriteFreed('written'), []);
   if (error instanceof StoreError) throw error;
   if (error !== undefined) {
     throw new StoreError('store-error', `${path}: cannot migrate the database to this version of svc`, {

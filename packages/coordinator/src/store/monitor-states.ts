@@ -13,7 +13,6 @@ import { SAME_INTERVAL_MS } from '../evaluation/status-change.ts';
 import type { Writes, WrittenState } from '../evaluation/writes.ts';
 import { type ClockSetBack, isSetAside } from './clock-set-backs.ts';
 import { pairsAs } from './dialect.ts';
-import { readFineGridUntil } from './facts.ts';
 import { readAhead } from './read-ahead.ts';
 import { readResultDetail } from './result-detail.ts';
 import type { SqlStep, Store } from './store.ts';
@@ -115,14 +114,13 @@ export async function* storedStates(
   { now, setBacks }: AtStart,
 ): AsyncGenerator<readonly StoredState[]> {
   const until = await newestSlot(store, now + BELIEVED_AHEAD_MS);
-  const fineGridUntil = await readFineGridUntil(store.read);
   yield* readAhead(
-    (after) => statesAfter(store, after, monitors, { now, setBacks, until, fineGridUntil }),
+    (after) => statesAfter(store, after, monitors, { now, setBacks, until }),
     ({ id }) => id,
   );
 }
 
-type ResultsAsked = AtStart & { readonly until: number; readonly fineGridUntil: number };
+type ResultsAsked = AtStart & { readonly until: number };
 
 async function statesAfter(
   store: Store,
@@ -260,7 +258,7 @@ async function resultsSince(
   store: Store,
   states: readonly StateRow[],
   monitors: Monitors,
-  { now, setBacks, until, fineGridUntil }: ResultsAsked,
+  { now, setBacks, until }: ResultsAsked,
 ): Promise<Map<number, StoredResult[]>> {
   const offGrid = await offGridSlots(store, states);
   const asked: [slot: number, monitorId: number][] = [];
@@ -270,10 +268,7 @@ async function resultsSince(
     if (monitor === undefined || !monitor.active) continue;
     const written = { decidedSlot: state.decided_slot, openSlots: readOpenSlots(state) };
     const range = { from: Math.floor(readFrom(written, monitor, now, until)), until };
-    for (const slot of candidateSlots(id, monitor.periodMs, range, {
-      offGrid: offGrid.get(id) ?? [],
-      fineGridUntil,
-    }))
+    for (const slot of candidateSlots(id, monitor.periodMs, range, offGrid.get(id) ?? []))
       asked.push([slot, id]);
   }
   const { rows } = await sql<ResultRow>`

@@ -4,7 +4,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
-import { makeOldDatabase } from '../../../../test/support/coordinator/old-database.ts';
 import { copyMigrated, STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
 import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/support/transactions.ts';
 import { openStore } from './open.ts';
@@ -182,42 +181,5 @@ describe('opening', () => {
       ORDER BY name`.execute(store.read);
     expect(rows.map(({ name }) => name)).toContain('monitors');
     expect(rows.length).toBeGreaterThanOrEqual(17);
-  });
-});
-
-test('a database whose table names the types of monitor keeps its rows, and takes further types', async () => {
-  await store.close();
-  path = join(folder.path, 'former.db');
-  await makeOldDatabase(path, '0011-stream-positions', ({ runEach }) => {
-    runEach("INSERT INTO workspaces (id, name, created_at) VALUES (1, 'a', 1)", [[]]);
-    runEach(
-      `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
-       VALUES (7, 1, 'tcp', 'a', 1, '{}', 1, 1, 1)`,
-      [[]],
-    );
-    runEach('INSERT INTO incidents (key, monitor_id, opened_at, closed_at, closure) VALUES (?, ?, ?, ?, ?)', [
-      ['b', 7, 20, null, null],
-      ['a', 7, 30, 40, 'monitor-deleted'],
-      ['c', 8, 10, 11, null],
-    ]);
-    runEach("INSERT INTO monitor_states (monitor_id, status, since) VALUES (7, 'error', 1)", [[]]);
-  });
-  store = await opened(path);
-  const rows = await store.read.selectFrom('monitors').select(['id', 'type']).execute();
-  expect(rows).toEqual([{ id: 7, type: 'tcp' }]);
-  expect(await store.read.selectFrom('monitor_states').select('status').execute()).toHaveLength(1);
-  await store.transaction((tx) => tx.query("UPDATE monitors SET type = 'ping' WHERE id = 7"));
-  // Incidents get ids in the order in which they began, and the workspace of their monitor as far as it exists.
-  const incidents = await store.read.selectFrom('incidents').selectAll().orderBy('id').execute();
-  expect(incidents.map(({ id, key, workspace_id }) => [id, key, workspace_id])).toEqual([
-    [1, 'c', null],
-    [2, 'b', 1],
-    [3, 'a', 1],
-  ]);
-  expect(incidents[2]).toMatchObject({
-    opened_at: 30,
-    closed_at: 40,
-    closure: 'monitor-deleted',
-    title: null,
   });
 });

@@ -11,10 +11,10 @@ import type { SqlValue, Store } from './store.ts';
 
 const PAGE_ROWS = 200;
 
-/** Fact that names the key and the layout of all seals. */
+/** Fact that names the key of all seals. */
 const SEALED_WITH = 'sealed_with';
 
-/** Answers null when a version of svc wrote the database that did not store this. */
+/** The name of the key; null in a new database. */
 export function sealedWith(store: Store): Promise<string | null> {
   return readFact(store.read, SEALED_WITH);
 }
@@ -23,7 +23,7 @@ export async function writeSealedWith(store: Store, name: string): Promise<void>
   await store.transaction(({ db }) => writeFact(db, SEALED_WITH, name));
 }
 
-/** Runs `work` while the database also overwrites whole freed pages: they held secrets in clear. */
+/** Runs `work` while the database also overwrites whole freed pages: they held what the former key opens. */
 export async function overwritingFreedPages(store: Store, work: () => Promise<void>): Promise<void> {
   await store.transaction((tx) => tx.query(overwriteFreed('pages')));
   try {

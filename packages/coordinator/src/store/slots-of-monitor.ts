@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely';
 import { candidateSlots, type SlotRange } from '../domain/candidate-slots.ts';
 import { FINEST_PERIOD_MS } from '../domain/schedule.ts';
-import { readFineGridUntil } from './facts.ts';
 import type { Database } from './schema.ts';
 
 /**
@@ -22,6 +21,5 @@ export async function slotsOfMonitor(
     .orderBy('slot', 'desc')
     .execute();
   const offGrid = rows.map(({ slot }) => slot);
-  const fineGridUntil = await readFineGridUntil(db);
-  return candidateSlots(monitorId, FINEST_PERIOD_MS, range, { offGrid, fineGridUntil });
+  return candidateSlots(monitorId, FINEST_PERIOD_MS, range, offGrid);
 }

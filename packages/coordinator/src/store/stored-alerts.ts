@@ -6,8 +6,7 @@ import type { Secrets } from './secrets.ts';
 
 /*
  * Alerts as deliveries store them, in JSON. A monitor's address whose query is a secret is masked there, and
- * the sealed address stands beside it. Alerts of earlier versions have the address in clear until a start
- * seals it.
+ * the sealed address stands beside it.
  */
 
 const PURPOSE = 'deliveries.url';

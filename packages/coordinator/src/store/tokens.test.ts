@@ -1,16 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  type ConfiguredStore,
-  configuredStore,
-  silentLog,
-  temporaryFolder,
-} from '../../../../test/support/configured-store.ts';
-import { makeOldDatabase } from '../../../../test/support/coordinator/old-database.ts';
-import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
+import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
-import { generateToken, type Token, Tokens, takeTokensWithoutAdministration } from './tokens.ts';
+import { generateToken, type Token, Tokens } from './tokens.ts';
 import { ensureDefaultWorkspace } from './workspaces.ts';
 
 const NOW = 1_000;
@@ -132,39 +124,6 @@ test('when a token was used is kept in memory and written now and then', async (
   expect((await Tokens.load(parts.store)).lastUsedAt(token.id)).toBeNull();
   await tokens.saveUses();
   expect((await Tokens.load(parts.store)).lastUsedAt(token.id)).toBe(NOW + 5);
-});
-
-test('a database of before keeps scopes, makes the operator admin, and says once who lost administration', async () => {
-  const folder = await temporaryFolder();
-  const path = join(folder.path, 'svc.db');
-  await makeOldDatabase(path, '0007-coarse-grid', (database) => {
-    database.runEach('INSERT INTO workspaces (id, name, created_at) VALUES (?, ?, ?)', [[1, 'default', NOW]]);
-    database.runEach(
-      'INSERT INTO tokens (id, workspace_id, name, scope, hash, is_operator, created_at, revoked_at) VALUES (?, 1, ?, ?, ?, ?, 1, ?)',
-      [
-        [1, 'SVC_API_TOKEN', 'write', 'a', 1, null],
-        [2, 'Terraform', 'write', 'b', 0, null],
-        [3, 'CI', 'read', 'c', 0, null],
-        [4, 'former', 'write', 'd', 0, NOW],
-      ],
-    );
-  });
-  const store = await openStoreInProcess(path, silentLog);
-  try {
-    const listed = (await Tokens.load(store)).list(1);
-    expect(listed.map(({ name, scope }) => [name, scope])).toEqual([
-      ['SVC_API_TOKEN', 'admin'],
-      ['Terraform', 'write'],
-      ['CI', 'read'],
-    ]);
-    expect([
-      await takeTokensWithoutAdministration(store),
-      await takeTokensWithoutAdministration(store),
-    ]).toEqual([1, 0]);
-  } finally {
-    await store.close();
-    await folder.remove();
-  }
 });
 
 test('the default workspace is made once', async () => {

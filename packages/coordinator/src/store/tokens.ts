@@ -279,18 +279,3 @@ function tokenOf(row: Selectable<Database['tokens']>, makerName: string | undefi
     expiresAt: row.expires_at,
   };
 }
-
-/**
- * The number of tokens that lost the administration of tokens in the migration to this version; only the
- * first call tells it.
- */
-export function takeTokensWithoutAdministration(store: Store): Promise<number> {
-  return store.transaction(async ({ db }) => {
-    const row = await db
-      .deleteFrom('facts')
-      .where('key', '=', 'tokens_without_administration')
-      .returning('value')
-      .executeTakeFirst();
-    return Number(row?.value ?? 0);
-  });
-}

@@ -1,34 +1,80 @@
 import { type Kysely, sql } from 'kysely';
 
-/**
+/*
  * All instants are epoch milliseconds. Columns named `*_sealed` hold AES-256-GCM cipher text. `owner` is
  * 'file' for rows that the declared file owns, otherwise null; `local_name` is then the row's key in the
  * file. `row_version` grows with every write of the row.
  */
-const STATEMENTS = [
+
+const ACCESS = [
   `CREATE TABLE workspaces (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL)`,
   `CREATE TABLE tokens (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
-    name TEXT NOT NULL, scope TEXT NOT NULL CHECK (scope IN ('read', 'write')),
+    name TEXT NOT NULL, scope TEXT NOT NULL CHECK (scope IN ('read', 'write', 'admin')),
     hash TEXT NOT NULL UNIQUE, is_operator INTEGER NOT NULL DEFAULT 0,
-    created_at INTEGER NOT NULL, revoked_at INTEGER)`,
+    created_at INTEGER NOT NULL, created_by INTEGER, expires_at INTEGER, last_used_at INTEGER,
+    revoked_at INTEGER)`,
+  'CREATE INDEX tokens_created_by ON tokens (created_by) WHERE created_by IS NOT NULL',
+  // The audit trail: actions and refusals. Lines have no foreign keys, because they outlive the rows that they
+  // describe.
+  `CREATE TABLE audit (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, workspace_id INTEGER, actor TEXT NOT NULL,
+    token_id INTEGER, token_name TEXT, action TEXT NOT NULL, object TEXT NOT NULL, outcome TEXT NOT NULL,
+    status INTEGER, request_id TEXT, peer TEXT, detail TEXT)`,
+  'CREATE INDEX audit_workspace ON audit (workspace_id, id)',
+  'CREATE INDEX audit_token ON audit (token_id, id)',
+  'CREATE INDEX audit_object ON audit (object, id)',
+  'CREATE INDEX audit_outcome ON audit (outcome, id)',
+  'CREATE INDEX audit_at ON audit (at)',
+  // Sessions of visitors, and links that work once. Only hashes of their secrets are kept. A subject is
+  // `token:<id>` or `page:<id>`; it is no foreign key, because it may be either.
+  `CREATE TABLE sessions (
+    hash TEXT PRIMARY KEY, subject TEXT NOT NULL, credential TEXT NOT NULL, created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL)`,
+  'CREATE INDEX sessions_subject ON sessions (subject)',
+  'CREATE INDEX sessions_expiry ON sessions (expires_at)',
+  `CREATE TABLE one_time_links (
+    hash TEXT PRIMARY KEY, purpose TEXT NOT NULL, detail TEXT NOT NULL, expires_at INTEGER NOT NULL)`,
+  'CREATE INDEX one_time_links_expiry ON one_time_links (expires_at)',
+  // Results of POST requests with an `Idempotency-Key`; `fingerprint` is a hash of path and body.
+  `CREATE TABLE idempotency_keys (
+    workspace_id INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    resource_id INTEGER NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (workspace_id, key)) WITHOUT ROWID`,
+  'CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at)',
+  // job_key, declared_digest …
+  'CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
+];
+
+const DECLARED = [
   // Attributes that every kind has are columns. The kind's own attributes are JSON; their secret parts
-  // (header values) are separate and sealed.
+  // (header values) are separate and sealed. A type that this version does not know is refused where its row
+  // is read.
   `CREATE TABLE monitors (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
-    type TEXT NOT NULL CHECK (type IN ('http', 'tcp', 'dns')), name TEXT NOT NULL,
+    type TEXT NOT NULL, name TEXT NOT NULL,
     active INTEGER NOT NULL, attributes TEXT NOT NULL, secrets_sealed BLOB,
     probe_version INTEGER NOT NULL DEFAULT 1, activated_at INTEGER NOT NULL,
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
-  'CREATE INDEX monitors_workspace ON monitors (workspace_id, id)',
+  // Lists by name or type, and the overview, read an index each instead of the whole rows, whose attributes
+  // take some kilobytes.
+  'CREATE INDEX monitors_names ON monitors (workspace_id, id, name, type)',
+  'CREATE INDEX monitors_overview ON monitors (workspace_id, id, active, name, type)',
+  // Deleted monitors that still have roll-ups.
+  'CREATE TABLE removed_monitors (monitor_id INTEGER PRIMARY KEY)',
+  `CREATE TRIGGER monitors_removed AFTER DELETE ON monitors BEGIN
+    INSERT OR IGNORE INTO removed_monitors (monitor_id) VALUES (old.id);
+  END`,
+  // `stopped_at`: since when the channel is stopped, because its address is dead; null: it is not. `kept`: what
+  // its kind keeps of it, the new id of a chat, say; null: nothing.
   `CREATE TABLE notifications (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     name TEXT, provider_type TEXT NOT NULL, settings_sealed BLOB NOT NULL,
     state TEXT NOT NULL DEFAULT 'ok' CHECK (state IN ('ok', 'failing')), state_reason TEXT,
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
-    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+    stopped_at INTEGER, group_alerts INTEGER NOT NULL DEFAULT 1, kept TEXT)`,
   'CREATE INDEX notifications_workspace ON notifications (workspace_id, id)',
   // A link enables a channel for a monitor. It remembers the status that the channel was last told.
   `CREATE TABLE links (
@@ -37,17 +83,19 @@ const STATEMENTS = [
     announced TEXT NOT NULL DEFAULT 'active' CHECK (announced IN ('active', 'degraded', 'error')),
     incident TEXT, PRIMARY KEY (monitor_id, notification_id)) WITHOUT ROWID`,
   'CREATE INDEX links_notification ON links (notification_id, monitor_id)',
+  // `latency`: whether the page shows how fast its monitors answer, and over which time: `none`, `24h` or `7d`.
   `CREATE TABLE status_pages (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     slug TEXT NOT NULL UNIQUE, custom_domain TEXT UNIQUE, attributes TEXT NOT NULL, secrets_sealed BLOB,
     published INTEGER NOT NULL DEFAULT 1, theme TEXT NOT NULL DEFAULT 'system',
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
-    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, latency TEXT NOT NULL DEFAULT 'none')`,
   `CREATE TABLE component_groups (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE, attributes TEXT NOT NULL,
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+  'CREATE INDEX component_groups_page ON component_groups (page_id, id)',
   `CREATE TABLE components (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
@@ -55,75 +103,251 @@ const STATEMENTS = [
     attributes TEXT NOT NULL,
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
-  'CREATE INDEX component_groups_page ON component_groups (page_id, id)',
   'CREATE INDEX components_page ON components (page_id, id)',
   'CREATE INDEX components_group ON components (group_id) WHERE group_id IS NOT NULL',
   'CREATE INDEX components_monitor ON components (monitor_id) WHERE monitor_id IS NOT NULL',
-  // One row per monitor: the state that the evaluation needs after a restart. `votes` is a JSON array of
-  // votes.
-  `CREATE TABLE monitor_states (
-    monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
-    status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
-    since INTEGER NOT NULL, decided_slot INTEGER NOT NULL DEFAULT 0, votes TEXT NOT NULL DEFAULT '[]',
-    incident TEXT)`,
+  // The log of changes of the declaration whose effects (votes that end, announcements, scheduling) are not
+  // applied yet, see `changes.ts`. Ids grow in the order of the commits. `detail` is JSON: the content of the
+  // rows before they were removed.
+  `CREATE TABLE changes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,
+    monitor_id INTEGER, notification_id INTEGER, detail TEXT)`,
+];
+
+const EVALUATION = [
   // The key begins with the slot: rows that are recorded together lie together, and expired rows are one
-  // range. `detail` is JSON, see `result-detail.ts`.
+  // range. `detail` is JSON, see `result-detail.ts`. `decided_after`: ms from the slot to the writing of the row,
+  // if the slot was decided by then; otherwise null. `evaluated_after`: when the outcome was evaluated, ms after
+  // its slot on the slots' clock; null: `decided_after` says it. `evaluated_place`: its place among the rows and
+  // journal entries of the monitor with the same instant; null: the first. `given`: the regions that were given
+  // the slot, bit by bit; null: those that the monitor declares; 0: not known. `set_backs`: starts until the row
+  // was written that had found slots of a clock that was ahead.
   `CREATE TABLE results (
     slot INTEGER NOT NULL, monitor_id INTEGER NOT NULL, region TEXT NOT NULL,
     outcome TEXT NOT NULL, version INTEGER NOT NULL, latency REAL, status_code INTEGER,
     error_message TEXT, detail TEXT, agent TEXT, recorded_at INTEGER NOT NULL,
-    PRIMARY KEY (slot, monitor_id, region)) WITHOUT ROWID`,
+    decided_after INTEGER DEFAULT 0, evaluated_after INTEGER, evaluated_place INTEGER, given INTEGER,
+    set_backs INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (slot, monitor_id, region)) WITHOUT ROWID`,
   // Reads of one monitor's results look at the slots that it can have had: those on the grid of its period,
   // and those in this table. The latter were given off the grid, or on the grid of an earlier period.
   `CREATE TABLE off_grid_slots (
     monitor_id INTEGER NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (monitor_id, slot)) WITHOUT ROWID`,
   // For the retention.
   'CREATE INDEX off_grid_slots_slot ON off_grid_slots (slot)',
+  // One row per monitor: the state that the evaluation needs after a restart. `votes` is a JSON array of
+  // votes. `version`: the version of the probed attributes that they belong to. Results of slots up to
+  // `floor_slot` never vote. `entered` has a bit per region that was given a slot. `open_slots`: slots up to
+  // `decided_slot` that are not decided, as JSON; null: none. `written_at` is on the slots' clock.
+  `CREATE TABLE monitor_states (
+    monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
+    status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
+    since INTEGER NOT NULL, decided_slot INTEGER NOT NULL DEFAULT 0, votes TEXT NOT NULL DEFAULT '[]',
+    incident TEXT, reason TEXT, version INTEGER, floor_slot INTEGER NOT NULL DEFAULT 0,
+    entered INTEGER NOT NULL DEFAULT 268435455, open_slots TEXT, written_at INTEGER NOT NULL DEFAULT 0)`,
+  // What the evaluation was told of a monitor beside outcomes. `monitor_id` 0: of all monitors. `at` is on the
+  // slots' clock.
+  `CREATE TABLE evaluation_journal (
+    monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, place INTEGER NOT NULL, event TEXT NOT NULL,
+    PRIMARY KEY (monitor_id, at, place)) WITHOUT ROWID`,
+  // For the retention.
+  'CREATE INDEX evaluation_journal_at ON evaluation_journal (at)',
+  // A row with `from_status` = `to_status` is an interval: the reason was first given at `at` and last at
+  // `until`, by `slots` decided slots.
   `CREATE TABLE transitions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, monitor_id INTEGER NOT NULL, from_status TEXT NOT NULL,
     to_status TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, slot INTEGER,
-    votes TEXT NOT NULL, incident TEXT)`,
+    votes TEXT NOT NULL, incident TEXT, until INTEGER, slots INTEGER)`,
   'CREATE INDEX transitions_monitor ON transitions (monitor_id, id)',
-  `CREATE TABLE incidents (
-    key TEXT PRIMARY KEY, monitor_id INTEGER NOT NULL, opened_at INTEGER NOT NULL,
-    closed_at INTEGER, closure TEXT) WITHOUT ROWID`,
-  'CREATE INDEX incidents_monitor ON incidents (monitor_id, opened_at)',
-  // The outbox and, after sending, the ledger. `alert` is the JSON snapshot; `uid` is the webhook-id.
-  // `attempts` counts all attempts; after a replay the schedule starts anew at `replayed_at`. The
-  // `monitor_id` of a test alert is 0.
-  `CREATE TABLE deliveries (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
-    notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
-    monitor_id INTEGER NOT NULL, alert TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'dead')),
-    attempts INTEGER NOT NULL DEFAULT 0, next_attempt_at INTEGER, last_error TEXT,
-    created_at INTEGER NOT NULL, replayed_at INTEGER, finished_at INTEGER)`,
-  "CREATE INDEX deliveries_pending ON deliveries (notification_id, monitor_id, id) WHERE state = 'pending'",
-  'CREATE INDEX deliveries_channel ON deliveries (notification_id, id)',
-  // For the retention.
-  'CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL',
-  `CREATE TABLE delivery_attempts (
-    delivery_id INTEGER NOT NULL REFERENCES deliveries ON DELETE CASCADE, number INTEGER NOT NULL,
-    at INTEGER NOT NULL, duration REAL NOT NULL, outcome TEXT NOT NULL, status_code INTEGER, error TEXT,
-    PRIMARY KEY (delivery_id, number)) WITHOUT ROWID`,
-  `CREATE TABLE stream_position (
-    id INTEGER PRIMARY KEY CHECK (id = 1), stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
-    message_id TEXT NOT NULL, message_time INTEGER NOT NULL)`,
+  // Serves a monitor's status at an instant and its changes in a time range, without reading the rows.
+  `CREATE INDEX transitions_changes ON transitions (monitor_id, at, id, to_status)
+    WHERE from_status <> to_status`,
+  'CREATE INDEX transitions_intervals ON transitions (monitor_id, at) WHERE from_status = to_status',
+  // For the retention. Each row is in exactly one of the two, because the two kinds are kept for different times.
+  'CREATE INDEX transitions_changed ON transitions (at, id, monitor_id) WHERE from_status <> to_status',
+  'CREATE INDEX transitions_reasons ON transitions (at) WHERE from_status = to_status',
+  `CREATE TABLE stream_positions (
+    stream TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
+    message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
   // `last_seen_at`: the last time the region had a live agent, written at least once a minute while it has
   // one.
   'CREATE TABLE region_presence (region TEXT PRIMARY KEY, last_seen_at INTEGER NOT NULL) WITHOUT ROWID',
   // Intervals without a live agent; `ended_at` null while it lasts.
   `CREATE TABLE region_absences (
     id INTEGER PRIMARY KEY AUTOINCREMENT, region TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER)`,
-  // job_key, declared_digest …
-  'CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
-  // Results of POST requests with an `Idempotency-Key`; `fingerprint` is a hash of path and body.
-  `CREATE TABLE idempotency_keys (
-    workspace_id INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    resource_id INTEGER NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (workspace_id, key)) WITHOUT ROWID`,
-  'CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at)',
+  'CREATE INDEX region_absences_ended ON region_absences (ended_at) WHERE ended_at IS NOT NULL',
+];
+
+const COUNTS = `passed INTEGER NOT NULL, degraded INTEGER NOT NULL, failed INTEGER NOT NULL,
+    not_run INTEGER NOT NULL`;
+
+const TOTALS = [
+  // Counts of a monitor's results with a slot in the hour (or day, UTC) that begins at `at`. `latency` is a
+  // histogram, see `domain/latency-histogram.ts`; null: no result has a latency that counts.
+  `CREATE TABLE rollup_hours (
+    monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, region TEXT NOT NULL, ${COUNTS}, latency BLOB,
+    PRIMARY KEY (monitor_id, at, region)) WITHOUT ROWID`,
+  `CREATE TABLE rollup_days (
+    monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, region TEXT NOT NULL, ${COUNTS}, latency BLOB,
+    PRIMARY KEY (monitor_id, at, region)) WITHOUT ROWID`,
+  // ms of the day beginning at `at` during which the monitor had each status; the rest is not known. A
+  // monitor with no known status that day has no row.
+  `CREATE TABLE uptime_days (
+    monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, active_ms INTEGER NOT NULL,
+    degraded_ms INTEGER NOT NULL, error_ms INTEGER NOT NULL, PRIMARY KEY (monitor_id, at)) WITHOUT ROWID`,
+  // Progress of rolling up. Done are all hours before `hour`, and in `hour` the results whose slot lies less
+  // than `phase` ms after a full half minute; all days before `day`, and in `day` the monitors up to
+  // `after_monitor`. Results of the hour `results_from` and later are complete; the retention has deleted
+  // some of the older ones.
+  `CREATE TABLE rollup_progress (
+    id INTEGER PRIMARY KEY CHECK (id = 1), hour INTEGER NOT NULL, phase INTEGER NOT NULL,
+    day INTEGER NOT NULL, after_monitor INTEGER NOT NULL, results_from INTEGER NOT NULL DEFAULT 0)`,
+  // Hours that got a result after they were rolled up, or shortly before. `marks` grows with each such
+  // result.
+  `CREATE TABLE rollup_repairs (
+    hour INTEGER NOT NULL, monitor_id INTEGER NOT NULL, marks INTEGER NOT NULL DEFAULT 1,
+    PRIMARY KEY (hour, monitor_id)) WITHOUT ROWID`,
+  // What the export over OTLP has counted (`export/`). `totals` is JSON and has the notes up to `until`. A note
+  // has the results of one batch of the recorder whose monitors are exported; it goes when all totals have it.
+  // Ids of notes are given by the process and only grow.
+  `CREATE TABLE export_totals (
+    monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
+    until INTEGER NOT NULL, totals TEXT NOT NULL)`,
+  'CREATE TABLE export_notes (id INTEGER PRIMARY KEY, note BLOB NOT NULL)',
+];
+
+const DELIVERY = [
+  // The outbox and, after sending, the ledger. `alert` is the JSON snapshot; `incident` and `status` are those of
+  // the alert, null: the alert cannot be read. `uid` is the webhook-id. `state`: pending, delivered, dead or
+  // superseded. `attempts` counts all attempts; after a replay the schedule starts anew at `replayed_at`. The
+  // `monitor_id` of a test alert is 0. `group_uid`: the id of the message for many alerts in which the delivery may
+  // have been sent; null: it was in none. A delivery has no foreign key, so that a channel with many deliveries is
+  // removed at once and its deliveries in small steps after it.
+  `CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
+    notification_id INTEGER NOT NULL, monitor_id INTEGER NOT NULL, alert TEXT NOT NULL,
+    incident TEXT, status TEXT, state TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0, next_attempt_at INTEGER, last_error TEXT,
+    created_at INTEGER NOT NULL, replayed_at INTEGER, finished_at INTEGER, group_uid TEXT)`,
+  "CREATE INDEX deliveries_pending ON deliveries (notification_id, monitor_id, id) WHERE state = 'pending'",
+  'CREATE INDEX deliveries_channel ON deliveries (notification_id, id)',
+  // Serves the newest deliveries of a monitor, over all of its channels.
+  'CREATE INDEX deliveries_monitor ON deliveries (monitor_id, id)',
+  // For the retention.
+  'CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL',
+  // `outcome` is that of the kind of channel, `reason` says more about a failure, `reply` is what the receiver
+  // answered, shortened and masked. `next_attempt_at`: null after the last attempt.
+  `CREATE TABLE delivery_attempts (
+    delivery_id INTEGER NOT NULL REFERENCES deliveries ON DELETE CASCADE, number INTEGER NOT NULL,
+    at INTEGER NOT NULL, duration REAL NOT NULL, outcome TEXT NOT NULL, status_code INTEGER, error TEXT,
+    reason TEXT, reply TEXT, next_attempt_at INTEGER, PRIMARY KEY (delivery_id, number)) WITHOUT ROWID`,
+  // The incidents that a channel has, or may have, heard of. `thread`: what its kind keeps between the alerts
+  // of an incident. `at`: the last alert.
+  `CREATE TABLE delivery_threads (
+    notification_id INTEGER NOT NULL, incident TEXT NOT NULL, thread TEXT, at INTEGER NOT NULL,
+    PRIMARY KEY (notification_id, incident)) WITHOUT ROWID`,
+  'CREATE INDEX delivery_threads_at ON delivery_threads (at)',
+];
+
+/** Maintenance windows, and incidents that people write about. Nothing declares them. */
+const NOTES = [
+  // `repeat`: JSON, see `maintenance-windows.ts`; null: once. `ended_at`: the window is over from then on; null: it
+  // was not ended.
+  `CREATE TABLE maintenance_windows (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
+    title TEXT NOT NULL, text TEXT NOT NULL, starts_at INTEGER NOT NULL, ends_at INTEGER NOT NULL,
+    time_zone TEXT NOT NULL, repeat TEXT, ended_at INTEGER, row_version INTEGER NOT NULL DEFAULT 1,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+  'CREATE INDEX maintenance_windows_workspace ON maintenance_windows (workspace_id, id)',
+  // Monitors whose alerts a window holds.
+  `CREATE TABLE maintenance_monitors (
+    window_id INTEGER NOT NULL REFERENCES maintenance_windows ON DELETE CASCADE,
+    monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
+    PRIMARY KEY (window_id, monitor_id)) WITHOUT ROWID`,
+  'CREATE INDEX maintenance_monitors_monitor ON maintenance_monitors (monitor_id)',
+  // Pages that show a window beside those that show its monitors, and components that it names.
+  `CREATE TABLE maintenance_pages (
+    window_id INTEGER NOT NULL REFERENCES maintenance_windows ON DELETE CASCADE,
+    page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
+    PRIMARY KEY (window_id, page_id)) WITHOUT ROWID`,
+  'CREATE INDEX maintenance_pages_page ON maintenance_pages (page_id)',
+  `CREATE TABLE maintenance_components (
+    window_id INTEGER NOT NULL REFERENCES maintenance_windows ON DELETE CASCADE,
+    component_id INTEGER NOT NULL REFERENCES components ON DELETE CASCADE,
+    PRIMARY KEY (window_id, component_id)) WITHOUT ROWID`,
+  'CREATE INDEX maintenance_components_component ON maintenance_components (component_id)',
+  // An incident that people write about has a title and neither key nor monitor. The key is that of alerts and
+  // transitions. `impact` is what the operator says of the affected components.
+  `CREATE TABLE incidents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, workspace_id INTEGER, monitor_id INTEGER,
+    opened_at INTEGER NOT NULL, closed_at INTEGER, closure TEXT, title TEXT,
+    impact TEXT NOT NULL DEFAULT 'none', row_version INTEGER NOT NULL DEFAULT 1)`,
+  'CREATE INDEX incidents_monitor ON incidents (monitor_id, opened_at)',
+  'CREATE INDEX incidents_closed ON incidents (closed_at) WHERE closed_at IS NOT NULL',
+  'CREATE INDEX incidents_workspace ON incidents (workspace_id, id)',
+  // Pages that show an incident. None for an incident of a monitor: the pages that show the monitor.
+  `CREATE TABLE incident_pages (
+    incident_id INTEGER NOT NULL REFERENCES incidents ON DELETE CASCADE,
+    page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
+    PRIMARY KEY (incident_id, page_id)) WITHOUT ROWID`,
+  'CREATE INDEX incident_pages_page ON incident_pages (page_id)',
+  // What people tell about an incident. `component_ids`: JSON array of the affected components. Ids grow in the
+  // order of the commits: subscribers are told by them.
+  `CREATE TABLE incident_updates (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, incident_id INTEGER NOT NULL REFERENCES incidents ON DELETE CASCADE,
+    state TEXT NOT NULL, text TEXT NOT NULL, component_ids TEXT NOT NULL, at INTEGER NOT NULL,
+    row_version INTEGER NOT NULL DEFAULT 1, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+  'CREATE INDEX incident_updates_incident ON incident_updates (incident_id, id)',
+];
+
+/** Visitors of status pages: who gets mails of a page, what subscribers were told, and where custom domains point. */
+const VISITORS = [
+  // An address that a page writes to. `subscription`: none (it asked to sign in), asked (not confirmed yet),
+  // confirmed, or stopped (the address is dead, `stopped_for` says why). A delivery has the negated id as its
+  // `notification_id`, so ids are not given twice. `credential`: what let the subscriber see the page when it
+  // subscribed, see `credential.ts`; null: nothing had to.
+  `CREATE TABLE page_recipients (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
+    address TEXT NOT NULL, language TEXT NOT NULL, subscription TEXT NOT NULL DEFAULT 'none',
+    stopped_for TEXT, created_at INTEGER NOT NULL, asked_at INTEGER NOT NULL, confirmed_at INTEGER,
+    credential TEXT, UNIQUE (page_id, address))`,
+  'CREATE INDEX page_recipients_page ON page_recipients (page_id, id)',
+  // For the retention.
+  `CREATE INDEX page_recipients_unconfirmed ON page_recipients (asked_at)
+    WHERE subscription IN ('none', 'asked')`,
+  // What subscribers are told and have not all been told: `after_recipient` is the last one whose mail is queued.
+  `CREATE TABLE page_announcements (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
+    page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
+    content TEXT NOT NULL, created_at INTEGER NOT NULL, after_recipient INTEGER NOT NULL DEFAULT 0)`,
+  // The status that the subscribers of a page were last told of a monitor; without a row: active.
+  `CREATE TABLE page_told (
+    page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
+    monitor_id INTEGER NOT NULL, status TEXT NOT NULL, PRIMARY KEY (page_id, monitor_id)) WITHOUT ROWID`,
+  // What the subscribers of a page were told of a maintenance window: `announced_from`: the beginning that was
+  // announced; `begun_from`: that of the time whose beginning was told; `is_over`: its end was told too.
+  `CREATE TABLE page_windows_told (
+    page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
+    window_id INTEGER NOT NULL REFERENCES maintenance_windows ON DELETE CASCADE,
+    announced_from INTEGER, begun_from INTEGER, is_over INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (page_id, window_id)) WITHOUT ROWID`,
+  'CREATE INDEX page_windows_told_window ON page_windows_told (window_id)',
+  // Where the custom domain of a page points. `declared`: the domain as the page had it at the check; a page with
+  // another one is not checked yet. `domain`: its ASCII form. `failures`: checks in a row that found it elsewhere.
+  `CREATE TABLE page_domains (
+    page_id INTEGER PRIMARY KEY REFERENCES status_pages ON DELETE CASCADE,
+    declared TEXT NOT NULL, domain TEXT NOT NULL, state TEXT NOT NULL, problem TEXT,
+    failures INTEGER NOT NULL DEFAULT 0, checked_at INTEGER NOT NULL, verified_at INTEGER)`,
+  'CREATE INDEX page_domains_domain ON page_domains (domain)',
+  // The icon of a page as it was last fetched. `url`: as the page had it then; the icon of another address counts for
+  // nothing. `content`: null, it could not be fetched yet. `validator`: the `ETag` of its server. `problem`: why the last
+  // try failed.
+  `CREATE TABLE page_icons (
+    page_id INTEGER PRIMARY KEY REFERENCES status_pages ON DELETE CASCADE,
+    url TEXT NOT NULL, content_type TEXT, content BLOB, validator TEXT, problem TEXT,
+    tried_at INTEGER NOT NULL, fetched_at INTEGER, failures INTEGER NOT NULL DEFAULT 0)`,
 ];
 
 export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
+  const statements = [...ACCESS, ...DECLARED, ...EVALUATION, ...TOTALS, ...DELIVERY, ...NOTES, ...VISITORS];
+  for (const statement of statements) await sql.raw(statement).execute(db);
 }
