@@ -2,7 +2,7 @@ import type { StoredComponent, StoredGroup, StoredPage } from '@svc/coordinator/
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { bucketsUntil, DAY_MS } from '@svc/coordinator/domain/summary-range.ts';
 import { NO_TIMES, type StatusTimes } from '@svc/coordinator/domain/uptime.ts';
-import type { PageNotes } from '@svc/coordinator/pages/notes.ts';
+import type { PageNotes, WrittenIncident } from '@svc/coordinator/pages/notes.ts';
 import type { PageSource } from '@svc/coordinator/pages/page-view.ts';
 import type { Place } from '@svc/coordinator/pages/place.ts';
 import { publicIdsOf } from '@svc/coordinator/pages/public-ids.ts';
@@ -10,6 +10,7 @@ import { BAR_DAYS } from '@svc/coordinator/pages/read-page.ts';
 import type { Language } from '@svc/coordinator/pages/text/languages.ts';
 import { wordsOf } from '@svc/coordinator/pages/words.ts';
 import { LATENCY_RANGES, type Latencies, type LatencyRange } from '@svc/coordinator/rollups/latencies.ts';
+import type { StoredWindow } from '@svc/coordinator/store/maintenance-windows.ts';
 import type { ShownIncident, ShownMonitor } from '@svc/coordinator/store/shown-pages.ts';
 import { Secret } from '@svc/shared/secret.ts';
 
@@ -121,6 +122,65 @@ export function pageSource(parts: Partial<PageSource> = {}): PageSource {
     hasIcon: false,
     since: NOW - 14 * DAY_MS,
     now: NOW,
+    ...parts,
+  };
+}
+
+/** An incident of page 1 that somebody wrote, with one update. */
+export function writtenIncident({
+  componentIds = [] as number[],
+  state = 'identified' as WrittenIncident['updates'][number]['state'],
+  closedAt = null as number | null,
+  at = NOW - MINUTE_MS,
+  text = 'No light.',
+}): WrittenIncident {
+  return {
+    id: 5,
+    key: null,
+    workspace_id: 1,
+    monitor_id: null,
+    opened_at: NOW - MINUTE_MS,
+    closed_at: closedAt,
+    closure: null,
+    title: 'Power cut',
+    impact: 'partial_outage',
+    row_version: 1,
+    pageIds: [1],
+    updates: [
+      {
+        id: 7,
+        incident_id: 5,
+        state,
+        text,
+        at,
+        componentIds,
+        row_version: 1,
+        created_at: at,
+        updated_at: at,
+      },
+    ],
+  };
+}
+
+/** A window of two minutes around {@link NOW}, about nothing unless it is said. */
+export function storedWindow(parts: Partial<StoredWindow>): StoredWindow {
+  return {
+    id: 3,
+    workspaceId: 1,
+    title: 'Move',
+    text: '',
+    monitorIds: [],
+    pageIds: [],
+    componentIds: [],
+    startsAt: NOW - MINUTE_MS,
+    endsAt: NOW + MINUTE_MS,
+    timeZone: 'UTC',
+    repeat: null,
+    endedAt: null,
+    unknownTimeZone: null,
+    rowVersion: 1,
+    createdAt: NOW - DAY_MS,
+    updatedAt: NOW - DAY_MS,
     ...parts,
   };
 }

@@ -54,7 +54,7 @@ function newDeliverer(): Deliverer {
 const LETTER: Letter = {
   sender: 'Example "status"',
   subject: 'Grüße',
-  lines: ['First <b>paragraph</b>.', 'Second.'],
+  lines: ['First <b>paragraph</b>,\nof two lines.', 'Second.'],
   button: 'Open',
   footer: 'Why.',
 };
@@ -109,9 +109,9 @@ describe('a mail of a status page', () => {
     expect(mail?.parsed.headers.has('list-unsubscribe')).toBe(false);
     const [text, markup] = mail?.parsed.parts.map((part) => part.text) ?? [];
     expect(text?.replaceAll('\r\n', '\n')).toContain(
-      `First <b>paragraph</b>.\n\nSecond.\n\nOpen: ${LINK}\n\n-- \nWhy.`,
+      `First <b>paragraph</b>,\nof two lines.\n\nSecond.\n\nOpen: ${LINK}\n\n-- \nWhy.`,
     );
-    expect(markup).toContain('First &lt;b&gt;paragraph&lt;/b&gt;.');
+    expect(markup).toContain('First &lt;b&gt;paragraph&lt;/b&gt;,<br>of two lines.');
     expect(markup).toContain(`href="${LINK}"`);
     const [row] = await deliveries();
     expect(row?.state).toBe('delivered');

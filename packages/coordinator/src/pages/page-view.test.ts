@@ -11,11 +11,11 @@ import {
   storedComponent,
   storedGroup,
   storedPage,
+  storedWindow,
+  writtenIncident,
 } from '../../../../test/support/status-page-source.ts';
 import type { MonitorStatus } from '../domain/monitor.ts';
 import { DAY_MS } from '../domain/summary-range.ts';
-import type { StoredWindow } from '../store/maintenance-windows.ts';
-import type { WrittenIncident } from './notes.ts';
 import { type PageSource, pageView } from './page-view.ts';
 
 /** Names in the order of the page; a group in brackets. */
@@ -217,59 +217,3 @@ test('days have the figures of the roll-ups: floored, and null where nothing is 
   // 87 days and two of three known days up, one of them short by a millisecond.
   expect(component?.uptime).toBe(98.87);
 });
-
-function writtenIncident({
-  componentIds = [] as number[],
-  state = 'identified' as WrittenIncident['updates'][number]['state'],
-  closedAt = null as number | null,
-  at = NOW - MINUTE_MS,
-}): WrittenIncident {
-  return {
-    id: 5,
-    key: null,
-    workspace_id: 1,
-    monitor_id: null,
-    opened_at: NOW - MINUTE_MS,
-    closed_at: closedAt,
-    closure: null,
-    title: 'Power cut',
-    impact: 'partial_outage',
-    row_version: 1,
-    pageIds: [1],
-    updates: [
-      {
-        id: 7,
-        incident_id: 5,
-        state,
-        text: 'No light.',
-        at,
-        componentIds,
-        row_version: 1,
-        created_at: at,
-        updated_at: at,
-      },
-    ],
-  };
-}
-
-function storedWindow(targets: Partial<StoredWindow>): StoredWindow {
-  return {
-    id: 3,
-    workspaceId: 1,
-    title: 'Move',
-    text: '',
-    monitorIds: [],
-    pageIds: [],
-    componentIds: [],
-    startsAt: NOW - MINUTE_MS,
-    endsAt: NOW + MINUTE_MS,
-    timeZone: 'UTC',
-    repeat: null,
-    endedAt: null,
-    unknownTimeZone: null,
-    rowVersion: 1,
-    createdAt: NOW - DAY_MS,
-    updatedAt: NOW - DAY_MS,
-    ...targets,
-  };
-}

@@ -1,3 +1,4 @@
+import { linesAsHtml } from '../../notify/escaping.ts';
 import type { PageView } from '../page-view.ts';
 import type { Place } from '../place.ts';
 import { type FeedEntry, feedOf } from './entries.ts';
@@ -53,7 +54,7 @@ function rssItem({ id, title, text, link, at }: FeedEntry): string {
 <link>${escapeXml(link)}</link>
 <guid isPermaLink="false">${id}</guid>
 <pubDate>${new Date(at).toUTCString()}</pubDate>
-<description>${escapeXml(escapeXml(text))}</description>
+<description>${escapeXml(linesAsHtml(text))}</description>
 </item>
 `;
 }

@@ -1,3 +1,4 @@
+import { linesAsHtml } from '../../notify/escaping.ts';
 import { type Html, html, NO_HTML, raw } from '../../web/html.ts';
 import { BAR_STATES, barClass, barPaths, barsBox } from '../bars.ts';
 import type { ComponentView, DayView, SectionView } from '../page-view.ts';
@@ -42,7 +43,7 @@ function componentItem(component: ComponentView, place: ListingPlace): Html {
   const { text } = place.words;
   // Ends of elements that HTML adds by itself, and quotes, are left out: there are hundreds of them.
   return html`<li id=c${id}><h3>${name}</h3>${state === null ? NO_HTML : stateWord(state, text.state[state])}${
-    description === null ? NO_HTML : html`<p class="soft small">${description}</p>`
+    description === null ? NO_HTML : html`<p class="soft small">${raw(linesAsHtml(description))}</p>`
   }${days.length === 0 ? NO_HTML : dayBars(component, place)}${latencyLine(component, place)}
 `;
 }

@@ -1,3 +1,4 @@
+import { linesAsHtml } from '../../notify/escaping.ts';
 import { type Html, html, NO_HTML, raw } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
 import { type IncidentUpdate, incidentDays, type PageIncident } from '../incidents.ts';
@@ -87,7 +88,7 @@ ${
     : NO_HTML
 }<ol>${updates.map((update) => {
     const mark = update.state === 'ended' ? 'unknown' : update.state;
-    return html`<li>${stateWord(mark, updateWord(update, words))} ${update.note === null ? NO_HTML : html`<span>${update.note.text}</span> `}${instant(update.at, language)}</li>`;
+    return html`<li>${stateWord(mark, updateWord(update, words))} ${update.note === null ? NO_HTML : html`<span>${raw(linesAsHtml(update.note.text))}</span> `}${instant(update.at, language)}</li>`;
   })}</ol></article>
 `;
 }
@@ -114,7 +115,7 @@ ${open.map(({ id, title, text: about, state, componentIds, startsAt, endsAt }) =
   const [before = '', between = '', after = ''] = text.maintenanceFrom.split(/\{from\}|\{until\}/);
   return html`<article class="incident" id="m${id}"><h3>${title}</h3>
 <p>${stateWord('maintenance', text.maintenanceState[state])} <span class="soft small">${before}${instant(startsAt, language)}${between}${instant(endsAt, language)}${after}</span></p>
-${about === '' ? NO_HTML : html`<p>${about}</p>`}${affected.length === 0 ? NO_HTML : html`<p class="soft small">${fill(text.affected, { components: words.list(affected) })}</p>`}</article>
+${about === '' ? NO_HTML : html`<p>${raw(linesAsHtml(about))}</p>`}${affected.length === 0 ? NO_HTML : html`<p class="soft small">${fill(text.affected, { components: words.list(affected) })}</p>`}</article>
 `;
 })}</section>
 `;

@@ -11,8 +11,11 @@ import {
   shownIncident,
   storedComponent,
   storedPage,
+  storedWindow,
+  writtenIncident,
 } from '../../../../../test/support/status-page-source.ts';
 import { DAY_MS } from '../../domain/summary-range.ts';
+import { rssFeed } from '../feeds/feeds.ts';
 import { type PageSource, pageView } from '../page-view.ts';
 import { daysPage } from './days.ts';
 import { statusPage } from './page.ts';
@@ -132,6 +135,26 @@ describe('response times', () => {
     );
     expect(page).toContain('<p>No response times yet\n');
   });
+});
+
+test('what people write keeps its lines and blank lines, and is text', () => {
+  const text = 'Errors in:\n\n- EU <b>shop</b>\r\n- US & CA';
+  const markup = 'Errors in:<br><br>- EU &lt;b&gt;shop&lt;/b&gt;<br>- US &amp; CA';
+  const view = pageView(
+    pageSource({
+      page: storedPage({ description: text }),
+      components: [storedComponent(1, { description: text })],
+      notes: {
+        incidents: [writtenIncident({ text })],
+        windows: [storedWindow({ text, pageIds: [1] })],
+      },
+    }),
+  );
+  // The descriptions of the page and of its component, the update of the incident, and the window.
+  expect(statusPage(view, placeIn()).split(markup)).toHaveLength(5);
+  const items = [...rssFeed(view, placeIn()).matchAll(/<description>(.*)<\/description>\n<\/item>/g)];
+  const escaped = markup.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  expect(items.map(([, written]) => written)).toEqual([escaped, escaped]);
 });
 
 test('an incident that lasts stands above the components, and one that ended below', () => {

@@ -1,5 +1,6 @@
+import { linesAsHtml } from '../../notify/escaping.ts';
 import { stateMark } from '../../web/design/states.ts';
-import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
+import { type Html, html, NO_HTML, raw, safeHref } from '../../web/html.ts';
 import type { PageView } from '../page-view.ts';
 import type { Place } from '../place.ts';
 import { stateOfOverall } from '../states.ts';
@@ -39,5 +40,5 @@ function pageHead(view: PageView, place: Place): Html {
   });
   return html`<header class="page-head"><div class="brand">${icon === undefined ? NO_HTML : html`<img src="${icon}" alt="" width="40" height="40">`}<h1>${title}</h1></div>
 ${links.length === 0 ? NO_HTML : html`<nav aria-label="${text.links}"><ul class="plain-list foot-links">${links}</ul></nav>`}
-${description === null ? NO_HTML : html`<p class="soft">${description}</p>`}</header>`;
+${description === null ? NO_HTML : html`<p class="soft">${raw(linesAsHtml(description))}</p>`}</header>`;
 }
