@@ -1,19 +1,30 @@
 /**
  * Real processes at the level `trace`, with a secret in every place that takes one. Each secret reaches its
- * receiver, and appears in no log, table or stream, and in no answer to a token that only reads.
+ * receiver, and appears in no log, metric, table or stream, and in no answer to a token that only reads or to a visitor.
+ * The answers are those of every endpoint, every page of the dashboard and every document of a status page: the tables
+ * that serve them are read here, so a new one is covered by itself.
  */
 
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { FORMATS } from '@svc/cli/export/secrets.ts';
+import type { ChangeFeed } from '@svc/coordinator/dashboard/changes/change-feed.ts';
+import { dashboardPages } from '@svc/coordinator/dashboard/pages.ts';
+import { DOCUMENTS } from '@svc/coordinator/pages/documents.ts';
 import { expect, test } from 'vitest';
 import { builtService } from '../support/built-services.ts';
+import { channelBodies, SECRET } from '../support/channel-samples.ts';
+import { readContract } from '../support/contract/document.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
 import { freePort } from '../support/free-port.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { type Opened, openedIn, receiverIn } from '../support/opened.ts';
+import { OPERATOR_ENVIRONMENT } from '../support/operator-values.ts';
 import { Program } from '../support/process.ts';
+import { svc } from '../support/svc.ts';
+import { Visitor } from '../support/visited-pages.ts';
 
 /** Every secret has it. */
 const MARK = 'S3CRET';
@@ -67,12 +78,24 @@ const MONITOR = {
   method: 'POST',
   body: `{"key":"${MARK}-body"}`,
   headers: [{ key: 'X-Key', value: `${MARK}-header` }],
-  otlp_endpoint: 'https://otlp.test/v1/metrics',
+  otlp_endpoint: `https://otlp.test/v1/metrics?key=${MARK}-otlp-query`,
   otlp_headers: { authorization: `${MARK}-otlp` },
   periodicity: '30s',
   active: true,
+  public: true,
   retry: 0,
   timeout: 5_000,
+};
+
+/** In the declared file; its values come from the environment and from a file. */
+const DECLARED = {
+  svc_http_monitor: {
+    declared: {
+      ...{ name: 'Declared', periodicity: '30s', active: true, retry: 0 },
+      url: `http://web.test/declared?key=\${env.PLANTED}`,
+      headers: [{ key: 'X-Key', value: `\${file.planted}` }],
+    },
+  },
 };
 
 const CHANNEL = {
@@ -83,6 +106,10 @@ const CHANNEL = {
     headers: [{ key: 'X-Key', value: `${MARK}-hook-header` }],
   },
 };
+/** The other kinds, with every setting. */
+const CHANNELS = channelBodies()
+  .filter(({ provider_type }) => provider_type !== 'webhook')
+  .map((body) => JSON.parse(JSON.stringify(body).replaceAll(SECRET, MARK)) as object);
 
 const PAGE = {
   title: 'Page',
@@ -90,6 +117,26 @@ const PAGE = {
   access_type: 'password',
   password: `${MARK}-page`,
 };
+
+/** Queries that an endpoint cannot do without. */
+const QUERIES: Readonly<Record<string, string>> = { '/v1/monitors/{id}/summary': '?range=24h' };
+/** No page here has a domain, and metrics have a token of their own. */
+const NOT_ANSWERED: ReadonlySet<string> = new Set(['/v1/status-pages/{id}/domain', '/metrics']);
+/** Objects of a kind have ids from 1 on. */
+const IDS = Array.from({ length: CHANNELS.length + 1 }, (_, index) => index + 1);
+
+/** The paths of all objects of a route. Objects below others are among the first three of the first three. */
+function pathsOf(route: string): string[] {
+  if (!route.includes('{')) return [route];
+  const isBelow = route.split('{').length > 2;
+  const pairs = IDS.slice(0, 3).flatMap((id) => IDS.slice(0, 3).map((below) => [id, below]));
+  return (isBelow ? pairs : IDS.map((id) => [id])).map((ids) => {
+    const [first, second] = ids.map(String);
+    return route.replace(/\{\w+\}/, first ?? '').replace(/\{\w+\}/, second ?? '');
+  });
+}
+
+const cookieOf = ({ cookies }: Visitor) => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
 
 test('what is secret arrives where it is meant to, and comes out nowhere else', async (context) => {
   const opened = openedIn(context);
@@ -104,13 +151,27 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   });
   const probeProxy = await proxyIn(opened, target);
   const channelProxy = await proxyIn(opened, hook);
+  const collector = await receiverIn(opened);
   const folder = await folderIn(opened);
   const elsewhere = await folderIn(opened);
   const tokenFile = join(elsewhere, 'token');
-  await writeFile(tokenFile, `${TOKEN}\n`);
+  const declaredFile = join(elsewhere, 'svc.json');
+  await Promise.all([
+    writeFile(tokenFile, `${TOKEN}\n`),
+    writeFile(declaredFile, JSON.stringify(DECLARED)),
+    writeFile(join(elsewhere, 'planted'), `${MARK}-in-a-file`),
+  ]);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const common = { SVC_NATS_URL: nats.url, SVC_LOG_LEVEL: 'trace', SVC_METRICS_TOKEN: `${MARK}-metrics` };
+  const common = {
+    SVC_NATS_URL: nats.url,
+    SVC_LOG_LEVEL: 'trace',
+    SVC_METRICS_TOKEN: `${MARK}-metrics`,
+    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${collector.url}/v1/metrics?key=${MARK}-default-otlp`,
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=${MARK}-default-otlp`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+    OTEL_METRIC_EXPORT_INTERVAL: '1000',
+  };
   const coordinator = new Program(await builtService('coordinator'), {
     ...common,
     SVC_LISTEN: `127.0.0.1:${port}`,
@@ -118,12 +179,17 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
     SVC_API_TOKEN_FILE: tokenFile,
     SVC_SECRET_KEY: randomBytes(32).toString('base64'),
     SVC_CHANNEL_PROXY: channelProxy.url,
-    SVC_SMTP_URL: `smtp://mail:${MARK}-smtp@mail.test`,
+    SVC_CONFIG: declaredFile,
+    PLANTED: `${MARK}-in-the-environment`,
+    ...OPERATOR_ENVIRONMENT,
+    SVC_SMTP_URL: `smtp://mail:${MARK}-smtp@127.0.0.1:1`,
     SVC_TWILIO_AUTH_TOKEN: `${MARK}-twilio`,
     SVC_TELEGRAM_BOT_TOKEN: `123:${MARK}-telegram`,
   });
+  const agentPort = await freePort();
   const agent = new Program(await builtService('agent'), {
     ...common,
+    SVC_AGENT_LISTEN: `127.0.0.1:${agentPort}`,
     SVC_REGION: 'hosta-fra',
     SVC_PROBE_PROXY: probeProxy.url,
   });
@@ -150,8 +216,13 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   expect(channel.status).toBe(201);
   expect((await call('POST', '/v1/status-pages', PAGE)).status).toBe(201);
 
-  const [probed] = await target.received(1);
-  expect(probed).toMatchObject({
+  const declaredHeader = { 'x-key': `${MARK}-in-a-file` };
+  const probed = (await target.received(2)).toSorted((one, other) => one.path.localeCompare(other.path));
+  expect(probed[0]).toMatchObject({
+    path: `/declared?key=${MARK}-in-the-environment`,
+    headers: declaredHeader,
+  });
+  expect(probed[1]).toMatchObject({
     method: 'POST',
     text: MONITOR.body,
     headers: { authorization: basic('probe', `${MARK}-probe`), 'x-key': `${MARK}-header` },
@@ -187,33 +258,90 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   const reader = await call('POST', '/v1/tokens', { name: 'reader', scope: 'read' });
   expect(reader.status).toBe(201);
   const { token: readToken } = reader.json;
-  for (const path of [
-    '/v1/monitors',
-    `/v1/monitors/${id}`,
-    `/v1/monitors/${id}/results`,
-    `/v1/monitors/${id}/transitions`,
-    `/v1/monitors/${id}/summary?range=24h`,
-    `/v1/monitors/${id}/series`,
-    `/v1/monitors/${id}/phases`,
-    `/v1/monitors/${id}/uptime`,
-    `/v1/monitors/${id}/deliveries`,
-    '/v1/notifications',
-    `/v1/notifications/${channel.json.id}`,
-    `/v1/notifications/${channel.json.id}/deliveries`,
-    '/v1/status-pages',
-    '/v1/regions',
-    '/v1/openapi.json',
-  ]) {
-    const { text } = await call('GET', path, undefined, readToken);
-    expect(text, path).not.toMatch(LEAK);
+  const session = new Visitor(url, {});
+  expect((await session.submit('/login', { token: readToken })).status).toBe(303);
+  const changes = await fetch(`${url}/events`, { headers: { cookie: cookieOf(session) } });
+  expect(changes.status).toBe(200);
+
+  // Something of everything that a read token or a visitor can see.
+  const update = { state: 'investigating', text: 'a', component_ids: ['1'] };
+  for (const [made, body] of [
+    ...CHANNELS.map((channel) => ['/v1/notifications', { ...channel, monitor_ids: [id] }]),
+    ['/v1/status-pages', { title: 'Open', slug: 'open' }],
+    ['/v1/status-pages/1/component-groups', { name: 'a' }],
+    ['/v1/status-pages/1/components', { type: 'monitor', monitor_id: id, group_id: '1' }],
+    ['/v1/status-pages/2/components', { type: 'monitor', monitor_id: id }],
+    ['/v1/incidents', { title: 'a', page_ids: ['1'], ...update }],
+    [
+      '/v1/maintenance-windows',
+      { title: 'a', starts_at: '2126-01-02T00:00:00Z', ends_at: '2126-01-02T01:00:00Z', monitor_ids: [id] },
+    ],
+  ] as [string, object][]) {
+    expect((await call('POST', made, body)).status, made).toBe(201);
   }
+  for (const number of IDS) await call('POST', `/v1/notifications/${number}/test`);
+  await collector.received(1);
+
+  const { operations } = await readContract({ url });
+  for (const { method, path } of operations) {
+    const name = `${method} ${path}`;
+    const isRead = method === 'get';
+    const sent = isRead ? undefined : path.endsWith('/what-if') ? {} : MONITOR;
+    const given = pathsOf(path).map((one) => `${one}${QUERIES[path] ?? ''}`);
+    const statuses = new Set<number>();
+    for (const one of given) {
+      const { status, text } = await call(method.toUpperCase(), one, sent, readToken);
+      statuses.add(status);
+      expect(text, `${name}: ${one}`).not.toMatch(LEAK);
+    }
+    const isAnswered = statuses.has(200) || statuses.has(403) || NOT_ANSWERED.has(path);
+    if (isRead) expect(isAnswered, `${name} answers ${[...statuses]}`).toBe(true);
+  }
+  for (const { method, path } of dashboardPages({ changes: null as unknown as ChangeFeed })) {
+    if (method !== 'GET' || path === '/events') continue;
+    const statuses = new Set<number>();
+    for (const one of pathsOf(path)) {
+      const { status, text } = await session.ask(one);
+      statuses.add(status);
+      expect(text, one).not.toMatch(LEAK);
+    }
+    expect(statuses.has(200) || statuses.has(403), `GET ${path} answers ${[...statuses]}`).toBe(true);
+  }
+  const [stranger, insider] = [new Visitor(url, {}), new Visitor(url, {})];
+  const { status: entered } = await insider.submit(`/status/${PAGE.slug}/access`, {
+    password: PAGE.password,
+  });
+  expect(entered).toBe(303);
+  for (const [visitor, slug, isReader] of [
+    [stranger, 'open', true],
+    [stranger, PAGE.slug, false],
+    [insider, PAGE.slug, true],
+  ] as const) {
+    for (const path of [...DOCUMENTS.keys(), ...IDS.map((one) => `/days/${one}`), '/access', '/subscribe']) {
+      const { status, text } = await visitor.ask(`/status/${slug}${path}`);
+      if (DOCUMENTS.has(path)) expect(status === 200, path).toBe(isReader);
+      expect(text, path).not.toMatch(LEAK);
+    }
+  }
+  const told = await changes.body?.getReader().read();
+  expect(new TextDecoder().decode(told?.value)).not.toMatch(LEAK);
   for (const path of ['/v1/audit', '/v1/tokens', '/readyz']) {
     const { text } = await call('GET', path);
     expect(text, path).not.toMatch(LEAK);
   }
-  const metrics = await call('GET', '/metrics', undefined, `${MARK}-metrics`);
-  expect(metrics.status).toBe(200);
-  expect(metrics.text).not.toMatch(LEAK);
+  for (const listener of [url, `http://127.0.0.1:${agentPort}`]) {
+    const headers = { authorization: `Bearer ${MARK}-metrics` };
+    const metrics = await fetch(`${listener}/metrics`, { headers });
+    expect(metrics.status).toBe(200);
+    expect(await metrics.text()).not.toMatch(LEAK);
+  }
+  expect(collector.requests.map(({ path }) => path)).toContain(`/v1/metrics?key=${MARK}-default-otlp`);
+  expect(collector.requests.map(({ text }) => text).filter((text) => LEAK.test(text))).toEqual([]);
+  for (const [token, format] of [TOKEN, readToken].flatMap((one) => FORMATS.map((form) => [one, form]))) {
+    const exported = await svc(['export', '--format', format], { SVC_BASE_URL: url, SVC_API_TOKEN: token });
+    expect(`${exported.out}${exported.err}`, format).not.toMatch(LEAK);
+    expect(exported.out, exported.err).toContain('Web');
+  }
 
   // A writer can write back what it reads, which changes nothing. The masks that a reader gets are refused.
   const path = `/v1/monitors/${id}`;
@@ -223,10 +351,11 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   expect((await call('PUT', path, masked.json)).status).toBe(422);
   expect((await call('GET', path)).json).toMatchObject({ headers: MONITOR.headers, body: MONITOR.body });
 
+  const handedOut = [readToken, ...session.cookies.values()];
   for (const { lines, noise } of [coordinator, agent]) {
-    expect(
-      [...lines.map((line) => JSON.stringify(line)), ...noise].filter((line) => LEAK.test(line)),
-    ).toEqual([]);
+    const texts = [...lines.map((line) => JSON.stringify(line)), ...noise];
+    const isLeak = (text: string) => LEAK.test(text) || handedOut.some((secret) => text.includes(secret));
+    expect(texts.filter(isLeak)).toEqual([]);
   }
   expect(coordinator.lines.some(({ level }) => level === 20)).toBe(true);
   expect(await filesWithSecrets(folder)).toEqual([]);

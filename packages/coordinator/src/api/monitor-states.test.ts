@@ -1,3 +1,4 @@
+import { MASK } from '@svc/shared/secret.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 
@@ -9,7 +10,9 @@ beforeAll(async () => {
   for (const [index, name] of ['beta', 'Alpha', 'gamma', 'delta', 'echo', 'paused one'].entries()) {
     const type = index === 2 ? 'tcp' : 'http';
     const target =
-      type === 'tcp' ? { uri: 'db.example.com:5432' } : { url: 'https://user:word@example.com/health' };
+      type === 'tcp'
+        ? { uri: 'db.example.com:5432' }
+        : { url: 'https://user:word@example.com/health?key=word' };
     const active = name !== 'paused one';
     const body = { type, name, ...target, periodicity: '1m', active, public: false };
     expect((await api.call('POST', '/v1/monitors', body)).status).toBe(201);
@@ -46,7 +49,7 @@ test('the most urgent come first, and among equals the newest change', async () 
     status: 'active',
     since: 1_000,
     maintenance: false,
-    target: 'https://example.com/health',
+    target: `https://example.com/health?${MASK}`,
     periodicity: '1m',
   });
 });

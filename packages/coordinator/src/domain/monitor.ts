@@ -21,7 +21,7 @@ export type LiveMonitor = {
   readonly workspaceId: number;
   readonly type: Check['type'];
   readonly name: string;
-  /** URL without user information, or URI, for alerts. */
+  /** URL without user information and with its secret query, or URI, for alerts. Other views mask the query. */
   readonly target: string;
   readonly active: boolean;
   readonly periodMs: number;

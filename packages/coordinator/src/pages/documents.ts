@@ -41,7 +41,7 @@ const feed = (contentType: string, render: PageDocument['render']): PageDocument
 });
 
 /** The documents of a page by their paths below it. */
-const DOCUMENTS: ReadonlyMap<string, PageDocument> = new Map(
+export const DOCUMENTS: ReadonlyMap<string, PageDocument> = new Map(
   Object.entries({
     '': { ...PAGE, render: statusPage },
     '/feed.atom': feed('application/atom+xml', atomFeed),

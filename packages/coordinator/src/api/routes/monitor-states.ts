@@ -1,5 +1,7 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
 import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
+import { MASK } from '@svc/shared/secret.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../../domain/monitor.ts';
 import { MaintenanceNow } from '../../store/maintenance-now.ts';
@@ -29,10 +31,10 @@ const monitorStateView = z
     maintenance: z.boolean().meta({
       description: 'Whether a maintenance window of the monitor is under way: its alerts are held.',
     }),
-    target: z
-      .string()
-      .nullable()
-      .meta({ description: 'What is checked, without user information. Null while nobody leads.' }),
+    target: z.string().nullable().meta({
+      description:
+        'What is checked, without user information and with a mask in place of a query, whatever the scope of the token. Null while nobody leads.',
+    }),
     periodicity: z.enum(PERIODICITIES).nullable().meta({ description: 'Null while nobody leads.' }),
   })
   .meta({
@@ -104,14 +106,17 @@ type Parts = Pick<ApiParts, 'store' | 'monitors' | 'slotNow'>;
 
 export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Endpoint[] {
   const maintenanceNow = new MaintenanceNow(store);
-  const viewOf = ({ id, active, maintenance, ...row }: OverviewRow): MonitorStateView => ({
-    ...row,
-    id: String(id),
-    active: active === 1,
-    maintenance: maintenance === 1,
-    target: monitors.get(id)?.target ?? null,
-    periodicity: PERIODICITIES.find((each) => periodMs(each) === monitors.get(id)?.periodMs) ?? null,
-  });
+  const viewOf = ({ id, active, maintenance, ...row }: OverviewRow): MonitorStateView => {
+    const monitor = monitors.get(id);
+    return {
+      ...row,
+      id: String(id),
+      active: active === 1,
+      maintenance: maintenance === 1,
+      target: monitor === undefined ? null : urlSecrets.replaced(monitor.target, MASK),
+      periodicity: PERIODICITIES.find((each) => periodMs(each) === monitor?.periodMs) ?? null,
+    };
+  };
   return [
     endpoint({
       method: 'GET',
