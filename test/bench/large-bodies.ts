@@ -1,6 +1,6 @@
 /**
  * Measures how long requests hold the thread that schedules checks: `node test/bench/large-bodies.ts [runs]`. It sends
- * bodies of 1 MiB, the worst of their kinds, to an API in a process of its own. A hold is the longest turn of the
+ * bodies of 320 KiB, the worst of their kinds, to an API in a process of its own. A hold is the longest turn of the
  * API's main thread while the request was served, as CPU time. The bound is 20 ms.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -86,7 +86,7 @@ async function measure(runs: number): Promise<void> {
   };
   rows.push(['nothing', (await holdOf(server, () => delay(500))).toFixed(1), '']);
   for (const [name, [path, body, status]] of Object.entries(LARGE_BODIES)) {
-    await take(`1 MiB of ${name}`, () => send(path, body, status));
+    await take(`320 KiB of ${name}`, () => send(path, body, status));
   }
   const monitor = { type: 'http', name: 'a', url: 'https://a.example/', periodicity: '1m' };
   const large = JSON.stringify({ ...monitor, method: 'POST', body: 'x'.repeat(LIST_OF.characters) });

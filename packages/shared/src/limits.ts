@@ -17,7 +17,7 @@ export const LIMITS = {
   requestBodyBytes: 256 * 1_024,
   assertions: 10,
   assertionTarget: 8 * 1_024,
-  checkBytes: 768 * 1_024,
+  checkBytes: 312 * 1_024,
   channelName: 256,
   credential: 1_024,
   emailDomains: 100,
@@ -47,7 +47,8 @@ export const LIMITS = {
   certificateExpiryDays: 398,
   listDefault: 50,
   listMaximum: 100,
-  apiBodyBytes: 1_024 * 1_024,
+  /** The largest monitor, `checkBytes`, with members that the service ignores beside it. */
+  apiBodyBytes: 320 * 1_024,
   /**
    * The most that readers accept. A writer keeps to `small…` until the receiver has announced larger batches.
    */

@@ -215,9 +215,9 @@ const ROWS: Row[] = [
     ],
   ],
   [
-    'a body of more than 1 MiB',
-    ['POST', '/v1/monitors', big(1_048_576)],
-    [413, 'too-large', 'the body may have at most 1048576 bytes'],
+    'a body of more than 320 KiB',
+    ['POST', '/v1/monitors', big(327_680)],
+    [413, 'too-large', 'the body may have at most 327680 bytes'],
   ],
   [
     'a list',

@@ -23,6 +23,7 @@ import { nameFilter, type typeFilter } from './filters.ts';
 import { createsOnce } from './idempotency.ts';
 import { offsetPage } from './paging.ts';
 import { Problem, type ProblemCode } from './problem.ts';
+import { attributesIn } from './resource-body.ts';
 
 export type PageQuery = z.infer<typeof offsetPage>;
 
@@ -171,8 +172,8 @@ function createEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoin
       await collection.requireParent?.(scope);
       const body = collection.completed?.(request.body, scope) ?? request.body;
       const kind = collection.kindFor?.(body) ?? kinds[0];
-      const attributes = await request.attributes(kind, body);
-      const once = createsOnce(request, { path, body }, parts);
+      const attributes = attributesIn(kind, body);
+      const once = createsOnce(request, { path, body: attributes }, parts);
       const { id, isNew } = await parts.configuration.transaction(contextOf(scope), (change) =>
         once(change.tx, async () => {
           const made = await change.create(kind, attributes);
@@ -224,7 +225,7 @@ function replaceEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoi
       const id = idOf(request);
       const kind = await kindOf(collection, scope, id);
       const body = collection.completed?.(request.body, scope) ?? request.body;
-      const attributes = await request.attributes(kind, body);
+      const attributes = attributesIn(kind, body);
       const options = versionOptions(request);
       const before = await attributesBefore(collection, scope, id);
       await collection.parts.configuration.transaction(contextOf(scope), async (change) => {

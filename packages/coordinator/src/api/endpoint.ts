@@ -1,6 +1,5 @@
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { z } from 'zod';
-import type { AttributesOf } from '../configuration/kinds/kinds.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Token, TokenScope } from '../store/tokens.ts';
 import type { ProblemCode } from './problem.ts';
@@ -26,10 +25,6 @@ export type ApiRequest<Q = unknown, B = unknown> = {
   readonly query: Q;
   readonly body: B;
   header(name: string): string | undefined;
-  /** Validates a declared resource in the body. @throws Problem with all errors */
-  attributes(kind: ResourceKind, body: unknown): Promise<AttributesOf<ResourceKind>>;
-  /** Digest of a large body, of which `body` is an outline with empty lists and mappings; otherwise null. */
-  readonly digest: string | null;
   /** Changes write their line of the audit trail with it, in their transaction. */
   readonly audit: ChangeAudit;
   /** Aborted when the caller is gone, for work that is done for nobody else. */
@@ -78,10 +73,7 @@ export type Endpoint = {
   readonly query?: z.ZodObject;
   /** Present: a JSON body is required. A zod schema validates it; the handler validates resources. */
   readonly body?: DocumentedSchema;
-  /**
-   * The answer whose members the body may repeat: those that the body does not have are ignored. Such a body is read
-   * whole, up to 64 Ki characters. A large body of another endpoint comes as an outline.
-   */
+  /** The answer whose members the body may repeat: those that the body does not have are ignored. */
   readonly repeats?: z.ZodObject;
   /** Answers by status. */
   readonly answers: Readonly<Record<number, Documented>>;

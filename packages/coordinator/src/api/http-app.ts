@@ -7,7 +7,6 @@ import { answerText } from './answer-text.ts';
 import { type CountedEndpoint, countAnswer, countRequest, NO_ENDPOINT } from './api-counters.ts';
 import type { ApiParts } from './api-parts.ts';
 import type { AuditTrail } from './audit.ts';
-import { type Bodies, NO_BODY } from './bodies.ts';
 import { docsPage } from './docs-page.ts';
 import { DOCS_POLICY } from './docs-style.ts';
 import type { Endpoint, EndpointAnswer } from './endpoint.ts';
@@ -20,7 +19,7 @@ import { openApi } from './openapi.ts';
 import { createPeerOf, plainIpv4 } from './peers.ts';
 import { isForTheLog, Problem, problemOf } from './problem.ts';
 import { RequestAudit } from './request-audit.ts';
-import { readBodyText } from './request-body.ts';
+import { readBody } from './request-body.ts';
 import { RequestGate } from './request-gate.ts';
 import { requestIdOf } from './request-id.ts';
 import { parseBody, queryParser } from './request-input.ts';
@@ -41,7 +40,6 @@ type App = Hono<{ Variables: Variables }>;
 /** Headers of every answer. */
 type Answering = {
   readonly parts: ApiParts;
-  readonly bodies: Bodies;
   readonly trail: AuditTrail;
   readonly gate: RequestGate;
   readonly peerOf: PeerOf;
@@ -53,7 +51,7 @@ type PeerOf = (context: ApiContext) => string | null;
 /** Creates the whole API as a function from requests to answers, with the sites that are served beside it. */
 export function createApp(
   parts: ApiParts,
-  { bodies, trail }: { readonly bodies: Bodies; readonly trail: AuditTrail },
+  trail: AuditTrail,
 ): { readonly app: App; readonly sites: readonly Site[] } {
   const app: App = new Hono();
   const peerOfSocket = createPeerOf(parts.trustedProxies ?? []);
@@ -62,7 +60,7 @@ export function createApp(
     return caller === null ? peerOfSocket(context) : caller.peer;
   };
   const gate = new RequestGate(parts);
-  const answering = { parts, bodies, trail, gate, peerOf };
+  const answering = { parts, trail, gate, peerOf };
   const endpoints = apiEndpoints(parts, trail);
   const calls: ApiCalls = {
     call: (caller, call) => callApi(app.fetch, caller, call),
@@ -173,7 +171,7 @@ function setCommonHeaders(context: ApiContext, requestId: string, isPage: boolea
 
 /** Admits, parses and answers the requests of one endpoint. */
 function handlerOf(endpoint: Endpoint, answering: Answering): Handler<{ Variables: Variables }> {
-  const { parts, bodies, trail, gate, peerOf } = answering;
+  const { parts, trail, gate, peerOf } = answering;
   const counted = { method: endpoint.method, route: endpoint.path };
   const parseQuery = queryParser(endpoint);
   return async (context) => {
@@ -187,20 +185,16 @@ function handlerOf(endpoint: Endpoint, answering: Answering): Handler<{ Variable
     });
     const token = admit(context, endpoint, audit, answering);
     const query = parseQuery(new URL(context.req.url).searchParams);
-    const text = endpoint.body === undefined ? null : await readBodyText(context.req.raw);
-    if (token !== null && text !== null) gate.confirm(token);
-    const sent =
-      text === null
-        ? NO_BODY
-        : await bodies.read(text, token?.workspaceId ?? null, endpoint.repeats !== undefined);
-    const body = text === null ? undefined : parseBody(endpoint, sent.value);
-    const { attributes, digest } = sent;
+    const hasBody = endpoint.body !== undefined;
+    const sent = hasBody ? await readBody(context.req.raw) : undefined;
+    if (token !== null && hasBody) gate.confirm(token);
+    const body = hasBody ? parseBody(endpoint, sent) : undefined;
     const ids = Object.fromEntries(
       Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
     );
     const header = (name: string) => context.req.header(name);
     const { signal } = context.req.raw;
-    const request = { token, ids, query, body, header, attributes, digest, audit, signal };
+    const request = { token, ids, query, body, header, audit, signal };
     return respond(context, await endpoint.handle(request as never));
   };
 }

@@ -77,16 +77,16 @@ type Creating = (tx: Transaction, create: () => Promise<number>) => Promise<{ id
  * @throws Problem when the header is not a key
  */
 export function createsOnce(
-  request: Pick<ApiRequest, 'token' | 'header' | 'digest' | 'audit'>,
+  request: Pick<ApiRequest, 'token' | 'header' | 'audit'>,
   { path, body }: { readonly path: string; readonly body: unknown },
   { secrets, clock }: { readonly secrets: Secrets; readonly clock: Clock },
 ): Creating {
-  const { digest, audit } = request;
+  const { audit } = request;
   const creation = {
     workspaceId: workspaceOf(request),
     key: idempotencyKey(request.header('idempotency-key')),
     path,
-    body: digest === null ? body : { body, digest },
+    body,
   };
   return (tx, create) =>
     makeOnce({ tx, secrets, now: clock.wall() }, creation, async () => {

@@ -115,13 +115,10 @@ function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** The problem of a body with invalid members: all errors at once, or the first of `count`. */
-export function invalid(
-  issues: readonly { path: readonly PropertyKey[]; message: string }[],
-  count = issues.length,
-): Problem {
+/** The problem of a body with invalid members: all errors at once. */
+export function invalid(issues: readonly { path: readonly PropertyKey[]; message: string }[]): Problem {
   const errors = issues.map(({ path, message }) => ({ pointer: pointerOf(path), message }));
-  const detail = count === 1 ? 'the body has 1 error' : `the body has ${count} errors`;
+  const detail = errors.length === 1 ? 'the body has 1 error' : `the body has ${errors.length} errors`;
   return new Problem('invalid', `${detail}; nothing was changed`, { errors });
 }
 

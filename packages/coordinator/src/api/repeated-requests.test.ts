@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { addRows, rowsOf } from '../../../../test/support/store-rows.ts';
+import { attributesIn } from './resource-body.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
@@ -90,9 +91,10 @@ describe('an Idempotency-Key', () => {
   test('keeps nothing of which a secret could be guessed', async () => {
     const page = { title: 'a', slug: 'guess', access_type: 'password', password: '1234' };
     await api.call('POST', '/v1/status-pages', page, key('guess-1'));
+    const attributes = attributesIn('svc_status_page', page);
     const rows = await rowsOf(api.store, 'idempotency_keys');
     const kept = rows.find((row) => row.key === 'guess-1')?.fingerprint;
-    const request = `/v1/status-pages\n${JSON.stringify(page)}`;
+    const request = `/v1/status-pages\n${JSON.stringify(attributes)}`;
     expect(kept).toBe(api.secrets.fingerprint('idempotency_keys.request', request));
   });
 });

@@ -1,3 +1,4 @@
+import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
 import { defaultMessage } from './default-messages.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -33,11 +34,19 @@ function parsedQuery(schema: z.ZodObject, parameters: URLSearchParams): unknown 
   return parsed.data;
 }
 
-/**
- * Most members of a body that is not a declared resource: many more than any has, and few enough to check at
- * once.
- */
+/** Most members of a body: many more than any has, and few enough to report each of them. */
 const MOST_MEMBERS = 100;
+
+/** Path of a list with more entries than any list of such a body may have; null: there is none. */
+function longListIn(value: unknown, path: readonly string[] = []): readonly string[] | null {
+  if (typeof value !== 'object' || value === null) return null;
+  if (Array.isArray(value) && value.length > LIMITS.noteTargets) return path;
+  for (const [name, member] of Object.entries(value)) {
+    const found = longListIn(member, [...path, name]);
+    if (found !== null) return found;
+  }
+  return null;
+}
 
 /** The body without the members of the answer that it repeats and that nobody can write. */
 function withoutRepeated({ body: schema, repeats }: Endpoint, body: unknown): unknown {
@@ -56,11 +65,13 @@ function withoutRepeated({ body: schema, repeats }: Endpoint, body: unknown): un
  * @throws Problem naming every member that is not valid
  */
 export function parseBody(endpoint: Endpoint, body: unknown): unknown {
-  const schema = endpoint.body;
-  if (schema === undefined || 'resource' in schema) return body;
   if (typeof body === 'object' && body !== null && Object.keys(body).length > MOST_MEMBERS) {
     throw invalid([{ path: [], message: `has more than ${MOST_MEMBERS} members` }]);
   }
+  const schema = endpoint.body;
+  if (schema === undefined || 'resource' in schema) return body;
+  const long = longListIn(body);
+  if (long !== null) throw invalid([{ path: long, message: `has more than ${LIMITS.noteTargets} entries` }]);
   const parsed = schema.safeParse(withoutRepeated(endpoint, body), { error: defaultMessage });
   if (parsed.success) return parsed.data;
   throw invalid(

@@ -1,23 +1,14 @@
 import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { AttributesOf } from '../configuration/kinds/kinds.ts';
+import { invalid } from './problem.ts';
 
-export type BodyIssue = { readonly path: readonly (string | number)[]; readonly message: string };
-
-/** A checked resource: its normalized attributes, or its errors (the first of `count`). */
-export type CheckedBody =
-  | { readonly attributes: AttributesOf<ResourceKind> }
-  | { readonly issues: readonly BodyIssue[]; readonly count: number };
-
-/** Most errors in an answer; nobody reads more. */
-const MOST_ISSUES = 100;
-
-/** Normalizes a declared resource and finds all its errors. */
-export function checkedBody(kind: ResourceKind, body: unknown): CheckedBody {
+/**
+ * The normalized attributes of a resource in a body.
+ *
+ * @throws Problem `invalid` with all errors
+ */
+export function attributesIn(kind: ResourceKind, body: unknown): AttributesOf<ResourceKind> {
   const result = parseResource(kind, body, 'api');
-  if (result.ok) return { attributes: result.value };
-  const { issues } = result;
-  return {
-    issues: issues.slice(0, MOST_ISSUES).map(({ path, message }) => ({ path, message })),
-    count: issues.length,
-  };
+  if (result.ok) return result.value;
+  throw invalid(result.issues);
 }

@@ -8,7 +8,6 @@ import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { ApiParts } from './api-parts.ts';
 import { AuditTrail } from './audit.ts';
-import { Bodies } from './bodies.ts';
 import { connectionLimit } from './connection-limit.ts';
 import { isLoopbackHost } from './host-check.ts';
 import { createApp } from './http-app.ts';
@@ -29,9 +28,8 @@ const STOP_GRACE_MS = 1_000;
 
 export function createApi(parts: ApiParts): Api {
   const { listen, tls = null, clock, log, publicUrl } = parts;
-  const bodies = new Bodies();
   const trail = new AuditTrail({ ...parts, leftOut: parts.counters.auditLinesLeftOut });
-  const { app, sites } = createApp(parts, { bodies, trail });
+  const { app, sites } = createApp(parts, trail);
   // For a request that cannot even be parsed, for example because its host name is not valid.
   const errorHandler = () => malformed().response(randomUUID());
   // Only URLs are made with this name, of requests of HTTP/1.0 without a host: no part of svc takes it for one.
@@ -61,7 +59,7 @@ export function createApi(parts: ApiParts): Api {
       watch?.stop();
       for (const site of sites) site.stop?.();
       await close(server, clock);
-      await Promise.all([bodies.close(), trail.close()]);
+      await trail.close();
     },
   };
 }

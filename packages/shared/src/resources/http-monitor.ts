@@ -37,7 +37,7 @@ const assertionTarget = text({ max: LIMITS.assertionTarget, multiline: true });
  * message.
  */
 const fitsAJob: Rule = {
-  description: 'The monitor as a whole, written as JSON, has at most 768 KiB.',
+  description: 'The monitor as a whole, written as JSON, has at most 312 KiB.',
   check: (given) => {
     const bytes = Buffer.byteLength(JSON.stringify(given));
     return bytes <= LIMITS.checkBytes

@@ -130,7 +130,7 @@ export function choiceSet<const T extends readonly [string, ...string[]]>(
 ): Value<T[number][] | null> {
   return {
     type: 'set',
-    schema: z.array(choiceSchema(options), { error: expected('a list') }).transform((members) => {
+    schema: listOf(choiceSchema(options), options.length).transform((members) => {
       const present = new Set<string>(members);
       return present.size === 0 ? null : options.filter((option) => present.has(option));
     }),
@@ -151,7 +151,11 @@ export function reference(...kinds: [string, ...string[]]): Value<string> {
 /** A set of ids, in ascending order and none twice. */
 export function referenceSet(...kinds: [string, ...string[]]): Value<string[]> {
   const setOf = (check: TextCheck) =>
-    z.array(textSchema({ check }), { error: expected('a list') }).transform(sortedIds);
+    listOf(
+      textSchema({ check }),
+      undefined,
+      (entry) => typeof entry !== 'string' || check(entry) !== null,
+    ).transform(sortedIds);
   return { type: 'set', schema: setOf(identifier), inFile: setOf(declaredIdentifier), references: kinds };
 }
 
@@ -186,18 +190,23 @@ export function textMap(
 ): Value<Record<string, string>> {
   return {
     type: 'map',
-    schema: z
-      .record(z.string(), textSchema(value), { error: expected('a mapping') })
-      .superRefine((members, context) => {
-        const names = Object.keys(members);
-        if (names.length > maximumItems) {
-          context.addIssue({ code: 'custom', message: tooMany(names.length, maximumItems) });
-        }
-        for (const name of names) {
-          const wrong = key(name);
-          if (wrong !== null) context.addIssue({ code: 'custom', path: [name], message: wrong });
-        }
-      }),
+    schema: z.preprocess(
+      (members, context) => {
+        if (typeof members !== 'object' || members === null) return members;
+        const count = Object.keys(members).length;
+        if (count <= maximumItems) return members;
+        context.addIssue({ code: 'custom', message: tooMany(count, maximumItems) });
+        return z.NEVER;
+      },
+      z
+        .record(z.string(), textSchema(value), { error: expected('a mapping') })
+        .superRefine((members, context) => {
+          for (const name of Object.keys(members)) {
+            const wrong = key(name);
+            if (wrong !== null) context.addIssue({ code: 'custom', path: [name], message: wrong });
+          }
+        }),
+    ),
     maximumItems,
   };
 }

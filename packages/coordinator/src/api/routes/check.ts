@@ -11,6 +11,7 @@ import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
+import { attributesIn } from '../resource-body.ts';
 import { monitorKindOf } from './monitors.ts';
 
 type Parts = Pick<ApiParts, 'monitors' | 'agents' | 'checks' | 'configuration'>;
@@ -62,7 +63,7 @@ export function checkEndpoints({ monitors, agents, checks, configuration }: Part
       answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
       async handle(request) {
         const kind = monitorKindOf(request.body);
-        const draft = (await request.attributes(kind, request.body)) as AttributesOf<MonitorKind>;
+        const draft = attributesIn(kind, request.body) as AttributesOf<MonitorKind>;
         configuration.checkMonitor(draft);
         const drafted = toCheck(draft);
         const checkText = new Secret(JSON.stringify(drafted));
