@@ -85,9 +85,24 @@ test('sends exactly the promised mail, once', async () => {
   );
   expect(html).toMatchObject({ type: 'text/html' });
   expect(html?.text).toContain('>Error: Shop "größte" \u{1F6D2}</h1>');
-  expect(html?.text).toContain('<a href="https://svc.example/monitors/12">');
+  expect(html?.text).toContain(
+    '<a href="https://svc.example/monitors/12">https://svc.example/monitors/12</a>',
+  );
   // Nothing is loaded, and nothing runs.
   expect(html?.text).not.toMatch(/<(?:img|link|script|iframe|style)|url\(|src=/i);
+});
+
+test('addresses are links in the HTML part, and as they are in the text', async () => {
+  const address = 'https://shop_old.example/a&b/(c)';
+  await send({
+    ...FULL_ALERT,
+    monitor: { ...FULL_ALERT.monitor, name: address, url: address },
+    errorMessage: `see ${address}.`,
+  });
+  const [text, html] = server.mails[0]?.parsed.parts ?? [];
+  expect(text?.text.split(address)).toHaveLength(4);
+  const link = address.replace('&', '&amp;');
+  expect(html?.text.split(`<a href="${link}">${link}</a>`)).toHaveLength(4);
 });
 
 test.each<[step: MailStep, code: number, text: string, outcome: string, reason: string]>([

@@ -1,4 +1,4 @@
-import { contentOf, plainText } from '@svc/coordinator/notify/content.ts';
+import { contentOf, plainLine, plainText } from '@svc/coordinator/notify/content.ts';
 import type { StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -48,6 +48,15 @@ const HOSTILE = [
   '\uD83D',
 ] as const;
 
+const ADDRESSES = [
+  'https://shop_old.example/new_path',
+  'https://shop.example/_a_/__b__/~c~/~~d~~/*e*/**f**/|g|/||h||/[i]/(j)',
+  'https://shop.example/[a](b)',
+  'https://shop.example/@everyone/@svc_admin',
+  'https://shop.example/a&b&lt;c',
+  'HTTP://shop_old.example:8080/a_b#c_d',
+];
+
 /** An alert whose every text is as long as it may be. */
 const OVERSIZE = [
   ['letters', 'x'],
@@ -90,7 +99,7 @@ function showsAlerts<K extends MessageKind>(kind: K): void {
     const result = await loopbackSender(entry.operator(server.url))(channel, alert, sendContext());
     expect(result).toMatchObject({ outcome: 'delivered' });
     expect(vendor.messages).toHaveLength(1);
-    return vendor.messages[0] ?? { text: '', thread: null, mentions: [] };
+    return vendor.messages[0] ?? { text: '', links: [], thread: null, mentions: [] };
   }
 
   test.each(['error', 'degraded', 'recovered'] as const)(
@@ -111,6 +120,37 @@ function showsAlerts<K extends MessageKind>(kind: K): void {
     expect(mentions).toEqual([]);
     const { title } = contentOf(alert, PUBLIC_URL);
     expect(asSeen(text)).toContain(asSeen(title));
+  });
+
+  test.each(ADDRESSES)('the address %s arrives whole, and its link leads there', async (address) => {
+    const alert: Alert = {
+      ...FULL_ALERT,
+      monitor: { ...FULL_ALERT.monitor, url: address },
+      errorMessage: `the server redirects to "${address}", and again to ${address}.`,
+    };
+    const { text, links } = await shownOf(alert);
+    const { facts } = contentOf(alert, PUBLIC_URL);
+    for (const line of facts.map(plainLine)) expect(asSeen(text)).toContain(asSeen(line));
+    const own = links.filter((link) => !link.startsWith(PUBLIC_URL));
+    // Of plain text, each program decides itself where an address ends.
+    if (kind === 'push_a') expect(own).toContain(address);
+    else expect(own.map((link) => link.replaceAll('%7C', '|'))).toEqual([address, address, address]);
+  });
+
+  test('an address that is a name arrives whole, in the title too', async () => {
+    const name = 'https://shop_old.example/_new_path_/@all';
+    const { text, links } = await shownOf({ ...FULL_ALERT, monitor: { ...FULL_ALERT.monitor, name } });
+    expect(asSeen(text)).toContain(`Error: ${name}`);
+    // The titles of the others are links to the monitor, or plain text.
+    if (kind !== 'push_a' && kind !== 'chat_b') expect(links).toContain(name);
+  });
+
+  test('an address that is masked or cut is no link', async () => {
+    const path = 'x_y_'.repeat(500);
+    const url = `https://shop_old.example/${path}?key=s3cret`;
+    const { text, links } = await shownOf({ ...FULL_ALERT, monitor: { ...FULL_ALERT.monitor, url } });
+    expect(text).toContain('HTTP target: https://shop_old.example/x_y_');
+    if (kind !== 'push_a') expect(links.filter((link) => !link.startsWith(PUBLIC_URL))).toEqual([]);
   });
 
   test.each(OVERSIZE)('texts of %s at their longest are shortened', async (_, unit) => {

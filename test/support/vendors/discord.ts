@@ -1,3 +1,4 @@
+import { parse, type RuleTypesExtended } from 'discord-markdown-parser';
 import { z } from 'zod';
 import type { ReceivedRequest } from '../receiver.ts';
 import type { HeldMessage } from './held-message.ts';
@@ -54,11 +55,16 @@ export class Discord implements Vendor {
     if (data === undefined) return refused(400, 50_035, 'Invalid Form Body');
     const { content = '', embeds = [], allowed_mentions } = data;
     const texts = embeds.flatMap(({ title = '', description = '' }) => [title, description]);
-    const all = [content, ...texts].join('\n');
+    const shown = [content, ...texts].map(shownOf);
     // Embeds notify nobody.
     const notified =
       allowed_mentions === undefined ? (content.match(/@everyone|@here|<@[!&]?\d+>/g) ?? []) : [];
-    this.messages.push({ text: shown(all), thread: null, mentions: [...notified, ...maskedLinks(all)] });
+    this.messages.push({
+      text: shown.map(({ text }) => text).join('\n'),
+      links: shown.flatMap(({ links }) => links),
+      thread: null,
+      mentions: [...notified, ...shown.flatMap(({ masked }) => masked)],
+    });
     return { status: 200, body: { id: String(this.messages.length), type: 0 } };
   }
 }
@@ -67,12 +73,34 @@ function refused(status: number, code: number, text: string): VendorAnswer {
   return { status, body: { message: text, code } };
 }
 
-/** Links whose text is another address than their target. svc writes none. */
-function maskedLinks(markdown: string): readonly string[] {
-  return markdown.match(/(?<!\\)\[[^\]]*(?<!\\)\]\([^)]*\)/g) ?? [];
+type Shown = { text: string; links: string[]; masked: string[] };
+
+/** A part of a message, of the kinds that svc may make. */
+type Node = {
+  readonly type: RuleTypesExtended;
+  readonly content?: string | readonly Node[];
+  readonly target?: string;
+  /** Of an emoji, which Discord shows as a picture. */
+  readonly name?: string;
+};
+
+/** What Discord's Markdown shows, as the public parser of its formats reads it (`discord-markdown-parser`). */
+function shownOf(markdown: string): Shown {
+  const shown: Shown = { text: '', links: [], masked: [] };
+  show(parse(markdown, 'extended') as unknown as readonly Node[], shown);
+  return shown;
 }
 
-/** The text without its markup. */
-function shown(markdown: string): string {
-  return markdown.replace(/(?<!\\)(?:\*\*|`)/g, '').replace(/\\([^0-9A-Za-z\s])/g, '$1');
+function show(nodes: readonly Node[], shown: Shown): void {
+  for (const { type, name, content = name, target } of nodes) {
+    const begun = shown.text.length;
+    if (type === 'br') shown.text += '\n';
+    else if (content === undefined) shown.text += `{${type}}`;
+    else if (typeof content === 'string') shown.text += content;
+    else show(content, shown);
+    if (target === undefined) continue;
+    shown.links.push(target);
+    // svc writes no link whose text is another address than its target.
+    if (shown.text.slice(begun) !== target) shown.masked.push(target);
+  }
 }

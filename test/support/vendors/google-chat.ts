@@ -8,7 +8,7 @@ import type { Vendor, VendorAnswer } from './vendor.ts';
 export const GOOGLE_CHAT_PATH = '/v1/spaces/AAAA/messages?key=s3cret-key&token=s3cret-token%3D';
 
 const MESSAGE_BYTES = 32_000;
-const TAGS: ReadonlySet<string> = new Set(['b', 'font']);
+const TAGS: ReadonlySet<string> = new Set(['a', 'b', 'font']);
 
 const widget = z.union([
   z.strictObject({ textParagraph: z.strictObject({ text: z.string() }) }),
@@ -65,7 +65,8 @@ export class GoogleChat implements Vendor {
     const isReply = searchParams.get('messageReplyOption') === 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD';
     const thread = isReply ? (data.thread?.threadKey ?? null) : null;
     const mentions = `${data.text ?? ''}${data.fallbackText}`.match(/<users\/[^>]*>/g) ?? [];
-    this.messages.push({ text: texts.join('\n'), thread, mentions });
+    const links = texts.flatMap((each) => each.links);
+    this.messages.push({ text: texts.map(({ text }) => text).join('\n'), links, thread, mentions });
     const made = { name: `spaces/AAAA/messages/${this.messages.length}` };
     if (id !== '') this.#made.set(id, made);
     return { status: 200, body: made };
@@ -81,16 +82,19 @@ function addressRefusal(pathname: string, asked: URLSearchParams): VendorAnswer 
   return asked.get('token') === own.searchParams.get('token') ? null : refused(401, 'Bad token');
 }
 
-/** The text that the widgets show; null: the markup of one is broken. */
-function textsOf({ cardsV2 }: z.infer<typeof message>): string[] | null {
+type Shown = { readonly text: string; readonly links: readonly string[] };
+
+/** What the widgets show; null: the markup of one is broken. */
+function textsOf({ cardsV2 }: z.infer<typeof message>): Shown[] | null {
   const widgets = cardsV2.flatMap(({ card }) => card.sections.flatMap((section) => section.widgets));
-  const texts: string[] = [];
+  const texts: Shown[] = [];
   for (const each of widgets) {
     if ('buttonList' in each) continue;
     const html = 'textParagraph' in each ? each.textParagraph.text : each.decoratedText.text;
     const shown = shownOf(html, TAGS);
     if (shown === null) return null;
-    texts.push('textParagraph' in each ? shown.text : `${each.decoratedText.topLabel}: ${shown.text}`);
+    const label = 'textParagraph' in each ? '' : `${each.decoratedText.topLabel}: `;
+    texts.push({ text: `${label}${shown.text}`, links: shown.links });
   }
   return texts;
 }

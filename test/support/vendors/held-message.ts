@@ -2,6 +2,8 @@
 export type HeldMessage = {
   /** Without markup. */
   readonly text: string;
+  /** The addresses that its text links, from its beginning on. */
+  readonly links: readonly string[];
   /** The name of the thread, which its messages share; null: the message stands alone. */
   readonly thread: string | null;
   /** The parts of its text that notified people, or that show another address than their target. */

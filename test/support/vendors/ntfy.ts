@@ -48,7 +48,9 @@ export class Ntfy implements Vendor {
     if (Buffer.byteLength(body) > MESSAGE_BYTES) {
       return refused(400, 40_014, 'invalid request: attachments not allowed');
     }
-    this.messages.push({ text: `${title}\n${body}`, thread: null, mentions: [] });
+    // Its apps link the addresses of plain text themselves.
+    const links = body.match(/https?:\/\/\S+/gi) ?? [];
+    this.messages.push({ text: `${title}\n${body}`, links, thread: null, mentions: [] });
     this.priorities.push(priority);
     return { status: 200, body: { id: `id${this.messages.length}`, time: 1, event: 'message', topic } };
   }

@@ -43,7 +43,14 @@ export class Slack implements Vendor {
       ...(all.match(/<[!@#][^>]*>/g) ?? []),
       ...(looked.join('\n').match(/@(?:here|channel|everyone)/g) ?? []),
     ];
-    this.messages.push({ text: shown(all), thread: null, mentions });
+    // With `verbatim` Slack links what is written as a link, and nothing else.
+    const links = texts.flatMap(({ text }) => [...text.matchAll(/<(https?:[^|>]*)(?:\|[^>]*)?>/gi)]);
+    this.messages.push({
+      text: shown(all),
+      links: links.map(([, address = '']) => address.replaceAll('&amp;', '&')),
+      thread: null,
+      mentions,
+    });
     return { status: 200, body: 'ok' };
   }
 }
@@ -51,7 +58,8 @@ export class Slack implements Vendor {
 /** The text without its markup; what begins with `<` is a link, or nothing is shown. */
 function shown(mrkdwn: string): string {
   return mrkdwn
-    .replace(/<(?:https?:[^|>]*)\|([^>]*)>/g, '$1')
+    .replace(/<(?:https?:[^|>]*)\|([^>]*)>/gi, '$1')
+    .replace(/<(https?:[^|>]*)>/gi, '$1')
     .replace(/<[^>]*>/g, '')
     .replace(/(^|\n)\*([A-Z][A-Za-z ]*:)\*/g, '$1$2')
     .replaceAll('`', '')

@@ -17,7 +17,7 @@ export const TELEGRAM_CHATS = {
   readOnly: '-4003',
 } as const;
 
-const TAGS: ReadonlySet<string> = new Set(['b', 'code']);
+const TAGS: ReadonlySet<string> = new Set(['a', 'b', 'code']);
 const TEXT_UNITS = 4_096;
 
 /** https://core.telegram.org/bots/api#sendmessage (2026-11-22). */
@@ -60,7 +60,8 @@ export class Telegram implements Vendor {
     }
     const id = this.messages.length + 1;
     const mentions = shown.outsideCode.match(/(?<!\w)@[A-Za-z]\w*/g) ?? [];
-    this.messages.push({ text: shown.text, thread: String(isKnown ? answered : id), mentions });
+    const { text, links } = shown;
+    this.messages.push({ text, links, thread: String(isKnown ? answered : id), mentions });
     return { status: 200, body: { ok: true, result: { message_id: id } } };
   }
 }

@@ -16,3 +16,56 @@ export function linesAsHtml(text: string): string {
  * monitor's name from calling people, and the name reads as before.
  */
 export const INVISIBLE = '\u2060';
+
+/** The forms that a medium gives to the parts of a text. */
+export type TextForms = {
+  /** Of what is no address. */
+  readonly text: (text: string) => string;
+  /** Of an address, so that the medium links it whole. The target is the address, fit for an attribute. */
+  readonly link: (address: string, target: string) => string;
+  /** Of an address that leads nowhere: it is cut or masked (`…`), or has another scheme than http and https. */
+  readonly address: (address: string) => string;
+};
+
+/** Forms in HTML, and in the subsets of it that vendors take. */
+export const HTML: TextForms = {
+  text: escapedMarkup,
+  link: (address, target) => `<a href="${escapedMarkup(target)}">${escapedMarkup(address)}</a>`,
+  address: escapedMarkup,
+};
+
+/** An address in a text, with the marks of the sentence after it. */
+const ADDRESS = /https?:\/\/[^\s<>"]+/gi;
+
+/** Gives a text the forms of a medium. Its addresses are found, so that no escape breaks them. */
+export function inForms(forms: TextForms, text: string): string {
+  let result = '';
+  let at = 0;
+  for (const { 0: found, index } of text.matchAll(ADDRESS)) {
+    const address = withoutMarks(found);
+    result += forms.text(text.slice(at, index)) + addressIn(forms, address);
+    at = index + address.length;
+  }
+  return result + forms.text(text.slice(at));
+}
+
+/** Gives a text that is one address the form of a medium. */
+export function addressIn({ link, address }: TextForms, text: string): string {
+  const isLink = /^https?:/i.test(text) && !text.includes('…') && URL.canParse(text);
+  return isLink ? link(text, text.replace(/[\s<>"]/g, encodeURIComponent)) : address(text);
+}
+
+const MARKS = /[.,:;!?'’”»]$/;
+const BRACKETS = [
+  ['(', ')'],
+  ['[', ']'],
+  ['{', '}'],
+] as const;
+
+/** An address without the marks of the sentence after it. A bracket at its end stays when it opens in the address. */
+function withoutMarks(found: string): string {
+  const isOpen = BRACKETS.some(
+    ([open, close]) => found.endsWith(close) && found.split(open).length < found.split(close).length,
+  );
+  return isOpen || MARKS.test(found) ? withoutMarks(found.slice(0, -1)) : found;
+}

@@ -1,5 +1,5 @@
 import type { Letter } from '@svc/shared/channels/alert.ts';
-import { escapedMarkup, linesAsHtml } from './escaping.ts';
+import { escapedMarkup, HTML, inForms, linesAsHtml } from './escaping.ts';
 import { composeMail, type MailEnvelope, SUBJECT } from './mail-composing.ts';
 import { shortened } from './shortening.ts';
 
@@ -42,7 +42,8 @@ function textOf({ lines, button, footer, unsubscribe }: Letter, link: string): s
 
 /** Mail programs know no style sheets, only the attribute. */
 function htmlOf({ subject, lines, button, footer, unsubscribe }: Letter, link: string): string {
-  const paragraphs = lines.map((line) => `<p style="margin:0 0 16px">${linesAsHtml(line)}</p>`);
+  const forms = { ...HTML, text: linesAsHtml };
+  const paragraphs = lines.map((line) => `<p style="margin:0 0 16px">${inForms(forms, line)}</p>`);
   const end =
     unsubscribe === undefined
       ? ''

@@ -54,7 +54,7 @@ function newDeliverer(): Deliverer {
 const LETTER: Letter = {
   sender: 'Example "status"',
   subject: 'Grüße',
-  lines: ['First <b>paragraph</b>,\nof two lines.', 'Second.'],
+  lines: ['First <b>paragraph</b>,\nof two lines.', 'Second: https://a_b.example/c&d.'],
   button: 'Open',
   footer: 'Why.',
 };
@@ -109,9 +109,10 @@ describe('a mail of a status page', () => {
     expect(mail?.parsed.headers.has('list-unsubscribe')).toBe(false);
     const [text, markup] = mail?.parsed.parts.map((part) => part.text) ?? [];
     expect(text?.replaceAll('\r\n', '\n')).toContain(
-      `First <b>paragraph</b>,\nof two lines.\n\nSecond.\n\nOpen: ${LINK}\n\n-- \nWhy.`,
+      `First <b>paragraph</b>,\nof two lines.\n\nSecond: https://a_b.example/c&d.\n\nOpen: ${LINK}\n\n-- \nWhy.`,
     );
     expect(markup).toContain('First &lt;b&gt;paragraph&lt;/b&gt;,<br>of two lines.');
+    expect(markup).toContain('<a href="https://a_b.example/c&amp;d">https://a_b.example/c&amp;d</a>.');
     expect(markup).toContain(`href="${LINK}"`);
     const [row] = await deliveries();
     expect(row?.state).toBe('delivered');

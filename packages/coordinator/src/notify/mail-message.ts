@@ -1,5 +1,5 @@
 import { type Content, cssColor } from './content.ts';
-import { escapedMarkup } from './escaping.ts';
+import { addressIn, escapedMarkup, HTML, inForms } from './escaping.ts';
 import { composeMail, type MailEnvelope, mailDomain, SUBJECT } from './mail-composing.ts';
 import { shortened } from './shortening.ts';
 
@@ -44,15 +44,15 @@ function textOf({ title, facts, link }: Content): string {
 /** Mail programs know no style sheets, only the attribute. */
 function htmlOf({ status, title, facts, link }: Content): string {
   const rows = facts.map(
-    ({ label, text }) =>
-      `<tr><td style="padding:2px 16px 2px 0;color:#5f6368;vertical-align:top">${escapedMarkup(label)}</td><td style="padding:2px 0">${escapedMarkup(text)}</td></tr>`,
+    ({ label, text, isAddress }) =>
+      `<tr><td style="padding:2px 16px 2px 0;color:#5f6368;vertical-align:top">${escapedMarkup(label)}</td><td style="padding:2px 0">${isAddress ? addressIn(HTML, text) : inForms(HTML, text)}</td></tr>`,
   );
   return [
     '<!doctype html><html><head><meta charset="utf-8"></head>',
     '<body style="font-family:sans-serif;font-size:15px;color:#202124">',
-    `<h1 style="font-size:18px;color:${cssColor(status)}">${escapedMarkup(title)}</h1>`,
+    `<h1 style="font-size:18px;color:${cssColor(status)}">${inForms(HTML, title)}</h1>`,
     `<table style="border-collapse:collapse">${rows.join('')}</table>`,
-    `<p><a href="${escapedMarkup(link)}">${escapedMarkup(link)}</a></p>`,
+    `<p>${addressIn(HTML, link)}</p>`,
     '</body></html>',
   ].join('\n');
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, type Fact, linesWithin, STATUS_COLORS } from '../content.ts';
+import { addressIn, inForms, type TextForms } from '../escaping.ts';
 import { jsonOf, postJson } from '../json-post.ts';
 import { judged, passing, refused } from '../judging.ts';
 import { codeUnitsUpTo, shortened } from '../shortening.ts';
@@ -60,7 +61,7 @@ function renderDiscord(alert: Alert, publicUrl: string) {
   return {
     embeds: [
       {
-        title: escaped(shortened(title, codeUnitsUpTo(TITLE_UNITS, escaped))),
+        title: formed(shortened(title, codeUnitsUpTo(TITLE_UNITS, formed))),
         description: linesWithin(facts, lineOf, codeUnitsUpTo(DESCRIPTION_UNITS)),
         url: link,
         color: STATUS_COLORS[status],
@@ -73,12 +74,21 @@ function renderDiscord(alert: Alert, publicUrl: string) {
 }
 
 function lineOf({ label, text, isAddress }: Fact): string {
-  return `**${label}:** ${isAddress ? `\`${text.replaceAll('`', "'")}\`` : escaped(text)}`;
+  return `**${label}:** ${isAddress ? addressIn(MARKDOWN, text) : formed(text)}`;
 }
 
-/** Discord shows a backslash before a punctuation mark as that mark. */
-function escaped(text: string): string {
-  return text.replace(/[\\*_~`|<>[\]@]/g, '\\$&');
+/**
+ * Discord shows a backslash before a punctuation mark as that mark, but not in an address that it links itself. In `<…>` it
+ * links an address whole.
+ */
+const MARKDOWN: TextForms = {
+  text: (text) => text.replace(/[\\*_~`|<>[\]@]/g, '\\$&'),
+  link: (_address, target) => `<${target}>`,
+  address: (address) => `\`${address.replaceAll('`', "'")}\``,
+};
+
+function formed(text: string): string {
+  return inForms(MARKDOWN, text);
 }
 
 const limited = z.object({ retry_after: z.number() });

@@ -3,7 +3,7 @@ import { addressSecrets } from '@svc/shared/masking/mask.ts';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, cssColor, type Fact, linesWithin } from '../content.ts';
-import { escapedMarkup } from '../escaping.ts';
+import { addressIn, escapedMarkup, inForms, type TextForms } from '../escaping.ts';
 import { postJson } from '../json-post.ts';
 import { judged, passing } from '../judging.ts';
 import { codeUnitsUpTo, shortened } from '../shortening.ts';
@@ -50,9 +50,19 @@ function renderSlack(alert: Alert, publicUrl: string) {
 }
 
 function lineOf({ label, text, isAddress }: Fact): string {
-  const shown = escapedMarkup(text);
-  return `*${label}:* ${isAddress ? `\`${shown.replaceAll('`', "'")}\`` : shown}`;
+  return `*${label}:* ${isAddress ? addressIn(MRKDWN, text) : inForms(MRKDWN, text)}`;
 }
+
+/** With `verbatim` Slack links only what is written as a link. A `|` would begin the text of the link. */
+const MRKDWN: TextForms = {
+  text: escapedMarkup,
+  link: (address, target) => {
+    const encoded = target.replaceAll('|', '%7C');
+    const shown = encoded === address ? '' : `|${escapedMarkup(address)}`;
+    return `<${escapedMarkup(encoded)}${shown}>`;
+  },
+  address: (address) => `\`${escapedMarkup(address).replaceAll('`', "'")}\``,
+};
 
 /** Only `ok` says that Slack took the message: an answer of 200 may come from something in between. */
 function own(reply: PostReply): SendResult | null {

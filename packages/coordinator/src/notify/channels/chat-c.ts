@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { type Content, contentOf, cssColor, type Fact, factsWithin } from '../content.ts';
-import { escapedMarkup } from '../escaping.ts';
+import { addressIn, HTML, inForms } from '../escaping.ts';
 import { jsonOf, postJson } from '../json-post.ts';
 import { judged, refused } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
@@ -65,7 +65,7 @@ function renderGoogleChat(alert: Alert, threadKey: string, publicUrl: string) {
 }
 
 function cardOf({ status, title, facts, link, linkText }: Content) {
-  const heading = `<font color="${cssColor(status)}"><b>${escapedMarkup(title)}</b></font>`;
+  const heading = `<font color="${cssColor(status)}"><b>${inForms(HTML, title)}</b></font>`;
   const button = { text: linkText, onClick: { openLink: { url: link } } };
   const widgets = [
     { textParagraph: { text: heading } },
@@ -75,9 +75,10 @@ function cardOf({ status, title, facts, link, linkText }: Content) {
   return { sections: [{ widgets }] };
 }
 
-/** Texts of cards are a subset of HTML. */
-function widgetOf({ label, text }: Fact) {
-  return { decoratedText: { topLabel: label, text: escapedMarkup(text), wrapText: true } };
+/** Texts of cards are a subset of HTML, in which Google links no address by itself. */
+function widgetOf({ label, text, isAddress }: Fact) {
+  const shown = isAddress ? addressIn(HTML, text) : inForms(HTML, text);
+  return { decoratedText: { topLabel: label, text: shown, wrapText: true } };
 }
 
 const failure = z.object({

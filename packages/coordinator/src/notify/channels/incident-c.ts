@@ -3,7 +3,7 @@ import { addressSecrets } from '@svc/shared/masking/mask.ts';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, linesWithin, plainLine } from '../content.ts';
-import { INVISIBLE } from '../escaping.ts';
+import { INVISIBLE, inForms, type TextForms } from '../escaping.ts';
 import { postJson } from '../json-post.ts';
 import { judged, passing } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
@@ -48,10 +48,16 @@ function renderOnCall(alert: Alert, publicUrl: string) {
 
 /**
  * OnCall passes the texts on to chats without an escape. An invisible character after what begins a mention
- * keeps a monitor's name from calling everybody.
+ * keeps a monitor's name from calling everybody. It would break an address, in which no chat finds a mention.
  */
+const WITHOUT_MENTIONS: TextForms = {
+  text: (text) => text.replace(/<(?=[!@#])|(?<![\w.-])@/g, `$&${INVISIBLE}`),
+  link: (address) => address,
+  address: (address) => address,
+};
+
 function withoutMentions(text: string): string {
-  return text.replace(/<(?=[!@#])|(?<![\w.-])@/g, `$&${INVISIBLE}`);
+  return inForms(WITHOUT_MENTIONS, text);
 }
 
 /** OnCall answers 200. Another success comes from something in between. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendContext, SendResult, SendTools } from '../channel.ts';
 import { contentOf, type Fact, linesWithin } from '../content.ts';
-import { escapedMarkup, INVISIBLE } from '../escaping.ts';
+import { addressIn, escapedMarkup, HTML, INVISIBLE, inForms, type TextForms } from '../escaping.ts';
 import { jsonOf, postJson } from '../json-post.ts';
 import { judged, passing, refused } from '../judging.ts';
 import { codeUnitsUpTo, shortened } from '../shortening.ts';
@@ -75,17 +75,26 @@ function sendTo(
   });
 }
 
-/** Telegram counts the text without its tags, so this is never more. */
+/** Of the text that is shown: Telegram counts it "after entities parsing". */
 const TEXT_UNITS = 4_096;
 const TITLE_UNITS = 1_000;
 
 function renderTelegram(chat: string, opening: Opening | null, alert: Alert, publicUrl: string) {
   const { title, facts, link } = contentOf(alert, publicUrl);
-  const heading = `<b>${escaped(shortened(title, codeUnitsUpTo(TITLE_UNITS, escaped)))}</b>`;
-  const textOf = (lines: string) => [heading, lines, escaped(link)].join('\n');
+  const fitting = shortened(
+    title,
+    codeUnitsUpTo(TITLE_UNITS, (text) => shown(formed(text))),
+  );
+  const textOf = (lines: string) => [`<b>${formed(fitting)}</b>`, lines, addressIn(FORMS, link)].join('\n');
   return {
     chat_id: /^-?\d+$/.test(chat) && Number.isSafeInteger(Number(chat)) ? Number(chat) : chat,
-    text: textOf(linesWithin(facts, lineOf, codeUnitsUpTo(TEXT_UNITS, textOf))),
+    text: textOf(
+      linesWithin(
+        facts,
+        lineOf,
+        codeUnitsUpTo(TEXT_UNITS, (lines) => shown(textOf(lines))),
+      ),
+    ),
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },
     ...(opening === null
@@ -95,12 +104,26 @@ function renderTelegram(chat: string, opening: Opening | null, alert: Alert, pub
 }
 
 function lineOf({ label, text, isAddress }: Fact): string {
-  return `<b>${label}:</b> ${isAddress ? `<code>${escapedMarkup(text)}</code>` : escaped(text)}`;
+  return `<b>${label}:</b> ${isAddress ? addressIn(IN_CODE, text) : formed(text)}`;
 }
 
 /** Telegram mentions and notifies `@name`. With an invisible character in between it is text. */
 function escaped(text: string): string {
   return escapedMarkup(text.replaceAll('@', `@${INVISIBLE}`));
+}
+
+/** Links name their target, because that character breaks an address. */
+const FORMS: TextForms = { text: escaped, link: HTML.link, address: escaped };
+/** Telegram has no code within what is bold. */
+const IN_CODE: TextForms = { ...FORMS, address: (address) => `<code>${escapedMarkup(address)}</code>` };
+
+function formed(text: string): string {
+  return inForms(FORMS, text);
+}
+
+/** The text that a form shows. Each entity stands for one character. */
+function shown(form: string): string {
+  return form.replace(/<[^>]*>/g, '').replace(/&\w+;/g, '&');
 }
 
 const sent = z.object({ ok: z.literal(true), result: z.object({ message_id: z.number().int() }) });
