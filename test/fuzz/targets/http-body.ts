@@ -56,7 +56,7 @@ async function decoded(codings: readonly string[], pieces: readonly Buffer[]): P
         isFull = true;
       },
       onBodyEnd: (end) => {
-        const text = body.text();
+        const text = body.bytes().toString();
         body.release();
         resolve({ end, text });
       },

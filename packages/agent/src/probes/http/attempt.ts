@@ -13,6 +13,7 @@ import { noIpv6For } from '../../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../../resolve/resolver.ts';
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
 import { type BodyEnd, type BodyListener, type BodySink, CountedBody, KeptBody } from './body.ts';
+import { type DecodedText, decodeBody, fieldText } from './charset.ts';
 import { Cookies } from './cookies.ts';
 import { DecodedBody, parseCodings } from './decoded-body.ts';
 import { Exchange, type ExchangeFailure, type ExchangeListener } from './exchange.ts';
@@ -280,11 +281,26 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   #judge(isTruncated: boolean): void {
     const head = this.#head;
     if (head === undefined || this.#isSettled) return;
-    const measured = this.#measured ?? this.#stopwatch.read();
-    const body = this.#body?.text() ?? '';
-    const response = { statusCode: head.statusCode, headers: head.headers, body };
+    this.#measured ??= this.#stopwatch.read();
+    if (this.#check.body_assertions.length === 0 || this.#body === undefined) {
+      this.#judgeText(head, { text: '' }, isTruncated);
+      return;
+    }
+    decodeBody(this.#body.bytes(), head.headers.get('content-type')).then(
+      (decoded) => this.#judgeText(head, decoded, isTruncated),
+      (error) => this.#defect(error),
+    );
+  }
+
+  #judgeText(head: ResponseHead, { text, unknown }: DecodedText, isTruncated: boolean): void {
+    if (this.#isSettled) return;
+    const measured = this.#measured;
+    const headers = readableHeaders(head, this.#check.header_assertions);
+    const response = { statusCode: head.statusCode, headers, body: text };
     const message = evaluateResponse(this.#check, response);
-    const said = message !== undefined && head.statusCode === 101 ? `${message}: ${SWITCHED}` : message;
+    let said = message;
+    if (said !== undefined && head.statusCode === 101) said = `${said}: ${SWITCHED}`;
+    if (said !== undefined && unknown !== undefined) said = withNote(said, readAsUtf8(unknown));
     const outcome = this.#outcome(said === undefined ? 'passed' : 'failed', said, measured);
     if (isTruncated) outcome.bodyTruncated = true;
     if (this.#context.judgesEach === true) outcome.assertions = judgeResponse(this.#check, response);
@@ -384,6 +400,30 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     this.#body?.release();
     this.#resolve(outcome);
   }
+}
+
+/** The asserted headers as people read them. */
+function readableHeaders(
+  { headers }: ResponseHead,
+  asserted: HttpCheck['header_assertions'],
+): ReadonlyMap<string, string> {
+  if (asserted.length === 0) return headers;
+  const readable = new Map<string, string>();
+  for (const { key } of asserted) {
+    const name = key.toLowerCase();
+    const value = headers.get(name);
+    if (value !== undefined) readable.set(name, fieldText(value));
+  }
+  return readable;
+}
+
+function readAsUtf8(charset: string): string {
+  return `; the charset "${charset.slice(0, 40)}" is not known, so the body was read as UTF-8`;
+}
+
+/** A message with a note at its end, which the bound on messages does not cut off. */
+function withNote(message: string, note: string): string {
+  return `${message.slice(0, LIMITS.errorMessage - note.length)}${note}`;
 }
 
 const SWITCHED = 'the target switched to another protocol, which the request did not ask for';

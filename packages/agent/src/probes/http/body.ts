@@ -22,8 +22,8 @@ export interface BodySink {
   write(bytes: Buffer, start: number, end: number): void;
   /** The body is complete. */
   end(): void;
-  /** The kept part as UTF-8 text without a byte order mark. */
-  text(): string;
+  /** The kept part without a copy, valid until {@link release}. */
+  bytes(): Buffer;
   /** Frees the memory. No listener is called any more. */
   release(): void;
 }
@@ -46,8 +46,8 @@ export class CountedBody implements BodySink {
     this.#listener.onBodyEnd(COMPLETE);
   }
 
-  text(): string {
-    return '';
+  bytes(): Buffer {
+    return NO_BYTES;
   }
 
   release(): void {}
@@ -73,8 +73,8 @@ export class KeptBody implements BodySink {
     this.#listener.onBodyEnd(COMPLETE);
   }
 
-  text(): string {
-    return this.#bytes.text();
+  bytes(): Buffer {
+    return this.#bytes.view();
   }
 
   release(): void {
@@ -82,6 +82,7 @@ export class KeptBody implements BodySink {
   }
 }
 
+const NO_BYTES = Buffer.alloc(0);
 export const COMPLETE: BodyEnd = { kind: 'complete' };
 export const TRUNCATED: BodyEnd = { kind: 'truncated' };
 export const NO_ROOM: BodyEnd = { kind: 'no-room' };

@@ -97,8 +97,8 @@ export class DecodedBody implements BodySink {
     else this.#start();
   }
 
-  text(): string {
-    return this.#decoded.text();
+  bytes(): Buffer {
+    return this.#decoded.view();
   }
 
   release(): void {

@@ -51,6 +51,8 @@ describe('the target of a redirect', () => {
     ['https://a.test/', 'https://a.test/'],
     ['HTTP://A.test:81', 'http://a.test:81/'],
     [Buffer.from('/grüße').toString('latin1'), 'http://a.test:81/gr%C3%BC%C3%9Fe'],
+    ['/gr\xfc\xdfe?\xfc', 'http://a.test:81/gr%FC%DFe?%FC'],
+    [Buffer.from('http://bücher.test/').toString('latin1'), 'http://xn--bcher-kva.test/'],
   ])('%j', (location, expected) => {
     expect(follow(hop({ url: 'http://a.test:81/x/y' }), 302, location).url.href).toBe(expected);
   });

@@ -42,8 +42,8 @@ export function isRedirect(statusCode: number): boolean {
  * @param location the header's value, one character per byte
  */
 export function redirectedHop(hop: Hop, statusCode: number, location: string): Hop | string {
-  // Some servers send unescaped UTF-8, which would lead elsewhere if it were read as Latin-1.
-  const target = Buffer.from(location, 'latin1').toString();
+  // Some servers send unescaped bytes of UTF-8 or Latin-1. Browsers and curl ask for the same bytes.
+  const target = location.replace(/[\x80-\xff]/g, encodedByte);
   const url = URL.parse(target, hop.url.href);
   if (url === null) return 'redirected to a Location that is not a URL';
   if (!isHttp(url)) return `redirected to a ${url.protocol.slice(0, 20)} URL, which is not http or https`;
@@ -72,6 +72,10 @@ export function redirectedHop(hop: Hop, statusCode: number, location: string): H
     cookies: [],
     sendsUrlCredentials: hasOwn || keepsFormer,
   };
+}
+
+function encodedByte(byte: string): string {
+  return `%${byte.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
 /**

@@ -140,7 +140,8 @@ describe('a target that speaks HTTP/2 only', () => {
     const seen: { headers: IncomingHttpHeaders; body: string }[] = [];
     const port = await serve((stream, headers, body) => {
       seen.push({ headers, body });
-      stream.respond({ ':status': 201, 'set-cookie': ['a=1', 'b=2'], 'x-kind': 'h2' });
+      const city = Buffer.from('Zürich').toString('latin1');
+      stream.respond({ ':status': 201, 'set-cookie': ['a=1', 'b=2'], 'x-kind': 'h2', 'x-city': city });
       stream.end('made');
     });
     const outcome = await run(`https://127.0.0.1:${port}/orders?a=1`, {
@@ -154,6 +155,7 @@ describe('a target that speaks HTTP/2 only', () => {
       body_assertions: [{ target: 'made', comparator: 'eq' }],
       header_assertions: [
         { key: 'X-Kind', target: 'h2', comparator: 'eq' },
+        { key: 'X-City', target: 'Zürich', comparator: 'eq' },
         { key: 'set-cookie', target: 'a=1, b=2', comparator: 'eq' },
       ],
     });

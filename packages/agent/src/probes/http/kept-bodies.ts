@@ -63,17 +63,9 @@ export class KeptBytes {
     return this.#bytes.view();
   }
 
-  /** The bytes as UTF-8 text without a byte order mark. */
-  text(): string {
-    const text = this.view().toString('utf8');
-    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
-  }
-
   release(): void {
     this.#bytes.clear();
     this.#budget.giveBack(this.#taken);
     this.#taken = 0;
   }
 }
-
-const BYTE_ORDER_MARK = 0xfeff;
