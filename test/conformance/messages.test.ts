@@ -64,6 +64,7 @@ const OVERSIZE = [
   ['Markdown', '*_`|'],
   ['quotes', '"\\'],
   ['emoji of several code points', '\u{1F468}\u200D\u{1F469}\u200D\u{1F467}'],
+  ['characters beyond the basic plane', '\u{20000}'],
   ['letters with marks', 'e\u0301\u0323'],
 ] as const;
 

@@ -40,6 +40,7 @@ const ALERTS: readonly (readonly [name: string, alert: Partial<Alert>])[] = [
   ['the longest of quotes', longest('"\\')],
   ['the longest of extended characters', longest('€[^')],
   ['the longest of emoji', longest('\u{1F468}\u200D\u{1F469}\u200D\u{1F467}')],
+  ['the longest of characters beyond the basic plane', longest('\u{20000}')],
   ['no vote', { regions: [], reason: 'x' }],
 ];
 

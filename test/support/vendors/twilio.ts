@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ReceivedRequest } from '../receiver.ts';
-import { type Vendor, type VendorAnswer, WindowLimit } from './vendor.ts';
+import { characters, type Vendor, type VendorAnswer, WindowLimit } from './vendor.ts';
 
 /*
  * Twilio's Programmable Messaging: messages over SMS and WhatsApp (twilio.com/docs, read on 2026-11-22).
@@ -124,7 +124,7 @@ function bodyOf(
   if (Body === undefined || Body === '') return refusal(21602, 'Message body is required.');
   // Nobody has written to the sender within 24 h.
   if (isWhatsApp) return refusal(63016, 'Failed to send freeform message outside the allowed window');
-  return [...Body].length > MOST_OF_A_BODY
+  return characters(Body) > MOST_OF_A_BODY
     ? refusal(21617, 'The concatenated message body exceeds the 1600 character limit')
     : Body;
 }

@@ -209,7 +209,7 @@ function onOneLine(text: string): string {
   return text.toWellFormed().replace(BIDIRECTIONAL, '').replace(SPACES, ' ').trim();
 }
 
-/** Lengths, in characters, to which the texts of facts are shortened in turn until all lines fit. */
+/** Lengths of our own, in characters, to which the texts of facts are shortened in turn until all lines fit. */
 const LENGTHS = [Number.POSITIVE_INFINITY, 1_000, 500, 250, 120, 60, 30];
 
 /**

@@ -29,7 +29,7 @@ export type MailBody = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Characters of a subject. Some programs show and compare no more. */
+/** A bound of our own on a subject, in characters. Some programs show and compare no more. */
 export const SUBJECT = charactersUpTo(200);
 
 /** The domain of the sender, in ASCII. */

@@ -11,19 +11,11 @@ export type Form = (text: string) => string;
 
 const asItIs: Form = (text) => text;
 
-/** At most `limit` characters: code points of the form. */
+/**
+ * At most `limit` characters of the form. No vendor's page says what it counts as one, so UTF-16 code units are counted:
+ * a text never has more code points or graphemes than those.
+ */
 export function charactersUpTo(limit: number, form: Form = asItIs): Fits {
-  return (text) => {
-    const formed = form(text);
-    // A code point is one or two UTF-16 code units, so most texts need no counting.
-    if (formed.length <= limit) return true;
-    if (formed.length > 2 * limit) return false;
-    return [...formed].length <= limit;
-  };
-}
-
-/** At most `limit` UTF-16 code units of the form. */
-export function codeUnitsUpTo(limit: number, form: Form = asItIs): Fits {
   return (text) => form(text).length <= limit;
 }
 

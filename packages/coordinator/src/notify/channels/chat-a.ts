@@ -8,7 +8,7 @@ import { contentOf, type Fact, linesWithin, STATUS_COLORS } from '../content.ts'
 import { addressIn, inForms, type TextForms } from '../escaping.ts';
 import { jsonOf, postJson } from '../json-post.ts';
 import { judged, passing, refused } from '../judging.ts';
-import { codeUnitsUpTo, shortened } from '../shortening.ts';
+import { charactersUpTo, shortened } from '../shortening.ts';
 
 /**
  * Discord, by the webhook of a channel. Every alert is a message of its own. Source:
@@ -53,16 +53,17 @@ function withWait(address: string): string {
   return url.href;
 }
 
-const TITLE_UNITS = 256;
-const DESCRIPTION_UNITS = 4_096;
+/** Bounds of an embed, in characters: https://discord.com/developers/docs/resources/message (2026-11-22). */
+const TITLE_CHARACTERS = 256;
+const DESCRIPTION_CHARACTERS = 4_096;
 
 function renderDiscord(alert: Alert, publicUrl: string) {
   const { status, title, facts, link } = contentOf(alert, publicUrl);
   return {
     embeds: [
       {
-        title: formed(shortened(title, codeUnitsUpTo(TITLE_UNITS, formed))),
-        description: linesWithin(facts, lineOf, codeUnitsUpTo(DESCRIPTION_UNITS)),
+        title: formed(shortened(title, charactersUpTo(TITLE_CHARACTERS, formed))),
+        description: linesWithin(facts, lineOf, charactersUpTo(DESCRIPTION_CHARACTERS)),
         url: link,
         color: STATUS_COLORS[status],
         timestamp: new Date(alert.at).toISOString(),

@@ -6,7 +6,7 @@ import { contentOf, cssColor, type Fact, linesWithin } from '../content.ts';
 import { addressIn, escapedMarkup, inForms, type TextForms } from '../escaping.ts';
 import { postJson } from '../json-post.ts';
 import { judged, passing } from '../judging.ts';
-import { codeUnitsUpTo, shortened } from '../shortening.ts';
+import { charactersUpTo, shortened } from '../shortening.ts';
 
 /**
  * Slack, by an incoming webhook. Such a webhook can neither answer in a thread nor change a message, so every
@@ -28,15 +28,15 @@ export const chatB: Channel<'chat_b'> = {
   },
 };
 
-/** Of the text of a section. */
-const SECTION_UNITS = 3_000;
-/** Of the title, which is the line of a notification. */
-const TITLE_UNITS = 1_000;
+/** Characters of the text of a section: https://docs.slack.dev/reference/block-kit/blocks/section-block (2026-11-22). */
+const SECTION_CHARACTERS = 3_000;
+/** A bound of our own on the title, which is the line of a notification. Slack takes 40,000 characters. */
+const TITLE_CHARACTERS = 1_000;
 
 function renderSlack(alert: Alert, publicUrl: string) {
   const { status, title, facts, link } = contentOf(alert, publicUrl);
-  const shown = escapedMarkup(shortened(title, codeUnitsUpTo(TITLE_UNITS, escapedMarkup)));
-  const text = linesWithin(facts, lineOf, codeUnitsUpTo(SECTION_UNITS));
+  const shown = escapedMarkup(shortened(title, charactersUpTo(TITLE_CHARACTERS, escapedMarkup)));
+  const text = linesWithin(facts, lineOf, charactersUpTo(SECTION_CHARACTERS));
   return {
     text: `<${escapedMarkup(link)}|${shown}>`,
     attachments: [

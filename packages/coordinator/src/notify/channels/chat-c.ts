@@ -47,8 +47,12 @@ function withOptions(address: string, deliveryId: string): string {
   return url.href;
 }
 
+/** A bound of our own: Google names none. */
 const TITLE_CHARACTERS = 300;
-/** Google takes 32,000 bytes. */
+/**
+ * Bytes of the JSON. Google takes 32,000 with the cards: https://developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages
+ * (2026-11-22).
+ */
 const MESSAGE_BYTES = 30_000;
 
 function renderGoogleChat(alert: Alert, threadKey: string, publicUrl: string) {

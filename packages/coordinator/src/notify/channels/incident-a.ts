@@ -20,7 +20,7 @@ const SETTINGS = {
   },
 } as const satisfies SettingsTable;
 
-/** Characters of a summary. */
+/** Characters of a summary: https://developer.pagerduty.com/api-reference/368ae3d938c9e-send-an-event-to-pager-duty (2026-11-21). */
 const SUMMARY = charactersUpTo(1_024);
 
 /**

@@ -8,7 +8,7 @@ import { contentOf, type Fact, linesWithin } from '../content.ts';
 import { addressIn, escapedMarkup, HTML, INVISIBLE, inForms, type TextForms } from '../escaping.ts';
 import { jsonOf, postJson } from '../json-post.ts';
 import { judged, passing, refused } from '../judging.ts';
-import { codeUnitsUpTo, shortened } from '../shortening.ts';
+import { charactersUpTo, shortened } from '../shortening.ts';
 
 const SETTINGS = {
   telegramBotToken: {
@@ -75,15 +75,16 @@ function sendTo(
   });
 }
 
-/** Of the text that is shown: Telegram counts it "after entities parsing". */
-const TEXT_UNITS = 4_096;
-const TITLE_UNITS = 1_000;
+/** Characters "after entities parsing", which are those that are shown: https://core.telegram.org/bots/api#sendmessage (2026-11-22). */
+const TEXT_CHARACTERS = 4_096;
+/** A bound of our own, so that facts have room beside a long title. */
+const TITLE_CHARACTERS = 1_000;
 
 function renderTelegram(chat: string, opening: Opening | null, alert: Alert, publicUrl: string) {
   const { title, facts, link } = contentOf(alert, publicUrl);
   const fitting = shortened(
     title,
-    codeUnitsUpTo(TITLE_UNITS, (text) => shown(formed(text))),
+    charactersUpTo(TITLE_CHARACTERS, (text) => shown(formed(text))),
   );
   const textOf = (lines: string) => [`<b>${formed(fitting)}</b>`, lines, addressIn(FORMS, link)].join('\n');
   return {
@@ -92,7 +93,7 @@ function renderTelegram(chat: string, opening: Opening | null, alert: Alert, pub
       linesWithin(
         facts,
         lineOf,
-        codeUnitsUpTo(TEXT_UNITS, (lines) => shown(textOf(lines))),
+        charactersUpTo(TEXT_CHARACTERS, (lines) => shown(textOf(lines))),
       ),
     ),
     parse_mode: 'HTML',

@@ -49,8 +49,8 @@ const SETTINGS = {
 type Templates = { readonly [Status in Alert['status'] | 'test']: string };
 
 /**
- * Bounds of the variables, in characters. Together with the text of a template they stay below the 1024 that
- * WhatsApp shows.
+ * Bounds of our own on the variables, in characters. Twilio takes 1600 for each; together with the text of a template they
+ * stay below the 1024 that WhatsApp shows.
  */
 const NAME = charactersUpTo(150);
 const FACTS = charactersUpTo(500);
