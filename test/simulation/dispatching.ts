@@ -23,13 +23,6 @@ const TICK_AHEAD_MS = 150;
 /** With nothing to do it looks so often, ms. */
 const IDLE_TICK_MS = 3_600_000;
 
-/** The limits of a world follow from nothing that happens in it. */
-const NO_OVERLOAD = {
-  offered() {},
-  unanswered() {},
-  refused() {},
-};
-
 /** The agents as dispatch meets them; they outlive the coordinator. */
 export type AgentsAround = {
   readonly presence: Presence;
@@ -67,7 +60,6 @@ export class Dispatching {
     this.#inFlight = new InFlight({
       events: parts.events,
       counters: newCounters(),
-      overload: NO_OVERLOAD,
       readerCaughtUp: () => true,
     });
   }

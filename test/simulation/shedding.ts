@@ -3,21 +3,22 @@ import { WORLD_BEGINS } from './moves.ts';
 import { die, slotDie } from './probe.ts';
 import type { Limit, World } from './world.ts';
 
-/** Skips slots while the world's limits hold. A region's dice do not depend on the others. */
+/** Skips slots while the world's limits hold, but no first one. A region's dice do not depend on the others. */
 export function sheddingOf(world: World): Shedding {
   const holding = (slot: number, isOf: (limit: Limit) => boolean) =>
     world.limits.filter(
       (limit) => isOf(limit) && limit.from <= slot - WORLD_BEGINS && slot - WORLD_BEGINS < limit.until,
     );
   return {
-    admitsSlot: (_, { slot }) =>
+    admitsSlot: (_, { slot, isFirst }) =>
+      isFirst ||
       holding(slot, ({ regions }) => regions === null).every(
         ({ part }) => slotDie(world, 'limit', slot) < part,
       ),
-    admits: (_, { slot }, region) =>
+    admits: (_, { slot, isFirst }, region) =>
+      isFirst ||
       holding(slot, ({ regions }) => regions?.includes(region) === true).every(
         ({ part }) => die(world, 'limit', region, slot) < part,
       ),
-    opened() {},
   };
 }

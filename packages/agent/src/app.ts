@@ -239,6 +239,7 @@ export class Agent {
     return {
       running: this.#runner.running,
       held: this.#held.keys(),
+      ...this.#runner.takeStarts(),
       loopDelayMs: this.#starvation.takeLargestDelay(),
       isDraining: this.#intake.isDraining,
       sicknesses: this.#sicknesses(),

@@ -16,6 +16,8 @@ import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 export type AgentState = {
   running: number;
   held: JobKey[];
+  begun: number;
+  late: number;
   loopDelayMs: number;
   isDraining: boolean;
   sicknesses: readonly Sickness[];
@@ -67,7 +69,7 @@ export class Heartbeats {
   beat(): void {
     const { bus, subject, agentId, bootId, version, capacity, clock, log, state } = this.#parts;
     if (!bus.isConnected) return;
-    const { running, held, loopDelayMs, isDraining, sicknesses, disownedBatches } = state();
+    const { running, held, begun, late, loopDelayMs, isDraining, sicknesses, disownedBatches } = state();
     const heartbeat: Heartbeat = {
       v: MESSAGE_VERSION,
       kind: 'heartbeat',
@@ -77,6 +79,8 @@ export class Heartbeats {
       capacity,
       running,
       held,
+      begun,
+      late,
       loop_delay_ms: Math.round(loopDelayMs),
       clock: Math.trunc(clock.wall()),
       started_at: Math.trunc(this.#startedAt),

@@ -45,7 +45,7 @@ export type IntakeParts = {
   agentId: string;
   bootId: string;
   concurrency: number;
-  runner: Pick<Runner, 'submit' | 'runNow' | 'running' | 'pending' | 'ahead'>;
+  runner: Pick<Runner, 'submit' | 'runNow' | 'turnedAway' | 'running' | 'pending' | 'ahead'>;
   held: HeldJobs;
   starvation: Pick<Starvation, 'recentStall'>;
   clock: Clock;
@@ -165,6 +165,7 @@ export class Intake {
       const refusal = this.#refusalOf(monitor, slot, takenNow);
       if (refusal !== null) {
         metrics.refused[refusal] += 1;
+        if (refusal === 'full') runner.turnedAway();
         acceptance.refused.push([monitor, slot, refusal]);
         continue;
       }

@@ -27,6 +27,8 @@ import type { Starvation } from './starvation.ts';
 
 /** Interval at which the queue is searched for checks that came too late, and attempts for stuck ones, ms. */
 const SWEEP_MS = 250;
+/** Time after its start instant from which on a check counts as late, ms. */
+const LATE_MS = 250;
 /** Time after its time-out at which a probe that has not settled counts as stuck, ms. */
 const STUCK_MS = 10_000;
 /**
@@ -67,6 +69,9 @@ export class Runner {
   readonly #attempting = new Bag<CheckRun>();
   readonly #abort = new AbortController();
   #slowAttempts = 0;
+  /** Since {@link takeStarts}. */
+  #begun = 0;
+  #late = 0;
   #ahead = 0;
   #isDraining = false;
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -96,6 +101,22 @@ export class Runner {
   /** Number of pending checks whose slot has not come. They take no place yet. */
   get ahead(): number {
     return this.#ahead;
+  }
+
+  /** An agent has no room for a job. */
+  turnedAway(): void {
+    this.#begun += 1;
+    this.#late += 1;
+  }
+
+  /**
+   * The checks that were begun or refused since the last call, and those of them that were late or refused. Slow ones are
+   * not counted: that they wait for their half of the capacity is no sign of too much work.
+   */
+  takeStarts(): { begun: number; late: number } {
+    const starts = { begun: this.#begun, late: this.#late };
+    this.#begun = this.#late = 0;
+    return starts;
   }
 
   start(): void {
@@ -181,7 +202,7 @@ export class Runner {
     while (this.#attempting.size < this.#parts.concurrency) {
       const run = this.#takeNext();
       if (run === undefined) return;
-      if (isTooLate(run, this.#parts.clock.monotonic())) this.#finish(run, notRun('overloaded'));
+      if (isTooLate(run, this.#parts.clock.monotonic())) this.#refuse(run);
       else this.#begin(run);
     }
   }
@@ -194,6 +215,12 @@ export class Runner {
     return this.#queue.pop();
   }
 
+  /** The check did not begin in time. */
+  #refuse(run: CheckRun): void {
+    if (!run.isSlow) this.turnedAway();
+    this.#finish(run, notRun('overloaded'));
+  }
+
   #begin(run: CheckRun): void {
     const { clock, metrics } = this.#parts;
     const now = clock.monotonic();
@@ -201,6 +228,10 @@ export class Runner {
       run.startedAt = now;
       run.startedAtWall = clock.wall();
       metrics.lateness.record(Math.max(0, now - run.startAt) / 1_000);
+      if (!run.isSlow) {
+        this.#begun += 1;
+        if (now - run.startAt > LATE_MS) this.#late += 1;
+      }
     }
     run.state = 'attempting';
     run.hasEnded = false;
@@ -325,7 +356,7 @@ export class Runner {
     for (const heap of [this.#queue, this.#slowQueue]) {
       if (heap.size === 0) continue;
       for (const run of heap.takeWhere((queued) => isTooLate(queued, now))) {
-        this.#finish(run, notRun('overloaded'));
+        this.#refuse(run);
       }
     }
     for (const run of this.#attempting.all()) {

@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import { openCpuCounters } from '@svc/shared/cpu-counters.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { returnMemoryAfterStart } from '@svc/shared/memory-after-start.ts';
@@ -161,8 +160,6 @@ export class Coordinator {
     this.#started.add('operator tokens', () => operatorTokens.stop());
     await operatorTokens.start();
 
-    const cpu = openCpuCounters(log);
-    this.#started.add('counters of the CPU', () => cpu.close());
     const visitorKey = new Secret(keyOfVisitors(jobKey));
     const shared = { config, operator, store, secrets, visitorKey, clock, log };
     const memory = this.#parts.memory ?? processMemory;
@@ -175,7 +172,6 @@ export class Coordinator {
       workspaceId,
       bus,
       streams,
-      cpu,
       declaring: { env: environment, read: readDeclaration },
     });
     this.#leading = leading;

@@ -48,7 +48,7 @@ function overloaded() {
   const parts = coordinator();
   parts.state.residentMiB = 600;
   for (let second = 0; second < 600; second += 1) {
-    parts.jobsSkipped['lateness-overloaded'] += 100;
+    parts.jobsSkipped['region-overloaded'] += 100;
     parts.clock.advance(1_000);
   }
   return parts;

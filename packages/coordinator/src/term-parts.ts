@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import type { CpuCounterSource } from '@svc/shared/cpu-counters.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { Distribution } from '@svc/shared/metrics/distribution.ts';
@@ -17,7 +16,7 @@ import { JobTokens } from './dispatch/job-tokens.ts';
 import { loadNewestSlots, newestOf } from './dispatch/newest-slots.ts';
 import { RegionPresence } from './dispatch/region-presence.ts';
 import { SlotClock } from './dispatch/slot-clock.ts';
-import type { Backlog } from './domain/pressure.ts';
+import type { Backlog } from './domain/thinning.ts';
 import { States } from './evaluation/state.ts';
 import type { ExportSettings } from './export/export-settings.ts';
 import { MetricsExport } from './export/metrics-export.ts';
@@ -80,8 +79,6 @@ export type TermParts = {
   readonly workspaceId: number;
   readonly bus: Bus;
   readonly streams: ResultStreams;
-  /** Counters of this process, whose main thread schedules. */
-  readonly cpu: CpuCounterSource;
   /** The memory of this process. */
   readonly memory: ProcessMemory;
   readonly clock: Clock;
@@ -291,7 +288,7 @@ function createRecorder(
 }
 
 function createDispatch(
-  { bus, cpu, clock, log }: TermParts,
+  { bus, clock, log }: TermParts,
   { monitors, newestSlots, slotClock, presence }: Loaded,
   parts: {
     readonly tokens: JobTokens;
@@ -315,7 +312,6 @@ function createDispatch(
     readerCaughtUp: (region) => progress.isCaughtUp(region),
     recovery: recorder,
     backlog: () => backlogOf(recorder, consumer),
-    cpuWaitedMs: () => cpu.read().waitedMs,
   });
 }
 

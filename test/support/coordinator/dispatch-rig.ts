@@ -8,8 +8,8 @@ import { newestOf } from '../../../packages/coordinator/src/dispatch/newest-slot
 import { RegionPresence } from '../../../packages/coordinator/src/dispatch/region-presence.ts';
 import { SlotClock } from '../../../packages/coordinator/src/dispatch/slot-clock.ts';
 import type { LiveMonitor } from '../../../packages/coordinator/src/domain/monitor.ts';
-import type { Backlog } from '../../../packages/coordinator/src/domain/pressure.ts';
 import type { SlotRecovery, UndecidedSlot } from '../../../packages/coordinator/src/domain/slots.ts';
+import type { Backlog } from '../../../packages/coordinator/src/domain/thinning.ts';
 import type { Store } from '../../../packages/coordinator/src/store/store.ts';
 import { FakeClock } from '../fake-clock.ts';
 import { MemoryBus } from '../memory-bus.ts';
@@ -50,11 +50,6 @@ export type RigOptions<B extends Bus, C extends Clock> = {
   tokens?: DispatchParts['tokens'];
 };
 
-/** For hundreds of thousands of jobs whose tokens nobody looks at: real ones take a fifth of dispatch's time. */
-export const ANY_TOKENS: DispatchParts['tokens'] = {
-  tokenOf: () => 'x'.repeat(22),
-};
-
 /** Dispatch with the parts around it that tests examine. */
 export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   readonly bus: B;
@@ -71,7 +66,6 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   /** Regions of which results wait to be read. */
   readonly behind = new Set<Region>();
   backlog: Backlog = { events: 0, oldestMs: 0 };
-  cpuWaitedMs: number | null = null;
 
   constructor(options: RigOptions<B, C>) {
     const { store, bus, clock, monitors = [], newest = {}, floors = {}, ahead } = options;
@@ -96,7 +90,6 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
       readerCaughtUp: (region) => this.isCaughtUp && !this.behind.has(region),
       recovery: this.recovery,
       backlog: () => this.backlog,
-      cpuWaitedMs: () => this.cpuWaitedMs,
     });
   }
 }

@@ -56,7 +56,6 @@ describe('agents with one id', () => {
       clock.advance(2_000);
     }
     expect([...agents.agentsOf(REGION)]).toHaveLength(2);
-    expect(agents.loadOf(REGION).capacity).toBe(20);
     expect(said('same id')).toMatchObject([{ agent: 'same' }]);
     expect(counters.sharedAgentIds).toBe(1);
   });

@@ -52,6 +52,9 @@ export class KnownAgent {
   capacity = 0;
   running = 0;
   held = 0;
+  /** Checks that were begun or refused between its last two heartbeats, and those of them that were late or refused. */
+  begun = 0;
+  late = 0;
   loopDelayMs = 0;
   /** Its wall clock minus this process's, ms, including the travel time. */
   clockOffsetMs = 0;
@@ -182,18 +185,12 @@ export class Agents {
     return this.#parts.clock.monotonic() - this.#liveSince >= SETTLED_MS;
   }
 
-  /**
-   * The load that the region's agents reported in their last heartbeats.
-   *
-   * @returns `silentSince`: monotonic ms of the oldest of these heartbeats
-   */
-  loadOf(region: Region): { agents: number; held: number; capacity: number; silentSince: number } {
-    const load = { agents: 0, held: 0, capacity: 0, silentSince: Number.POSITIVE_INFINITY };
-    for (const { held, capacity, lastSeenAt } of this.#of(region).agents.values()) {
-      load.agents += 1;
-      load.held += held;
-      load.capacity += capacity;
-      load.silentSince = Math.min(load.silentSince, lastSeenAt);
+  /** The checks that the region's agents began or refused between their last two heartbeats. */
+  loadOf(region: Region): { begun: number; late: number } {
+    const load = { begun: 0, late: 0 };
+    for (const { begun, late } of this.#of(region).agents.values()) {
+      load.begun += begun;
+      load.late += late;
     }
     return load;
   }
@@ -241,6 +238,8 @@ export class Agents {
     agent.capacity = message.capacity;
     agent.running = message.running;
     agent.held = message.held.length;
+    agent.begun = message.begun ?? 0;
+    agent.late = message.late ?? 0;
     agent.loopDelayMs = message.loop_delay_ms;
     agent.clockOffsetMs = message.clock - agent.lastSeenWall;
     agent.startedAt = message.started_at;

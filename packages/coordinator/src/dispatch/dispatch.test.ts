@@ -146,33 +146,6 @@ describe('from the slot to the result', () => {
   });
 });
 
-test('a first check that an agent drops is given again in that region alone, until the next slot of all', async () => {
-  const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR], periodMs: 3_600_000 })], [FRA, PAR]);
-  await rig.clock.advanceSettling(1_000);
-  const drop = (agent: TestAgent | undefined) => {
-    const [held] = agent?.held.splice(0) ?? [];
-    const [monitorId, slot] = held as readonly [number, number];
-    const job = { monitorId, slot, region: PAR, timedOut: false } as const;
-    rig.dispatch.settled({ ...job, is: 'reported', reason: 'overloaded' });
-  };
-  report(fra as TestAgent);
-  drop(par);
-  await rig.clock.advanceSettling(30_000);
-  expect(rig.sink.opens.map(({ regions }) => regions)).toEqual([[FRA, PAR], [PAR]]);
-  drop(par);
-  await rig.clock.advanceSettling(30_000);
-  expect(rig.sink.opens.map(({ regions }) => regions)).toEqual([[FRA, PAR], [PAR], [PAR]]);
-  report(par as TestAgent);
-  const next = gridSlotFrom(rig.clock.wall() + 1_740_000, 3_600_000, phaseOf(1, 3_600_000));
-  await rig.clock.advanceSettling(next - rig.clock.wall() + 1_000);
-  expect(rig.sink.opens.slice(3)).toMatchObject([{ slot: next, regions: [FRA, PAR] }]);
-  report(fra as TestAgent);
-  // One on the grid is not given again.
-  drop(par);
-  await rig.clock.advanceSettling(60_000);
-  expect(rig.sink.opens).toHaveLength(4);
-});
-
 describe('regions without an agent', () => {
   test('are not offered jobs, and no row is written', async () => {
     await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA]);

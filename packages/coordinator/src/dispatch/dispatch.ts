@@ -7,8 +7,8 @@ import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
-import type { Backlog } from '../domain/pressure.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
+import type { Backlog } from '../domain/thinning.ts';
 import { AbsentRegions } from './absent-regions.ts';
 import { AgentMessages } from './agent-messages.ts';
 import { Agents, HEARTBEAT_ROUND_MS } from './agents.ts';
@@ -59,13 +59,8 @@ export type DispatchParts = {
    */
   readerCaughtUp: (region: Region) => boolean;
   recovery: SlotRecovery;
-  /** Answers what waits to be recorded. Called twice a second. */
+  /** Answers what waits to be recorded. Called every second. */
   backlog: () => Backlog;
-  /**
-   * Answers for how long this thread has waited for a CPU since some instant, ms; null: it is not known. Called twice a
-   * second.
-   */
-  cpuWaitedMs: () => number | null;
 };
 
 /**
@@ -113,9 +108,8 @@ export class Dispatch implements SlotOutcomes {
       ...parts,
       agents: this.agents,
       counters,
-      isDeaf: (region) => this.#deaf.has(region),
     });
-    this.#inFlight = new InFlight({ events, counters, readerCaughtUp, overload: this.#overload });
+    this.#inFlight = new InFlight({ events, counters, readerCaughtUp });
     this.#scheduler = new Scheduler({
       ...parts,
       regions: this.agents,
@@ -232,7 +226,6 @@ export class Dispatch implements SlotOutcomes {
 
   /** See {@link Scheduler.openAhead}. */
   openAhead(ms: number): void {
-    this.#overload.givesAhead(ms);
     this.#scheduler.openAhead(ms);
   }
 
@@ -253,7 +246,6 @@ export class Dispatch implements SlotOutcomes {
     // Checks that timed out before wait for their half of the agents' places, while the others begin in time.
     if (tookMs !== null && job?.slot === slot && job.offers === 1 && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
-      this.#overload.arrived(region, job.agent, delayMs, this.#inFlight.offerTimes.tripMs(job.regionIndex));
       this.counters.resultDelay.record(Math.max(0, delayMs) / 1_000);
     }
     this.#inFlight.recorded(monitorId, slot, region);
@@ -276,13 +268,9 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /** The job has not ended yet, and knows its agent. */
-  #reported({ monitorId, slot, region, timedOut, reason }: SlotOutcome): void {
+  #reported({ monitorId, region, timedOut, reason }: SlotOutcome): void {
     const key = jobKey(monitorId, region);
-    if (reason === 'overloaded') this.#scheduler.dropped(monitorId, slot, region);
-    // Checks that timed out have half of the agents' places. That they wait there is no sign of overload.
-    if (reason === 'overloaded' && !this.#slowChecks.has(key)) {
-      this.#overload.dropped(region, this.#inFlight.get(monitorId, region) ?? null);
-    } else this.#overload.reported(region, key);
+    this.#overload.recorded();
     // A check that was not run says nothing about its target.
     if (reason === undefined) this.#slowChecks.set(key, timedOut);
   }
@@ -309,7 +297,7 @@ export class Dispatch implements SlotOutcomes {
       this.#silence.waitUntil(now + AFTER_LATE_MS);
     }
     try {
-      this.#overload.tick(now, lateMs);
+      this.#overload.tick(now);
       this.#earlierLife.tick(now);
       this.#scheduler.tick(now);
       this.#inFlight.loseMissing(now);
@@ -374,7 +362,6 @@ export class Dispatch implements SlotOutcomes {
     const { clock } = this.#parts;
     for (const region of REGIONS) this.#hears(region);
     this.#silence.waitUntil(clock.monotonic() + HEARTBEAT_ROUND_MS);
-    this.#overload.excuse(2 * HEARTBEAT_ROUND_MS);
   }
 
   /** Restarts the count of silence; live agents report at once. */

@@ -18,8 +18,6 @@ const MONITORS = [1, 2, 3].map((id) => liveMonitor(id, { regions: [FRA, PAR] }))
 const REGIONS = [FRA, PAR] as const;
 const REFUSALS: readonly Refusal[] = ['held', 'finished', 'full', 'draining', 'invalid'];
 
-const UNINTERESTED = { offered: () => {}, unanswered: () => {}, refused: () => {} };
-
 type Step = { kind: string; monitor: number; region: number; after: number; flag: number };
 
 const steps = fc.array(
@@ -62,7 +60,6 @@ class Model {
       events: this.sink,
       counters,
       readerCaughtUp: () => true,
-      overload: UNINTERESTED,
     });
     this.agents = new Agents({
       clock,

@@ -122,7 +122,6 @@ export class InFlight {
     this.#unqueue(job);
     job.state = 'offered';
     job.isAnswered = false;
-    this.#parts.overload.offered(job.region);
     if (job.offers === 0) job.offeredAt = now;
     job.offers += 1;
     const { offers } = this.#parts.counters;
@@ -161,7 +160,6 @@ export class InFlight {
           this.#declined(job, now);
           break;
         case 'full':
-          this.#parts.overload.refused(job.region);
           this.#declined(job, now);
           break;
         case 'draining':
@@ -296,7 +294,6 @@ export class InFlight {
   judge(region: Region, asOf: number): void {
     const offered = this.#offeredIn(regionIndex(region));
     for (let job = offered.peek(); job !== undefined && job.dueAt <= asOf; job = offered.peek()) {
-      if (!job.isAnswered && this.offerTimes.hadTime(job, asOf)) this.#parts.overload.unanswered(job.region);
       if (asOf >= job.boundAt) this.#giveUp(job);
       else this.#queue(job);
     }

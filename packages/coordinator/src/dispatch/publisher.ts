@@ -24,7 +24,7 @@ export type PublisherParts = {
   slowChecks: SlowChecks;
   tokens: Pick<JobTokens, 'tokenOf'>;
   counters: DispatchCounters;
-  overload: Pick<Overload, 'startWithinMs' | 'startWithinMsOf'>;
+  overload: Pick<Overload, 'startWithinMs'>;
   /** Called when the server said that nobody takes jobs in the region. */
   onNoResponders: (region: Region) => void;
 };
@@ -146,7 +146,7 @@ export class Publisher {
   #write(job: Job, now: number): void {
     const message = this.#message;
     const { monitor, slot, region, key, startAt, boundAt } = job;
-    const { slowChecks, tokens, overload } = this.#parts;
+    const { slowChecks, tokens } = this.#parts;
     // Rounded up: a check never starts before its slot.
     const waitMs = Math.max(0, Math.ceil(startAt - now));
     message.ascii('{"monitor":');
@@ -162,8 +162,7 @@ export class Publisher {
       message.count(waitMs);
       message.ascii(',"start_within_ms":');
     } else message.ascii('","start_within_ms":');
-    const withinMs = overload.startWithinMsOf(job, this.#startWithinMs);
-    const leftMs = Math.min(boundAt, startAt + withinMs) - Math.max(now, startAt);
+    const leftMs = Math.min(boundAt, startAt + this.#startWithinMs) - Math.max(now, startAt);
     message.count(Math.max(0, Math.ceil(leftMs)));
     message.ascii(slowChecks.has(key) ? ',"slow":true,"check":' : ',"check":');
     message.text(monitor.checkText.reveal());

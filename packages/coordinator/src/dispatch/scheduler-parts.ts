@@ -2,7 +2,6 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents } from '../domain/slots.ts';
 import type { DispatchCounters } from './counters.ts';
-import type { GatedSlot } from './gate.ts';
 import type { InFlight } from './in-flight.ts';
 import type { SlotClock } from './slot-clock.ts';
 
@@ -19,7 +18,11 @@ export interface LiveRegions {
 }
 
 /** A slot whose time has come. */
-export type AskingSlot = Pick<GatedSlot, 'slot' | 'ofPeriod'> & {
+export type AskingSlot = {
+  /** Epoch ms. */
+  readonly slot: number;
+  /** It is the monitor's first one since it was declared, activated or probed otherwise. */
+  readonly isFirst: boolean;
   /** Time since the slot, ms. */
   readonly lateMs: number;
 };
@@ -30,7 +33,6 @@ export interface Shedding {
   admitsSlot(monitor: LiveMonitor, asking: AskingSlot, jobs: number): boolean;
   /** Whether it is run in the region. Called once per slot and region. */
   admits(monitor: LiveMonitor, asking: AskingSlot, region: Region): boolean;
-  opened(jobs: number): void;
 }
 
 export type SchedulerParts = {

@@ -2,7 +2,6 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import {
   dueSlot,
-  FINEST_PERIOD_MS,
   FIRST_SLOT_SPACING_MS,
   gridSlotFrom,
   phaseOf,
@@ -10,7 +9,7 @@ import {
   slotAfterRestart,
 } from '../domain/schedule.ts';
 import { DueQueue } from './due-queue.ts';
-import { isCheckedAnew, isOverload, ofPeriod, type Plan, restOf, type Skip } from './plan.ts';
+import { isCheckedAnew, type Plan, type Skip } from './plan.ts';
 import type { AskingSlot, SchedulerParts } from './scheduler-parts.ts';
 
 /** Most slots opened per second, unless twice the declared rate is more. */
@@ -41,8 +40,7 @@ const JOBS_AHEAD_PER_TICK = 1_500;
  * in-flight table, from where they are published.
  *
  * The first slot of a monitor waits for agents: until all its regions are live, or until no region has come
- * to life for half a second. Later slots go to the regions that are live. Regions that skip the first slot because they
- * are overloaded, or whose agents drop its check, are given further ones, alone, until the next slot of all.
+ * to life for half a second. Later slots go to the regions that are live.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -111,8 +109,7 @@ export class Scheduler {
     if (periodMs === after.periodMs || plan.isFirst) return;
     const previous = plan.lastSlot > 0 ? plan.lastSlot : now;
     const next = Math.max(slotAfter(previous, after.periodMs, plan.phase), this.#gridFrom(plan, now));
-    if (plan.rest !== null) plan.rest = { ...plan.rest, until: next };
-    this.#due.set(plan, plan.rest === null ? next : Math.min(plan.dueAt, next));
+    this.#due.set(plan, next);
   }
 
   /**
@@ -182,51 +179,35 @@ export class Scheduler {
       return 0;
     }
     plan.lastSlot = due.slot;
-    if (plan.rest !== null && due.slot >= plan.rest.until) plan.rest = null;
-    plan.isBeginning = plan.isFirst || plan.rest !== null;
-    const next = plan.rest?.until ?? slotAfter(due.slot, periodMs, plan.phase);
-    const jobs = this.#open(plan, due.slot, next, now, monotonic);
-    plan.isFirst &&= jobs === null;
-    // Nobody waits an hour for a first check because the first slot was skipped, in all regions or in one.
-    const isAgain = plan.isFirst || plan.rest !== null;
-    this.#due.set(plan, isAgain ? Math.min(next, due.slot + FINEST_PERIOD_MS) : next);
+    const jobs = this.#open(plan, due.slot, now, monotonic);
+    plan.isFirst = false;
+    this.#due.set(plan, slotAfter(due.slot, periodMs, plan.phase));
     // Slots opened ahead are already spread by their grids.
     if (due.slot <= now) this.#allowance -= jobs === null ? SKIPPED_COST : 1;
     return jobs ?? 0;
   }
 
-  /** The region's agent has dropped the check of the slot. The first one is given again soon, in that region alone. */
-  dropped(monitorId: number, slot: number, region: Region): void {
-    const plan = this.#plans.get(monitorId);
-    if (plan?.isBeginning !== true || plan.lastSlot !== slot) return;
-    const until = plan.rest?.until ?? plan.dueAt;
-    const again = Math.max(slot + FINEST_PERIOD_MS, this.#parts.slotClock.now());
-    if (again >= until) return;
-    plan.rest = { regions: [...(plan.rest?.regions ?? []), region], until };
-    this.#due.set(plan, again);
-  }
-
   /**
-   * @param next the next slot of all regions
    * @returns the number of opened jobs; null: the slot is skipped because of overload
    */
-  #open(plan: Plan, slot: number, next: number, now: number, monotonic: number): number | null {
+  #open(plan: Plan, slot: number, now: number, monotonic: number): number | null {
     const { inFlight, events, counters, overload, hasReported } = this.#parts;
-    const { monitor, rest } = plan;
-    const ofMonitor = this.#liveOf(monitor);
-    const live = rest === null ? ofMonitor : ofMonitor.filter((region) => rest.regions.includes(region));
+    const { monitor, isFirst } = plan;
+    const live = this.#liveOf(monitor);
     if (live.length === 0) {
-      if (rest === null) counters.slots['no-agent'] += 1;
+      counters.slots['no-agent'] += 1;
       return 0;
     }
-    const asking = { slot, ofPeriod: ofPeriod(plan), lateMs: Math.max(0, now - slot) };
+    const asking = { slot, isFirst, lateMs: Math.max(0, now - slot) };
     const isAdmitted = overload.admitsSlot(monitor, asking, live.length);
     const skips = isAdmitted ? this.#skips(monitor, asking, live, monotonic) : null;
-    if (skips === null || (skips.length === live.length && skips.every(isOverload))) {
+    if (
+      skips === null ||
+      (skips.length === live.length && skips.every(({ reason }) => reason === 'overloaded'))
+    ) {
       counters.slots.skipped += 1;
       return null;
     }
-    if (plan.isFirst || rest !== null) plan.rest = restOf(skips, next);
     counters.slots.dispatched += 1;
     // With the skipped ones: the evaluation gets the skips right after, and then waits for the other regions.
     events.opened(monitor, slot, live);
@@ -241,7 +222,6 @@ export class Scheduler {
       inFlight.open(monitor, slot, region, startAt);
       jobs += 1;
     }
-    overload.opened(jobs);
     return jobs;
   }
 
@@ -311,8 +291,6 @@ export class Scheduler {
       monitor,
       phase: this.#phaseOf(monitor),
       isFirst: false,
-      isBeginning: false,
-      rest: null,
       lastSlot,
       dueAt: 0,
       queueIndex: -1,

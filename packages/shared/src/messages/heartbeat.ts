@@ -89,6 +89,12 @@ export const heartbeat = z.object({
   running: z.number().int().nonnegative(),
   /** Jobs that the agent accepted and whose result the stream has not acknowledged yet. */
   held: jobKeys(MAX_HELD_JOBS),
+  /**
+   * Checks that were begun or refused for want of room since the last heartbeat, and those of them that began more than
+   * 250 ms late or were refused (absent: none). Those of monitors whose last attempt timed out do not count.
+   */
+  begun: z.number().int().nonnegative().optional(),
+  late: z.number().int().nonnegative().optional(),
   /** Largest event-loop delay since the last heartbeat, ms. */
   loop_delay_ms: z.number().nonnegative(),
   /** Agent's wall clock, epoch ms. It shows a clock that is off. */

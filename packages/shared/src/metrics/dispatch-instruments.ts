@@ -37,7 +37,6 @@ export const DISPATCH_COUNTERS = {
         'region-overloaded': 'The agents of the region cannot run all of its checks.',
         'recording-overloaded': 'Results come faster than they are recorded.',
         'scheduling-overloaded': 'The coordinator has more work than its process can do.',
-        'lateness-overloaded': 'Checks begin late in all regions.',
       },
     },
     advice:
@@ -45,7 +44,7 @@ export const DISPATCH_COUNTERS = {
   }),
   overloads: counter(
     'svc_overloads_total',
-    'Times that an overload began and checks were skipped because of it.',
+    'Times that an overload began and slots were left out because of it.',
     {
       label: {
         name: 'cause',
@@ -54,11 +53,9 @@ export const DISPATCH_COUNTERS = {
           recording:
             'The recording is too slow: the coordinator needs a faster disk or CPU, or fewer checks.',
           scheduling: 'The scheduling is too slow: the coordinator needs a faster CPU, or fewer checks.',
-          lateness: 'Checks begin late in all regions: the machines of coordinator and agents need more CPU.',
         },
       },
-      advice:
-        'Any growth: checks are skipped. The log names the region, or how many checks per second remain.',
+      advice: 'Any growth: slots are left out. The log names the region, and every how many slots one runs.',
     },
   ),
   offers: counter(

@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  areTooMany,
+  factorOfWorkspace,
+  isLagging,
+  nextThinning,
+  runsUnder,
+  type Thinning,
+  unthinned,
+} from './thinning.ts';
+
+const PERIOD = 30_000;
+
+/** The factors of a time in which each second was overloaded (true) or not. */
+function factors(seconds: readonly boolean[], from: Thinning = unthinned(0)): number[] {
+  let thinning = from;
+  return seconds.map((isOverloaded, second) => {
+    thinning = nextThinning(thinning, isOverloaded, second * 1_000);
+    return thinning.factor;
+  });
+}
+
+const times = (seconds: number, isOverloaded: boolean) => Array<boolean>(seconds).fill(isOverloaded);
+
+test('the factor doubles with every four seconds of overload, up to 64', () => {
+  const seen = factors(times(60, true));
+  expect([3, 4, 8, 12, 59].map((second) => seen[second])).toEqual([1, 2, 4, 8, 64]);
+});
+
+test('overload of three seconds is a pause', () => {
+  expect(new Set(factors([...times(4, true), ...times(20, false), ...times(4, true)]))).toEqual(new Set([1]));
+});
+
+test('the factor halves with every half minute of calm', () => {
+  const seen = factors(times(100, false), { factor: 4, isOverloaded: false, since: 0 });
+  expect([29, 30, 60, 99].map((second) => seen[second])).toEqual([4, 2, 1, 1]);
+});
+
+test('of the slots of a monitor each so many run as the factor says, and those of a larger factor also under a smaller one', () => {
+  const ids = fc.integer({ min: 1, max: 2 ** 31 });
+  fc.assert(
+    fc.property(ids, fc.integer({ min: 0, max: 6 }), fc.nat(1_000_000), (id, power, first) => {
+      const factor = 2 ** power;
+      const slots = Array.from({ length: 64 }, (_, index) => (first + index) * PERIOD + (id % PERIOD));
+      const run = slots.filter((slot) => runsUnder(factor, id, slot, PERIOD));
+      expect(run).toHaveLength(64 / factor);
+      expect(run.every((slot) => runsUnder(Math.max(1, factor / 2), id, slot, PERIOD))).toBe(true);
+    }),
+  );
+});
+
+test('in every period about the same number of monitors run', () => {
+  for (const period of [1_000, 1_001, 1_002]) {
+    const run = Array.from({ length: 10_000 }, (_, id) => runsUnder(4, id + 1, period * PERIOD, PERIOD));
+    expect(Math.abs(run.filter(Boolean).length - 2_500)).toBeLessThan(150);
+  }
+});
+
+test('a workspace that asks for little is thinned less than the largest, or not at all', () => {
+  expect([1, 0.6, 0.5, 0.26, 0.25, 0.01].map((part) => factorOfWorkspace(4, part))).toEqual([
+    4, 4, 2, 2, 1, 1,
+  ]);
+});
+
+test('late ones count when there are twenty, and more than a tenth', () => {
+  expect([areTooMany(19, 19), areTooMany(100, 20), areTooMany(300, 30), areTooMany(300, 31)]).toEqual([
+    false,
+    true,
+    false,
+    true,
+  ]);
+});
+
+test('the recording lags when it falls ever further behind while it works', () => {
+  const lag = (oldestMs: number) => ({ events: 1_000, oldestMs });
+  expect(isLagging(lag(4_000), lag(5_000), 100)).toBe(true);
+  expect(isLagging(lag(3_000), lag(4_000), 100)).toBe(false);
+  expect(isLagging(lag(6_000), lag(5_500), 100)).toBe(false);
+  // The disk stands still.
+  expect(isLagging(lag(59_000), lag(60_000), 0)).toBe(false);
+});
