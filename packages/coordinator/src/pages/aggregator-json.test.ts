@@ -3,13 +3,18 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { DeclaredPage } from '../../../../test/support/declared-page.ts';
 import {
+  MINUTE_MS,
+  NO_NOTES,
+  NOW,
   pageSource,
   placeIn,
   shownMonitor,
   storedComponent,
   storedGroup,
+  storedWindow,
 } from '../../../../test/support/status-page-source.ts';
-import { componentsJson, statusJson } from './aggregator-json.ts';
+import { DAY_MS } from '../domain/summary-range.ts';
+import { componentsJson, maintenanceJson, statusJson } from './aggregator-json.ts';
 import { pageView } from './page-view.ts';
 
 let api: RunningApi;
@@ -66,6 +71,67 @@ test('a public client library reads everything', async () => {
   expect((await client.allScheduledMaintenances()).scheduled_maintenances).toEqual([]);
   expect((await client.activeScheduledMaintenances()).scheduled_maintenances).toEqual([]);
   expect((await client.upcomingScheduledMaintenances()).scheduled_maintenances).toEqual([]);
+});
+
+test('maintenance has an update for each of its stages, newest first, with its text', async () => {
+  const { body } = await api.call('GET', '/v1/status-pages');
+  const [{ id: pageId } = { id: '' }] = (body as { data: { id: string }[] }).data;
+  const begin = api.clock.wall() + MINUTE_MS;
+  const at = (ms: number) => new Date(ms).toISOString();
+  await api.create('/v1/maintenance-windows', {
+    title: 'Move',
+    text: 'We move:\n\n- to another rack',
+    starts_at: at(begin),
+    ends_at: at(begin + MINUTE_MS),
+    page_ids: [pageId],
+  });
+  const seen: (readonly unknown[])[][] = [];
+  for (const read of ['upcoming', 'active', 'all'] as const) {
+    api.clock.advance(read === 'upcoming' ? 1_000 : MINUTE_MS);
+    const { scheduled_maintenances: windows } = await client[`${read}ScheduledMaintenances`]();
+    const [window] = windows;
+    seen.push((window?.incident_updates ?? []).map(({ status, body, id }) => [status, body, id]));
+    const newest = window?.incident_updates[0];
+    expect([newest?.status, newest?.incident_id]).toEqual([window?.status, window?.id]);
+    const began = { upcoming: begin - MINUTE_MS, active: begin, all: begin + MINUTE_MS }[read];
+    // The client makes dates of instants.
+    expect(newest?.display_at).toEqual(new Date(began));
+  }
+  const [planned, , completed] = seen;
+  expect(completed?.map(([status]) => status)).toEqual(['completed', 'in_progress', 'scheduled']);
+  expect(completed?.every(([, text]) => text === 'We move:\n\n- to another rack')).toBe(true);
+  expect(completed?.slice(2)).toEqual(planned);
+});
+
+test('maintenance that repeats is planned when the one before it is over, and that is no news of the past', () => {
+  const nightly = { frequency: 'daily', interval: 1, weekdays: [], week: null, until: null } as const;
+  const window = storedWindow({
+    pageIds: [1],
+    startsAt: NOW - 40 * DAY_MS,
+    endsAt: NOW - 40 * DAY_MS + MINUTE_MS,
+    createdAt: NOW - 50 * DAY_MS,
+    updatedAt: NOW - MINUTE_MS,
+    repeat: nightly,
+  });
+  const view = pageView(pageSource({ notes: { ...NO_NOTES, windows: [window] }, now: NOW + 2 * MINUTE_MS }));
+  const { scheduled_maintenances: windows } = JSON.parse(
+    maintenanceJson('scheduled', 'in_progress', 'completed')(view, placeIn()),
+  );
+  const before = NOW - DAY_MS;
+  expect(windows.slice(-2)).toMatchObject([
+    {
+      status: 'completed',
+      created_at: new Date(before + MINUTE_MS).toISOString(),
+      updated_at: new Date(NOW + MINUTE_MS).toISOString(),
+      incident_updates: [
+        { body: 'Move', status: 'completed' },
+        { status: 'in_progress' },
+        { status: 'scheduled' },
+      ],
+    },
+    { status: 'scheduled', created_at: new Date(NOW + MINUTE_MS).toISOString() },
+  ]);
+  expect(new Set(windows.map(({ id }: { id: string }) => id)).size).toBe(windows.length);
 });
 
 test('groups are components that name their members', () => {

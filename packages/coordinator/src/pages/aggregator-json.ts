@@ -1,7 +1,7 @@
 import type { State } from '../web/design/states.ts';
 import { incidentTitle, updateSentence } from './html/incidents.ts';
 import type { IncidentUpdate, PageIncident } from './incidents.ts';
-import type { MaintenanceView } from './notes.ts';
+import type { MaintenanceState, MaintenanceView } from './notes.ts';
 import type { ComponentView, PageView, SectionView } from './page-view.ts';
 import { addressOf, type Place } from './place.ts';
 import type { Overall } from './states.ts';
@@ -86,7 +86,7 @@ export function unresolvedJson(view: PageView, place: Place): string {
 }
 
 /** `scheduled-maintenances.json` and those by state. */
-export function maintenanceJson(...states: readonly MaintenanceView['state'][]) {
+export function maintenanceJson(...states: readonly MaintenanceState[]) {
   return (view: PageView, place: Place): string =>
     JSON.stringify({
       page: pageMember(view, place),
@@ -199,20 +199,36 @@ function updateMember(
   { words }: Place,
 ): object {
   const statusOf = (state: IncidentUpdate['state']) => STATUS[state === 'ended' ? 'operational' : state];
+  const { id, at } = update;
   return {
-    id: update.id,
+    ...updateMembers({ id, incidentId: incident.id, at, updatedAt: at }),
     status: stageOf(update),
     body: updateSentence(update, incident, words),
-    incident_id: incident.id,
-    created_at: time(update.at),
-    updated_at: time(update.at),
-    display_at: time(update.at),
     affected_components: incident.components.map(({ id, name }) => ({
       code: id,
       name,
       old_status: statusOf(before?.state ?? 'operational'),
       new_status: statusOf(update.state),
     })),
+  };
+}
+
+type Told = {
+  readonly id: string;
+  readonly incidentId: string;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly updatedAt: number;
+};
+
+/** What all updates have, of incidents and of maintenance. */
+function updateMembers({ id, incidentId, at, updatedAt }: Told): object {
+  return {
+    id,
+    incident_id: incidentId,
+    created_at: time(at),
+    updated_at: time(updatedAt),
+    display_at: time(at),
     deliver_notifications: true,
     custom_tweet: null,
     tweet_id: null,
@@ -224,11 +240,7 @@ function stageOf(update: IncidentUpdate | undefined): string {
   return update?.state === 'operational' || update?.state === 'ended' ? 'resolved' : 'investigating';
 }
 
-function maintenanceMembers(
-  view: PageView,
-  place: Place,
-  ...states: readonly MaintenanceView['state'][]
-): object[] {
+function maintenanceMembers(view: PageView, place: Place, ...states: readonly MaintenanceState[]): object[] {
   const named = view.sections.flatMap(({ group, components }) =>
     components.map((one, index) => componentMember(one, view, index + 1, group !== null)),
   );
@@ -238,7 +250,7 @@ function maintenanceMembers(
       ...commonMembers(window.id, window.title, view, place),
       shortlink: `${addressOf(place)}#m${window.id}`,
       status: window.state,
-      created_at: time(window.createdAt),
+      created_at: time(window.stages.at(-1)?.at ?? window.updatedAt),
       updated_at: time(window.updatedAt),
       monitoring_at: null,
       resolved_at: window.state === 'completed' ? time(window.endsAt) : null,
@@ -246,9 +258,35 @@ function maintenanceMembers(
       started_at: time(window.startsAt),
       scheduled_for: time(window.startsAt),
       scheduled_until: time(window.endsAt),
-      incident_updates: [],
+      incident_updates: stageMembers(window, named),
       components: named.filter(({ id }) => window.componentIds.includes(id)),
     }));
+}
+
+/** The stages of maintenance as updates, newest first. Each has the text: clients show that of the first one. */
+function stageMembers(
+  { id, title, text, state, stages, componentIds, updatedAt }: MaintenanceView,
+  components: readonly { readonly id: string; readonly name: string }[],
+): object[] {
+  const affected = components.filter((one) => componentIds.includes(one.id));
+  const statusDuring = (stage: MaintenanceState | undefined) =>
+    STATUS[stage === 'in_progress' ? 'maintenance' : 'operational'];
+  return stages.map((stage, index) => ({
+    ...updateMembers({
+      id: `${id}-${stage.state}`,
+      incidentId: id,
+      at: stage.at,
+      updatedAt: stage.state === state ? updatedAt : stage.at,
+    }),
+    status: stage.state,
+    body: text === '' ? title : text,
+    affected_components: affected.map(({ id: code, name }) => ({
+      code,
+      name,
+      old_status: statusDuring(stages[index + 1]?.state),
+      new_status: statusDuring(stage.state),
+    })),
+  }));
 }
 
 function time(at: number): string {

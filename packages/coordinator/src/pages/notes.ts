@@ -1,5 +1,5 @@
 import { newestUpdate } from '../domain/incident-updates.ts';
-import { nextOccurrence, occurrencesIn } from '../domain/maintenance-window.ts';
+import { nextOccurrence, type Occurrence, occurrencesIn } from '../domain/maintenance-window.ts';
 import { DAY_MS } from '../domain/summary-range.ts';
 import type { StoredIncident, StoredUpdate } from '../store/incidents.ts';
 import type { StoredWindow } from '../store/maintenance-windows.ts';
@@ -18,19 +18,24 @@ export type PageNotes = {
 /** How far ahead planned maintenance is shown, ms. */
 const AHEAD_MS = 30 * DAY_MS;
 
-/** A time of a maintenance window. Instants are epoch ms. */
+/** One occurrence of a maintenance window. Instants are epoch ms. */
 export type MaintenanceView = {
+  /** The same from its plan to its end: programs that read pages know it again. */
   readonly id: string;
   readonly title: string;
   readonly text: string;
-  readonly state: 'scheduled' | 'in_progress' | 'completed';
+  readonly state: MaintenanceState;
+  /** The states that it has had, with when each began, newest first. */
+  readonly stages: readonly { readonly state: MaintenanceState; readonly at: number }[];
   /** Shown components that it affects; empty: the page as a whole. */
   readonly componentIds: readonly string[];
   readonly startsAt: number;
   readonly endsAt: number;
-  readonly createdAt: number;
+  /** When it last changed: by its times, or by who edited the window before its end. */
   readonly updatedAt: number;
 };
+
+export type MaintenanceState = 'scheduled' | 'in_progress' | 'completed';
 
 /** A component as far as notes are about it. */
 export type NotedComponent = { readonly id: string; readonly monitorId: number | null };
@@ -58,28 +63,53 @@ export function maintenanceViews(
           (monitorId !== null && window.monitorIds.includes(monitorId)),
       );
       if (affected.length === 0 && !window.pageIds.includes(pageId)) return [];
-      return timesOf(window, from, now).map(
-        (time): MaintenanceView => ({
-          id: `${publicId('window', window.id)}-${time.from.toString(36)}`,
+      const id = publicId('window', window.id);
+      return timesOf(window, from, now).map((time): MaintenanceView => {
+        const stages = stagesOf(time, now);
+        const { state, at } = stages[0];
+        return {
+          // One that happens once stays the same where it is put off.
+          id: window.repeat === null ? id : `${id}-${time.from.toString(36)}`,
           title: window.title,
           text: window.text,
-          state: time.from > now ? 'scheduled' : time.until > now ? 'in_progress' : 'completed',
-          componentIds: affected.map(({ id }) => id),
+          state,
+          stages,
+          componentIds: affected.map((component) => component.id),
           startsAt: time.from,
           endsAt: time.until,
-          createdAt: window.createdAt,
-          updatedAt: window.updatedAt,
-        }),
-      );
+          updatedAt: state === 'completed' ? at : Math.max(at, window.updatedAt),
+        };
+      });
     })
     .sort((one, other) => one.startsAt - other.startsAt);
 }
 
-function timesOf(window: StoredWindow, from: number, now: number) {
-  const times = occurrencesIn(window, from, now + 1);
+type Planned = Occurrence & {
+  /** Since when pages tell of it, epoch ms. */
+  readonly plannedAt: number;
+};
+
+/** An occurrence is told of a month ahead, but not before the one before it is over. */
+function timesOf(window: StoredWindow, from: number, now: number): Planned[] {
+  const times = occurrencesIn(window, from - AHEAD_MS, now + 1);
   const next = nextOccurrence(window, times.at(-1)?.until ?? now);
-  const isSoon = next !== null && next.from > now && next.from <= now + AHEAD_MS;
-  return isSoon ? [...times, next] : times;
+  if (next !== null && next.from > now && next.from <= now + AHEAD_MS) times.push(next);
+  return times
+    .map((time, index) => {
+      const before = times[index - 1]?.until ?? 0;
+      const plannedAt = Math.max(window.createdAt, before, time.from - AHEAD_MS);
+      return { ...time, plannedAt: Math.min(plannedAt, time.from) };
+    })
+    .filter(({ until }) => until > from);
+}
+
+type Stages = readonly [MaintenanceView['stages'][number], ...MaintenanceView['stages']];
+
+function stagesOf({ plannedAt, from, until }: Planned, now: number): Stages {
+  const scheduled = { state: 'scheduled', at: plannedAt } as const;
+  if (from > now) return [scheduled];
+  const begun = { state: 'in_progress', at: from } as const;
+  return until > now ? [begun, scheduled] : [{ state: 'completed', at: until }, begun, scheduled];
 }
 
 /** The state that an incident which lasts gives to a component; null: none. */

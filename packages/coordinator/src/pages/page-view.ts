@@ -90,7 +90,7 @@ export type PageView = {
   readonly maintenance: readonly MaintenanceView[];
   /** When the data was read, epoch ms. */
   readonly now: number;
-  /** When what is shown last changed, apart from the passing of time, epoch ms. */
+  /** When what is shown last changed, apart from figures that grow, epoch ms. */
   readonly changedAt: number;
 };
 
