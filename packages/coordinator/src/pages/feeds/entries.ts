@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto';
+import { instantText } from '../../web/times.ts';
 import { incidentTitle, updateSentence, updateWord } from '../html/incidents.ts';
 import type { MaintenanceView } from '../notes.ts';
 import type { PageView } from '../page-view.ts';
 import { addressOf, type Place } from '../place.ts';
 import { fill } from '../text/text.ts';
+import type { Words } from '../words.ts';
 
-/** An entry of a feed: one update of an incident. */
+/** An entry of a feed: one update of an incident, or one occurrence of maintenance. */
 export type FeedEntry = {
   /** Unique over all pages and for ever, as RFC 4287, section 4.2.6 asks. */
   readonly id: string;
   readonly title: string;
   readonly text: string;
   readonly link: string;
-  /** Epoch ms. */
-  readonly at: number;
+  /** When it came, and when it last changed, epoch ms. */
+  readonly publishedAt: number;
+  readonly updatedAt: number;
 };
 
 export type Feed = {
@@ -30,8 +33,8 @@ export type Feed = {
   readonly entries: readonly FeedEntry[];
 };
 
-/** Most entries of a feed. */
-const ENTRIES = 50;
+/** Most entries about incidents, and about maintenance: what comes every night takes no place from an outage. */
+const ENTRIES = { incidents: 50, maintenance: 25 };
 
 /** @param file name of the feed below the page */
 export function feedOf(view: PageView, place: Place, file: string): Feed {
@@ -46,20 +49,28 @@ export function feedOf(view: PageView, place: Place, file: string): Feed {
         title: `${incidentTitle(incident, words)}: ${updateWord(update, words)}`,
         text: updateSentence(update, incident, words),
         link: `${address}#i${incident.id}`,
-        at: update.at,
+        publishedAt: update.at,
+        updatedAt: update.at,
       }),
     ),
   );
-  const planned = maintenance.map(
+  const isOver = ({ state }: MaintenanceView) => state === 'completed';
+  // What is not over has a place before what is, and the soonest of it before the others.
+  const open = maintenance.filter((window) => !isOver(window));
+  const planned = [...open, ...maintenance.filter(isOver).toReversed()].map(
     (window): FeedEntry => ({
-      id: idOf(page.id, page.createdAt, `m${window.id}-${window.state}`),
+      id: idOf(page.id, page.createdAt, `m${window.id}`),
       title: `${window.title}: ${words.text.maintenanceState[window.state]}`,
-      text: window.text === '' ? window.title : window.text,
+      text: maintenanceText(window, words),
       link: `${address}#m${window.id}`,
-      at: entryTime(window),
+      publishedAt: window.stages.at(-1)?.at ?? window.updatedAt,
+      updatedAt: window.updatedAt,
     }),
   );
-  const entries = [...updates, ...planned].sort((one, other) => other.at - one.at).slice(0, ENTRIES);
+  const entries = [
+    ...updates.toSorted(newestFirst).slice(0, ENTRIES.incidents),
+    ...planned.slice(0, ENTRIES.maintenance),
+  ].sort(newestFirst);
   return {
     id: idOf(page.id, page.createdAt, 'feed'),
     title: fill(words.text.feedTitle, { title }),
@@ -67,21 +78,23 @@ export function feedOf(view: PageView, place: Place, file: string): Feed {
     language: words.language,
     page: address,
     self: `${place.origin}${place.path}/${file}`,
-    updatedAt: Math.max(page.createdAt, ...entries.map(({ at }) => at)),
+    updatedAt: Math.max(page.createdAt, ...entries.map(({ updatedAt }) => updatedAt)),
     entries,
   };
 }
 
-/** When a window got its state: when it was planned, began or ended. */
-function entryTime({ state, updatedAt, startsAt, endsAt }: MaintenanceView): number {
-  switch (state) {
-    case 'scheduled':
-      return updatedAt;
-    case 'in_progress':
-      return startsAt;
-    case 'completed':
-      return endsAt;
-  }
+function newestFirst(one: FeedEntry, other: FeedEntry): number {
+  return other.updatedAt - one.updatedAt;
+}
+
+/** When the maintenance is, and what somebody wrote about it. */
+function maintenanceText(
+  { startsAt, endsAt, text }: MaintenanceView,
+  { language, text: words }: Words,
+): string {
+  const [from, until] = [startsAt, endsAt].map((at) => instantText(at, language));
+  const times = fill(words.maintenanceFrom, { from: from ?? '', until: until ?? '' });
+  return text === '' ? times : `${times}\n\n${text}`;
 }
 
 /** A URN of a name-based UUID (RFC 9562, version 8): the page's address may change, and the id must not. */

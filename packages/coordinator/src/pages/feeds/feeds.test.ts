@@ -1,19 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
+import { parseAtomFeed, parseJsonFeed, parseRssFeed } from 'feedsmith';
 import { RelaxNGValidator, XmlDocument } from 'libxml2-wasm';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../../../test/support/any-text.ts';
 import {
   largeSource,
   MINUTE_MS,
+  NO_NOTES,
   NOW,
   pageSource,
   placeIn,
   shownIncident,
   storedPage,
+  storedWindow,
 } from '../../../../../test/support/status-page-source.ts';
-import { pageView } from '../page-view.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/summary-range.ts';
+import { type PageView, pageView } from '../page-view.ts';
 import { atomFeed, jsonFeed, rssFeed } from './feeds.ts';
 
 /** Throws where the text is not XML, or not what the grammar says. */
@@ -100,4 +104,84 @@ test('a feed changes when its entries do, and not with time', () => {
   const incidents = [shownIncident()];
   const feed = (now: number) => atomFeed(pageView(pageSource({ incidents, now })), placeIn());
   expect(feed(NOW + MINUTE_MS)).toBe(feed(NOW));
+});
+
+describe('as a feed reader has it', () => {
+  const nightly = (id: number) =>
+    storedWindow({
+      id,
+      pageIds: [1],
+      title: `Backup ${id}`,
+      startsAt: NOW - 60 * DAY_MS + id * HOUR_MS,
+      endsAt: NOW - 60 * DAY_MS + (id + 1) * HOUR_MS,
+      createdAt: NOW - 61 * DAY_MS,
+      repeat: { frequency: 'daily', interval: 1, weekdays: [], week: null, until: null },
+    });
+
+  /** What a reader has of each entry: its id, its title, its text, and when it was changed last. */
+  const READ = {
+    atom: (view: PageView) =>
+      parseAtomFeed(atomFeed(view, placeIn())).entries?.map(({ id, title, content, updated }) => [
+        id,
+        title?.value,
+        content?.value,
+        updated,
+      ]),
+    rss: (view: PageView) =>
+      parseRssFeed(rssFeed(view, placeIn())).items?.map(({ guid, title, description, pubDate }) => [
+        guid?.value,
+        title,
+        description,
+        pubDate,
+      ]),
+    json: (view: PageView) =>
+      parseJsonFeed(jsonFeed(view, placeIn())).items?.map(
+        ({ id, title, content_text: text, date_modified: at }) => [id, title, text, at],
+      ),
+  };
+  const times = (...at: number[]) => at.map((one) => new Date(one).toISOString());
+
+  test.each(Object.entries(READ))('%s keeps incidents, whatever is done every night', (_, read) => {
+    const incidents = Array.from({ length: 5 }, (_, index) =>
+      shownIncident({ openedAt: NOW - (9 + index) * DAY_MS }),
+    );
+    const windows = [1, 2, 3, 4].map(nightly);
+    const entries = read(pageView(pageSource({ incidents, notes: { ...NO_NOTES, windows } }))) ?? [];
+    const titles = entries.map(([, title]) => String(title));
+    expect(titles.filter((title) => title.startsWith('Monitor 1 down'))).toHaveLength(10);
+    expect(titles.filter((title) => title.startsWith('Backup'))).toHaveLength(25);
+    // The next time of each is there: what is planned stands before what is over.
+    expect(titles.filter((title) => title.endsWith('Planned')).sort()).toEqual(
+      [1, 2, 3, 4].map((id) => `Backup ${id}: Planned`),
+    );
+    expect(new Set(entries.map(([id]) => id)).size).toBe(entries.length);
+  });
+
+  test.each(Object.entries(READ))('%s has one entry for maintenance, which is updated', (format, read) => {
+    const window = storedWindow({ pageIds: [1], text: 'All night.' });
+    const entryAt = (now: number, more: Partial<typeof window> = {}) => {
+      const windows = [{ ...window, ...more }];
+      const [entry, ...others] = read(pageView(pageSource({ notes: { ...NO_NOTES, windows }, now }))) ?? [];
+      expect(others).toEqual([]);
+      return entry ?? [];
+    };
+    const seen = [
+      entryAt(NOW - 2 * MINUTE_MS),
+      // It is put off, and then to where it was.
+      entryAt(NOW - 2 * MINUTE_MS, { startsAt: NOW + 9 * MINUTE_MS, endsAt: NOW + 11 * MINUTE_MS }),
+      entryAt(NOW),
+      entryAt(NOW + MINUTE_MS),
+      // Who corrects the text of a window makes no news of what is over.
+      entryAt(NOW + 9 * MINUTE_MS, { text: 'All night long.', updatedAt: NOW + 8 * MINUTE_MS }),
+    ];
+    expect(new Set(seen.map(([id]) => id)).size).toBe(1);
+    expect(seen.map(([, title]) => title)).toEqual(
+      ['Planned', 'Planned', 'In progress', 'Completed', 'Completed'].map((state) => `Move: ${state}`),
+    );
+    expect(seen.map(([, , , at]) => new Date(String(at)).toISOString())).toEqual(
+      times(NOW - DAY_MS, NOW - DAY_MS, NOW - MINUTE_MS, NOW + MINUTE_MS, NOW + MINUTE_MS),
+    );
+    const blank = format === 'rss' ? '<br><br>' : '\n\n';
+    expect(seen[0]?.[2]).toBe(`22 Nov 2026, 11:59 UTC to 22 Nov 2026, 12:01 UTC${blank}All night.`);
+  });
 });

@@ -4,7 +4,7 @@ import type { Place } from '../place.ts';
 import { type FeedEntry, feedOf } from './entries.ts';
 import { escapeXml } from './xml.ts';
 
-/** The incidents of a page as Atom (RFC 4287). */
+/** The incidents and the maintenance of a page as Atom (RFC 4287). */
 export function atomFeed(view: PageView, place: Place): string {
   const feed = feedOf(view, place, 'feed.atom');
   return `<?xml version="1.0" encoding="utf-8"?>
@@ -19,19 +19,19 @@ ${feed.entries.map(atomEntry).join('')}</feed>
 `;
 }
 
-function atomEntry({ id, title, text, link, at }: FeedEntry): string {
+function atomEntry({ id, title, text, link, publishedAt, updatedAt }: FeedEntry): string {
   return `<entry>
 <id>${id}</id>
 <title>${escapeXml(title)}</title>
-<published>${rfc3339(at)}</published>
-<updated>${rfc3339(at)}</updated>
+<published>${rfc3339(publishedAt)}</published>
+<updated>${rfc3339(updatedAt)}</updated>
 <link rel="alternate" type="text/html" href="${escapeXml(link)}"/>
 <content type="text">${escapeXml(text)}</content>
 </entry>
 `;
 }
 
-/** The incidents of a page as RSS 2.0 (rssboard.org, version 2.0.11). */
+/** The incidents and the maintenance of a page as RSS 2.0 (rssboard.org, version 2.0.11). */
 export function rssFeed(view: PageView, place: Place): string {
   const feed = feedOf(view, place, 'feed.rss');
   return `<?xml version="1.0" encoding="utf-8"?>
@@ -48,18 +48,18 @@ ${feed.entries.map(rssItem).join('')}</channel>
 `;
 }
 
-function rssItem({ id, title, text, link, at }: FeedEntry): string {
+function rssItem({ id, title, text, link, updatedAt }: FeedEntry): string {
   return `<item>
 <title>${escapeXml(title)}</title>
 <link>${escapeXml(link)}</link>
 <guid isPermaLink="false">${id}</guid>
-<pubDate>${new Date(at).toUTCString()}</pubDate>
+<pubDate>${new Date(updatedAt).toUTCString()}</pubDate>
 <description>${escapeXml(linesAsHtml(text))}</description>
 </item>
 `;
 }
 
-/** The incidents of a page as JSON Feed (jsonfeed.org, version 1.1). */
+/** The incidents and the maintenance of a page as JSON Feed (jsonfeed.org, version 1.1). */
 export function jsonFeed(view: PageView, place: Place): string {
   const feed = feedOf(view, place, 'feed.json');
   return JSON.stringify({
@@ -69,13 +69,13 @@ export function jsonFeed(view: PageView, place: Place): string {
     feed_url: feed.self,
     ...(feed.description === null ? {} : { description: feed.description }),
     language: feed.language,
-    items: feed.entries.map(({ id, title, text, link, at }) => ({
+    items: feed.entries.map(({ id, title, text, link, publishedAt, updatedAt }) => ({
       id,
       url: link,
       title,
       content_text: text,
-      date_published: rfc3339(at),
-      date_modified: rfc3339(at),
+      date_published: rfc3339(publishedAt),
+      date_modified: rfc3339(updatedAt),
     })),
   });
 }
