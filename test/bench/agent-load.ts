@@ -89,7 +89,13 @@ export class AgentLoad {
     }));
     this.#bus.publish(
       jobsSubject(REGION),
-      JSON.stringify({ v: MESSAGE_VERSION, kind: 'jobs', batch: randomUUID(), jobs }),
+      JSON.stringify({
+        v: MESSAGE_VERSION,
+        kind: 'jobs',
+        batch: randomUUID(),
+        jobs,
+        results: resultsSubject(REGION),
+      }),
     );
   }
 

@@ -131,7 +131,6 @@ describe('an agent', () => {
     ['results of a shard of another region', `${resultsSubject(OTHER)}.1`],
     ['results two levels below its own', `${resultsSubject(OWN)}.1.1`],
     ['results of no region', 'svc.results'],
-    ['what the former stream keeps', 'svc.retired.results'],
     ['signs of life of another region', agentsSubject(OTHER)],
     ['answers to another region', `_INBOX_${OTHER}.x`],
     ['a list of the streams', '$JS.API.STREAM.LIST'],
@@ -242,7 +241,7 @@ describe('an agent', () => {
     const told = await answerTo('mine', { 'Nats-Expected-Last-Msg-Id': 'no such id' });
     expect(told).toContain('wrong last msg ID');
     expect(told).not.toContain(lastId);
-    // Ids that are counted up, as ids of version 0.1 were, and the id itself.
+    // The id itself, and ids as if they were counted up.
     const [, start = '', number = '0'] = /^(.*?)(\d*)$/.exec(lastId) ?? [];
     for (let next = 0; next < 50; next += 1) {
       await answerTo('mine', { 'Nats-Msg-Id': next === 0 ? lastId : `${start}${Number(number) + next}` });

@@ -5,7 +5,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { ResultBatch } from '@svc/shared/messages/check-result.ts';
-import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
+import { ALL_RESULTS, regionOfSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
@@ -47,7 +47,13 @@ const HEARTBEAT = {
   started_at: 1,
   draining: true,
 };
-const JOBS = { v: 1, kind: 'jobs', batch: 'ghost', jobs: [{}] };
+const jobsFor = (region: Region) => ({
+  v: 1,
+  kind: 'jobs',
+  batch: 'ghost',
+  jobs: [{}],
+  results: resultsSubject(region),
+});
 
 async function start(opened: Opened) {
   const web = await targetIn(opened);
@@ -201,8 +207,8 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
   test('on svc.jobs.*', async (context) => {
     const started = await start(openedIn(context));
     const { service, bus } = started;
-    const messages = [
-      ...garbage(JOBS),
+    const messagesFor = (region: Region) => [
+      ...garbage(jobsFor(region)),
       ...[
         { kind: 'unknown' },
         { kind: 'run_now' },
@@ -213,14 +219,19 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
         { results: 7 },
         { results: 'svc.results.mars' },
         { results: 'svc.agents.hosta-fra' },
-      ].map((change) => ({ what: 'no jobs', data: Buffer.from(JSON.stringify({ ...JOBS, ...change })) })),
+      ].map((change) => ({
+        what: 'no jobs',
+        data: Buffer.from(JSON.stringify({ ...jobsFor(region), ...change })),
+      })),
     ];
-    for (const region of REGIONS) for (const { data } of messages) bus.publish(`svc.jobs.${region}`, data);
+    for (const region of REGIONS)
+      for (const { data } of messagesFor(region)) bus.publish(`svc.jobs.${region}`, data);
     const jobs = [null, 1, 'text', [], {}, { monitor: 1, slot: 1 }, { monitor: 'one' }];
-    bus.publish(`svc.jobs.${HERE}`, JSON.stringify({ ...JOBS, jobs }));
+    bus.publish(`svc.jobs.${HERE}`, JSON.stringify({ ...jobsFor(HERE), jobs }));
     await bus.flush();
     for (const region of REGIONS) {
       const { metrics } = service.agent(region);
+      const messages = messagesFor(region);
       const dropped = () => Object.values(metrics.droppedMessages).reduce((sum, count) => sum + count, 0);
       await service.until(() => dropped() >= messages.length);
       expect([region, dropped()]).toEqual([region, messages.length]);

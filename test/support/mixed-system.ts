@@ -1,14 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Region } from '@svc/shared/regions.ts';
-import { programOf, type Version } from './kept-versions.ts';
 import { type NatsAccounts, natsAccounts } from './nats-accounts.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import type { Opened } from './opened.ts';
 import { Program } from './process.ts';
+import { programOf, type Version } from './released-version.ts';
 
 /**
  * A NATS server with the accounts that `svc region` makes today, and coordinators and agents of any version as
@@ -20,8 +19,6 @@ export class MixedSystem {
   readonly #nats: NatsServer;
   readonly #opened: Opened;
   readonly #folder: string;
-  readonly #token = randomBytes(16).toString('hex');
-  #url = '';
 
   private constructor(
     region: Region,
@@ -49,16 +46,13 @@ export class MixedSystem {
 
   /** Another coordinator starts with the data folder that its predecessor left. */
   async coordinator(version: Version): Promise<Program> {
-    const coordinator = await this.#started(await programOf('coordinator', version), {
+    return await this.#started(await programOf('coordinator', version), {
       SVC_NATS_NKEY: this.#accounts.seedOf('coordinator'),
       SVC_LISTEN: '127.0.0.1:0',
       SVC_DATA_DIR: this.#folder,
       SVC_CONFIG: this.#declaredFile,
-      SVC_API_TOKEN: this.#token,
       SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
     });
-    this.#url = String(coordinator.lines.find(({ event }) => event === 'ready')?.url);
-    return coordinator;
   }
 
   async agent(version: Version, id: string): Promise<Program> {
@@ -85,15 +79,6 @@ export class MixedSystem {
   /** Replaces the declared file, which the coordinator applies by itself. */
   async declare(declared: object): Promise<void> {
     await writeFile(this.#declaredFile, JSON.stringify(declared));
-  }
-
-  /** GET with the operator's token; the parsed body. */
-  async get<T>(path: string): Promise<T> {
-    const response = await fetch(`${this.#url}${path}`, {
-      headers: { authorization: `Bearer ${this.#token}` },
-    });
-    if (!response.ok) throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as T;
   }
 
   /** Rows of the database as it is on disk now. */

@@ -19,6 +19,7 @@ import { Agent } from './app.ts';
 const log = pino({ level: 'silent' });
 const REGION = 'hosta-fra';
 const JOBS = `svc.jobs.${REGION}`;
+const RESULTS = `svc.results.${REGION}`;
 
 let server: NatsServer;
 /** The coordinator's side. */
@@ -94,7 +95,7 @@ let batches = 0;
 
 async function offer(jobs: unknown[], more: object = {}): Promise<Acceptance> {
   const batch = `batch-${++batches}`;
-  bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', batch, jobs, ...more }));
+  bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', batch, jobs, results: RESULTS, ...more }));
   return await acceptanceOf(batch);
 }
 
@@ -142,7 +143,7 @@ describe('taking jobs', () => {
       running: 0,
       held: [],
       draining: false,
-      understands: ['large-batches', 'jobs-ahead', 'results-subject'],
+      understands: ['jobs-ahead'],
     });
     expect(await offer([job(1, 1_000), job(2, 1_000)])).toMatchObject({
       agent: 'agent-1',
@@ -281,10 +282,10 @@ describe('taking jobs', () => {
     expect((await offer([{ ...job(10, 1_000), wait_ms: 60_000 }])).refused).toEqual([[10, 1_000, 'full']]);
   });
 
-  test('a batch of 512 that names the subject of its results is reported there, in large messages', async () => {
+  test('a batch of 512 is reported on the subject that it names, in large messages', async () => {
     await startAgent({ concurrency: 1_000 });
     const jobs = Array.from({ length: 512 }, (_, index) => job(index + 1, 1_000));
-    const { accepted } = await offer(jobs, { v: 2, results: `svc.results.${REGION}` });
+    const { accepted } = await offer(jobs, { v: 2 });
     expect(accepted).toHaveLength(512);
     await probe.begun(512);
     for (const attempt of probe.attempts) attempt.end(outcomeOf('passed'));
@@ -402,7 +403,10 @@ describe('the end', () => {
       [2, 'failed', undefined],
     ]);
     heard = [];
-    bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', batch: 'late', jobs: [job(9, 9)] }));
+    bus.publish(
+      JOBS,
+      JSON.stringify({ v: 1, kind: 'jobs', batch: 'late', jobs: [job(9, 9)], results: RESULTS }),
+    );
     await bus.flush();
     expect(heard).toEqual([]);
   });
@@ -425,7 +429,13 @@ describe('the end', () => {
     for (let index = 1; index <= 20; index += 1) {
       bus.publish(
         JOBS,
-        JSON.stringify({ v: 1, kind: 'jobs', batch: `way-${index}`, jobs: [job(index, 1_000, check)] }),
+        JSON.stringify({
+          v: 1,
+          kind: 'jobs',
+          batch: `way-${index}`,
+          jobs: [job(index, 1_000, check)],
+          results: RESULTS,
+        }),
       );
     }
     await bus.flush();

@@ -7,7 +7,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES, type Sickness } from '@svc/shared/messages/heartbeat.ts';
-import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { agentsSubject } from '@svc/shared/messages/subjects.ts';
 import { AGENT_GAUGES } from '@svc/shared/metrics/agent-instruments.ts';
 import { LoopDelay } from '@svc/shared/metrics/loop-delay.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
@@ -92,8 +92,7 @@ export class Agent {
     this.#ownExport = this.#createOwnExport();
     const shared = { bus, clock, log, metrics };
     const bootId = randomBytes(9).toString('base64url');
-    const onResult = (result: CheckResult, subject: string | null): void =>
-      this.#reporter.report(result, subject);
+    const onResult = (result: CheckResult, subject: string): void => this.#reporter.report(result, subject);
     this.#starvation = new Starvation(clock, openCpuCounters(log));
     this.#references = new References({ list: () => parts.references?.list() ?? [], clock, log });
     this.#network = new NetworkWatch({ references: this.#references, clock });
@@ -102,7 +101,6 @@ export class Agent {
     this.#outbox = new ResultOutbox(shared);
     this.#reporter = new Reporter({
       agentId: this.id,
-      subject: resultsSubject(config.region),
       outbox: this.#outbox,
       held,
       clock,

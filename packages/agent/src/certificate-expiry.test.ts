@@ -73,7 +73,7 @@ async function check(url: string, certificate_expiry_days: number, wallNow: numb
   runner.submit(
     { ...job, check: new Secret(httpCheck({ url, certificate_expiry_days })) },
     clock.monotonic(),
-    null,
+    'svc.results.hosta-fra',
   );
   return await reported.promise;
 }

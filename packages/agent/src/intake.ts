@@ -3,7 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckJob, JobBatch, RunNow } from '@svc/shared/messages/check-job.ts';
-import { asFirstReason, type CheckResult } from '@svc/shared/messages/check-result.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import {
   type Acceptance,
   MAX_HELD_JOBS,
@@ -55,7 +55,7 @@ export type IntakeParts = {
    * Receives the results of jobs that are answered without being run. `subject` is the one that their batch
    * named.
    */
-  onResult: (result: CheckResult, subject: string | null) => void;
+  onResult: (result: CheckResult, subject: string) => void;
   /** Called when the coordinator asks which agents exist. */
   onRollCall: () => void;
 };
@@ -118,7 +118,7 @@ export class Intake {
     switch (read.kind) {
       case 'jobs':
         // A publisher that may not read this region's results must not get them by naming another subject.
-        if (read.results !== undefined && !isResultsSubjectOf(this.#parts.region, read.results)) {
+        if (!isResultsSubjectOf(this.#parts.region, read.results)) {
           this.#dropMessage(message, 'foreign-results');
         } else {
           this.#onBatch(read, receivedAt, Math.ceil(message.data.length / read.jobs.length));
@@ -151,7 +151,6 @@ export class Intake {
       accepted: [],
       refused: [],
     };
-    const subject = batch.results ?? null;
     const taken: CheckJob[] = [];
     /** Number of the taken jobs whose slot has come. */
     let takenNow = 0;
@@ -176,13 +175,13 @@ export class Intake {
         taken.push(read.job);
         if ((read.job.wait_ms ?? 0) === 0) takenNow += 1;
       } else {
-        onResult({ ...jobOf(read.job), ...notAttempted('unsupported', clock.wall()) }, subject);
+        onResult({ ...jobOf(read.job), ...notAttempted('unsupported', clock.wall()) }, batch.results);
       }
     }
     // The answer goes out before the first probe begins, because the coordinator waits for it.
     this.#say(acceptance);
     const arrivedAt = receivedAt - this.#unreadMs(taken, receivedAt);
-    for (const job of taken) runner.submit(job, arrivedAt, subject);
+    for (const job of taken) runner.submit(job, arrivedAt, batch.results);
   }
 
   /** The time for which the jobs' message lay unread; known where a job's slot was still to come, ms. */
@@ -213,15 +212,13 @@ export class Intake {
   }
 
   async #onRunNow(request: RunNow): Promise<void> {
-    const found = await this.#parts.runner.runNow(request.check);
-    const { reason } = found;
-    const isReadable = reason === undefined || request.any_reason === true;
+    const result = await this.#parts.runner.runNow(request.check);
     this.#say({
       v: MESSAGE_VERSION,
       kind: 'run_outcome',
       agent: this.#parts.agentId,
       run: request.run,
-      result: isReadable ? found : { ...found, reason: asFirstReason(reason) },
+      result,
     });
   }
 

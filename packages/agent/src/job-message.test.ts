@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { httpCheck, tcpCheck } from '../../../test/support/scripted-probe.ts';
 import { readJob, readJobsMessage } from './job-message.ts';
 
+const RESULTS = 'svc.results.hosta-fra';
+
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 const job = (check: unknown): Record<string, unknown> => ({
@@ -16,7 +18,7 @@ const job = (check: unknown): Record<string, unknown> => ({
 
 describe('a message of the jobs subject', () => {
   test('is a batch or a request to run now', () => {
-    const batch = { v: 1, kind: 'jobs', batch: 'b', jobs: [1, 'not read here'] };
+    const batch = { v: 1, kind: 'jobs', batch: 'b', jobs: [1, 'not read here'], results: RESULTS };
     expect(readJobsMessage(bytes(JSON.stringify(batch)))).toEqual(batch);
     const runNow = { v: 1, kind: 'run_now', run: 'r', check: tcpCheck() };
     const read = readJobsMessage(bytes(JSON.stringify(runNow)));
@@ -29,18 +31,26 @@ describe('a message of the jobs subject', () => {
     ['no version', { v: 0 }, false],
     ['512 jobs', { jobs: Array(512).fill(1) }, true],
     ['513 jobs', { jobs: Array(513).fill(1) }, false],
-    ['a subject for results', { results: 'svc.results.hosta-fra' }, true],
+    ['no subject for results', { results: undefined }, false],
     ['a subject that is no text', { results: 1 }, false],
     ['a subject without end', { results: 'x'.repeat(257) }, false],
   ])('with %s', (_, change, isRead) => {
-    const batch = { v: 1, kind: 'jobs', batch: 'b', jobs: [1], ...change };
+    const batch = { v: 1, kind: 'jobs', batch: 'b', jobs: [1], results: RESULTS, ...change };
     expect(readJobsMessage(bytes(JSON.stringify(batch)))).toEqual(isRead ? batch : 'invalid');
   });
 
   test('may have exactly 1 MiB', () => {
-    const around = JSON.stringify({ v: 1, kind: 'jobs', batch: 'b', jobs: [''] }).length;
+    const around = JSON.stringify({ v: 1, kind: 'jobs', batch: 'b', jobs: [''], results: RESULTS }).length;
     const message = (length: number): Uint8Array =>
-      bytes(JSON.stringify({ v: 1, kind: 'jobs', batch: 'b', jobs: ['x'.repeat(length - around)] }));
+      bytes(
+        JSON.stringify({
+          v: 1,
+          kind: 'jobs',
+          batch: 'b',
+          jobs: ['x'.repeat(length - around)],
+          results: RESULTS,
+        }),
+      );
     expect(readJobsMessage(message(1_048_576))).toMatchObject({ kind: 'jobs' });
     expect(readJobsMessage(message(1_048_577))).toBe('oversized');
   });

@@ -17,7 +17,7 @@ function bench(): Bench {
   const held = new HeldJobs(clock);
   const batches: Batch[] = [];
   const outbox = { add: (batch: Batch) => void batches.push(batch) };
-  const reporter = new Reporter({ agentId: 'agent "1"', subject: OWN, outbox, held, clock });
+  const reporter = new Reporter({ agentId: 'agent "1"', outbox, held, clock });
   return { reporter, clock, held, batches };
 }
 
@@ -48,54 +48,20 @@ function result(monitor: number, more: Partial<CheckResult> = {}): CheckResult {
   };
 }
 
-test('results of jobs that named no subject share a message until the first has waited 50 ms', () => {
-  const { reporter, clock, batches } = bench();
-  reporter.report(result(1), null);
-  clock.advance(49);
-  reporter.report(result(2), null);
-  expect(batches).toHaveLength(0);
-  clock.advance(1);
-  expect(batches).toHaveLength(1);
-  const read = resultBatch.parse(JSON.parse(batches[0]?.text ?? ''));
-  expect(read.agent).toBe('agent "1"');
-  expect(read.results.map((each) => checkResult.parse(each).monitor)).toEqual([1, 2]);
-  clock.advance(1_000);
-  expect(batches).toHaveLength(1);
-  expect(clock.pendingTimers).toBe(0);
-});
-
-test('a reason that 0.1 does not know goes only where the job named a subject', () => {
+test('a message says which agent reports', () => {
   const { reporter, batches } = bench();
-  for (const subject of [null, NAMED]) {
-    reporter.report(result(1, { outcome: 'not_run', reason: 'network-down' }), subject);
-    reporter.report(result(2, { outcome: 'not_run', reason: 'agent-starved' }), subject);
-  }
+  reporter.report(result(1), NAMED);
   reporter.flush();
-  const reasons = batches.map(({ text }) =>
-    resultBatch.parse(JSON.parse(text)).results.map((each) => checkResult.parse(each).reason),
-  );
-  expect(reasons).toEqual([
-    ['internal-error', 'agent-starved'],
-    ['network-down', 'agent-starved'],
-  ]);
-});
-
-test('a message without a named subject is full with 64 results', () => {
-  const { reporter, clock, batches } = bench();
-  for (let monitor = 1; monitor <= 65; monitor += 1) reporter.report(result(monitor), null);
-  expect(batches.map((batch) => batch.results)).toEqual([64]);
-  clock.advance(50);
-  expect(batches.map((batch) => batch.results)).toEqual([64, 1]);
-  expect(new Set(batches.map(({ subject }) => subject))).toEqual(new Set([OWN]));
+  expect(resultBatch.parse(JSON.parse(batches[0]?.text ?? '')).agent).toBe('agent "1"');
 });
 
 test('no message is longer than 256 KiB', () => {
   const { reporter, clock, batches } = bench();
   const attempt = { outcome: 'failed', started_ms: 0, latency: 1, error_message: 'ü'.repeat(500) } as const;
   for (let monitor = 1; monitor <= 64; monitor += 1) {
-    reporter.report(result(monitor, { outcome: 'failed', attempts: Array(11).fill(attempt) }), null);
+    reporter.report(result(monitor, { outcome: 'failed', attempts: Array(11).fill(attempt) }), NAMED);
   }
-  clock.advance(50);
+  clock.advance(250);
   expect(batches.length).toBeGreaterThan(1);
   expect(batches.reduce((sum, batch) => sum + batch.results, 0)).toBe(64);
   for (const { text, bytes } of batches) {
@@ -107,8 +73,8 @@ test('no message is longer than 256 KiB', () => {
 test('a job is held until its result is kept, and only a verdict makes it finished', () => {
   const { reporter, held, batches } = bench();
   for (const monitor of [1, 2]) held.hold(monitor, 5, 100);
-  reporter.report(result(1), null);
-  reporter.report(result(2, { outcome: 'not_run', reason: 'overloaded' }), null);
+  reporter.report(result(1), NAMED);
+  reporter.report(result(2, { outcome: 'not_run', reason: 'overloaded' }), NAMED);
   reporter.flush();
   expect(held.size).toBe(2);
   batches[0]?.onSettled('kept');
@@ -119,13 +85,13 @@ test('a job is held until its result is kept, and only a verdict makes it finish
 test('a job whose result was dropped may be offered again', () => {
   const { reporter, held, batches } = bench();
   held.hold(1, 5, 100);
-  reporter.report(result(1), null);
+  reporter.report(result(1), NAMED);
   reporter.flush();
   batches[0]?.onSettled('dropped');
   expect(held.stateOf(1, 5)).toBe('unknown');
 });
 
-describe('where the job named a subject', () => {
+describe('messages', () => {
   test('results that repeat the last ones, and passes of new monitors, wait up to 250 ms', () => {
     const started = bench();
     knownBefore(started, 2);
@@ -176,23 +142,6 @@ describe('where the job named a subject', () => {
     expect(sentAfter('passed')).toBeLessThanOrEqual(10);
   });
 
-  test('the last result counts also where its job named no subject', () => {
-    const started = bench();
-    const { reporter, clock, batches } = started;
-    const namedSentAfter = (outcome: CheckResult['outcome']): number => {
-      reporter.flush();
-      const count = batches.length;
-      reporter.report(result(1, { outcome }), NAMED);
-      const from = clock.monotonic();
-      while (batches.length === count) clock.advance(1);
-      return clock.monotonic() - from;
-    };
-    reporter.report(result(1), null);
-    expect(namedSentAfter('passed')).toBe(250);
-    reporter.report(result(1, { outcome: 'failed' }), null);
-    expect(namedSentAfter('passed')).toBeLessThanOrEqual(10);
-  });
-
   test('many failures at the same time make few messages', () => {
     const started = bench();
     knownBefore(started, 600);
@@ -216,16 +165,14 @@ describe('where the job named a subject', () => {
     expect(batches).toHaveLength(2);
   });
 
-  test('each subject has its own messages, and what 0.1 reads is never among larger ones', () => {
+  test('each subject has its own messages', () => {
     const { reporter, clock, batches } = bench();
     reporter.report(result(1), `${OWN}.s0`);
-    reporter.report(result(2), null);
     reporter.report(result(3), `${OWN}.s1`);
     reporter.report(result(4), OWN);
     reporter.report(result(5), `${OWN}.s0`);
     clock.advance(250);
     expect(sent(batches).toSorted()).toEqual([
-      [OWN, [2]],
       [OWN, [4]],
       [`${OWN}.s0`, [1, 5]],
       [`${OWN}.s1`, [3]],
@@ -235,7 +182,7 @@ describe('where the job named a subject', () => {
 
 test('whatever comes in which order: each result once, on its subject, in order, within its bounds', () => {
   const report = fc.record({
-    subject: fc.constantFrom(null, OWN, NAMED),
+    subject: fc.constantFrom(OWN, NAMED),
     monitor: fc.integer({ min: 1, max: 5 }),
     outcome: fc.constantFrom('passed', 'degraded', 'failed', 'not_run'),
     times: fc.constantFrom(1, 1, 1, 70, 600),
@@ -250,8 +197,7 @@ test('whatever comes in which order: each result once, on its subject, in order,
         for (let index = 0; index < times; index += 1) {
           slot += 1;
           reporter.report(result(monitor, { outcome, slot }), subject);
-          const to = subject ?? OWN;
-          expected.set(to, [...(expected.get(to) ?? []), slot]);
+          expected.set(subject, [...(expected.get(subject) ?? []), slot]);
         }
         clock.advance(waitMs);
       }
@@ -264,8 +210,6 @@ test('whatever comes in which order: each result once, on its subject, in order,
         expect(read).toHaveLength(results);
         found.set(subject, [...(found.get(subject) ?? []), ...read]);
       }
-      // On the region's own subject small and large messages may overtake each other.
-      for (const slots of [expected, found]) slots.get(OWN)?.sort((a, b) => a - b);
       expect(found).toEqual(expected);
       expect(clock.pendingTimers).toBe(0);
     }),

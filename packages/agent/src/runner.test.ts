@@ -10,6 +10,8 @@ import { outcomeOf, ScriptedProbe, tcpCheck, timedOut } from '../../../test/supp
 import { createMetrics } from './metrics.ts';
 import { Runner, type RunnerParts } from './runner.ts';
 
+const SUBJECT = 'svc.results.hosta-fra';
+
 type Bench = {
   runner: Runner;
   /** A job whose message was received now. */
@@ -39,7 +41,7 @@ function bench(options: { concurrency?: number; obeysStop?: boolean } = {}): Ben
   runner.start();
   return {
     runner,
-    submit: (given) => runner.submit(given, clock.monotonic(), null),
+    submit: (given) => runner.submit(given, clock.monotonic(), SUBJECT),
     probe,
     clock,
     results,
@@ -450,9 +452,9 @@ describe('a job that was sent ahead of its slot', () => {
     const { runner, clock, probe } = bench();
     const receivedAt = clock.monotonic();
     clock.advance(40);
-    runner.submit(job({ wait_ms: 30 }), receivedAt, null);
+    runner.submit(job({ wait_ms: 30 }), receivedAt, SUBJECT);
     expect(probe.attempts).toHaveLength(1);
-    runner.submit(job({ wait_ms: 50 }), receivedAt, null);
+    runner.submit(job({ wait_ms: 50 }), receivedAt, SUBJECT);
     clock.advance(9);
     expect(probe.attempts).toHaveLength(1);
     clock.advance(1);
@@ -463,7 +465,7 @@ describe('a job that was sent ahead of its slot', () => {
     const early = new EarlyClock(0.7);
     const probe = new ScriptedProbe();
     const runner = runnerOf(early, probe);
-    runner.submit(job({ wait_ms: 100 }), early.monotonic(), null);
+    runner.submit(job({ wait_ms: 100 }), early.monotonic(), SUBJECT);
     early.advance(99.9);
     expect(probe.attempts).toHaveLength(0);
     early.advance(1.1);
@@ -565,7 +567,7 @@ describe('a failure that may be our own network', () => {
       network: { seen: () => asked.promise },
       onResult: (result) => void results.push(result),
     });
-    runner.submit(job(), clock.monotonic(), null);
+    runner.submit(job(), clock.monotonic(), SUBJECT);
     probe.attempts[0]?.end(outcomeOf('failed', { notConnected: true }));
     await settle();
     expect([runner.running, results]).toEqual([1, []]);
@@ -586,7 +588,7 @@ describe('a failure that may be our own network', () => {
       network: { seen: () => new Promise(() => {}) },
       onResult: (result) => void results.push(result),
     });
-    runner.submit(job(), clock.monotonic(), null);
+    runner.submit(job(), clock.monotonic(), SUBJECT);
     probe.attempts[0]?.end(outcomeOf('failed', { notConnected: true }));
     await settle();
     const drained = runner.drain(0);

@@ -51,7 +51,7 @@ export type RunnerParts = {
   metrics: Metrics;
   log: Logger;
   /** Called once for every submitted job, with the subject that was submitted with it. */
-  onResult: (result: CheckResult, subject: string | null) => void;
+  onResult: (result: CheckResult, subject: string) => void;
 };
 
 /**
@@ -128,9 +128,9 @@ export class Runner {
    * `wait_ms` after the receipt, never before, and within `start_within_ms` of that instant.
    *
    * @param receivedAt when the job's message arrived at the agent, monotonic ms
-   * @param subject subject for the result; null when the job's batch names none
+   * @param subject subject for the result
    */
-  submit(job: CheckJob, receivedAt: number, subject: string | null): void {
+  submit(job: CheckJob, receivedAt: number, subject: string): void {
     const { clock, onResult } = this.#parts;
     const startAt = receivedAt + (job.wait_ms ?? 0);
     const { monitor, version, slot, token } = job;

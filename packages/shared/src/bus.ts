@@ -79,7 +79,7 @@ export interface ApartSubscription {
 
 /**
  * The JetStream streams of results, one for each region, as their single reader (the coordinator) sees them.
- * `resultsStream(region)` names a stream. `FORMER_RESULTS_STREAM` names the one stream of earlier versions.
+ * `resultsStream(region)` names a stream.
  */
 export interface ResultStreams {
   /** The existing streams of results by name, as they were at one moment after the call. */
@@ -91,18 +91,9 @@ export interface ResultStreams {
    * has no room for the limit, an existing stream keeps its old limit. A new stream then gets half of the
    * limit, a quarter and so on, down to 4 MiB, because results in a small stream are better than none.
    *
-   * @throws StreamTooLarge, FormerStreamInTheWay
+   * @throws StreamTooLarge
    */
   ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo>;
-  /**
-   * Stops the former stream from taking messages, so that the regions' streams can take its subjects. Until
-   * those streams are made, publishers are told that nobody keeps their messages; they send again.
-   *
-   * @returns the former stream's content; null when there is no such stream
-   */
-  retireFormer(): Promise<StreamInfo | null>;
-  /** Deletes the former stream. */
-  removeFormer(): Promise<void>;
   /** The stored message, or null when it is gone. */
   message(stream: string, sequence: number): Promise<StreamMessage | null>;
   /**

@@ -81,7 +81,6 @@ const BUS_CODES = {
   'stream-read-ended': 'NATS ended the reading of a stream. It is read again from the recorded position.',
   'stream-unreadable': 'A message of a stream cannot be read. svc tries again.',
   'stream-too-large': 'NATS has no room for the results of a region.',
-  'former-stream': 'The stream of an earlier version still keeps the subjects of this one.',
 } as const;
 
 /** Codes of probing. The operating system's own codes, such as ECONNREFUSED, occur beside them. */

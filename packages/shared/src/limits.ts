@@ -49,13 +49,8 @@ export const LIMITS = {
   listMaximum: 100,
   /** The largest monitor, `checkBytes`, with members that the service ignores beside it. */
   apiBodyBytes: 320 * 1_024,
-  /**
-   * The most that readers accept. A writer keeps to `small…` until the receiver has announced larger batches.
-   */
   jobsPerMessage: 512,
   resultsPerMessage: 512,
-  smallJobsPerMessage: 64,
-  smallResultsPerMessage: 64,
   messageBytes: 256 * 1_024,
   /** Longest time that a job may be sent ahead of its slot. */
   jobAheadMs: 60_000,

@@ -15,9 +15,9 @@ import { jetStreamOf } from '../../../test/support/jetstream.ts';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../test/support/region-stream.ts';
 import { READ_AHEAD_BYTES, type StreamMessage } from './bus.ts';
-import { FORMER_RESULTS_STREAM, resultsStream } from './messages/subjects.ts';
+import { resultsStream } from './messages/subjects.ts';
 import { connectBus, type NatsBus } from './nats-bus.ts';
-import { FormerStreamInTheWay, NatsResultStreams, StreamTooLarge } from './nats-result-streams.ts';
+import { NatsResultStreams, StreamTooLarge } from './nats-result-streams.ts';
 import type { Region } from './regions.ts';
 
 const log = pino({ level: 'silent' });
@@ -111,7 +111,7 @@ describe('the stream of a region', () => {
     ['bound on messages', { max_msg_size: 1_024 }],
     ['memory of ids', { duplicate_window: 60_000_000_000 }],
     ['list of subjects', { subjects: ['svc.results.hosta-fra'] }],
-  ])('of an earlier version with another %s gets that of this one', async (_, earlier) => {
+  ])('that was made with another %s gets that of this version', async (_, earlier) => {
     await stream.ensure(LIMITS);
     const { streams: api } = await jetStreamOf(bus.connection);
     const { config } = await api.info(stream.name);
@@ -149,46 +149,6 @@ describe('the stream of a region', () => {
     await expect(new RegionStream(connection, A).ensure(LIMITS)).rejects.toThrow(StreamTooLarge);
     await connection.close();
     await small.dispose();
-  });
-});
-
-describe('the stream of before, of all regions', () => {
-  async function makeFormer(): Promise<void> {
-    const manager = await jetStreamOf(bus.connection);
-    await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'], max_bytes: 1e8 });
-  }
-
-  test('is none where there is none', async () => {
-    expect(await streams.retireFormer()).toBeNull();
-  });
-
-  test('stands in the way until it is retired; then it keeps what it holds, and the regions have their own', async () => {
-    await makeFormer();
-    await fill(A, 3, 100);
-    await expect(streams.ensure(A, LIMITS)).rejects.toThrow(FormerStreamInTheWay);
-    expect(await streams.retireFormer()).toMatchObject({ firstSequence: 1, lastSequence: 3 });
-    expect(await streams.retireFormer()).toMatchObject({ firstSequence: 1, lastSequence: 3 });
-    await streams.ensure(A, LIMITS);
-    await fill(A, 2, 100);
-    // Newer servers store messages after they have answered the flush.
-    await expect.poll(async () => (await streams.list()).get(resultsStream(A))?.lastSequence).toBe(2);
-    const infos = await streams.list();
-    expect(infos.get(FORMER_RESULTS_STREAM)).toMatchObject({ lastSequence: 3 });
-    expect(infos.get(FORMER_RESULTS_STREAM)?.maxBytes).toBeLessThan(MEBIBYTE);
-    await streams.removeFormer();
-    expect([...(await streams.list()).keys()]).toEqual([resultsStream(A)]);
-  });
-
-  test('is read although it holds a message that is larger than what is read ahead', async () => {
-    await makeFormer();
-    await fill(A, 1, 100);
-    await fill(A, 1, 900 * 1024);
-    await fill(A, 1, 100);
-    await streams.retireFormer();
-    const seen = collector<StreamMessage>();
-    const reader = await streams.read(FORMER_RESULTS_STREAM, 1, seen.handle, () => {});
-    expect((await seen.count(3)).map(({ data }) => data.length)).toEqual([100, 900 * 1024, 100]);
-    await reader.close();
   });
 });
 

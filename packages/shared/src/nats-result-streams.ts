@@ -11,7 +11,7 @@ import { z } from 'zod';
 import type { ResultStreams, StreamInfo, StreamMessage, StreamReading } from './bus.ts';
 import { SvcError } from './errors.ts';
 import { LIMITS } from './limits.ts';
-import { FORMER_RESULTS_STREAM, resultsStream, resultsSubjects } from './messages/subjects.ts';
+import { RESULTS_STREAMS, resultsStream, resultsSubjects } from './messages/subjects.ts';
 import type { NatsBus } from './nats-bus.ts';
 import { messageIdIn } from './nats-headers.ts';
 import { readStream } from './nats-stream-reading.ts';
@@ -28,19 +28,6 @@ export class StreamTooLarge extends SvcError {
     super(
       'stream-too-large',
       `NATS has no room for ${maxBytes} bytes of a region's results: give NATS more disk space, or lower SVC_RESULTS_MAX_BYTES`,
-      options,
-    );
-  }
-}
-
-/** The former stream still has the region's subjects. It must be retired first. */
-export class FormerStreamInTheWay extends SvcError {
-  readonly retryable = true;
-
-  constructor(options?: { cause?: unknown }) {
-    super(
-      'former-stream',
-      `the stream ${FORMER_RESULTS_STREAM} of an earlier version still has the subjects of the new stream`,
       options,
     );
   }
@@ -85,8 +72,6 @@ const ACCOUNT_STORAGE_EXCEEDED = 10028;
 const STREAM_NAME_TAKEN = 10058;
 /** JetStream error code "stream not found". */
 const STREAM_NOT_FOUND = 10059;
-/** JetStream error code "subjects overlap with an existing stream". */
-const SUBJECTS_OVERLAP = 10065;
 
 /**
  * Largest message with its headers, bytes. Agents send none larger, and a refused message cannot fill a
@@ -102,8 +87,6 @@ const LEAST_STREAM_BYTES = 4 * 1024 ** 2;
  * server keeps whole ids in memory, and a region may send as many and as long ones as its connection carries.
  */
 const DUPLICATE_WINDOW_MS = 5_000;
-/** The only subject of a retired stream. Nobody publishes to it. */
-const RETIRED_SUBJECT = 'svc.retired.results';
 
 /** Configuration that the streams of all regions share. */
 const COMMON = {
@@ -127,9 +110,7 @@ export class NatsResultStreams implements ResultStreams {
       const infos = new Map<string, StreamInfo>();
       for await (const info of manager.streams.list()) {
         const { name } = info.config;
-        if (name === FORMER_RESULTS_STREAM || name.startsWith(`${FORMER_RESULTS_STREAM}_`)) {
-          infos.set(name, toStreamInfo(info));
-        }
+        if (name.startsWith(RESULTS_STREAMS)) infos.set(name, toStreamInfo(info));
       }
       return infos;
     });
@@ -147,28 +128,6 @@ export class NatsResultStreams implements ResultStreams {
       const made = await this.#info(resultsStream(region));
       if (made === null) throw error;
       return this.#change(region, made, maxBytes);
-    }
-  }
-
-  async retireFormer(): Promise<StreamInfo | null> {
-    const found = await this.#info(FORMER_RESULTS_STREAM);
-    if (found === null) return null;
-    // The subjects change first: a limit that is lowered while messages come would drop the oldest.
-    return this.#asked(async ({ streams }) => {
-      await streams.update(FORMER_RESULTS_STREAM, { subjects: [RETIRED_SUBJECT] });
-      const { state } = await streams.info(FORMER_RESULTS_STREAM);
-      // The streams of the regions need the rest of its bound.
-      const maxBytes = Math.min(found.config.max_bytes, state.bytes + MAX_MESSAGE_BYTES);
-      return toStreamInfo(await streams.update(FORMER_RESULTS_STREAM, { max_bytes: maxBytes }));
-    });
-  }
-
-  async removeFormer(): Promise<void> {
-    try {
-      await this.#asked(({ streams }) => streams.delete(FORMER_RESULTS_STREAM));
-    } catch (error) {
-      // Somebody removed it by hand.
-      if (jetStreamCode(error) !== STREAM_NOT_FOUND) throw error;
     }
   }
 
@@ -275,7 +234,6 @@ async function withRoom(maxBytes: number, change: () => Promise<StreamInfo>): Pr
     return await change();
   } catch (error) {
     const code = jetStreamCode(error);
-    if (code === SUBJECTS_OVERLAP) throw new FormerStreamInTheWay({ cause: error });
     if (code === STORAGE_EXCEEDED || code === ACCOUNT_STORAGE_EXCEEDED) {
       throw new StreamTooLarge(maxBytes, { cause: error });
     }

@@ -26,11 +26,6 @@ const INACTIVE_MS = 300_000;
 
 const WAITING = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
 const ASK = JSON.stringify({ batch: MOST_MESSAGES, max_bytes: READ_AHEAD_BYTES, ...WAITING });
-/**
- * A request for a single message larger than everything that may be read ahead. Messages of the former stream
- * had no bound but the server's.
- */
-const ASK_ONE = JSON.stringify({ batch: 1, ...WAITING });
 
 export type MessageHandler = (message: StreamMessage) => Promise<void> | void;
 
@@ -140,15 +135,15 @@ class Reading implements StreamReading {
     await this.#worked;
   }
 
-  #ask(request = ASK, messages = MOST_MESSAGES, bytes = READ_AHEAD_BYTES): void {
+  #ask(): void {
     const { bus, stream, consumer } = this.#parts;
     this.#isAsking = true;
-    this.#wanted = messages;
-    this.#wantedBytes = bytes;
+    this.#wanted = MOST_MESSAGES;
+    this.#wantedBytes = READ_AHEAD_BYTES;
     this.#hasDelivered = false;
     this.#heardAt = performance.now();
     try {
-      bus.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, request, { reply: this.#inbox });
+      bus.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, ASK, { reply: this.#inbox });
     } catch (error) {
       this.#stop(error);
     }
@@ -172,7 +167,7 @@ class Reading implements StreamReading {
       return;
     }
     if (description.includes('maxbytes') && !this.#hasDelivered) {
-      this.#ask(ASK_ONE, 1, Number.POSITIVE_INFINITY);
+      this.#fail('a message is larger than any of ours');
       return;
     }
     // The request has expired, or the next message does not fit into the rest of it.

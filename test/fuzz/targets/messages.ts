@@ -16,7 +16,7 @@ import { mutatedJson, parsed } from '../json-mutations.ts';
 import { type FuzzTarget, json, latin1, never } from '../target.ts';
 
 const REGION = 'hosta-fra';
-const FIXTURES = new URL('../../fixtures/messages-0.1/', import.meta.url);
+const FIXTURES = new URL('../../fixtures/messages/', import.meta.url);
 
 const recorded = (name: string): object =>
   (JSON.parse(readFileSync(new URL(name, FIXTURES), 'utf8')) as { message: object }).message;

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import { FormerJobTokens } from './former-job-tokens.ts';
 import { regionIndex } from './job.ts';
 
 const KEY_BYTES = 32;
@@ -43,7 +42,6 @@ export class JobTokens {
   readonly #filled = Array.from({ length: MAX_MESSAGE_BYTES + 1 }, (_, length) =>
     this.#input.subarray(0, KEY_BYTES + PURPOSE.length + length),
   );
-  readonly #former: FormerJobTokens;
   /** Outputs by place, and what they are of; the slot of an empty place is NaN, which equals no slot. */
   readonly #outputs = Buffer.alloc(MOST_KEPT * OUTPUT_LENGTH);
   readonly #monitors = new Float64Array(MOST_KEPT);
@@ -58,7 +56,6 @@ export class JobTokens {
     }
     this.#input.set(key);
     this.#input.write(PURPOSE, KEY_BYTES, 'latin1');
-    this.#former = new FormerJobTokens(key);
   }
 
   tokenOf(monitor: number, region: Region, slot: number): string {
@@ -66,13 +63,10 @@ export class JobTokens {
     return this.#outputs.toString('latin1', from, from + TOKEN_LENGTH);
   }
 
-  /** Compared in constant time. Agents may hold jobs that an earlier version of svc gave them. */
+  /** Compared in constant time. */
   isValid(token: string, monitor: number, region: Region, slot: number): boolean {
     if (token.length !== TOKEN_LENGTH) return false;
-    return (
-      isSameToken(token, this.#outputs, this.#startOf(monitor, region, slot)) ||
-      isSameToken(token, Buffer.from(this.#former.tokenOf(monitor, region, slot), 'latin1'), 0)
-    );
+    return isSameToken(token, this.#outputs, this.#startOf(monitor, region, slot));
   }
 
   /** Where the token begins in the outputs. */

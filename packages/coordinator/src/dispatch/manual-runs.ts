@@ -81,7 +81,7 @@ export class ManualRuns {
     this.#runs.set(id, run);
     const cancel = this.#clock.after(timeoutMs + MARGIN_MS, resolve);
     try {
-      const message = `{"v":${MESSAGE_VERSION},"kind":"run_now","run":"${id}","any_reason":true,"check":${checkText.reveal()}}`;
+      const message = `{"v":${MESSAGE_VERSION},"kind":"run_now","run":"${id}","check":${checkText.reveal()}}`;
       for (const region of regions) {
         this.#bus.publish(jobsSubject(region), message, {
           reply: `${this.#inbox}.${id}.${REGIONS.indexOf(region)}`,

@@ -34,10 +34,9 @@ const ROLL_CALL = `{"v":${MESSAGE_VERSION},"kind":"roll_call"}`;
 /**
  * Sends queued jobs to their regions.
  *
- * A message holds up to 512 jobs and 256 KiB (one larger job goes alone), with the subject for their results,
- * and goes out ahead of the slots with the time to wait. Each of the three applies only where every agent of
- * the region understands it. Otherwise a message holds up to 64 jobs, and goes out when their slots have
- * come. The bytes of a job are put around the monitor's part, which was encoded when the monitor was declared.
+ * A message holds up to 512 jobs and 256 KiB (one larger job goes alone), with the subject for their results.
+ * It goes out ahead of the slots with the time to wait, where every agent of the region understands that. The
+ * bytes of a job are put around the monitor's part, which was encoded when the monitor was declared.
  *
  * Every message carries a reply subject below one inbox, only so that the server reports at once when a
  * region has no agent.
@@ -92,16 +91,13 @@ export class Publisher {
 
   #publishRegion(region: Region, now: number): void {
     const { agents, inFlight } = this.#parts;
-    const mostJobs = agents.understand(region, 'large-batches')
-      ? LIMITS.jobsPerMessage
-      : LIMITS.smallJobsPerMessage;
     const aheadMs = agents.understand(region, 'jobs-ahead') ? LIMITS.jobAheadMs : 0;
     let jobs: Job[] = [];
     const queued = inFlight.queued(region).all();
     for (let index = 0; index < queued.length; index += 1) {
       const job = queued[index] as Job;
       if (job.state !== 'queued' || job.boundAt <= now || job.startAt > now + aheadMs) continue;
-      if (jobs.length === mostJobs) {
+      if (jobs.length === LIMITS.jobsPerMessage) {
         if (!this.#send(region, jobs, now)) return;
         jobs = [];
       }
@@ -134,9 +130,7 @@ export class Publisher {
 
   #begin(region: Region): void {
     const message = this.#message;
-    const results = this.#parts.agents.understand(region, 'results-subject')
-      ? `"results":"${resultsSubject(region)}",`
-      : '';
+    const results = `"results":"${resultsSubject(region)}",`;
     this.#startWithinMs = this.#parts.overload.startWithinMs(region);
     message.cut(0);
     message.ascii(`{"v":${MESSAGE_VERSION},"kind":"jobs","batch":"${this.#nextBatch}",${results}"jobs":[`);

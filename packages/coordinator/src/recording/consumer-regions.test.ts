@@ -1,14 +1,13 @@
 /** The streams of several regions: what one of them holds or is sent touches no other. */
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
-import { FORMER_RESULTS_STREAM, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { startedConsumer, streamsThere } from '../../../../test/support/coordinator/started-consumer.ts';
-import { jetStreamOf } from '../../../../test/support/jetstream.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../../test/support/region-stream.ts';
 import type { ResultConsumer } from './consumer.ts';
@@ -126,92 +125,6 @@ describe('a region', () => {
     startConsumer(128 * MEBIBYTE);
     await consumer.caughtUp();
     expect((await limits()).get(resultsStream(A))).toBe(64);
-  });
-});
-
-describe('the stream of before', () => {
-  test('is read to its end before the new ones, and removed; nothing is lost or counted twice', async () => {
-    const manager = await jetStreamOf(bus.connection);
-    await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'] });
-    send(A, [1000]);
-    send(B, [1000]);
-    await bus.flush();
-    // What the version before had recorded.
-    const former = (await streams.list()).get(FORMER_RESULTS_STREAM);
-    const message = await streams.message(FORMER_RESULTS_STREAM, 1);
-    await recording.write(
-      'INSERT INTO stream_positions VALUES (?, ?, 1, ?, ?)',
-      FORMER_RESULTS_STREAM,
-      former?.created ?? '',
-      '',
-      message?.time ?? 0,
-    );
-    await recording.restart();
-    send(A, [2000]);
-    await bus.flush();
-
-    startConsumer(64 * MEBIBYTE);
-    await streamsThere(streams, active);
-    send(A, [3000]);
-    await bus.flush();
-    await consumer.caughtUp();
-    // The first one was recorded by the version before.
-    expect(await recorded(A)).toEqual([2000, 3000]);
-    expect(await recorded(B)).toEqual([1000]);
-    expect([...(await streams.list()).keys()].sort()).toEqual([resultsStream(A), resultsStream(B)]);
-    expect(consumer.dropped).toMatchObject({ 'stream-replaced': 0, 'results-dropped': 0 });
-    expect(recording.recorder.counts.duplicates).toBe(0);
-  });
-
-  test('that comes back with a copy of the store is read again', async () => {
-    startConsumer(64 * MEBIBYTE);
-    await consumer.caughtUp();
-    await consumer.stop();
-    const manager = await jetStreamOf(bus.connection);
-    for (const name of (await streams.list()).keys()) await manager.streams.delete(name);
-    await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'] });
-    send(A, [1000]);
-    await bus.flush();
-    startConsumer(64 * MEBIBYTE);
-    await consumer.caughtUp();
-    expect(await recorded(A)).toEqual([1000]);
-    expect((await streams.list()).has(FORMER_RESULTS_STREAM)).toBe(false);
-  });
-});
-
-describe('the stream of before, while the database takes nothing', () => {
-  async function startReading(): Promise<void> {
-    const manager = await jetStreamOf(bus.connection);
-    await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'] });
-    for (let batch = 0; batch < 30; batch += 1) {
-      send(
-        A,
-        Array.from({ length: 200 }, (_, index) => 1_000 * (200 * batch + index + 1)),
-      );
-    }
-    await bus.flush();
-    recording.commitFailure = new Error('the disk is full');
-    startConsumer(64 * MEBIBYTE);
-    await streamsThere(streams, active);
-  }
-
-  test.each(['emptied', 'deleted'])('is %s by hand: then the others are read', async (how) => {
-    await startReading();
-    const manager = await jetStreamOf(bus.connection);
-    if (how === 'emptied') await manager.streams.purge(FORMER_RESULTS_STREAM);
-    else await manager.streams.delete(FORMER_RESULTS_STREAM);
-    recording.commitFailure = null;
-    send(B, [1_000]);
-    await bus.flush();
-    await consumer.caughtUp();
-    expect(await recorded(B)).toEqual([1_000]);
-    expect((await streams.list()).has(FORMER_RESULTS_STREAM)).toBe(false);
-  });
-
-  test('holds up no end', async () => {
-    await startReading();
-    await consumer.stop();
-    recording.commitFailure = null;
   });
 });
 

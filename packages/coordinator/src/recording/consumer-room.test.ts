@@ -1,14 +1,13 @@
 /** Limits that NATS has no room for: what there is room for is read, and nothing stops. */
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
-import { FORMER_RESULTS_STREAM, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { startedConsumer, streamsThere } from '../../../../test/support/coordinator/started-consumer.ts';
-import { jetStreamOf } from '../../../../test/support/jetstream.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import type { ResultConsumer } from './consumer.ts';
 
@@ -61,7 +60,6 @@ async function send(region: Region, slot: number): Promise<void> {
 
 const recorded = async () =>
   (await recording.rows<{ slot: number }>('SELECT slot FROM results ORDER BY slot')).map(({ slot }) => slot);
-const names = async () => [...(await streams.list()).keys()].sort();
 
 test('streams that are there keep their limit when a larger one does not fit, and are read', async () => {
   startConsumer(32 * MEBIBYTE);
@@ -79,21 +77,4 @@ test('a stream that does not fit is made smaller', async () => {
   await send(B, 1_000);
   await consumer.caughtUp();
   expect(await recorded()).toEqual([1_000]);
-});
-
-test('the stream of before is read although it leaves no room for the streams of the regions', async () => {
-  const manager = await jetStreamOf(bus.connection);
-  const subjects = ['svc.results.>'];
-  await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects, max_bytes: 63 * MEBIBYTE });
-  await send(A, 1_000);
-  const padding = 'x'.repeat(200 * 1024);
-  for (let sent = 0; sent < 60 * MEBIBYTE; sent += 16 * padding.length) {
-    for (let n = 0; n < 16; n += 1) bus.publish(resultsSubject(A), padding);
-    await bus.flush();
-  }
-  await send(B, 2_000);
-  startConsumer(63 * MEBIBYTE);
-  await consumer.caughtUp();
-  expect(await recorded()).toEqual([1_000, 2_000]);
-  await expect.poll(names).toEqual([resultsStream(A), resultsStream(B)]);
 });

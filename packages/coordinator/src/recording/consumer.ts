@@ -2,7 +2,7 @@ import type { Bus, ResultStreams, StreamInfo } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { FORMER_RESULTS_STREAM, resultsStream } from '@svc/shared/messages/subjects.ts';
+import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import { aborted, onAbort } from '@svc/shared/on-abort.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
@@ -31,14 +31,9 @@ export type ConsumerParts = {
 
 /**
  * Reads every region's stream of results into the recorder for as long as it runs. It works across
- * reconnects, with one reading of each stream for each connection.
- *
- *     waiting ── connected ──▶ former ── the former stream is read and removed ──▶ reading
- *        ▲                        └──────────────── disconnected ─────────────────────┘
- *
- * The former stream comes first, because a region's earlier results must be recorded earlier. Streams are
- * read at the same time, message by message in turns. The results of one stream that wait to be recorded are
- * bounded, so a region's backlog delays others by a few batches at most.
+ * reconnects, with one reading of each stream for each connection. Streams are read at the same time, message
+ * by message in turns. The results of one stream that wait to be recorded are bounded, so a region's backlog
+ * delays others by a few batches at most.
  */
 export class ResultConsumer {
   readonly #parts: ConsumerParts;
@@ -157,8 +152,6 @@ export class ResultConsumer {
   /** Reads all streams until the signal aborts. */
   async #readWhile(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    await this.#readFormer(signal);
-    if (signal.aborted) return;
     const existing = await this.#parts.streams.list();
     await this.#divide(existing);
     if (signal.aborted) return;
@@ -167,34 +160,6 @@ export class ResultConsumer {
       if (existing.has(resultsStream(region)) || this.#parts.hadAgentWithin24h(region)) this.#read(region);
     }
     await aborted(signal);
-  }
-
-  /** Reads the former stream to its end and removes it. Earlier versions kept all regions' results in it. */
-  async #readFormer(signal: AbortSignal): Promise<void> {
-    const { streams, hadAgentWithin24h, log } = this.#parts;
-    const former = await streams.retireFormer();
-    if (former === null) return;
-    log.info(
-      { stream: FORMER_RESULTS_STREAM, ...former },
-      'reading the stream of an earlier version to its end',
-    );
-    // From here on nobody keeps the results that agents send. The agents repeat them, but not for ever.
-    for (const region of REGIONS) if (hadAgentWithin24h(region)) await this.#tryToEnsure(region);
-    const reader = this.#startReader(FORMER_RESULTS_STREAM, async () => former);
-    // Somebody may empty or remove it meanwhile; nothing is left to read then.
-    for (
-      let left: StreamInfo | null = former;
-      left !== null && !signal.aborted;
-      left = await this.#former()
-    ) {
-      if (reader.hasRecorded(lastOf(left))) break;
-      await pause(this.#parts.clock, RETRY_MS / 10, this.#stopping.signal);
-    }
-    if (signal.aborted) return;
-    await reader.stop();
-    this.#readers.delete(FORMER_RESULTS_STREAM);
-    await streams.removeFormer();
-    log.info({ stream: FORMER_RESULTS_STREAM }, 'the stream of an earlier version was read and removed');
   }
 
   #read(region: Region): void {
@@ -315,11 +280,6 @@ export class ResultConsumer {
       // There is no connection: the caller asks again.
       return null;
     }
-  }
-
-  /** The former stream; null when it is gone. */
-  async #former(): Promise<StreamInfo | null> {
-    return (await this.#parts.streams.list()).get(FORMER_RESULTS_STREAM) ?? null;
   }
 
   /** Whether everything is recorded; false when a reading ended meanwhile or has not begun. */

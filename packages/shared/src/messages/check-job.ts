@@ -77,9 +77,8 @@ function usualJob(value: unknown): CheckJob | null {
 /**
  * `svc.jobs.<region>`, kind `jobs`: up to 512 jobs and 256 KiB; one larger job goes alone.
  *
- * A batch has up to 64 jobs unless every agent of the region announced `large-batches`, since any of them may
- * get the message. The jobs are parsed one by one with {@link checkJob}, so that one bad job does not cost
- * the others their check.
+ * The jobs are parsed one by one with {@link checkJob}, so that one bad job does not cost the others their
+ * check.
  */
 export const jobBatch = z.object({
   v: messageVersion,
@@ -88,13 +87,10 @@ export const jobBatch = z.object({
   batch: z.string().max(64),
   jobs: z.array(z.unknown()).min(1).max(LIMITS.jobsPerMessage),
   /**
-   * Subject on which the results of these jobs are reported (capability `results-subject`).
-   *
-   * It is `svc.results.<own region>` or one token below it; the agent drops a batch with any other. It also
-   * tells the agent that the reader understands batches of up to 512 results, and reasons that version 0.1
-   * did not have. Absent: `svc.results.<own region>`, as in 0.1.
+   * Subject on which the results of these jobs are reported: `svc.results.<own region>` or one token below it.
+   * The agent drops a batch with any other.
    */
-  results: z.string().max(256).optional(),
+  results: z.string().max(256),
 });
 
 /** `svc.jobs.<region>`, kind `run_now`: one attempt at once. Its outcome is answered, not recorded. */
@@ -102,8 +98,6 @@ const runNow = z.object({
   v: messageVersion,
   kind: z.literal('run_now'),
   run: z.string().max(64),
-  /** Whether the caller reads reasons of `not_run` that version 0.1 did not have (absent: no). */
-  any_reason: z.boolean().optional(),
   check: openedCheck,
 });
 

@@ -5,8 +5,8 @@ import { messageVersion } from './subjects.ts';
 export const OUTCOMES = ['passed', 'degraded', 'failed', 'not_run'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** The reasons that version 0.1 knows. It refuses results with others. */
-const FIRST_NOT_RUN_REASONS = [
+/** Why a check could not be run. None of these reasons ever counts against a monitor. */
+export const NOT_RUN_REASONS = [
   /** The region has no live agent, or no agent took the job within the slot's bound. */
   'no-agent',
   /** An agent took the job, but had no free place within `start_within_ms`. */
@@ -22,11 +22,6 @@ const FIRST_NOT_RUN_REASONS = [
   'unsupported',
   /** A defect of svc; the agent's log has the details. */
   'internal-error',
-] as const;
-
-/** Why a check could not be run. None of these reasons ever counts against a monitor. */
-export const NOT_RUN_REASONS = [
-  ...FIRST_NOT_RUN_REASONS,
   /**
    * The agent's own network failed: it has no name server or no route, its ports or descriptors are used up,
    * or no reference answers any more.
@@ -44,11 +39,6 @@ export type NotRunReason = (typeof NOT_RUN_REASONS)[number];
 const notRunReason = z
   .string()
   .transform((text): NotRunReason => (isNotRunReason(text) ? text : 'internal-error'));
-
-/** Replaces a reason that version 0.1 does not know: a reader of that version would drop the whole result. */
-export function asFirstReason(reason: NotRunReason): NotRunReason {
-  return FIRST_NOT_RUN_REASONS.some((known) => known === reason) ? reason : 'internal-error';
-}
 
 function isNotRunReason(text: string): text is NotRunReason {
   return NOT_RUN_REASONS.some((reason) => reason === text);

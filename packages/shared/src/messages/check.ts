@@ -67,7 +67,7 @@ export const httpCheck = z.object({
   status_code_assertions: z.array(statusCodeAssertion).max(LIMITS.assertions),
   body_assertions: z.array(bodyAssertion).max(LIMITS.assertions),
   header_assertions: z.array(headerAssertion).max(LIMITS.assertions),
-  /** Absent: off. Agents of 0.1 ignore it. */
+  /** Absent: off. */
   certificate_expiry_days: z.number().int().min(1).max(LIMITS.certificateExpiryDays).optional(),
   ...attempts,
 });

@@ -22,7 +22,7 @@ const HEARTBEAT: Heartbeat = {
   draining: false,
 };
 
-test('an agent that announces nothing understands what 0.1 does', () => {
+test('an agent that announces nothing has no capability', () => {
   const read = heartbeat.parse(HEARTBEAT);
   expect(CAPABILITIES.filter((each) => understands(read, each))).toEqual([]);
 });

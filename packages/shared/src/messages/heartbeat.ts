@@ -15,9 +15,7 @@ export const MAX_AGENT_MESSAGE_BYTES = 576 * 1_024;
 
 const agentId = z.string().min(1).max(128);
 
-/**
- * Id that an agent draws at its start, so that agents with one id are told apart (absent: an agent of 0.1).
- */
+/** Id that an agent draws at its start, so that agents with one id are told apart. */
 const bootId = z.string().min(1).max(64);
 
 export type JobKey = [monitor: number, slot: number];
@@ -44,16 +42,12 @@ function isCount(value: unknown): value is number {
 }
 
 /**
- * Capabilities that agents may announce beyond version 0.1. A coordinator uses one in a region only where
- * every agent of the region announced it, because any of them may get the next batch.
+ * Capabilities that agents announce by name. A coordinator uses one in a region only where every agent of the
+ * region announced it, because any of them may get the next batch.
  */
 export const CAPABILITIES = [
-  /** Up to 512 jobs in a message and in an acceptance. */
-  'large-batches',
   /** The member `wait_ms` of a job. */
   'jobs-ahead',
-  /** The member `results` of a batch of jobs. */
-  'results-subject',
 ] as const;
 export type Capability = (typeof CAPABILITIES)[number];
 
@@ -111,7 +105,7 @@ export const heartbeat = z.object({
    * Such a batch means that somebody tampers with the stream.
    */
   disowned: z.number().int().nonnegative().optional(),
-  /** Capabilities beyond 0.1 (absent: none). Readers ignore names that they do not know. */
+  /** Capabilities (absent: none). Readers ignore names that they do not know. */
   understands: z.array(z.string().max(MAX_CAPABILITY_LENGTH)).max(MAX_CAPABILITIES).optional(),
 });
 export type Heartbeat = z.infer<typeof heartbeat>;

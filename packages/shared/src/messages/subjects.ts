@@ -5,10 +5,10 @@ import { isRegion, type Region } from '../regions.ts';
  * Name of the JetStream stream that keeps a region's results until the coordinator has recorded them. Each
  * region has its own: in a shared stream, a region could evict, delay and de-duplicate the results of others.
  */
-export const resultsStream = (region: Region): string => `${FORMER_RESULTS_STREAM}_${region}`;
+export const resultsStream = (region: Region): string => `${RESULTS_STREAMS}${region}`;
 
-/** The one stream of all regions' results that earlier versions made. It is read to its end and removed. */
-export const FORMER_RESULTS_STREAM = 'SVC_RESULTS';
+/** What the names of these streams begin with. */
+export const RESULTS_STREAMS = 'SVC_RESULTS_';
 
 /** Queue group of a region's agents: each batch of jobs reaches one of them. */
 export const AGENT_QUEUE = 'agents';
@@ -29,8 +29,8 @@ export const messageVersion = z.number().int().min(1);
 export const jobsSubject = (region: Region): string => `svc.jobs.${region}`;
 
 /**
- * Agent to coordinator, kept by JetStream: results of jobs whose batch names no subject. A batch of jobs may
- * name this subject or one below it ({@link isResultsSubjectOf}).
+ * Agent to coordinator, kept by JetStream: results. A batch of jobs names this subject or one below it
+ * ({@link isResultsSubjectOf}).
  */
 export const resultsSubject = (region: Region): string => `svc.results.${region}`;
 
