@@ -14,15 +14,13 @@ export class DashboardSession {
     this.#cookie = cookie;
   }
 
-  /** Logs in with a link. @param authorization of the token that the session is for; the default is the operator's */
+  /** @param authorization of the token that the session is for; the default is the operator's */
   static async open(
-    api: Pick<RunningApi, 'url' | 'call'>,
-    headers: Record<string, string> = {},
+    api: Pick<RunningApi, 'url' | 'operator'>,
+    { authorization = `Bearer ${api.operator}` }: Record<string, string> = {},
   ): Promise<DashboardSession> {
-    const { url } = (await api.call('POST', '/v1/login-links', undefined, headers)).body as { url: string };
     const form = await fetch(`${api.url}/login`);
-    const link = new URL(url).searchParams.get('link') ?? '';
-    const body = new URLSearchParams([...controlsOf(await form.text(), '/login'), ['link', link]]);
+    const body = filledIn(await form.text(), '/login', { token: authorization.replace('Bearer ', '') });
     const answer = await fetch(`${api.url}/login`, {
       method: 'POST',
       redirect: 'manual',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AtOnce } from './at-once.ts';
+import { AtOnce, InTurn } from './at-once.ts';
 
 test('what is beyond a bound is refused until one has ended, also by failing', async () => {
   const atOnce = new AtOnce();
@@ -15,4 +15,41 @@ test('what is beyond a bound is refused until one has ended, also by failing', a
   reject(new Error('failed'));
   await expect(running).rejects.toThrow('failed');
   expect(await atOnce.run('tests', mine, async () => 'done')).toBe('done');
+});
+
+const NEVER = new AbortController().signal;
+
+test('the work of an owner is done in the order in which it was asked for, also after a failure', async () => {
+  const inTurn = new InTurn<string>();
+  const first = Promise.withResolvers<string>();
+  const begun: string[] = [];
+  const asked = ['one', 'two', 'three'].map((name) =>
+    inTurn.run('owner', NEVER, () => {
+      begun.push(name);
+      return name === 'one' ? first.promise : Promise.resolve(name);
+    }),
+  );
+  expect(await inTurn.run('other owner', NEVER, async () => 'done')).toBe('done');
+  expect(begun).toEqual(['one']);
+  first.reject(new Error('failed'));
+  await expect(asked[0]).rejects.toThrow('failed');
+  expect(await Promise.all(asked.slice(1))).toEqual(['two', 'three']);
+});
+
+test('who leaves gives up its place at once, and the turn of the others stays', async () => {
+  const inTurn = new InTurn<string>();
+  const first = Promise.withResolvers<string>();
+  const leaving = new AbortController();
+  const running = inTurn.run('owner', NEVER, () => first.promise);
+  const left = inTurn.run('owner', leaving.signal, async () => 'begun');
+  let isBegun = false;
+  const behind = inTurn.run('owner', NEVER, async () => {
+    isBegun = true;
+  });
+  leaving.abort();
+  await expect(left).rejects.toMatchObject({ code: 'unavailable' });
+  expect(isBegun).toBe(false);
+  first.resolve('first');
+  expect(await running).toBe('first');
+  await behind;
 });

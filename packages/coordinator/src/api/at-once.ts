@@ -1,3 +1,4 @@
+import { aborted } from '@svc/shared/on-abort.ts';
 import { Problem } from './problem.ts';
 
 /** A bound on slow work: at most `most` at once with the same key. */
@@ -34,5 +35,32 @@ export class AtOnce {
     const count = (this.#running.get(key) ?? 0) + change;
     if (count === 0) this.#running.delete(key);
     else this.#running.set(key, count);
+  }
+}
+
+/** Does the work of each owner one after the other, in the order in which it was asked for. */
+export class InTurn<O> {
+  /** By owner: resolves when all work that was asked for has ended. */
+  readonly #last = new Map<O, Promise<unknown>>();
+
+  /**
+   * @param signal aborted when nobody waits any more: then the work is not begun
+   * @throws the error of `work`, or Problem `unavailable` where it is not begun
+   */
+  async run<T>(owner: O, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(owner);
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const last = Promise.all([before, ended]);
+    this.#last.set(owner, last);
+    void last.then(() => {
+      if (this.#last.get(owner) === last) this.#last.delete(owner);
+    });
+    try {
+      if (before !== undefined) await Promise.race([before, aborted(signal)]);
+      if (signal.aborted) throw new Problem('unavailable', 'nobody waits for this any more');
+      return await work();
+    } finally {
+      end();
+    }
   }
 }

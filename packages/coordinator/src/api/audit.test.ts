@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { configuredStore, silentLog } from '../../../../test/support/configured-store.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
+import { hiddenFields, Visitor } from '../../../../test/support/visited-pages.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import { createApiCounters } from './api-counters.ts';
@@ -74,6 +75,20 @@ describe('a line tells who did what, from where', () => {
     expect(JSON.stringify(line)).not.toContain(new URL(url).searchParams.get('link'));
   });
 
+  test('of ten such links of a token within a minute, and of the refusals after them', async () => {
+    const asked = () => api.call('POST', '/v1/login-links', {}, bearer(api.reader));
+    for (let made = 0; made < 10; made += 1) expect((await asked()).status).toBe(201);
+    const refused = await asked();
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { detail: 'this token made too many login links; try again in 6 s' },
+    });
+    expect(refused.headers.get('retry-after')).toBe('6');
+    expect((await api.call('POST', '/v1/login-links', {})).status).toBe(201);
+    api.clock.advance(6_000);
+    expect((await asked()).status).toBe(201);
+  });
+
   test('of what belongs to a page, of its appearance, of tokens and workspaces', async () => {
     const page = await created('/v1/status-pages', { title: 'a', slug: 'audited' });
     const group = await created(`/v1/status-pages/${page.id}/component-groups`, { name: 'a' });
@@ -143,6 +158,35 @@ describe('a line tells of a refusal', () => {
       { action: 'create', object: 'monitors', outcome: 'refused', status: 422 },
       { token: { name: 'reader' }, action: 'remove', object: 'monitors/5', outcome: 'refused', status: 403 },
     ]);
+  });
+
+  test('of the dashboard: a scope that is too small, a form without its token, and a logout', async () => {
+    const session = new Visitor(api.url, { accept: 'text/html' });
+    const form = { form_token: 'wrong', token: api.reader };
+    expect((await session.ask('/login', { form })).status).toBe(403);
+    expect((await session.submit('/login', { token: api.reader })).status).toBe(303);
+    const [login] = await lines('limit=1');
+    expect(login).toMatchObject({ action: 'login', token: { name: 'reader' } });
+    expect((await session.ask('/tokens')).status).toBe(403);
+    expect((await session.ask('/monitors/5/delete', { form })).status).toBe(403);
+    const { text } = await session.ask('/');
+    expect((await session.ask('/monitors/5/delete', { form: hiddenFields(text) })).status).toBe(403);
+    expect((await session.ask('/logout', { form })).status).toBe(403);
+    expect((await session.ask('/logout', { form: hiddenFields(text) })).status).toBe(303);
+    const said = await lines('limit=7');
+    const told = said.map(
+      ({ action, object, outcome, status }) => `${action} ${object} ${outcome} ${status}`,
+    );
+    expect(told).toEqual([
+      `logout ${login?.object} done null`,
+      'send dashboard/logout refused 403',
+      'send dashboard/monitors/5/delete refused 403',
+      'send dashboard/monitors/5/delete refused 403',
+      'open dashboard/tokens refused 403',
+      `login ${login?.object} done null`,
+      'login dashboard refused 403',
+    ]);
+    expect(said.map(({ token }) => token?.name ?? null)).toEqual([...Array(6).fill('reader'), null]);
   });
 
   test('of a flood only some, and the others are counted', async () => {

@@ -14,7 +14,7 @@ import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
 import { isExpectedHost, isLoopbackHost } from './host-check.ts';
 import { type ApiCalls, callApi, callerOf } from './in-process.ts';
-import { linkRefused, loggedIn, noteLogin } from './login.ts';
+import { linkRefused, loggedIn, noteLogin, noteLogout, noteRefusal } from './login.ts';
 import { openApi } from './openapi.ts';
 import { createPeerOf, plainIpv4 } from './peers.ts';
 import { isForTheLog, Problem, problemOf } from './problem.ts';
@@ -67,6 +67,8 @@ export function createApp(
     login: (secret, from) => loggedIn(secret, from, { gate, trail, clock: parts.clock }),
     refuseLink: (from) => linkRefused(from, { gate, trail, clock: parts.clock }),
     noteLogin: (token, from) => noteLogin(token, from, { trail, clock: parts.clock }),
+    noteLogout: (token, from) => noteLogout(token, from, { trail, clock: parts.clock }),
+    noteRefusal: (refusal, from) => noteRefusal(refusal, from, { trail, at: parts.clock.wall() }),
   };
   const sites = parts.sites?.(calls) ?? [];
   app.use(accompany(parts, { sites, peerOf, isOfApi: pathsOf(endpoints) }));

@@ -54,9 +54,25 @@ export interface ApiCalls {
   refuseLink(from: Login): never;
   /** Writes the audit line of a login that a link has opened. */
   noteLogin(token: Token, from: Login): void;
+  /** Writes the audit line of a session that its visitor has ended. */
+  noteLogout(token: Token, from: Login): void;
+  /** Writes the audit line of a request that the dashboard refuses itself, or counts it, as {@link AuditTrail.refused}. */
+  noteRefusal(refusal: PageRefusal, from: Login): void;
 }
 
-/** Facts of a login for the audit trail. */
+/** What the dashboard refused, and to whom. */
+export type PageRefusal = {
+  /** Null: nobody is logged in. */
+  readonly token: Token | null;
+  /** `open` a page, `send` a form, or `login`. */
+  readonly action: 'open' | 'send' | 'login';
+  /** Path of the page; '' for the login. */
+  readonly path: string;
+  readonly status: number;
+  readonly message: string;
+};
+
+/** Facts of a request to the dashboard for the audit trail. */
 export type Login = { readonly peer: string | null; readonly requestId: string };
 
 type Fetch = (request: Request, environment: CallEnvironment) => Response | Promise<Response>;

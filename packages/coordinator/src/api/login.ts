@@ -4,7 +4,7 @@ import type { Token } from '../store/tokens.ts';
 import { peerKey } from '../web/peer-key.ts';
 import type { AuditTrail } from './audit.ts';
 import { unauthorized } from './auth.ts';
-import type { Login } from './in-process.ts';
+import type { Login, PageRefusal } from './in-process.ts';
 import { problemOf } from './problem.ts';
 import type { RequestGate } from './request-gate.ts';
 
@@ -43,27 +43,52 @@ function refusalsNoted<T>(from: Login, { trail, clock }: Omit<LoginParts, 'gate'
   } catch (error) {
     const problem = problemOf(error);
     if (problem !== null) {
-      const line = { ...loginLine(null, from, at), outcome: 'refused', status: problem.status } as const;
-      trail.refused({ ...line, detail: problem.message }, peerKey(from.peer));
+      const { status, message } = problem;
+      const refusal = { token: null, action: 'login', path: '', status, message } as const;
+      noteRefusal(refusal, from, { trail, at });
     }
     throw error;
   }
 }
 
+/** Writes the audit line of what the dashboard refuses: a login, a page, a form. @param at epoch ms */
+export function noteRefusal(
+  { token, action, path, status, message }: PageRefusal,
+  from: Login,
+  { trail, at }: { readonly trail: AuditTrail; readonly at: number },
+): void {
+  const refused = {
+    action,
+    object: `dashboard${path}`,
+    outcome: 'refused',
+    status,
+    detail: message,
+  } as const;
+  trail.refused({ ...dashboardLine(token, from, at), ...refused }, String(token?.id ?? peerKey(from.peer)));
+}
+
 /** Writes the audit line of a login. The first request of the session from this address is no second one. */
 export function noteLogin(token: Token, from: Login, { trail, clock }: Omit<LoginParts, 'gate'>): void {
   trail.isLogin(token.id, from.peer);
-  trail.add(loginLine(token, from, clock.wall()));
+  trail.add({ ...dashboardLine(token, from, clock.wall()), action: 'login' });
 }
 
-/** The line of a login to the dashboard. */
-function loginLine(token: Token | null, { peer, requestId }: Login, at: number): AuditLine {
+/** Writes the audit line of a logout. */
+export function noteLogout(token: Token, from: Login, { trail, clock }: Omit<LoginParts, 'gate'>): void {
+  trail.add({ ...dashboardLine(token, from, clock.wall()), action: 'logout' });
+}
+
+/** What the lines of the dashboard have in common. */
+function dashboardLine(
+  token: Token | null,
+  { peer, requestId }: Login,
+  at: number,
+): Omit<AuditLine, 'action'> {
   return {
     at,
     workspaceId: token?.workspaceId ?? null,
     actor: token === null ? 'nobody' : 'token',
     token: token === null ? null : { id: token.id, name: token.name },
-    action: 'login',
     object: token === null ? 'dashboard' : `tokens/${token.id}`,
     outcome: 'done',
     status: null,

@@ -1,3 +1,5 @@
+import { Problem } from './problem.ts';
+
 type Bucket = { tokens: number; at: number };
 
 export type Rate = { readonly perSecond: number; readonly atOnce: number };
@@ -43,4 +45,11 @@ export class RateLimit<K> {
     const [oldest] = this.#buckets.keys();
     if (oldest !== undefined) this.#buckets.delete(oldest);
   }
+}
+
+/** The refusal of what a {@link RateLimit} did not let pass. @param seconds to wait */
+export function tooMany(what: string, seconds: number): Problem {
+  return new Problem('rate-limited', `${what}; try again in ${seconds} s`, {
+    headers: { 'retry-after': String(seconds) },
+  });
 }

@@ -3,8 +3,7 @@ import { peerKey } from '../web/peer-key.ts';
 import type { ApiParts } from './api-parts.ts';
 import { authenticate, authorize, checkExpiry, unauthorized } from './auth.ts';
 import type { Access } from './endpoint.ts';
-import { Problem } from './problem.ts';
-import { DEFAULT_FAILURE_RATE, DEFAULT_RATE, RateLimit } from './rate-limit.ts';
+import { DEFAULT_FAILURE_RATE, DEFAULT_RATE, RateLimit, tooMany } from './rate-limit.ts';
 
 type Parts = Pick<ApiParts, 'tokens' | 'clock' | 'rate' | 'failureRate'>;
 
@@ -86,10 +85,4 @@ export class RequestGate {
     if (seconds > 0) throw tooMany('this token sent too many requests', seconds);
     authorize(token, access);
   }
-}
-
-function tooMany(what: string, seconds: number): Problem {
-  return new Problem('rate-limited', `${what}; try again in ${seconds} s`, {
-    headers: { 'retry-after': String(seconds) },
-  });
 }

@@ -182,6 +182,29 @@ test('a replay of a visitor who leaves ends, and the workspace may ask for anoth
   expect(await api.call('POST', path, {})).toMatchObject({ status: 200 });
 });
 
+test('a token that asks again and again does not keep the others of its workspace from their replays', async () => {
+  const { body: made } = await api.call('POST', '/v1/monitors', MONITOR);
+  const path = `/v1/monitors/${(made as { id: string }).id}/what-if`;
+  const reader = { authorization: `Bearer ${api.reader}` };
+  const begun = Promise.withResolvers<void>();
+  const replay = Promise.withResolvers<Comparison>();
+  answer = () => {
+    begun.resolve();
+    return replay.promise;
+  };
+  const theirs = api.call('POST', path, {}, reader);
+  await begun.promise;
+  const ours = api.call('POST', path, { days: 2 });
+  expect(await api.call('POST', path, {}, reader)).toMatchObject({
+    status: 429,
+    body: { detail: expect.stringContaining('1 replays of the token') },
+  });
+  expect(asked).toHaveLength(1);
+  replay.resolve(COMPARED);
+  expect([(await theirs).status, (await ours).status]).toEqual([200, 200]);
+  expect(asked.map(({ until, from }) => until - from)).toEqual([14, 2].map((days) => days * 86_400_000));
+});
+
 describe('the thread of a replay', () => {
   const monitor = () => {
     const found = [...asked].at(-1);

@@ -12,7 +12,7 @@ import { OneTimeLinks } from '../web/one-time-links.ts';
 import { Sessions } from '../web/sessions.ts';
 import type { Site, Visit } from '../web/site.ts';
 import { ChangeFeed } from './changes/change-feed.ts';
-import { guardedForm } from './guard.ts';
+import { guardedForm, type Refused } from './guard.ts';
 import { LoginPages } from './login.ts';
 import { noticeCookie, takeNotice } from './notices.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from './page.ts';
@@ -100,20 +100,31 @@ export class Dashboard implements Site {
   async #logOut(visit: Visit, viewer: LoggedIn): Promise<Response> {
     if (visit.method !== 'POST') throw wrongMethod(['POST']);
     const form = await guardedForm(visit, viewer.secret);
-    if (!(form instanceof Form)) return errorPage(form.status, form.message);
-    return redirectResponse('/login', [await this.#viewers.close(visit)]);
+    if (!(form instanceof Form)) return this.#refuse(visit, viewer, form);
+    const cookie = await this.#viewers.close(visit);
+    this.#parts.calls.noteLogout(viewer.token, visit);
+    return redirectResponse('/login', [cookie]);
   }
 
   async #open(visit: Visit, found: Found, viewer: LoggedIn): Promise<Response> {
     if ('allow' in found) throw wrongMethod(found.allow);
     const { page, ids } = found;
     const form = page.method === 'GET' ? new Form() : await guardedForm(visit, viewer.secret);
-    if (!(form instanceof Form)) return errorPage(form.status, form.message);
+    if (!(form instanceof Form)) return this.#refuse(visit, viewer, form);
     if (!scopeIncludes(viewer.token.scope, page.scope)) {
-      throw new Problem('forbidden', `This page needs a token of scope ${page.scope}.`);
+      const message = `This page needs a token of scope ${page.scope}.`;
+      return this.#refuse(visit, viewer, { status: 403, message });
     }
     const asked = { visit, page, ids, viewer, form };
     return this.#respond(asked, await page.handle(this.#requestOf(asked)));
+  }
+
+  /** Refuses what no call of the API would note: the audit trail has it. */
+  #refuse(visit: Visit, { token }: LoggedIn, { status, message }: Refused): Response {
+    const action = visit.method === 'GET' ? 'open' : 'send';
+    const { pathname: path } = visit.url;
+    this.#parts.calls.noteRefusal({ token, action, path, status, message }, visit);
+    return errorPage(status, message);
   }
 
   #requestOf({ visit, ids, viewer, form }: Asked): DashboardRequest {

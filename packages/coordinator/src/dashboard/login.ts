@@ -50,6 +50,8 @@ export class LoginPages {
   async take(visit: Visit): Promise<Response> {
     const form = await guardedForm(visit, secretCookieOf(visit, SEED_COOKIE), MOST_FORM_BYTES);
     if (!(form instanceof Form)) {
+      const { status, message } = form;
+      this.#parts.calls.noteRefusal({ token: null, action: 'login', path: '', status, message }, visit);
       const error = form.status === 403 ? 'This form was too old. Please try again.' : form.message;
       return loginPage(visit, { next: '/', link: visit.url.searchParams.get('link'), error }, form.status);
     }

@@ -32,7 +32,7 @@ export function auditEndpoints(
       tag: 'Audit',
       summary: 'List the lines of the audit trail, newest first',
       description:
-        "Lines are kept for 400 days. A token sees the lines of its workspace. The operator's token sees the lines of all workspaces, and the refusals of requests without a valid token. A change and its line are written together. `login` is the first request of a token from an address within a day. Where one token or address is refused hundreds of times, not every refusal becomes a line; `svc_audit_lines_left_out_total` counts the others.",
+        "Lines are kept for 400 days. A token sees the lines of its workspace. The operator's token sees the lines of all workspaces, and the refusals of requests without a valid token. A change and its line are written together. `login` is the first request of a token from an address within a day. What the dashboard refuses itself is `open` or `send` of `dashboard/…`; what it asks of the API has the lines of the API. Where one token or address is refused hundreds of times, not every refusal becomes a line; `svc_audit_lines_left_out_total` counts the others.",
       query: cursorPage.extend(filters),
       answers: { 200: { description: 'A page of lines.', schema: historyOf(auditView) } },
       async handle(request) {

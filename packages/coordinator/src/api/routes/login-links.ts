@@ -2,9 +2,12 @@ import { z } from 'zod';
 import { OneTimeLinks } from '../../web/one-time-links.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
+import { RateLimit, tooMany } from '../rate-limit.ts';
 
 /** Life of a link, ms. */
 const LINK_LIFE_MS = 15 * 60_000;
+/** Links of one token: ten at once, and ten a minute. Each is a row and a line of the audit trail. */
+const LINK_RATE = { perSecond: 10 / 60, atOnce: 10 };
 
 const loginLinkView = z
   .object({
@@ -37,6 +40,7 @@ export function loginLinkEndpoints({
   publicUrl,
 }: Pick<ApiParts, 'store' | 'clock' | 'publicUrl'>): Endpoint[] {
   const links = new OneTimeLinks({ store, clock });
+  const limit = new RateLimit<number>(LINK_RATE);
   return [
     endpoint({
       method: 'POST',
@@ -45,10 +49,12 @@ export function loginLinkEndpoints({
       tag: 'Tokens',
       summary: 'Create a link that logs a browser in to the dashboard',
       description:
-        'The session can do what the token of this request can, and ends with it. The link works once, within 15 minutes.',
+        'The session can do what the token of this request can, and ends with it. The link works once, within 15 minutes. A token may make ten a minute.',
       answers: { 201: { description: 'Created. Only this answer has the link.', schema: loginLinkView } },
       async handle({ token, audit }) {
         if (token === null) throw new TypeError('the endpoint has a token');
+        const seconds = limit.take(token.id, clock.monotonic());
+        if (seconds > 0) throw tooMany('this token made too many login links', seconds);
         // Who has a link is let in as the token: the trail has it, beside the login.
         const secret = await links.create(loginPurpose(token.id), {
           lifeMs: LINK_LIFE_MS,

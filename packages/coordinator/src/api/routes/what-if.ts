@@ -7,18 +7,19 @@ import { closesIncidents } from '../../notify/registry.ts';
 import { monitorCreatedAt } from '../../store/monitors.ts';
 import type { OtherSettings } from '../../what-if/settings.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { AtOnce } from '../at-once.ts';
+import { AtOnce, InTurn } from '../at-once.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { invalid, Problem } from '../problem.ts';
 import { type WhatIfBody, whatIfAnswer, whatIfBody, whatIfView } from '../what-if-answer.ts';
 
 type Parts = Pick<ApiParts, 'store' | 'monitors' | 'whatIfs' | 'slotNow'>;
 
-/** Most simultaneous replays of one workspace. */
-const REPLAYS_PER_WORKSPACE = 1;
+/** Most replays of one token that run or wait: it asks for another behind those of the other tokens. */
+const REPLAYS_PER_TOKEN = 1;
 
 export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): Endpoint[] {
   const atOnce = new AtOnce();
+  const inTurn = new InTurn<number>();
   return [
     endpoint({
       method: 'POST',
@@ -27,7 +28,7 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): E
       tag: 'Monitors',
       summary: 'Replay the results of a monitor with other settings, beside what happened',
       description:
-        'The recorded results go through the evaluation again, in the order and at the instants in which they were evaluated, with fewer retries, another `degraded_at` or fewer regions. With an empty body, every change of status and every alert comes out as it was. Nothing is changed and nobody is alerted.',
+        'The recorded results go through the evaluation again, in the order and at the instants in which they were evaluated, with fewer retries, another `degraded_at` or fewer regions. With an empty body, every change of status and every alert comes out as it was. Nothing is changed and nobody is alerted. Replays of a workspace run one after the other; a token may have one that runs or waits.',
       body: whatIfBody,
       answers: { 200: { description: 'What happened, and what would have happened.', schema: whatIfView } },
       problems: ['invalid', 'conflict'],
@@ -48,9 +49,9 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): E
           from: until - request.body.days * DAY_MS,
           closing: CHANNEL_KINDS.filter((kind) => closesIncidents(kind)),
         };
-        const bounds = [{ key: String(workspaceId), most: REPLAYS_PER_WORKSPACE }];
-        const compared = await atOnce.run('replays of the workspace', bounds, () =>
-          whatIfs.compare(asked, request.signal).catch(refuse),
+        const bounds = [{ key: String(request.token?.id), most: REPLAYS_PER_TOKEN }];
+        const compared = await atOnce.run('replays of the token', bounds, () =>
+          inTurn.run(workspaceId, request.signal, () => whatIfs.compare(asked, request.signal).catch(refuse)),
         );
         if (compared !== null) return ok(whatIfAnswer(compared));
         const detail =
