@@ -30,13 +30,10 @@ export type ProviderBundle = {
 
 const MAIN = 'packages/terraform-provider/src/main.ts';
 
-/**
- * @param root the repository
- * @param main path from there; tests bundle other programs only to compare them with the provider
- */
-export async function bundleProvider(root: string, main = MAIN): Promise<ProviderBundle> {
+/** @param root the repository */
+export async function bundleProvider(root: string): Promise<ProviderBundle> {
   const { metafile, outputFiles = [] } = await bundle({
-    entryPoints: [join(root, main)],
+    entryPoints: [join(root, MAIN)],
     absWorkingDir: root,
     outfile: 'provider.cjs',
     write: false,

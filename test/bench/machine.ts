@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
 /** What figures depend on, in one line. */
@@ -13,10 +12,4 @@ export function machine(...more: string[]): string {
 export function load(): string {
   const [one = 0, five = 0] = loadavg();
   return `load ${one.toFixed(1)} (1 min) ${five.toFixed(1)} (5 min)`;
-}
-
-/** `Terraform v1.11.4`, the first line of what a program says. */
-export function versionOf(program: string): string {
-  const { stdout } = spawnSync(program, ['version'], { encoding: 'utf8', env: { CHECKPOINT_DISABLE: '1' } });
-  return stdout.split('\n')[0]?.trim() ?? program;
 }

@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: every benchmark, one after the other. `npm run bench -- quick` leaves out the long loops,
- * `npm run bench -- api terraform` runs those of these files. `node test/bench/pair.ts` compares the whole
+ * `npm run bench -- api memory` runs those of these files. `node test/bench/pair.ts` compares the whole
  * loop of two checkouts; it needs the path of the other one.
  */
 import { spawnSync } from 'node:child_process';
@@ -14,9 +14,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'Recorder: CPU per result', file: 'recorder.ts', args: [], isLong: false },
   { title: 'Export over OTLP: CPU per check', file: 'otlp.ts', args: ['1000', '60', '3', '4'], isLong: true },
   { title: 'Roll-ups: CPU per result', file: 'rollups.ts', args: ['2000'], isLong: false },
-  { title: 'Dispatch: CPU per job', file: 'dispatch.ts', args: [], isLong: false },
   { title: 'API among 10,000 monitors', file: 'api.ts', args: [], isLong: false },
-  { title: 'Charts of a monitor in 28 regions', file: 'charts.ts', args: [], isLong: false },
   {
     title: 'First byte of the dashboard among 10,000 monitors',
     file: 'dashboard.ts',
@@ -25,24 +23,16 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   },
   { title: 'A status page of 50 components', file: 'status-page.ts', args: [], isLong: false },
   { title: 'A status page beside 1,000 checks/s', file: 'status-page-beside.ts', args: [], isLong: true },
-  { title: 'The largest replay', file: 'what-if.ts', args: [], isLong: false },
   { title: 'Large bodies: the longest turn', file: 'large-bodies.ts', args: [], isLong: false },
-  { title: '28 regions at idle', file: 'idle-regions.ts', args: [], isLong: true },
   { title: 'First result of npm start', file: 'quick-start.ts', args: [], isLong: false },
   { title: 'Memory of little to do', file: 'memory.ts', args: [], isLong: true },
-  { title: 'The agent at rest', file: 'idle-agent.ts', args: [], isLong: true },
-  { title: 'The coordinator at rest', file: 'idle-coordinator.ts', args: [], isLong: true },
   { title: 'Starts with 100,000 monitors', file: 'large-start.ts', args: [], isLong: true },
   { title: '100,000 monitors while they are checked', file: 'large-memory.ts', args: [], isLong: true },
   { title: 'Memory over an hour', file: 'growth.ts', args: [], isLong: true },
-  { title: 'Terraform', file: 'terraform.ts', args: [], isLong: true },
-  { title: 'Deliveries to many channels', file: 'deliveries.ts', args: [], isLong: true },
   { title: 'Detection', file: 'detection.ts', args: [], isLong: true },
   { title: 'Recovery', file: 'recovery.ts', args: [], isLong: true },
   { title: 'A disk that stalls', file: 'slow-disk.ts', args: ['1000', '30'], isLong: true },
   { title: 'Overload, and after it', file: 'overload.ts', args: [], isLong: true },
-  { title: 'A backlog of garbage', file: 'backlog.ts', args: ['garbage'], isLong: true },
-  { title: 'A backlog of forged results', file: 'backlog.ts', args: ['forged'], isLong: true },
   { title: 'Whole loop, 1,000 checks/s', file: 'whole-loop.ts', args: ['1000', '60'], isLong: true },
   { title: 'Whole loop, 2,000 checks/s', file: 'whole-loop.ts', args: ['2000', '60'], isLong: true },
   { title: 'Whole loop, 4,000 checks/s', file: 'whole-loop.ts', args: ['4000', '60'], isLong: true },

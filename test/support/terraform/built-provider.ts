@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,17 +29,10 @@ export async function sharedProvider(): Promise<BuiltProvider> {
   return builtIn((await madeOnce('svc-mirror', (mirror) => build(mirror))).folder);
 }
 
-/** A provider that its user removes. @param main of another one, packaged as ours; path from the root of the repository */
-export async function buildProvider(main?: string): Promise<BuiltProvider & { remove(): Promise<void> }> {
-  const mirror = await mkdtemp(join(tmpdir(), 'svc-mirror-'));
-  await build(mirror, main);
-  return { ...builtIn(mirror), remove: () => rm(mirror, { recursive: true, force: true }) };
-}
-
-async function build(mirror: string, main?: string): Promise<void> {
+async function build(mirror: string): Promise<void> {
   const { folder } = builtIn(mirror);
   await mkdir(folder, { recursive: true });
-  const files = await providerPackage(await bundleProvider(ROOT, main), ROOT, VERSION, null);
+  const files = await providerPackage(await bundleProvider(ROOT), ROOT, VERSION, null);
   // esbuild works in a process of its own.
   await stop();
   for (const { name, content, isExecutable } of files) {
