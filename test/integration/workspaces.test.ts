@@ -231,6 +231,23 @@ describe('what is remembered', () => {
     expect(answer.text).not.toContain('Their title');
   });
 
+  test('an unverified claim of a domain blocks nobody, but the other pages of its workspace', async () => {
+    const custom_domain = `${World.unique()}.example`;
+    const claimed = (world: World) =>
+      world.send({
+        method: 'POST',
+        path: '/v1/status-pages',
+        body: { title: 'a', slug: World.unique(), custom_domain },
+      });
+    expect((await claimed(theirs)).status).toBe(201);
+    expect((await claimed(mine)).status).toBe(201);
+    const again = await claimed(mine);
+    expect([again.status, JSON.parse(again.text).detail]).toEqual([
+      409,
+      'another status page has this custom domain',
+    ]);
+  });
+
   test('only the operator has a say in workspaces', async () => {
     const path = '/v1/workspaces';
     const made = await mine.send({ method: 'POST', path, body: { name: World.unique() } });

@@ -25,11 +25,8 @@ export type StatusPagesParts = PageCacheParts & {
   /** SVC_PUBLIC_URL. */
   readonly publicUrl: string;
   readonly mayRead: MayRead;
-  /**
-   * The custom domain, as its page declares it, that a host other than this service's own stands for; null: no page is
-   * served under the host.
-   */
-  readonly servedDomain: (host: string) => Promise<string | null>;
+  /** The slug of the page that is served under a host other than this service's own; null: none is. */
+  readonly slugOfHost: (host: string) => Promise<string | null>;
   readonly routes: readonly PageRoute[];
 };
 
@@ -61,13 +58,13 @@ export function createStatusPages(parts: StatusPagesParts): Site {
   };
 }
 
-async function targetOf(visit: Visit, { publicUrl, servedDomain }: StatusPagesParts): Promise<Target | null> {
+async function targetOf(visit: Visit, { publicUrl, slugOfHost }: StatusPagesParts): Promise<Target | null> {
   const { pathname } = visit.url;
   if (visit.isOwnHost) return ownTarget(pathname, publicUrl);
-  const customDomain = await servedDomain(visit.host);
-  if (customDomain === null) return null;
+  const slug = await slugOfHost(visit.host);
+  if (slug === null) return null;
   const origin = originOfDomain(visit.host, publicUrl);
-  return { name: { customDomain }, origin, base: '', path: pathname === '/' ? '' : pathname };
+  return { name: { slug }, origin, base: '', path: pathname === '/' ? '' : pathname };
 }
 
 /** The page under one of this service's own hosts; null: the path is not that of a page. */

@@ -12,7 +12,7 @@ export type CheckedDomain = {
   readonly domain: string;
   /** `verified`: it points here, and the page is served under it. */
   readonly state: 'verified' | 'pending';
-  /** What is missing, for people; null: nothing. */
+  /** What is missing, or that another page holds it, for people; null: nothing. */
   readonly problem: string | null;
   /** Checks in a row that found a verified domain elsewhere. */
   readonly failures: number;
@@ -60,7 +60,7 @@ export async function checkedDomains(
 }
 
 /** A published page that is served under a domain of its own. */
-export type ServedDomain = { readonly pageId: number; readonly slug: string; readonly declared: string };
+export type ServedDomain = { readonly pageId: number; readonly slug: string };
 
 /**
  * The published page that is served under this domain; null: none is. Of two pages that declare two forms of one name,
@@ -74,7 +74,7 @@ export async function pageOfDomain(source: Readable, domain: string): Promise<Se
     .innerJoin('status_pages as p', (on) =>
       on.onRef('p.id', '=', 'd.page_id').onRef('p.custom_domain', '=', 'd.declared'),
     )
-    .select(['p.id as pageId', 'p.slug', 'd.declared'])
+    .select(['p.id as pageId', 'p.slug'])
     .where('d.domain', '=', domain)
     .where('d.state', '=', 'verified')
     .where('p.published', '=', 1)
@@ -82,6 +82,21 @@ export async function pageOfDomain(source: Readable, domain: string): Promise<Se
     .limit(1)
     .executeTakeFirst();
   return row ?? null;
+}
+
+/**
+ * Whether another page holds a domain: it declares the name, and it is verified for that page, which need not be published.
+ *
+ * @param domain in ASCII, in lower case
+ */
+export async function isHeldElsewhere(source: Readable, domain: string, pageId: number): Promise<boolean> {
+  const row = await presentDomains(source)
+    .where('d.domain', '=', domain)
+    .where('d.state', '=', 'verified')
+    .where('d.page_id', '!=', pageId)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** A declared domain with its last check; null: it was not checked yet. */

@@ -7,15 +7,16 @@ import type { Store } from './store.ts';
 
 type Source = Pick<Store, 'read'>;
 
-/** The name that a visitor asks for a page by. Both are unique over all workspaces. */
-export type PageName = { readonly slug: string } | { readonly customDomain: string };
+/** The name that a visitor asks for a page by, unique over all workspaces. */
+export type PageName = { readonly slug: string };
 
 /** The published page of this name. Undefined: there is none, or it is not published. */
-export function publishedPage({ read }: Source, name: PageName): Promise<Row<'status_pages'> | undefined> {
+export function publishedPage(
+  { read }: Source,
+  { slug }: PageName,
+): Promise<Row<'status_pages'> | undefined> {
   const published = read.selectFrom('status_pages').selectAll().where('published', '=', 1);
-  return 'slug' in name
-    ? published.where('slug', '=', name.slug).executeTakeFirst()
-    : published.where('custom_domain', '=', name.customDomain).executeTakeFirst();
+  return published.where('slug', '=', slug).executeTakeFirst();
 }
 
 /**

@@ -63,7 +63,7 @@ export const statusPage = {
     icon: optional(link, 'URL of the icon.'),
     custom_domain: optional(
       text({ min: 1, max: 253, check: customDomain, form: 'domain name' }),
-      'Domain under which the page is served too. The DNS of the domain must point to the service first. It is unique over all workspaces.',
+      'Domain under which the page is served too. The DNS of the domain must point to the service first. Of pages in several workspaces that declare one domain, the first that is found to be pointed to holds it, and the others get a warning.',
     ),
     access_type: withDefault(choice(ACCESS_TYPES), 'public', 'Who may see the page.', {
       label: 'Access',

@@ -49,7 +49,7 @@ export function pageDomainEndpoints(parts: DomainParts): Endpoint[] {
       tag: 'Status pages',
       summary: 'Read whether the custom domain of a page points here, or what is missing',
       description:
-        'The DNS is checked every minute while something is missing, and every hour after that. A verified domain that points elsewhere three times in a row is not served any more.',
+        'The DNS is checked every minute while something is missing, and every hour after that. A verified domain that points elsewhere three times in a row is not served any more. Of pages in several workspaces that declare one domain, the first that is verified holds it; for the others it stays `pending`, and `problem` says so.',
       answers: { 200: { description: 'The domain and its last check.', schema: domainView } },
       async handle(request) {
         const { id, declared } = await declaredDomain(parts, request);

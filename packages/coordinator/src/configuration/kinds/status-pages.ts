@@ -23,11 +23,11 @@ export const statusPages: Kind<'status_pages'> = {
     });
     return { kind: KIND, ...metadataOf(row), attributes, published: row.published === 1, theme, latency };
   },
-  /** Slugs and domains are unique across workspaces; the message reveals nothing about the other page. */
+  /** Slugs are unique across workspaces; the message reveals nothing about the other page. */
   checkFor:
-    ({ tx }) =>
+    ({ tx, context }) =>
     async (attributes, id) => {
-      const name = await takenName(tx, attributes, id ?? 0);
+      const name = await takenName(tx, context.workspaceId, attributes, id ?? 0);
       if (name === null) return;
       throw new Conflict('taken', `another status page has this ${name.replace('_', ' ')}`, [name]);
     },

@@ -6,6 +6,7 @@ import {
 } from '../../../../../test/support/configured-store.ts';
 import { createResource, replaceResource } from '../../../../../test/support/declared-resources.ts';
 import { checkedDomain } from '../../store/page-domains.ts';
+import { insertWorkspace } from '../../store/workspaces.ts';
 import { DomainChecks } from './checks.ts';
 import { DomainDirectory } from './directory.ts';
 import type { DomainAnswers } from './pointing.ts';
@@ -109,6 +110,43 @@ describe('a custom domain', () => {
     await replaceResource(parts, 'svc_status_page', pageId, { custom_domain: 'new.example.org' });
     await checking;
     expect(await pageOf(DOMAIN)).toBeNull();
+  });
+
+  describe('that a page of another workspace declares too', () => {
+    let other: number;
+    let theirs: ConfiguredStore;
+    beforeEach(async () => {
+      const id = await parts.store.transaction((tx) => insertWorkspace(tx, 'Theirs', parts.clock.wall()));
+      theirs = { ...parts, workspaceId: id ?? 0 };
+      other = await createResource(theirs, 'svc_status_page', { slug: 'theirs', custom_domain: DOMAIN });
+    });
+
+    test('is held by the first that is verified, and the other is told until that one gives it up', async () => {
+      expect(await checks.check(other, DOMAIN)).toMatchObject({ state: 'verified' });
+      const told = {
+        state: 'pending',
+        problem: `${DOMAIN} points here, and another status page holds it, which declared it and was verified first: this page gets it when that one gives it up`,
+      };
+      expect(await check()).toMatchObject(told);
+      expect(await pageOf(DOMAIN)).toBe(other);
+      expect(await check()).toMatchObject(told);
+      await replaceResource(theirs, 'svc_status_page', other, { slug: 'theirs', custom_domain: null });
+      expect(await check()).toMatchObject({ state: 'verified', problem: null });
+      expect(await pageOf(DOMAIN)).toBe(pageId);
+    });
+
+    test('is verified for one of two that are checked at the same time', async () => {
+      const states = (await Promise.all([check(), checks.check(other, DOMAIN)])).map(({ state }) => state);
+      expect(states.toSorted()).toEqual(['pending', 'verified']);
+    });
+
+    test('is free again when it was elsewhere for the holder', async () => {
+      await check();
+      answers.set(DOMAIN, ELSEWHERE);
+      for (let n = 0; n < 3; n += 1) await check();
+      answers.set(DOMAIN, HERE);
+      expect(await checks.check(other, DOMAIN)).toMatchObject({ state: 'verified' });
+    });
   });
 
   test('of an unpublished page is not served', async () => {

@@ -5,6 +5,7 @@ import {
   checkedDomain,
   type DeclaredDomain,
   declaredDomains,
+  isHeldElsewhere,
   writeCheckedDomain,
 } from '../../store/page-domains.ts';
 import type { Store } from '../../store/store.ts';
@@ -37,6 +38,9 @@ type Parts = {
  *                              └────────── points here ─────────▲
  *
  * Name servers that do not answer change nothing. A domain that is declared anew begins again.
+ *
+ * Pages of several workspaces may declare one domain. The DNS does not say whose it is, so the first page that is verified
+ * holds it. The others stay pending, and are told, until that page declares another domain, is removed, or loses it.
  */
 export class DomainChecks {
   readonly #parts: Parts;
@@ -92,13 +96,14 @@ export class DomainChecks {
     const [answers, place] = await Promise.all([ask(domain), service()]);
     const before = await checkedDomain(store, pageId);
     const known = before?.declared === declared ? before : null;
-    const checked = {
-      pageId,
-      declared,
-      domain,
-      ...after(known, pointingOf(domain, answers, place), clock.wall()),
-    };
-    await store.transaction((tx) => writeCheckedDomain(tx, checked));
+    const pointing = pointingOf(domain, answers, place);
+    const checked = await store.transaction(async (tx) => {
+      const isHeld = known?.state !== 'verified' && (await isHeldElsewhere(tx, domain, pageId));
+      const found = isHeld && pointing.is === 'here' ? heldElsewhere(domain) : pointing;
+      const checked = { pageId, declared, domain, ...after(known, found, clock.wall()) };
+      await writeCheckedDomain(tx, checked);
+      return checked;
+    });
     if (checked.state !== (known?.state ?? 'pending')) {
       log.info(
         { page: pageId, domain, state: checked.state, problem: checked.problem },
@@ -107,6 +112,11 @@ export class DomainChecks {
     }
     return checked;
   }
+}
+
+function heldElsewhere(domain: string): Pointing {
+  const problem = `${domain} points here, and another status page holds it, which declared it and was verified first: this page gets it when that one gives it up`;
+  return { is: 'elsewhere', problem };
 }
 
 type Standing = Pick<CheckedDomain, 'state' | 'problem' | 'failures' | 'checkedAt' | 'verifiedAt'>;

@@ -86,10 +86,11 @@ const DECLARED = [
   // `latency`: whether the page shows how fast its monitors answer, and over which time: `none`, `24h` or `7d`.
   `CREATE TABLE status_pages (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
-    slug TEXT NOT NULL UNIQUE, custom_domain TEXT UNIQUE, attributes TEXT NOT NULL, secrets_sealed BLOB,
+    slug TEXT NOT NULL UNIQUE, custom_domain TEXT, attributes TEXT NOT NULL, secrets_sealed BLOB,
     published INTEGER NOT NULL DEFAULT 1, theme TEXT NOT NULL DEFAULT 'system',
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
-    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, latency TEXT NOT NULL DEFAULT 'none')`,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, latency TEXT NOT NULL DEFAULT 'none',
+    UNIQUE (workspace_id, custom_domain))`,
   `CREATE TABLE component_groups (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE, attributes TEXT NOT NULL,
