@@ -41,9 +41,6 @@ const changePage = (members: Record<string, unknown>) =>
 
 const signIn = (visitor: Visitor, password = PASSWORD) => visitor.submit(`${PATH}/access`, { password });
 
-/** Pages are looked at again a second after the last look. */
-const nextSecond = () => pages.api.clock.advance(1_001);
-
 async function statusesOf(visitor: Visitor): Promise<number[]> {
   const statuses: number[] = [];
   for (const path of DOCUMENTS) statuses.push((await visitor.ask(`${PATH}${path}`)).status);
@@ -216,7 +213,6 @@ describe('a page with a password', () => {
     const reader = pages.visitor();
     await signIn(reader);
     await changePage(members);
-    nextSecond();
     expect(await statusesOf(reader)).not.toContain(200);
   });
 
@@ -224,7 +220,6 @@ describe('a page with a password', () => {
     const reader = pages.visitor();
     await signIn(reader);
     await changePage({ title: 'Renamed', access_type: 'password', password: PASSWORD });
-    nextSecond();
     expect((await reader.ask(PATH)).status).toBe(200);
   });
 
@@ -401,7 +396,6 @@ describe('a page for mail domains', () => {
     const link = await linkFor('bob@example.com');
     expect((await reader.ask(PATH)).status).toBe(200);
     await changePage({ access_type: 'email-domain', auth_email_domains: ['example.org'] });
-    nextSecond();
     expect((await reader.ask(PATH)).status).toBe(303);
     expect((await pages.visitor().submit(link)).status).toBe(403);
   });

@@ -262,6 +262,8 @@ describe('while the database takes no writes', () => {
         if (isLocked) throw new StoreError('store-busy', 'the database is locked');
         return store.transaction(work);
       },
+      declare: (work) => store.declare(work),
+      declarations: 0,
       close: () => store.close(),
     };
     const leftOut = createApiCounters().auditLinesLeftOut;

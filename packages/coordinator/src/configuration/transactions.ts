@@ -44,7 +44,7 @@ export class StoredConfiguration implements Configuration, Drafts {
     work: (change: ConfigurationChange) => Promise<T>,
   ): Promise<T> {
     const { store, secrets, effects, declaredFile = null, guard, clock } = this.#parts;
-    const { outcome, lastChangeId } = await store.transaction(async (tx) => {
+    const { outcome, lastChangeId } = await store.declare(async (tx) => {
       const scope = new ChangeScope({
         context,
         tx,

@@ -126,6 +126,8 @@ test('what could not be saved is saved later', async () => {
       read: store.read,
       work: store.work,
       commit: (steps) => store.commit(steps),
+      declare: (work) => store.declare(work),
+      declarations: 0,
       close: async () => {},
       transaction: (work) => (isBroken ? Promise.reject(new Error('disk full')) : store.transaction(work)),
     },

@@ -53,7 +53,7 @@ export class Incidents {
 
   /** Runs `work` in one transaction. @throws StoreError, and what `work` throws */
   transaction<T>(workspaceId: number, work: (change: IncidentChange) => Promise<T>): Promise<T> {
-    return this.#store.transaction((tx) =>
+    return this.#store.declare((tx) =>
       work(
         new IncidentChange({
           tx,

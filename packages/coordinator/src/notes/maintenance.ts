@@ -49,7 +49,7 @@ export class MaintenanceWindows {
    */
   async transaction<T>(workspaceId: number, work: (change: WindowChange) => Promise<T>): Promise<T> {
     const { store, effects, clock, onRemoval } = this.#parts;
-    const { outcome, lastChangeId } = await store.transaction(async (tx) => {
+    const { outcome, lastChangeId } = await store.declare(async (tx) => {
       const change = new WindowChange(tx, { workspaceId, now: wholeMs(clock.wall()), onRemoval });
       const outcome = await work(change);
       const entries = [...change.changed].map((windowId) => ({ kind: 'maintenance', windowId }) as const);

@@ -85,6 +85,8 @@ function failingReads(store: Store): Store {
     read: store.read,
     commit: (steps) => store.commit(steps),
     transaction: (work) => store.transaction(work),
+    declare: (work) => store.declare(work),
+    declarations: 0,
     close: () => store.close(),
   };
 }

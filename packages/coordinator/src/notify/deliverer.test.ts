@@ -404,6 +404,8 @@ describe('the ledger', () => {
         failure?.resolve();
         return failure === undefined ? store.transaction(work) : Promise.reject(new Error('disk full'));
       },
+      declare: (work) => store.declare(work),
+      declarations: 0,
       close: () => store.close(),
     };
     const channel = await bench.webhook('/a');

@@ -144,10 +144,20 @@ describe('while the database answers', () => {
     expect(JSON.stringify(second?.kept.view)).not.toBe(JSON.stringify(first?.kept.view));
   });
 
-  test('a page that is no longer published is gone a second later', async () => {
+  test('a look that began before a change of the declaration does not count after it', async () => {
+    reads.hold();
+    const early = found();
+    await page.unpublish();
+    const late = cache.find(NAME);
+    reads.release();
+    await early;
+    expect(await late).toBe('unknown');
+    expect(await cache.find(NAME)).toBe('unknown');
+  });
+
+  test('a page that is no longer published is gone at once', async () => {
     await cache.find(NAME);
     await page.unpublish();
-    configured.clock.advance(1_000);
     expect(await cache.find(NAME)).toBe('unknown');
   });
 
@@ -185,6 +195,21 @@ describe.each<['hold' | 'fail', string]>([
       })
       .toBeNull();
     expect((await found())?.kept.view.overall).toBe('partial-outage');
+  });
+
+  test('a page is not shown after a change of the declaration, which may have withdrawn something', async () => {
+    await found();
+    await page.hideMonitor('API');
+    reads[mode]();
+    expect(cache.ready(NAME)).toBeNull();
+    expect(await settledIn(cache.find(NAME), 3_000)).toBe('unavailable');
+    reads.release();
+    await expect
+      .poll(async () => {
+        configured.clock.advance(1_000);
+        return (await found())?.kept.view.sections.flatMap(({ components }) => components).length;
+      })
+      .toBe(1);
   });
 
   test('a page that was not read before is not available', async () => {

@@ -8,7 +8,8 @@ import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
 import { Documents, type KeptPage } from './rendered.ts';
 
 /*
- * What is kept of a page, and when the database is asked:
+ * What is kept of a page, and when the database is asked. After a change of what people declare or write, only what was
+ * checked since then is shown: something may have been withdrawn.
  *
  *          no entry ── request ──▶ checking ── no such page ──▶ no entry (404)
  *                                     │
@@ -50,10 +51,15 @@ type Entry = {
   check: Patience | null;
   /** When the last check that has ended began, monotonic, ms. */
   triedAt: number;
-  /** When the last successful check began: monotonic, ms, and epoch ms. */
+  /** When the last successful check began: monotonic, ms, and epoch ms. Before one, `kept` is not shown. */
   goodAt: number;
   goodWall: number;
+  /** What `declarations` of the store was when the entry was made: it is for that time only. */
+  readonly declarations: number;
 };
+
+const NEVER = Number.NEGATIVE_INFINITY;
+const UNCHECKED = { check: null, triedAt: NEVER, goodAt: NEVER, goodWall: 0 } as const;
 
 /** The pages that visitors asked for, each with the last good view. Everything of it is made by one flight at a time. */
 export class PageCache {
@@ -74,12 +80,13 @@ export class PageCache {
     const key = JSON.stringify(name);
     const entry = this.#entry(key, name);
     if (entry.kept !== null && this.#isFresh(entry)) return { kept: entry.kept, staleSince: null };
+    const isChecked = entry.goodAt !== NEVER;
     if (entry.check === null && clock.monotonic() - entry.triedAt >= FRESH_MS) {
       entry.check = patienceWith(this.#check(key, entry), clock);
     }
-    if (entry.check !== null) await (entry.kept === null ? entry.check.tooLate : entry.check.late);
-    if (entry.kept !== null) return { kept: entry.kept, staleSince: this.#staleSince(entry) };
-    return entry.goodAt === Number.NEGATIVE_INFINITY ? 'unavailable' : 'unknown';
+    if (entry.check !== null) await (isChecked ? entry.check.late : entry.check.tooLate);
+    if (entry.goodAt === NEVER) return 'unavailable';
+    return entry.kept === null ? 'unknown' : { kept: entry.kept, staleSince: this.#staleSince(entry) };
   }
 
   /** What {@link find} answers at once; null: it has to look first. */
@@ -92,21 +99,20 @@ export class PageCache {
     return { kept: entry.kept, staleSince: null };
   }
 
-  #isFresh({ goodAt, check }: Entry): boolean {
-    const age = this.#parts.clock.monotonic() - goodAt;
-    return age < (check === null ? FRESH_MS : FRESH_DURING_CHECK_MS);
+  #isFresh({ goodAt, check, declarations }: Entry): boolean {
+    const { clock, store } = this.#parts;
+    const age = clock.monotonic() - goodAt;
+    return declarations === store.declarations && age < (check === null ? FRESH_MS : FRESH_DURING_CHECK_MS);
   }
 
   #entry(key: string, name: PageName): Entry {
-    const never = Number.NEGATIVE_INFINITY;
-    const entry = this.#entries.get(key) ?? {
-      name,
-      kept: null,
-      check: null,
-      triedAt: never,
-      goodAt: never,
-      goodWall: 0,
-    };
+    const { declarations } = this.#parts.store;
+    const known = this.#entries.get(key);
+    // A check that began before the last change goes on with the entry of that time.
+    const entry: Entry =
+      known?.declarations === declarations
+        ? known
+        : { ...UNCHECKED, name, kept: known?.kept ?? null, declarations };
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     return entry;

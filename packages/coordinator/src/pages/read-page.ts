@@ -33,7 +33,7 @@ const MOST_COMPONENTS = 500;
 const DAYS_AT_ONCE = 50;
 
 export type PageReadingParts = {
-  readonly store: Pick<Store, 'read'>;
+  readonly store: Pick<Store, 'read' | 'declarations'>;
   readonly secrets: Secrets;
   /** The slots' clock, epoch ms: verdicts are dated by it. */
   readonly slotNow: () => number;

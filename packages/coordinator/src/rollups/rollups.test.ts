@@ -106,7 +106,15 @@ function counting(store: Store): { store: Store; written: number[]; failNext: ()
   };
   const commit: Store['commit'] = (steps) => store.commit(steps);
   return {
-    store: { read: store.read, work: store.work, close: () => store.close(), commit, transaction },
+    store: {
+      read: store.read,
+      work: store.work,
+      declare: transaction,
+      declarations: 0,
+      close: () => store.close(),
+      commit,
+      transaction,
+    },
     written,
     failNext,
   };

@@ -65,6 +65,8 @@ const answeringNothing = (store: Store): Store => ({
   read: store.read,
   work: store.work,
   transaction: (work) => store.transaction(work),
+  declare: (work) => store.declare(work),
+  declarations: 0,
   close: () => store.close(),
   async commit(steps) {
     await store.commit(steps);

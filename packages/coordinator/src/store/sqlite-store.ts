@@ -29,6 +29,7 @@ export class SqliteStore implements Store {
   readonly work: Kysely<Database>;
   readonly #parts: Parts;
   readonly #writes = new WriteQueue();
+  #declarations = 0;
   #closing: Promise<void> | null = null;
 
   constructor(parts: Parts) {
@@ -40,6 +41,19 @@ export class SqliteStore implements Store {
   transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
     if (this.#closing !== null) return Promise.reject(closedError());
     return this.#writes.runIfRoom(() => this.#transact(work));
+  }
+
+  async declare<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
+    try {
+      return await this.transaction(work);
+    } finally {
+      // Also after a failure: a commit whose answer is lost may be durable.
+      this.#declarations += 1;
+    }
+  }
+
+  get declarations(): number {
+    return this.#declarations;
   }
 
   commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]> {

@@ -43,6 +43,13 @@ export interface Store {
    *   `retryable` says whether a later try may succeed
    */
   transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T>;
+  /** As {@link transaction}, for what people declare and write: {@link declarations} counts it. */
+  declare<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T>;
+  /**
+   * How many transactions of {@link declare} have ended in this process. What was read before the last one may have been
+   * withdrawn by it.
+   */
+  readonly declarations: number;
   /**
    * Runs a whole transaction in one message: all steps and the commit, or nothing. It is for the recorder: it
    * goes before all waiting transactions, and is never refused because of their number.
