@@ -14,7 +14,7 @@ import { type ResolvedAddress, ResolveError, type Resolver } from '../../resolve
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
 import { type BodyEnd, type BodyListener, type BodySink, CountedBody, KeptBody } from './body.ts';
 import { type DecodedText, decodeBody, fieldText } from './charset.ts';
-import { Cookies } from './cookies.ts';
+import { type Cookies, openCookies } from './cookies.ts';
 import { DecodedBody, parseCodings } from './decoded-body.ts';
 import { Exchange, type ExchangeFailure, type ExchangeListener } from './exchange.ts';
 import { firstHop, type Hop, hostOf, isRedirect, portOf, redirectedHop } from './hop.ts';
@@ -237,8 +237,14 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
       this.#fail(next);
       return;
     }
-    this.#cookies ??= new Cookies();
-    this.#cookies.store(hop.url, head.setCookies);
+    if (head.setCookies === undefined && this.#cookies === undefined) this.#startHop(next);
+    else this.#startHopWithCookies(hop, head, next).catch((error) => this.#defect(error));
+  }
+
+  async #startHopWithCookies({ url }: Hop, { setCookies }: ResponseHead, next: Hop): Promise<void> {
+    this.#cookies ??= await openCookies();
+    if (this.#isSettled) return;
+    this.#cookies.store(url, setCookies);
     this.#startHop({ ...next, cookies: this.#cookies.for(next.url) });
   }
 

@@ -1,5 +1,5 @@
-/** Most cookies of one attempt, over all hosts. The oldest goes first. */
-const MAX_COOKIES = 50;
+import type { CookieJar } from 'tough-cookie';
+
 /** Bound on the name and value of one cookie, as in browsers (RFC 6265bis, section 5.6). */
 const MAX_COOKIE_BYTES = 4 * 1_024;
 /** Bound on a whole `Set-Cookie` line with its attributes. */
@@ -7,18 +7,26 @@ const MAX_LINE_BYTES = 8 * 1_024;
 /** Bound on all cookies of one request. Servers refuse header lines beyond 8 KiB. */
 const MAX_SENT_BYTES = 8_000;
 
-type Cookie = { host: string; path: string; name: string; value: string; isSecure: boolean };
+type Library = typeof import('tough-cookie');
+
+/** Loads the cookies' library, which has the public suffix list and takes some 10 MiB. */
+export async function openCookies(): Promise<Cookies> {
+  return new Cookies(await import('tough-cookie'));
+}
 
 /**
- * The cookies of one attempt: those that its redirects have set, for the same host only, whatever their
- * `Domain` says.
- *
- * A login page that sets a cookie and redirects works with that, and no cookie outlives the attempt (RFC
- * 6265, sections 5.2 to 5.4, without `Domain` and public suffixes).
+ * The cookies of one attempt: those that its redirects have set, for the hosts and paths that RFC 6265 has them for.
+ * One with a `Domain` goes to all hosts of that domain, unless it is a public suffix (`co.uk`). No cookie outlives the
+ * attempt.
  */
 export class Cookies {
-  /** Cookies, the oldest first. */
-  #cookies: Cookie[] = [];
+  readonly #library: Library;
+  readonly #jar: CookieJar;
+
+  constructor(library: Library) {
+    this.#library = library;
+    this.#jar = new library.CookieJar(undefined, { allowSecureOnLocal: false });
+  }
 
   /**
    * Stores the cookies of an answer from `url`. Cookies that browsers refuse are skipped.
@@ -27,91 +35,46 @@ export class Cookies {
    */
   store(url: URL, lines: readonly string[] | undefined): void {
     for (const line of lines ?? []) {
-      const parsed = parse(url, line);
-      if (parsed === undefined) continue;
-      const { cookie, isExpired } = parsed;
-      this.#cookies = this.#cookies.filter((other) => !isSame(other, cookie));
-      if (!isExpired) this.#cookies.push(cookie);
-      if (this.#cookies.length > MAX_COOKIES) this.#cookies.shift();
+      if (line.length > MAX_LINE_BYTES) continue;
+      try {
+        this.#add(url, asSent(line));
+      } catch {
+        // The library throws for a domain that is no host name. Browsers refuse such a cookie.
+      }
     }
+  }
+
+  #add(url: URL, line: string): void {
+    const cookie = this.#library.Cookie.parse(line, { loose: true });
+    const pair = cookie?.cookieString() ?? '';
+    if (cookie === undefined || pair === '' || FORBIDDEN.test(pair)) return;
+    if (cookie.key.length + cookie.value.length > MAX_COOKIE_BYTES) return;
+    // A public suffix or a name without dots may name itself (RFC 6265, section 5.3, step 5).
+    if (cookie.cdomain() === url.hostname && !this.#hasOwner(url.hostname)) cookie.domain = null;
+    this.#jar.setCookieSync(cookie, placeOf(url), { ignoreError: true });
+  }
+
+  /** Whether the host is a domain that somebody registered, or below one: neither a public suffix nor an address. */
+  #hasOwner(host: string): boolean {
+    return this.#library.getPublicSuffix(host, { ignoreError: true }) !== undefined;
   }
 
   /** The cookies of a request for `url` as `name=value`, those of longer paths first. */
   for(url: URL): string[] {
-    const sent = this.#cookies
-      .filter(
-        ({ host, path, isSecure }) =>
-          host === url.hostname && isUnder(url.pathname, path) && (!isSecure || url.protocol === 'https:'),
-      )
-      .sort((one, other) => other.path.length - one.path.length)
-      .map(({ name, value }) => (name === '' ? value : `${name}=${value}`));
     let bytes = 0;
-    return sent.filter((pair) => {
-      bytes += Buffer.byteLength(pair) + 2;
-      return bytes <= MAX_SENT_BYTES;
-    });
+    return this.#jar
+      .getCookiesSync(placeOf(url))
+      .map((cookie) => cookie.cookieString())
+      .filter((pair) => {
+        bytes += Buffer.byteLength(pair) + 2;
+        return bytes <= MAX_SENT_BYTES;
+      });
   }
 }
 
-function isSame(one: Cookie, other: Cookie): boolean {
-  return one.host === other.host && one.path === other.path && one.name === other.name;
-}
-
-/** Path-match of RFC 6265, section 5.1.4. */
-function isUnder(path: string, cookiePath: string): boolean {
-  if (!path.startsWith(cookiePath)) return false;
-  return path.length === cookiePath.length || cookiePath.endsWith('/') || path[cookiePath.length] === '/';
-}
-
-function parse(url: URL, line: string): { cookie: Cookie; isExpired: boolean } | undefined {
-  if (line.length > MAX_LINE_BYTES) return undefined;
-  const [pair = '', ...attributes] = asSent(line).split(';');
-  const equals = pair.indexOf('=');
-  const name = pair.slice(0, Math.max(0, equals)).trim();
-  const value = pair.slice(equals + 1).trim();
-  if (name === '' && value === '') return undefined;
-  if (FORBIDDEN.test(name) || FORBIDDEN.test(value)) return undefined;
-  if (name.length + value.length > MAX_COOKIE_BYTES) return undefined;
-  const given = attributesOf(attributes);
-  const domain = given.get('domain')?.replace(/^\./, '').toLowerCase() ?? '';
-  if (domain !== '' && url.hostname !== domain && !url.hostname.endsWith(`.${domain}`)) return undefined;
-  const isSecure = given.has('secure');
-  // An answer without TLS cannot set a cookie for TLS (RFC 6265bis, section 5.7, step 11).
-  if (isSecure && url.protocol !== 'https:') return undefined;
-  const path = given.get('path') ?? '';
-  return {
-    cookie: {
-      host: url.hostname,
-      path: path.startsWith('/') ? path : defaultPath(url),
-      name,
-      value,
-      isSecure,
-    },
-    isExpired: isExpired(given),
-  };
-}
-
-/** Attributes by lower-case name. Of a repeated attribute the last one counts. */
-function attributesOf(attributes: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(
-    attributes.map((attribute) => {
-      const [name = '', ...rest] = attribute.split('=');
-      return [name.trim().toLowerCase(), rest.join('=').trim()];
-    }),
-  );
-}
-
-/** `Max-Age` wins over `Expires`. An unreadable value sets no bound. */
-function isExpired(attributes: ReadonlyMap<string, string>): boolean {
-  const maxAge = attributes.get('max-age') ?? '';
-  if (/^-?\d+$/.test(maxAge)) return Number(maxAge) <= 0;
-  return Date.parse(attributes.get('expires') ?? '') <= Date.now();
-}
-
-/** The directory of the request's path (RFC 6265, section 5.1.4). */
-function defaultPath({ pathname }: URL): string {
-  const end = pathname.lastIndexOf('/');
-  return end <= 0 ? '/' : pathname.slice(0, end);
+/** The URL for the library, which decodes the path once (6.1). Cookies' paths are compared as they were sent. */
+function placeOf({ protocol, host, pathname }: URL): string {
+  return `${protocol}//${host}${pathname.replaceAll('%', '%25')}`;
 }
 
 /** Decodes a line as UTF-8. Requests are sent as UTF-8, so text comes back byte by byte as it was. */

@@ -308,6 +308,22 @@ describe('redirects', () => {
     expect(asked).toEqual([...one, ...one]);
   });
 
+  test('carry the cookies of a domain from one of its hosts to another', async () => {
+    const port = await serve(({ headers }, response) => {
+      const to = (host: string) => ({ location: `http://${host}.sso.localhost:${port}/` });
+      const cookie = { 'set-cookie': 'sid=1; Domain=sso.localhost' };
+      if (headers.host?.startsWith('login')) response.writeHead(302, { ...to('app'), ...cookie }).end();
+      else if (headers.cookie === 'sid=1') response.end('welcome');
+      else response.writeHead(302, to('login')).end();
+    });
+    const byName = createHttpProbe({
+      resolver: fixedResolver({ 'login.sso.localhost': ['127.0.0.1'], 'app.sso.localhost': ['127.0.0.1'] }),
+      egress,
+    });
+    const check = httpCheck({ url: `http://login.sso.localhost:${port}/` });
+    expect(await byName.run(check, { timeoutMs: LONG_MS, signal })).toMatchObject({ outcome: 'passed' });
+  });
+
   test('replace a configured cookie of the same name only', async () => {
     const asked: (string | undefined)[] = [];
     const port = await serve((request, response) => {
