@@ -2,8 +2,8 @@
  * What an error of opening or connecting a socket says about this machine:
  *
  * - `used-up`: no descriptors, ports or memory are left. The error says nothing about the other side.
- * - `no-route`: this machine may have no route, or a router far away has reported that
- *   (`network/local-route.ts`).
+ * - `no-route`: this machine may have no route or a rule that forbids the connection, or a router far away has
+ *   reported that (`network/local-route.ts`).
  *
  * Null: the error says nothing about this machine; the other side failed.
  */
@@ -24,6 +24,9 @@ export function localFailureOf(code: string, family: 4 | 6): LocalFailure | null
     case 'ENETDOWN':
     case 'EHOSTUNREACH':
     case 'EAFNOSUPPORT':
+    case 'EINVAL':
+    case 'EACCES':
+    case 'EPERM':
       return 'no-route';
     default:
       return null;

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
+import { isLoopbackHost } from '../network/own-addresses.ts';
 import { type DnsMessage, decodeMessage, encodeQuery } from './packet.ts';
 import { type Cancel, isAnswerTo, type Query } from './query.ts';
 import type { ServerAddress } from './servers.ts';
@@ -73,6 +74,7 @@ type Pending = {
 
 /** One connected socket and the queries that wait for an answer on it. */
 class Port {
+  readonly #host: string;
   readonly #socket: Socket;
   readonly #pending = new Map<number, Pending>();
   readonly #createdAt = performance.now();
@@ -83,6 +85,7 @@ class Port {
   isOpen = true;
 
   constructor({ host, port }: ServerAddress) {
+    this.#host = host;
     this.#socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4');
     this.#socket.on('message', (data) => this.#received(data));
     this.#socket.on('error', this.#failed);
@@ -129,8 +132,20 @@ class Port {
   }
 
   #connected(): void {
+    if (this.#leavesFromLoopback()) {
+      this.#failed(Object.assign(new Error('no local address'), { code: 'EADDRNOTAVAIL' }));
+      return;
+    }
     this.#isConnected = true;
     for (const { packet } of this.#pending.values()) this.#socket.send(packet, this.#sendDone);
+  }
+
+  /**
+   * Whether nothing can be answered: the sender is `::1` and the server another machine. So it is while this machine's
+   * IPv6 address is tentative, and the socket would keep that sender.
+   */
+  #leavesFromLoopback(): boolean {
+    return !isLoopbackHost(this.#host) && this.#socket.address().address === '::1';
   }
 
   #received(data: Buffer): void {

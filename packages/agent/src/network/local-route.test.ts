@@ -1,23 +1,36 @@
-import type { NetworkInterfaceInfo } from 'node:os';
 import { expect, test } from 'vitest';
-import { ipv6Reach, noIpv6For, noLocalRoute } from './local-route.ts';
+import { ipv6Reach, noIpv6For, noLocalRoute, usableAddresses } from './local-route.ts';
+
+const failed = (address: string, code: string) => ({ address: { address, family: 4 as const }, code });
 
 test('where there is a route to one of the addresses the failure is not ours', async () => {
-  expect(await noLocalRoute([{ address: '127.0.0.1', family: 4 }])).toBeNull();
+  expect(await noLocalRoute([failed('127.0.0.1', 'EACCES')])).toBeNull();
   expect(
-    await noLocalRoute([
-      { address: '255.255.255.255', family: 4 },
-      { address: '127.0.0.1', family: 4 },
-    ]),
+    await noLocalRoute([failed('255.255.255.255', 'ENETUNREACH'), failed('127.0.0.1', 'ENETUNREACH')]),
   ).toBeNull();
 });
 
 test('an address that the kernel refuses to look up has none', async () => {
-  // Broadcast without SO_BROADCAST: refused as a missing route is, on every machine.
-  expect(await noLocalRoute([{ address: '255.255.255.255', family: 4 }])).toEqual({
+  // Broadcast without SO_BROADCAST: refused as by a prohibit route, on every machine.
+  expect(await noLocalRoute([failed('255.255.255.255', 'ENETUNREACH')])).toEqual({
     reason: 'network-down',
-    message: "the agent's machine has no route to 255.255.255.255",
+    message:
+      "the agent's machine refuses to send to 255.255.255.255 (EACCES: a prohibit route, or a broadcast address)",
   });
+});
+
+test.each(['EINVAL', 'EPERM'])('%s is always ours', async (code) => {
+  expect(await noLocalRoute([failed('127.0.0.1', code)])).toMatchObject({ reason: 'network-down' });
+});
+
+test('an address that is tentative is not usable yet', () => {
+  const table = `fe80000000000000020000fffe000001 02 40 20 80     eth0
+20010db8000000000000000000000001 02 40 00 c0     eth0
+20010db8000000000000000000000002 02 40 00 44     eth0
+00000000000000000000000000000001 01 80 10 80       lo
+`;
+  expect(usableAddresses(table)).toEqual(['fe80::200:ff:fe00:1', '2001:db8::2', '::1']);
+  expect(usableAddresses('')).toEqual([]);
 });
 
 test.each([
@@ -27,11 +40,7 @@ test.each([
   ['world', ['fe80::1', 'fd77::2', '2001:db8::1']],
   ['link', ['::ffff:192.0.2.1']],
 ] as const)('IPv6 reaches as far as the %s by the addresses %j', (reach, addresses) => {
-  const all = addresses.map(
-    (address) => ({ family: 'IPv6', address, internal: false }) as NetworkInterfaceInfo,
-  );
-  expect(ipv6Reach({ eth0: all })).toBe(reach);
-  expect(ipv6Reach({ lo: all.map((each) => ({ ...each, internal: true })) })).toBe(reach);
+  expect(ipv6Reach(addresses)).toBe(reach);
 });
 
 test('an address of this machine, one of IPv4, or one of IPv4 beside, needs no IPv6', () => {

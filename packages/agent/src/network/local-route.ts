@@ -1,5 +1,8 @@
 import { createSocket } from 'node:dgram';
+import { existsSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { canonicalAddress } from '@svc/shared/address.ts';
+import { codeOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { ResolvedAddress } from '../resolve/resolver.ts';
 
@@ -21,15 +24,30 @@ export function noIpv6For(addresses: readonly ResolvedAddress[]): NoRoute | null
   return isNeeded && ownIpv6Reach() === 'link' ? noIpv6(addresses) : null;
 }
 
+/** An address and the code of the error that connecting to it ended with. */
+export type FailedAddress = { readonly address: ResolvedAddress; readonly code: string };
+
 /**
- * Whether a connection failed because this machine has no route to any of the addresses. The errors of
- * connecting do not tell, because routers far away answer `network unreachable` too.
+ * Whether a connection failed because this machine has no route to any of the addresses, or a rule against all of
+ * them. The errors of connecting do not tell, because routers far away cause most of them too: `network unreachable`,
+ * and over IPv6 `EACCES`.
  *
- * @param addresses all addresses that were tried, not empty
- * @returns null when there is a route to one of them, so that the failure is the target's
+ * @param failures those of all addresses that were tried, not empty
+ * @returns null when there is a way to one of them, so that the failure is the target's
  */
-export async function noLocalRoute(addresses: readonly ResolvedAddress[]): Promise<NoRoute | null> {
-  for (const each of addresses) if (await hasLocalRoute(each)) return null;
+export async function noLocalRoute(failures: readonly FailedAddress[]): Promise<NoRoute | null> {
+  const codes = new Set<string>();
+  for (const { address, code } of failures) {
+    const local = code in ALWAYS_LOCAL ? code : await localErrorOf(address);
+    if (local === null) return null;
+    codes.add(local);
+  }
+  const addresses = failures.map(({ address }) => address);
+  const rules = [...codes].map((code) => RULES[code]);
+  if (!rules.includes(undefined)) {
+    const message = `the agent's machine refuses to send to ${hostsOf(addresses)} (${rules.join('; ')})`;
+    return { reason: 'network-down', message };
+  }
   if (addresses.every(({ family }) => family === 6)) {
     const reach = ownIpv6Reach();
     const isOfSite = addresses.some(({ address }) => UNIQUE_LOCAL.test(address));
@@ -38,9 +56,20 @@ export async function noLocalRoute(addresses: readonly ResolvedAddress[]): Promi
   return { reason: 'network-down', message: `the agent's machine has no route to ${hostsOf(addresses)}` };
 }
 
+/** Errors of connecting that no answer from the network causes (`icmp_err_convert` of Linux). */
+const ALWAYS_LOCAL: Readonly<Record<string, true>> = { __proto__: null as never, EINVAL: true, EPERM: true };
+
+/** What this machine refuses a connection for, by the code of the error. */
+const RULES: Readonly<Record<string, string>> = {
+  __proto__: null as never,
+  EINVAL: 'EINVAL: a blackhole route, or a link-local address without a zone',
+  EACCES: 'EACCES: a prohibit route, or a broadcast address',
+  EPERM: 'EPERM: its own firewall or sandbox',
+};
+
 function ownIpv6Reach(): ReturnType<typeof ipv6Reach> {
   try {
-    return ipv6Reach(networkInterfaces());
+    return ipv6Reach(usableIpv6());
   } catch {
     // No descriptor is left to ask the kernel with, so nothing is known about its addresses.
     return 'world';
@@ -48,16 +77,42 @@ function ownIpv6Reach(): ReturnType<typeof ipv6Reach> {
 }
 
 /**
- * How far the IPv6 addresses of a machine reach (RFC 4291, section 2.5). Unique local ones (RFC 4193) reach
- * within the site.
+ * The IPv6 addresses that connections can leave from. While the kernel still asks whether an address is free
+ * (tentative, the first seconds after boot), `networkInterfaces` lists it and nothing leaves from it: the packets
+ * then have the sender `::1`, and no answer comes. The flags are those of `if_addr.h`.
  */
-export function ipv6Reach(interfaces: ReturnType<typeof networkInterfaces>): 'link' | 'site' | 'world' {
-  const own = Object.values(interfaces)
-    .flatMap((addresses) => addresses ?? [])
-    // The flag `internal` is not used: machines that speak BGP have their address on the loopback interface.
-    .filter(({ family, address }) => family === 'IPv6' && isBeyondLink(address));
+function usableIpv6(): string[] {
+  if (process.platform !== 'linux') {
+    const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+    return all.filter(({ family }) => family === 'IPv6').map(({ address }) => address);
+  }
+  return usableAddresses(existsSync(ADDRESSES) ? readFileSync(ADDRESSES, 'latin1') : '');
+}
+
+/** Without IPv6 in the kernel there is no such file (proc(5)). */
+const ADDRESSES = '/proc/net/if_inet6';
+const TENTATIVE = 0x40;
+/** Tentative, and in use already. */
+const OPTIMISTIC = 0x04;
+
+/** @param table `address index prefix scope flags interface` in lines, numbers in hexadecimal */
+export function usableAddresses(table: string): string[] {
+  return table.split('\n').flatMap((line) => {
+    const [digits = '', , , , flags = ''] = line.split(/ +/);
+    const isWaiting = (Number.parseInt(flags, 16) & (TENTATIVE | OPTIMISTIC)) === TENTATIVE;
+    const address = canonicalAddress(digits.replace(/.{4}(?=.)/g, '$&:'));
+    return address === null || isWaiting ? [] : [address];
+  });
+}
+
+/**
+ * How far the IPv6 addresses of a machine reach (RFC 4291, section 2.5). Unique local ones (RFC 4193) reach
+ * within the site. Those of the loopback interface count: machines that speak BGP have their address there.
+ */
+export function ipv6Reach(addresses: readonly string[]): 'link' | 'site' | 'world' {
+  const own = addresses.filter(isBeyondLink);
   if (own.length === 0) return 'link';
-  return own.every(({ address }) => UNIQUE_LOCAL.test(address)) ? 'site' : 'world';
+  return own.every((address) => UNIQUE_LOCAL.test(address)) ? 'site' : 'world';
 }
 
 const UNIQUE_LOCAL = /^f[cd]/i;
@@ -80,16 +135,18 @@ const hostsOf = (addresses: readonly ResolvedAddress[]): string =>
 
 /**
  * Asks the kernel for a route: connecting a UDP socket looks the route up and sends nothing. Never rejects.
+ *
+ * @returns the code of the error; null: there is a route
  */
-function hasLocalRoute({ address, family }: ResolvedAddress): Promise<boolean> {
+function localErrorOf({ address, family }: ResolvedAddress): Promise<string | null> {
   return new Promise((settle) => {
     const socket = createSocket(family === 6 ? 'udp6' : 'udp4');
-    const end = (has: boolean): void => {
+    const end = (code: string | null): void => {
       socket.close();
-      settle(has);
+      settle(code);
     };
-    socket.once('error', () => end(false));
-    socket.once('connect', () => end(true));
+    socket.once('error', (error) => end(codeOf(error)));
+    socket.once('connect', () => end(null));
     socket.connect(ANY_PORT, address);
   });
 }

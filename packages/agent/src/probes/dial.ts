@@ -201,7 +201,7 @@ class Dialling implements Bounded {
   }
 
   async #askForRoute(): Promise<void> {
-    const noRoute = await noLocalRoute(this.#failures.map(({ address }) => address));
+    const noRoute = await noLocalRoute(this.#failures);
     if (noRoute === null) this.#refused();
     else this.#finish({ kind: 'unable', ...noRoute, families: this.#families });
   }
@@ -281,8 +281,6 @@ const PLAIN: Record<string, string> = {
   ...CONNECT_FAILURES,
   ECONNRESET: 'connection reset',
   EACCES: 'not permitted',
-  EPERM: 'not permitted',
-  EINVAL: 'not a valid address to connect to',
 };
 
 /** Describes failures grouped by code, like `connection refused (ECONNREFUSED 127.0.0.1:81)`. */

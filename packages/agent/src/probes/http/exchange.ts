@@ -329,7 +329,7 @@ export class Exchange implements SocketListener {
     const message = describeSocketError(error, this.#parts.hop.url.host);
     const local = localFailureIn(error);
     if (local === 'used-up') this.#fail({ kind: 'unable', message, reason: 'network-down' });
-    else if (local === 'no-route') void this.#askForRoute(message);
+    else if (local === 'no-route') void this.#askForRoute(message, error.code ?? '');
     else this.#fail({ kind: 'failed', message, notConnected: this.#isCut(error) });
   }
 
@@ -343,14 +343,14 @@ export class Exchange implements SocketListener {
     return !this.#hasFirstByte && syscall !== undefined;
   }
 
-  async #askForRoute(message: string): Promise<void> {
+  async #askForRoute(message: string, code: string): Promise<void> {
     const { addresses, by } = this.#parts;
     if (by !== undefined) {
       this.#fail({ kind: 'no-proxy', message });
       return;
     }
     this.#isAskingForRoute = true;
-    const noRoute = await noLocalRoute(addresses);
+    const noRoute = await noLocalRoute(addresses.map((address) => ({ address, code })));
     if (noRoute === null) this.#fail({ kind: 'failed', message, notConnected: true });
     else this.#fail({ kind: 'unable', ...noRoute });
   }

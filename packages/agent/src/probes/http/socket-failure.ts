@@ -46,5 +46,4 @@ const PLAIN: Readonly<Record<string, string>> = {
   ECONNRESET: 'the target reset the connection',
   EPIPE: 'the target closed the connection before it had the whole request',
   EACCES: 'connecting is not permitted',
-  EPERM: 'connecting is not permitted',
 };

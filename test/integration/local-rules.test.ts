@@ -1,0 +1,42 @@
+/** What the agent's own routes and addresses forbid is no verdict about a target. */
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OwnNetwork, whyNoOwnNetwork } from '../support/network/own-network.ts';
+
+const reason = whyNoOwnNetwork();
+if (reason !== null) process.stdout.write(`skipped: routes of this machine: ${reason}\n`);
+
+describe.skipIf(reason !== null && process.env.CI !== 'true')('no check counts against its target', () => {
+  let story: OwnNetwork;
+
+  beforeAll(async () => {
+    story = new OwnNetwork(fileURLToPath(new URL('../support/network/local-rules.ts', import.meta.url)));
+    await story.end();
+  });
+  afterAll(() => story.kill());
+
+  const outcomesOf = (step: string) =>
+    Object.entries(story.told.find((each) => each.step === step)?.outcomes ?? {});
+
+  test.each([
+    ['blackhole', /^network-down: the agent's machine refuses to send to \S+.* \(EINVAL: a blackhole route/],
+    ['prohibit', /^network-down: the agent's machine refuses to send to \S+.* \(EACCES: a prohibit route/],
+    ['unreachable', /^network-down: the agent's machine has no route to /],
+  ])('behind a route of the kind %s', (kind, expected) => {
+    const outcomes = outcomesOf(kind);
+    expect(outcomes).toHaveLength(9);
+    for (const [name, [said]] of outcomes)
+      expect([name, said]).toEqual([name, expect.stringMatching(expected)]);
+  });
+
+  test('while the only IPv6 address is tentative', () => {
+    const outcomes = outcomesOf('tentative');
+    expect(outcomes).toHaveLength(3);
+    for (const [name, [said]] of outcomes)
+      expect([name, said]).toEqual([name, expect.stringMatching(/^no-ipv6: /)]);
+  });
+
+  test('nor against a name, when its server is asked from such a machine', () => {
+    expect(outcomesOf('tentative, names')).toEqual([['dns', [expect.stringMatching(/^network-down: /)]]]);
+  });
+});

@@ -1,0 +1,80 @@
+/**
+ * Probes of targets that this machine's own routes and addresses do not let it reach, in a network namespace of its
+ * own. {@link OwnNetwork} starts it; it prints a line for each step.
+ */
+import { writeFileSync } from 'node:fs';
+import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
+import { createHttpProbe } from '@svc/agent/probes/http/probe.ts';
+import type { ProbeOutcome } from '@svc/agent/probes/probe.ts';
+import { createTcpProbe } from '@svc/agent/probes/tcp/probe.ts';
+import { createEgressGuard } from '@svc/shared/egress.ts';
+import { fixedResolver, httpCheck } from '../http-check.ts';
+import { ip } from './own-network.ts';
+
+const AWAY = '2001:db8:9::1';
+const BY_IPV4 = '10.20.0.1';
+const BY_IPV6 = '2001:db8:20::1';
+
+const parts = {
+  resolver: fixedResolver({
+    [BY_IPV4]: [BY_IPV4],
+    [BY_IPV6]: [BY_IPV6],
+    [AWAY]: [AWAY],
+    'several.test': [BY_IPV4, BY_IPV6],
+  }),
+  egress: createEgressGuard({ base: 'agent', deny: [], allow: [] }),
+};
+const http = createHttpProbe(parts);
+const tcp = createTcpProbe(parts);
+const context = { timeoutMs: 1_000, signal: new AbortController().signal };
+
+function said({ outcome, reason, errorMessage }: ProbeOutcome): string[] {
+  return [`${reason ?? outcome}: ${errorMessage}`];
+}
+
+async function probe(host: string): Promise<Record<string, readonly string[]>> {
+  const uri = `${host}:80`;
+  return {
+    [`tcp ${host}`]: said(
+      await tcp.run({ type: 'tcp', uri, timeout: 1_000, retry: 0, degraded_at: 0 }, context),
+    ),
+    [`http ${host}`]: said(await http.run(httpCheck({ url: `http://${uri}/` }), context)),
+    [`https ${host}`]: said(await http.run(httpCheck({ url: `https://${host}:443/` }), context)),
+  };
+}
+
+async function tell(step: string, hosts: readonly string[]): Promise<void> {
+  const outcomes = Object.assign({}, ...(await Promise.all(hosts.map(probe))));
+  process.stdout.write(`${JSON.stringify({ step, outcomes, alerts: [], sick: [] })}\n`);
+}
+
+ip('link set lo up');
+ip('link add up0 type veth peer name gw0');
+// The kernel asks a hundred times whether an address is free, so it stays tentative while the story lasts.
+writeFileSync('/proc/sys/net/ipv6/conf/up0/dad_transmits', '100');
+ip('addr add 10.0.0.2/24 dev up0');
+ip('link set gw0 up');
+ip('link set up0 up');
+ip('route add default via 10.0.0.1');
+ip('-6 addr add 2001:db8:2::2/128 dev lo nodad');
+for (const kind of ['blackhole', 'prohibit', 'unreachable']) {
+  ip(`route add ${kind} 10.20.0.0/16`);
+  ip(`-6 route add ${kind} 2001:db8:20::/48`);
+  await tell(kind, [BY_IPV4, `[${BY_IPV6}]`, 'several.test']);
+  ip(`route del ${kind} 10.20.0.0/16`);
+  ip(`-6 route del ${kind} 2001:db8:20::/48`);
+}
+ip('-6 addr del 2001:db8:2::2/128 dev lo');
+ip('-6 addr add 2001:db8:1::2/64 dev up0');
+ip('-6 route add default via 2001:db8:1::1 dev up0');
+await tell('tentative', [`[${AWAY}]`]);
+const dns = createDnsProbe({ servers: [`[${AWAY}]:53`] });
+const uri = 'www.example.com';
+const asked = await dns.run(
+  { type: 'dns', uri, record_assertions: [], timeout: 1_000, retry: 0, degraded_at: 0 },
+  context,
+);
+process.stdout.write(
+  `${JSON.stringify({ step: 'tentative, names', outcomes: { dns: said(asked) }, alerts: [], sick: [] })}\n`,
+);
+await Promise.all([http.close(), tcp.close(), dns.close()]);
