@@ -209,10 +209,12 @@ describe('a page with a password', () => {
   test.each([
     ['another password', { access_type: 'password', password: 'a new one' }],
     ['another type', { access_type: 'email-domain', auth_email_domains: ['example.com'] }],
-  ])('%s ends all sessions', async (_change, members) => {
+  ])('%s ends all sessions, also where it is set back', async (_change, members) => {
     const reader = pages.visitor();
     await signIn(reader);
     await changePage(members);
+    expect(await statusesOf(reader)).not.toContain(200);
+    await changePage({ access_type: 'password', password: PASSWORD });
     expect(await statusesOf(reader)).not.toContain(200);
   });
 

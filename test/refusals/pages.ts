@@ -25,6 +25,12 @@ export const PAGE_ROWS: readonly Row[] = [
       'slug: must consist of the letters a to z, digits, and hyphens between them',
     ],
   ),
+  [PAGE, { description: 'a\u0000b' }, 'description: must be lines without control characters'],
+  [
+    PAGE,
+    { description: 'a\n\u2066b' },
+    'description: must not contain characters that change the direction of the text',
+  ],
   [PAGE, { description: x(1_025) }, 'description: has 1025 characters, but at most 1024 are allowed'],
   [PAGE, { homepage_url: 'javascript:alert(1)' }, `homepage_url: ${NO_URL}`],
   [PAGE, { contact_url: 'tel:1' }, `contact_url: ${NO_URL} or mailto:`],

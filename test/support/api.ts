@@ -154,6 +154,7 @@ export async function startApi(
       operator: OPERATOR_VALUES,
       urls: urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['*'] }),
     }),
+    guard: configured.guard,
     domains,
     visitorKey: VISITOR_KEY,
     readiness: () => ({ database: true }),

@@ -105,6 +105,7 @@ export class Serving {
       incidents: new Incidents({ store, clock }),
       configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
       channelProblem,
+      guard,
       domains,
       visitorKey: parts.visitorKey,
       ...served,

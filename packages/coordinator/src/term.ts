@@ -203,6 +203,7 @@ export class Term {
       version: VERSION,
       secrets,
       ...declaring,
+      channelEgressAllow: config.channelEgressAllow,
       allowsDelete: config.allowsDelete,
       channelProblem: channelProblems({ operator: this.#parts.operator, urls: urlRules(config) }),
       clock,

@@ -29,9 +29,10 @@ const text = fc.oneof(
   ),
 );
 
-/** As the API answers it; a description may be any text. */
-function page(description: string) {
-  return { kind: 'svc_status_page' as const, id: '1', answered: { title: 'a', slug: 'a', description } };
+/** As the API answers it; a body may be any text. */
+function monitor(body: string) {
+  const answered = { name: 'a', url: 'http://a.example', periodicity: '1m', body };
+  return { kind: 'svc_http_monitor' as const, id: '1', answered };
 }
 
 test.each([
@@ -41,12 +42,12 @@ test.each([
   fc.assert(
     fc.property(
       text.filter((each) => each.isWellFormed()),
-      (description) => {
-        const file = written(exportDocument([page(description)]), 'inline', 'Exported');
+      (body) => {
+        const file = written(exportDocument([monitor(body)]), 'inline', 'Exported');
         const sources = { env: {}, readFile: () => '' };
         const { entries, errors } = parseDeclaration(file, 'svc.yaml', sources);
         expect(errors).toEqual([]);
-        expect(entries).toMatchObject([{ name: 'a', attributes: { title: 'a', description } }]);
+        expect(entries).toMatchObject([{ name: 'a', attributes: { name: 'a', body } }]);
       },
     ),
     { numRuns: 300, examples: [[' \n'], ['a\n \nb']] },

@@ -1,4 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Sickness } from '@svc/shared/messages/heartbeat.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
@@ -64,6 +65,8 @@ export type ApiParts = {
   /** How it stands with the declared file; null: this process has not read one yet, or there is none. */
   readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
+  /** Judges the icons of status pages, which svc fetches. */
+  readonly guard: EgressGuard;
   readonly domains: PageDomains;
   /** Makes ids and credentials for the visitors of status pages, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;

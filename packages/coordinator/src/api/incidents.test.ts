@@ -125,6 +125,8 @@ describe('an incident that people write', () => {
     ['no page', { page_ids: [] }, 422, '/page_ids'],
     ['an unknown component', { component_ids: ['999'] }, 404, '/component_ids/0'],
     ['no text', { text: ' ' }, 422, '/text'],
+    ['a text with NUL', { text: 'a\u0000b' }, 422, '/text'],
+    ['a text that turns around', { text: 'a\u202eb' }, 422, '/text'],
     ['no state', { state: undefined }, 422, '/state'],
     ['an unknown state', { state: 'over' }, 422, '/state'],
     ['the future', { at: '2031-01-01T00:00:00Z' }, 422, '/at'],

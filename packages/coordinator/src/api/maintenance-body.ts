@@ -1,5 +1,5 @@
 import { LIMITS } from '@svc/shared/limits.ts';
-import { wellFormed } from '@svc/shared/resources/texts.ts';
+import { lines, wellFormed } from '@svc/shared/resources/texts.ts';
 import { z } from 'zod';
 import { isTimeZone, localAt } from '../domain/local-time.ts';
 import {
@@ -20,7 +20,7 @@ import { invalid } from './problem.ts';
 export function noteText(description: string) {
   return textUpTo(LIMITS.noteText)
     .superRefine((text, context) => {
-      const wrong = wellFormed(text);
+      const wrong = wellFormed(text) ?? lines(text);
       if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
     })
     .meta({ description, maxLength: LIMITS.noteText });

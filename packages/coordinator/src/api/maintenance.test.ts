@@ -192,6 +192,13 @@ describe('a maintenance window', () => {
 });
 
 test.each<[string, object, string, string]>([
+  ['a text with NUL', { text: 'a\u0000b' }, '/text', 'must be lines without control characters'],
+  [
+    'a text that turns around',
+    { text: 'a\n\u202eb' },
+    '/text',
+    'must not contain characters that change the direction of the text',
+  ],
   ['an end before the begin', { ends_at: '2026-01-02T01:00:00Z' }, '/ends_at', 'must be after starts_at'],
   [
     'a month and a day',

@@ -590,15 +590,34 @@ test('a page says that it is not served under its domain yet, and why', async ()
 test('a page that is open although somebody meant to protect it says so', async () => {
   const open = await created('/v1/status-pages', { title: 'Open', slug: 'open', password: 'hush' });
   expect(open.warnings).toEqual(['password has no effect: access_type is public, not password']);
-  const protectedPage = { title: 'Open', slug: 'open', access_type: 'password', password: 'hush' };
+  const protectedPage = { title: 'Open', slug: 'open', access_type: 'password', password: 'hush-hush' };
   const path = `/v1/status-pages/${open.id}`;
   expect((await api.call('PUT', path, protectedPage)).body).toMatchObject({ warnings: [] });
   const domains = { ...protectedPage, auth_email_domains: ['example.com'] };
   expect((await api.call('PUT', path, domains)).body).toMatchObject({
     warnings: ['auth_email_domains has no effect: access_type is password, not email-domain'],
   });
+  const short = { ...protectedPage, password: 'пароль7' };
+  expect((await api.call('PUT', path, short)).body).toMatchObject({
+    warnings: ['password is shorter than 8 characters, so it is soon guessed'],
+  });
+  expect((await api.call('PUT', path, { title: 'Open', slug: 'open' })).status).toBe(200);
   expect((await api.call('DELETE', path)).status).toBe(204);
 });
+
+test.each(['http://10.0.0.1/icon.png', 'https://[::ffff:10.0.0.1]/', 'http://169.254.169.254/'])(
+  'the icon %s, which svc will not fetch, is told at once',
+  async (icon) => {
+    const page = await created('/v1/status-pages', { title: 'Icon', slug: 'icon', icon });
+    expect(page.warnings).toEqual([
+      expect.stringMatching(/^icon is at .*, which svc does not connect to .*SVC_CHANNEL_EGRESS_ALLOW$/),
+    ]);
+    const path = `/v1/status-pages/${page.id}`;
+    const allowed = { title: 'Icon', slug: 'icon', icon: 'http://127.0.0.1/icon.png' };
+    expect((await api.call('PUT', path, allowed)).body).toMatchObject({ warnings: [] });
+    expect((await api.call('DELETE', path)).status).toBe(204);
+  },
+);
 
 describe('workspaces are apart', () => {
   test("another workspace's objects are not there", async () => {

@@ -66,6 +66,30 @@ test('a token works until it expires, and then says so', async () => {
   expect(answer).toMatchObject({ status: 401, body: { detail: `the token expired at ${later}` } });
 });
 
+test('a token that an expiring token makes does not outlive it', async () => {
+  const instant = (ms: number) => new Date(api.clock.wall() + ms).toISOString();
+  const ends = instant(60_000);
+  const maker = await made({ name: 'bootstrap', scope: 'admin', expires_at: ends });
+  const asked = (members: object) =>
+    api.call('POST', '/v1/tokens', { name: 'made', scope: 'admin', ...members }, bearer(maker.token));
+  for (const expires_at of [undefined, null, ends]) {
+    expect(await asked({ expires_at })).toMatchObject({ status: 201, body: { expires_at: ends } });
+  }
+  const sooner = instant(30_000);
+  expect(await asked({ expires_at: sooner })).toMatchObject({ status: 201, body: { expires_at: sooner } });
+  expect(await asked({ expires_at: instant(60_001) })).toMatchObject({
+    status: 422,
+    body: {
+      errors: [
+        {
+          pointer: '/expires_at',
+          message: `must not be after ${ends}, when the token of this request expires`,
+        },
+      ],
+    },
+  });
+});
+
 test.each(['2000-01-01T00:00:00Z', 'tomorrow', 5])('%j is no expiry', async (expires_at) => {
   const answer = await api.call('POST', '/v1/tokens', { name: 'x', scope: 'read', expires_at });
   expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/expires_at' }] } });

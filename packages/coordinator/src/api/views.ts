@@ -1,8 +1,10 @@
+import type { EgressGuard } from '@svc/shared/egress.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { presented } from '@svc/shared/resources/present.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
-import { withoutEffect } from '@svc/shared/resources/without-effect.ts';
+import { attributeWarnings } from '@svc/shared/resources/warnings.ts';
 import { userInfoApart } from '@svc/shared/user-info.ts';
+import { pageWarnings } from '../configuration/page-warnings.ts';
 import type {
   Metadata,
   StoredComponent,
@@ -45,7 +47,7 @@ export function monitorView(stored: StoredMonitor, { states, failing, now }: Mon
     regions_status: (state?.votes ?? [])
       .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
       .map((vote) => regionStatus(vote, now)),
-    warnings: [...withoutEffect(stored.kind, stored.attributes), ...undelivered(failing.get(stored.id))],
+    warnings: [...attributeWarnings(stored.kind, stored.attributes), ...undelivered(failing.get(stored.id))],
   });
   return stored.kind === 'svc_http_monitor' ? userInfoApart(answered) : answered;
 }
@@ -79,9 +81,9 @@ export function notificationView(stored: StoredNotification): object {
 }
 
 /** @param checked where its custom domain points; null: that was not checked yet, or it has none */
-export function pageView(stored: StoredPage, checked: CheckedDomain | null): object {
-  const { published, theme, latency, kind, attributes } = stored;
-  const warnings = [...withoutEffect(kind, attributes), ...notServed(attributes.custom_domain, checked)];
+export function pageView(stored: StoredPage, checked: CheckedDomain | null, guard: EgressGuard): object {
+  const { published, theme, latency, attributes } = stored;
+  const warnings = [...pageWarnings(attributes, guard), ...notServed(attributes.custom_domain, checked)];
   return view(stored, { published, theme, latency, warnings });
 }
 

@@ -34,6 +34,8 @@ export type DeclaredFileParts = {
   readonly secrets: Secrets;
   /** Variables that `${env.NAME}` inserts. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Value of SVC_CHANNEL_EGRESS_ALLOW; left out: none. */
+  readonly channelEgressAllow?: readonly string[] | undefined;
   /** Value of SVC_CONFIG_ALLOW_DELETE. */
   readonly allowsDelete: boolean;
   /**
@@ -178,10 +180,10 @@ export class DeclaredFile {
 
   async #apply(isToBeRead: boolean): Promise<void> {
     if (!isToBeRead && (await this.#isApplied())) return;
-    const { env, read = readDeclaration } = this.#parts;
+    const { env, channelEgressAllow, read = readDeclaration } = this.#parts;
     // This comes before reading, so that a change in between is noticed.
     await this.#watch.expect([this.#path, ...this.#insertedFiles]);
-    const declaration = await read({ path: this.#path, env }, this.#stopping.signal);
+    const declaration = await read({ path: this.#path, env, channelEgressAllow }, this.#stopping.signal);
     this.#insertedFiles = this.#pathsOf(declaration.inserted.files.map(({ name }) => name));
     await this.#watch.add(this.#insertedFiles);
     if (declaration.errors.length > 0) throw new DeclarationError(declaration.errors);

@@ -38,11 +38,21 @@ test('a pipe that nobody writes to is not waited for', () => {
   expect(saidOf('pipe')).toBe('svc_tcp_monitor.a.name: must not be empty');
 });
 
-test('a password that protects nothing is told, as by the API, and not what it is', () => {
+test('what somebody hardly means is told, as by the API, without a secret', () => {
   const file = join(folder.path, 'svc.json');
   const page = { title: 'p', slug: 'p', password: 'a-password-of-the-page' };
-  writeFileSync(file, JSON.stringify({ svc_status_page: { p: page } }));
-  expect(readDeclaredFile({ path: file, env: {} }).warnings.map(({ message }) => message)).toEqual([
+  const short = { title: 'q', slug: 'q', access_type: 'password', password: 'seven-7' };
+  const icon = { title: 'r', slug: 'r', icon: 'http://127.0.0.1/icon.png' };
+  writeFileSync(file, JSON.stringify({ svc_status_page: { p: page, q: short, r: icon } }));
+  const messagesFor = (channelEgressAllow: string[]) =>
+    readDeclaredFile({ path: file, env: {}, channelEgressAllow }).warnings.map(({ message }) => message);
+  const ofPasswords = [
     'svc_status_page.p: password has no effect: access_type is public, not password',
+    'svc_status_page.q: password is shorter than 8 characters, so it is soon guessed',
+  ];
+  expect(messagesFor([])).toEqual([
+    ...ofPasswords,
+    expect.stringContaining('svc_status_page.r: icon is at 127.0.0.1, which svc does not connect to'),
   ]);
+  expect(messagesFor(['127.0.0.1'])).toEqual(ofPasswords);
 });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
+import { createEgressGuard } from '@svc/shared/egress.ts';
 import { codeOf, messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { DeclaredEntry } from './declaration.ts';
 import { parseDeclaration } from './parse.ts';
@@ -15,6 +16,7 @@ import { warningsOf } from './warnings.ts';
 export function readDeclaredFile({
   path,
   env,
+  channelEgressAllow = [],
 }: ReadRequest): ReadOutcome & { entries: readonly DeclaredEntry[] } {
   const file = basename(path);
   let content: ReadText;
@@ -24,6 +26,7 @@ export function readDeclaredFile({
     const errors = [{ file, line: 1, column: 1, message: messageOf(error) }];
     return { digest: '', inserted: { files: [], variables: [] }, errors, warnings: [], entries: [] };
   }
+  const guard = createEgressGuard({ base: 'channel', deny: [], allow: channelEgressAllow });
   const inserted = new InsertedFiles(dirname(path));
   const variables = new Set<string>();
   const { entries, errors } = parseDeclaration(content.text, file, {
@@ -35,7 +38,7 @@ export function readDeclaredFile({
     digest: content.digest,
     inserted: { files: inserted.all(), variables: [...variables] },
     errors: errors.slice(0, MAX_ERRORS),
-    warnings: warningsOf(file, entries).slice(0, MAX_ERRORS),
+    warnings: warningsOf(file, entries, guard).slice(0, MAX_ERRORS),
     entries,
   };
 }

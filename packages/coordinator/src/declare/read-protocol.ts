@@ -5,6 +5,8 @@ import type { Piece } from './packed-entries.ts';
 export type ReadRequest = {
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** `SVC_CHANNEL_EGRESS_ALLOW`, for warnings; left out: none. */
+  readonly channelEgressAllow?: readonly string[] | undefined;
 };
 
 /** The sources of a declaration outside of its file. */

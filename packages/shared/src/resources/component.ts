@@ -9,7 +9,7 @@ import {
   required,
 } from './definition.ts';
 import { MONITOR_KINDS } from './monitors.ts';
-import { oneLine } from './texts.ts';
+import { lines, oneLine } from './texts.ts';
 import { choice, number, reference, text } from './values.ts';
 
 export const COMPONENT_TYPES = ['monitor', 'static'] as const;
@@ -58,7 +58,7 @@ export const component = {
       'Name that is shown. The default is the name of the monitor.',
     ),
     description: optional(
-      text({ max: LIMITS.componentDescription, multiline: true }),
+      text({ max: LIMITS.componentDescription, check: lines, multiline: true }),
       'Description that is shown.',
     ),
     order: optional(position, 'Place on the page, in ascending order.', { label: 'Place on the page' }),

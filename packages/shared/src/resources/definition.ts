@@ -30,10 +30,10 @@ export type ResourceDefinition = {
   /** The inverse of {@link arrange}. */
   present?(normalized: Readonly<Record<string, unknown>>): Record<string, unknown>;
   /**
-   * Warnings about attributes that have no effect beside the other attributes, without a full stop. For example, a
+   * Warnings about valid attributes that somebody hardly means, without a full stop and without a secret. For example, a
    * password has no effect on a page that everybody can see.
    */
-  withoutEffect?(normalized: Readonly<Record<string, unknown>>): readonly string[];
+  warnings?(normalized: Readonly<Record<string, unknown>>): readonly string[];
 };
 
 export type Attributes = Readonly<Record<string, Attribute>>;

@@ -4,7 +4,7 @@ import { PERIODICITIES } from '../periodicity.ts';
 import { REGIONS } from '../regions.ts';
 import { urlSecrets } from '../url-secrets.ts';
 import { computed, optional, required, withDefault } from './definition.ts';
-import { headerValue, oneLine, outgoingHeaderName } from './texts.ts';
+import { headerValue, lines, oneLine, outgoingHeaderName } from './texts.ts';
 import { bool, choice, choiceSet, number, text, textMap } from './values.ts';
 
 export const MONITOR_STATUS_VALUES = ['active', 'degraded', 'error', 'unknown'] as const;
@@ -43,7 +43,7 @@ export const running = {
     'Whether the name, state and history of the monitor may appear on public status pages.',
   ),
   description: optional(
-    text({ max: LIMITS.monitorDescription, multiline: true }),
+    text({ max: LIMITS.monitorDescription, check: lines, multiline: true }),
     'Description that people see.',
   ),
   regions: optional(

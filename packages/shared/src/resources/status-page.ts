@@ -9,13 +9,16 @@ import {
   required,
   withDefault,
 } from './definition.ts';
-import { contactUrl, customDomain, emailDomain, httpUrl, oneLine, slug } from './texts.ts';
+import { contactUrl, customDomain, emailDomain, httpUrl, lines, oneLine, slug } from './texts.ts';
 import { bool, choice, text, textList } from './values.ts';
 
 const ACCESS_TYPES = ['public', 'password', 'email-domain'] as const;
 export const THEMES = ['system', 'light', 'dark'] as const;
 /** The times over which pages can show latencies; `none`: they show none. */
 export const PAGE_LATENCIES = ['none', '24h', '7d'] as const;
+
+/** A shorter password of a page is taken with a warning. */
+const FEWEST_OF_PASSWORD = 8;
 
 const passwordOfAccess: Rule = {
   description: '`password` is required when `access_type` is `password`.',
@@ -54,7 +57,10 @@ export const statusPage = {
       text({ min: 1, max: LIMITS.pageText, check: slug, form: 'a–z, 0–9, hyphens between them' }),
       'Last part of the address of the page, `/status/{slug}`. It is unique over all workspaces.',
     ),
-    description: optional(text({ max: LIMITS.pageDescription, multiline: true }), 'Text below the title.'),
+    description: optional(
+      text({ max: LIMITS.pageDescription, check: lines, multiline: true }),
+      'Text below the title.',
+    ),
     homepage_url: optional(link, 'Link to the homepage.'),
     contact_url: optional(
       text({ min: 1, max: LIMITS.target, check: contactUrl, form: 'http(s) or mailto URL' }),
@@ -99,10 +105,13 @@ export const statusPage = {
   blocks: {},
   rules: [passwordOfAccess, domainsOfAccess],
   apiMembers: ['latency', 'warnings'],
-  withoutEffect({ access_type, password, auth_email_domains: domains }) {
+  warnings({ access_type, password, auth_email_domains: domains }) {
     const found: string[] = [];
     if (password !== null && access_type !== 'password') {
       found.push(`password has no effect: access_type is ${access_type}, not password`);
+    }
+    if (access_type === 'password' && [...String(password)].length < FEWEST_OF_PASSWORD) {
+      found.push(`password is shorter than ${FEWEST_OF_PASSWORD} characters, so it is soon guessed`);
     }
     if (Array.isArray(domains) && domains.length > 0 && access_type !== 'email-domain') {
       found.push(`auth_email_domains has no effect: access_type is ${access_type}, not email-domain`);

@@ -13,10 +13,17 @@ export type TextCheck = (text: string) => string | null;
 export const oneLine: TextCheck = (text) => {
   if (/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text))
     return 'must be one line without control characters';
-  return BIDIRECTIONAL.test(text)
-    ? 'must not contain characters that change the direction of the text'
-    : null;
+  return directed(text);
 };
+
+/** A text of several lines, with tabs, which visitors of status pages read. */
+export const lines: TextCheck = (text) =>
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.test(text)
+    ? 'must be lines without control characters'
+    : directed(text);
+
+const directed: TextCheck = (text) =>
+  BIDIRECTIONAL.test(text) ? 'must not contain characters that change the direction of the text' : null;
 
 /**
  * Marks, embeddings, overrides and isolates (UAX #9), with which a name is displayed as a different one.

@@ -16,7 +16,7 @@ export function statusPageEndpoints(parts: ApiParts): Endpoint[] {
     kinds: ['svc_status_page'],
     named: 'title or slug',
     removal: 'The components and component groups of the page are removed with it.',
-    present: (stored) => pageViews(parts.store, stored),
+    present: (stored) => pageViews(parts, stored),
   };
   return [...collectionEndpoints(collection, parts), appearanceEndpoint(parts)];
 }
@@ -32,13 +32,16 @@ const appearance = z
   })
   .meta({ examples: [{ published: true, theme: 'dark', latency: '24h' }] });
 
-async function pageViews(store: ApiParts['store'], stored: readonly StoredPage[]): Promise<object[]> {
+async function pageViews(
+  { store, guard }: Pick<ApiParts, 'store' | 'guard'>,
+  stored: readonly StoredPage[],
+): Promise<object[]> {
   const withDomain = stored.flatMap(({ id, attributes }) => (attributes.custom_domain === null ? [] : [id]));
   const checked = await checkedDomains(store, withDomain);
-  return stored.map((page) => pageView(page, checked.get(page.id) ?? null));
+  return stored.map((page) => pageView(page, checked.get(page.id) ?? null, guard));
 }
 
-function appearanceEndpoint({ reading, configuration, store }: ApiParts): Endpoint {
+function appearanceEndpoint({ reading, configuration, store, guard }: ApiParts): Endpoint {
   return endpoint({
     method: 'PATCH',
     path: '/v1/status-pages/{id}/appearance',
@@ -69,7 +72,7 @@ function appearanceEndpoint({ reading, configuration, store }: ApiParts): Endpoi
       });
       const page = await reading.find('status_pages', { workspaceId }, id, 'open');
       if (page === null) throw new Problem('not-found', `there is no status page ${id}`);
-      const [view = {}] = await pageViews(store, [page]);
+      const [view = {}] = await pageViews({ store, guard }, [page]);
       return ok(view, { etag: entityTag(page.rowVersion, view) });
     },
   });

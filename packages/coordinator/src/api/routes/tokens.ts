@@ -23,7 +23,10 @@ const newToken = z
     expires_at: z.iso
       .datetime({ offset: true, error: 'must be an instant as in 2027-01-01T00:00:00Z' })
       .nullish()
-      .meta({ description: 'When the token expires (RFC 3339, in the future). The default is never.' }),
+      .meta({
+        description:
+          'When the token expires (RFC 3339, in the future), at the latest when the token of this request does. The default is that instant, or never.',
+      }),
     workspace_id: z.string('must be a string').regex(ID, 'must be the id of a workspace').nullish().meta({
       description:
         "Workspace of the new token. The default is the caller's; only the operator's token may name another.",
@@ -97,7 +100,7 @@ function createEndpoint({ store, tokens, clock, secrets }: Parts): Endpoint {
         name: body.name,
         scope: body.scope,
         createdBy: request.token === null ? null : { id: request.token.id, name: request.token.name },
-        expiresAt: expiryOf(body.expires_at, now),
+        expiresAt: expiryOf(body.expires_at, request.token?.expiresAt ?? null, now),
       };
       const key = idempotencyKey(request.header('idempotency-key'));
       const { token, secret } = await store.transaction(async (tx) => {
@@ -172,12 +175,24 @@ async function grantedWorkspace(
   throw referenceNotFound(['workspace_id'], `there is no workspace ${asked}`);
 }
 
-/** @throws Problem when it is not in the future */
-function expiryOf(text: string | null | undefined, now: number): number | null {
-  if (text === null || text === undefined) return null;
+/**
+ * When the new token expires, epoch ms; null: never. It does not outlive the token that makes it: who holds that one for
+ * an hour must not keep access for ever.
+ *
+ * @param maker when the maker's token expires, epoch ms; null: never
+ * @throws Problem when it is not in the future, or after that
+ */
+function expiryOf(text: string | null | undefined, maker: number | null, now: number): number | null {
+  if (text === null || text === undefined) return maker;
   const at = Date.parse(text);
-  if (at > now) return at;
-  throw invalid([{ path: ['expires_at'], message: 'must be in the future' }]);
+  const wrong =
+    at <= now
+      ? 'must be in the future'
+      : maker !== null && at > maker
+        ? `must not be after ${new Date(maker).toISOString()}, when the token of this request expires`
+        : null;
+  if (wrong === null) return at;
+  throw invalid([{ path: ['expires_at'], message: wrong }]);
 }
 
 function viewOf(tokens: Tokens, token: Token): z.infer<typeof tokenView> {

@@ -1,10 +1,13 @@
 import { partsOfPage, removePartsOfPage } from '../../store/components.ts';
+import { removeSessionsOf } from '../../store/sessions.ts';
 import { takenName } from '../../store/status-pages.ts';
 import { Conflict } from '../errors.ts';
+import { sameAttributes } from '../same-attributes.ts';
 import { refuseDeclared } from '../scope.ts';
 import { metadataOf } from '../stored.ts';
 import { openedAttributesOf, sealedJson } from '../stored-json.ts';
 import type { Kind } from './kind.ts';
+import type { AttributesOf } from './kinds.ts';
 
 const KIND = 'svc_status_page';
 const SEAL = 'status_pages.secrets';
@@ -31,6 +34,12 @@ export const statusPages: Kind<'status_pages'> = {
       if (name === null) return;
       throw new Conflict('taken', `another status page has this ${name.replace('_', ' ')}`, [name]);
     },
+  // Their credentials would be right again once the password, or the list of domains, is set back.
+  async written({ tx }, id, before, after) {
+    if (before !== null && !sameAttributes(accessOf(before.attributes), accessOf(after))) {
+      await removeSessionsOf(tx, `page:${id}`);
+    }
+  },
   async removing(scope, rows) {
     for (const { id } of rows) {
       for (const table of ['components', 'component_groups'] as const) {
@@ -41,3 +50,8 @@ export const statusPages: Kind<'status_pages'> = {
     }
   },
 };
+
+/** What lets visitors in. */
+function accessOf({ access_type, password, auth_email_domains }: AttributesOf<typeof KIND>) {
+  return { access_type, password, auth_email_domains };
+}
