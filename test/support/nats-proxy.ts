@@ -5,6 +5,8 @@ export type NatsProxy = {
   readonly port: number;
   /** The server for new connections, and the change to the first message of the server. */
   lead(toPort: number, rewrite?: (info: string) => string): void;
+  /** Does the work before the first bytes with this text go on from a client to the server. Resolves when it is done. */
+  once(text: string, work: () => Promise<void>): Promise<void>;
   /** Ends all connections. */
   cut(): void;
   /** The bytes that clients have sent so far over all connections. */
@@ -18,6 +20,7 @@ export async function startNatsProxy(toPort: number): Promise<NatsProxy> {
   let target = toPort;
   let change = (info: string): string => info;
   let heard = '';
+  let held: { text: string; work: () => Promise<void> } | null = null;
   const server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
     const rewrite = change;
@@ -30,8 +33,19 @@ export async function startNatsProxy(toPort: number): Promise<NatsProxy> {
       });
     }
     client.on('data', (chunk) => {
-      heard += chunk.toString('latin1');
-      upstream.write(chunk);
+      const said = chunk.toString('latin1');
+      heard += said;
+      if (held === null || !said.includes(held.text)) {
+        upstream.write(chunk);
+        return;
+      }
+      const { work } = held;
+      held = null;
+      client.pause();
+      void work().then(() => {
+        upstream.write(chunk);
+        client.resume();
+      });
     });
     upstream.once('data', (chunk) => {
       client.write(rewrite(chunk.toString('latin1')), 'latin1');
@@ -45,6 +59,11 @@ export async function startNatsProxy(toPort: number): Promise<NatsProxy> {
     lead(nextPort, rewrite = (info) => info) {
       target = nextPort;
       change = rewrite;
+    },
+    once(text, work) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      held = { text, work: () => work().then(resolve, reject) };
+      return promise;
     },
     cut() {
       for (const socket of sockets) socket.destroy();

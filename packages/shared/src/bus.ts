@@ -103,12 +103,17 @@ export interface ResultStreams {
    * asked for. At most {@link READ_AHEAD_BYTES} are asked for and not handled. `onEnd` is called when reading
    * ends for any reason but `close`: connection lost, stream deleted or emptied, consumer lost. The caller
    * then looks at the stream again and starts anew.
+   *
+   * @param created of the stream that `fromSequence` is of: when it is another one by now, nothing is read; left out:
+   *   any stream of the name is read
+   * @throws SvcError `stream-read-ended` when the stream is another one
    */
   read(
     stream: string,
     fromSequence: number,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
+    created?: string,
   ): Promise<StreamReading>;
   /** Drops messages below `sequence`. A `sequence` of 1 or less drops nothing. */
   purge(stream: string, belowSequence: number): Promise<void>;

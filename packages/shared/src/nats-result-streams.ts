@@ -160,8 +160,9 @@ export class NatsResultStreams implements ResultStreams {
     fromSequence: number,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
+    created?: string,
   ): Promise<StreamReading> {
-    return readStream(this.#bus, stream, fromSequence, handler, onEnd);
+    return readStream(this.#bus, stream, fromSequence, handler, onEnd, created);
   }
 
   async #create(region: Region, maxBytes: number): Promise<StreamInfo> {

@@ -47,6 +47,7 @@ export type MessageHandler = (message: StreamMessage) => Promise<void> | void;
  * position decides. A reading ends at the first sign of trouble, and its owner starts the next one.
  *
  * @throws NatsError when the stream does not exist
+ * @throws StreamReadEnded when the stream is another one than that of `created`
  */
 export async function readStream(
   bus: NatsBus,
@@ -54,6 +55,7 @@ export async function readStream(
   fromSequence: number,
   handler: MessageHandler,
   onEnd: (error: unknown) => void,
+  created?: string,
 ): Promise<StreamReading> {
   const manager = await bus.connection.jetstreamManager({ checkAPI: false });
   const { name } = await bus.unlessLost(() =>
@@ -68,6 +70,16 @@ export async function readStream(
     }),
   );
   const reading = new Reading({ bus, manager, stream, consumer: name, handler, onEnd });
+  if (created !== undefined) {
+    // A stream that was made anew before its consumer was has other messages at these places. Servers up to 2.10 begin
+    // such a consumer after the newest message, 2.15 waits in silence until there are as many messages as before. A
+    // consumer ends with its stream, so one that the right stream has now reads nothing else.
+    const info = await bus.unlessLost(() => manager.streams.info(stream));
+    if (info.created !== created) {
+      await reading.close();
+      throw new StreamReadEnded(stream, 'it was made anew before its consumer was made');
+    }
+  }
   reading.start();
   return reading;
 }

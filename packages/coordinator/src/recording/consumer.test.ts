@@ -10,6 +10,7 @@ import { liveMonitor, Recording, THREE } from '../../../../test/support/coordina
 import { streamsThere } from '../../../../test/support/coordinator/started-consumer.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { jetStreamOf } from '../../../../test/support/jetstream.ts';
+import { startNatsProxy } from '../../../../test/support/nats-proxy.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../../test/support/region-stream.ts';
 import { ResultConsumer } from './consumer.ts';
@@ -48,11 +49,11 @@ afterEach(async () => {
   await server.dispose();
 });
 
-function startConsumer(clock: Clock = systemClock): void {
+function startConsumer(clock: Clock = systemClock, connection: NatsBus = bus): void {
   const { recorder } = recording;
   consumer = new ResultConsumer({
-    bus,
-    streams,
+    bus: connection,
+    streams: connection === bus ? streams : new NatsResultStreams(connection),
     recorder,
     hadAgentWithin24h: (region) => active.has(region),
     clock,
@@ -209,6 +210,35 @@ describe('a stream that does not agree with the position', () => {
     expect(await slots()).toEqual([1000, 2000, 3000, 4000]);
     expect(recording.recorder.positionIn(resultsStream(A))?.sequence).toBe(1);
     expect(consumer.dropped).toMatchObject({ 'results-dropped': 0, 'stream-replaced': 1 });
+  });
+
+  test('deleted and made anew between the look at it and the making of the consumer: read from its first message', async () => {
+    await publish(1000, 2000, 3000, 4000);
+    await consumer.caughtUp();
+    await consumer.stop();
+    const proxy = await startNatsProxy(server.port);
+    const url = `nats://127.0.0.1:${proxy.port}`;
+    const proxied = await connectBus({ url, name: 'proxied', log });
+    try {
+      const replaced = proxy.once('$JS.API.CONSUMER.CREATE', async () => {
+        const manager = await jetStreamOf(bus.connection);
+        await manager.streams.delete(resultsStream(A));
+        await stream.ensure({ maxBytes: MAX_BYTES });
+        await publish(5000, 6000);
+      });
+      startConsumer(systemClock, proxied);
+      await replaced;
+      await untilRecorded(6);
+      await publish(7000);
+      await untilRecorded(7);
+      expect(await slots()).toEqual([1000, 2000, 3000, 4000, 5000, 6000, 7000]);
+      expect(recording.recorder.positionIn(resultsStream(A))?.sequence).toBe(3);
+      expect(consumer.dropped).toMatchObject({ 'results-dropped': 0, 'stream-replaced': 1 });
+    } finally {
+      await consumer.stop();
+      await proxied.close();
+      await proxy.close();
+    }
   });
 
   test('lost with its server: made anew while reading', async () => {

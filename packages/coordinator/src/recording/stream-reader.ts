@@ -176,7 +176,8 @@ export class StreamReader {
     const { signal } = this.#stopping;
     const unregister = onAbort(signal, () => end.resolve(null));
     this.#setRecorded(this.#expected - 1);
-    const reading = await streams.read(stream, from, (message) => this.#handle(message), end.resolve);
+    const handle = (message: StreamMessage) => this.#handle(message);
+    const reading = await streams.read(stream, from, handle, end.resolve, info.created);
     if (this.#hasFailed) log.info({ event: 'recovered', stream }, 'results are read again');
     this.#hasFailed = false;
     const error = signal.aborted ? null : await end.promise;
