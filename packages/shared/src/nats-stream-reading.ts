@@ -72,8 +72,9 @@ export async function readStream(
   const reading = new Reading({ bus, manager, stream, consumer: name, handler, onEnd });
   if (created !== undefined) {
     // A stream that was made anew before its consumer was has other messages at these places. Servers up to 2.10 begin
-    // such a consumer after the newest message, 2.15 waits in silence until there are as many messages as before. A
-    // consumer ends with its stream, so one that the right stream has now reads nothing else.
+    // such a consumer after the newest message, 2.15 waits in silence until there are as many messages as before
+    // (findings/nats-consumer-of-a-replaced-stream.sh). A consumer ends with its stream, so one that the right stream
+    // has now reads nothing else.
     const info = await bus.unlessLost(() => manager.streams.info(stream));
     if (info.created !== created) {
       await reading.close();
