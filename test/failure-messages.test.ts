@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CORPUS } from './conformance/answers/corpus.ts';
 import { startCorpusServer } from './conformance/answers/corpus-server.ts';
 import { type Blackhole, startBlackhole } from './support/blackhole.ts';
-import { DnsTestServer } from './support/dns-server.ts';
+import { cname, DnsTestServer } from './support/dns-server.ts';
 import { ENDLESS, endlessRedirects, redirectTo } from './support/hostile-http.ts';
 import { fixedResolver, httpCheck } from './support/http-check.ts';
 import { answer, type Behaviour, startRawTarget } from './support/raw-target.ts';
@@ -205,11 +205,21 @@ async function produceTcp({ host, port }: Blackhole): Promise<void> {
 async function produceDns(): Promise<void> {
   const rcodes: Record<string, number> = { 'servfail.test': 2, 'nowhere.test': 3, 'refused.test': 5 };
   const server = await DnsTestServer.start(({ name }) =>
-    name === 'silent.test' ? null : { rcode: rcodes[name] ?? 0, records: [] },
+    name === 'silent.test'
+      ? null
+      : { rcode: rcodes[name] ?? 0, records: name === 'circle.test' ? [cname(name, name)] : [] },
   );
   const common = { type: 'dns', timeout: 1_000, retry: 0, degraded_at: 0 } as const;
   const assertion = { record: 'A', comparator: 'eq', target: '192.0.2.1' } as const;
-  for (const uri of ['servfail.test', 'nowhere.test', 'refused.test', 'silent.test', 'empty.test', 'a..b']) {
+  for (const uri of [
+    'servfail.test',
+    'nowhere.test',
+    'refused.test',
+    'silent.test',
+    'empty.test',
+    'circle.test',
+    'a..b',
+  ]) {
     // One that knows no other name: a server that is silent about two would be one of the agent's own network.
     const dns = createDnsProbe({ servers: [server.address] });
     const timeoutMs = uri === 'silent.test' ? 300 : 15_000;

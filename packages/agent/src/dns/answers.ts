@@ -23,6 +23,27 @@ export function recordsOf(message: DnsMessage, name: string, type: RecordType): 
   return [];
 }
 
+/**
+ * Why the aliases of `name` lead to no record in this message; null: they end, or lead out of it. Some authoritative
+ * servers (Knot, NSD) answer a circle with its links and NOERROR.
+ */
+export function brokenChain(message: DnsMessage, name: string): string | null {
+  const chain = chainOf(message, name).map(({ target }) => target);
+  const last = chain.at(-1);
+  if (last === undefined) return null;
+  const circle = circleIn([name, ...chain]);
+  if (circle !== null) return circle;
+  const goesOn = message.answers.some((record) => record.type === 'CNAME' && record.name === last);
+  return goesOn ? `more than ${MAX_CHAIN} aliases` : null;
+}
+
+/** Says where names, each an alias for the next, come back to one of them; null: they do not. */
+export function circleIn(names: readonly string[]): string | null {
+  const last = names.at(-1) ?? '';
+  const first = names.indexOf(last);
+  return first === names.length - 1 ? null : `aliases in a circle (${names.slice(first).join(' → ')})`;
+}
+
 type Alias = Extract<DnsRecord, { type: 'CNAME' }>;
 
 /** The links of the chain that begins at `name`, in order. A circle ends where it closes. */

@@ -9,7 +9,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { DnsCheck, RecordType } from '@svc/shared/messages/check.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
-import { MAX_CHAIN, recordsOf, textOf } from '../../dns/answers.ts';
+import { brokenChain, circleIn, MAX_CHAIN, recordsOf, textOf } from '../../dns/answers.ts';
 import { DnsClient, doublingWaits } from '../../dns/client.ts';
 import type { AskPolicy, DnsReply } from '../../dns/open-question.ts';
 import { canonicalName, DnsFormatError, type DnsMessage, type DnsQuestion, RCODE } from '../../dns/packet.ts';
@@ -37,7 +37,7 @@ const ADDRESS_TYPES: readonly RecordType[] = ['A', 'AAAA'];
  * Creates the DNS probe. It asks for all asserted record types at once and judges the answers.
  *
  * A name without such records has an empty set of them. A name that does not exist is a failure whatever is
- * asserted, and so are SERVFAIL and silence. Latency ends with the last answer that was needed.
+ * asserted, and so are aliases in a circle, SERVFAIL and silence. Latency ends with the last answer that was needed.
  *
  * @throws TypeError when a server is not valid, or the list is empty
  */
@@ -163,8 +163,14 @@ class Lookup {
       this.#unknownName(message);
       return;
     }
-    const seen = [...(this.#seen[type] ?? []), ...recordsOf(message, name, type).map(textOf)];
+    const found = recordsOf(message, name, type).map(textOf);
+    const seen = [...(this.#seen[type] ?? []), ...found];
     this.#seen[type] = seen;
+    const broken = this.#brokenChain({ name, type }, message, found, seen);
+    if (broken !== null) {
+      this.#lost({ message: `${this.#name} leads to no record: ${broken}` });
+      return;
+    }
     const next = type === 'CNAME' ? this.#nextLink(seen) : undefined;
     if (next !== undefined) {
       this.#ask({ name: next, type });
@@ -172,6 +178,18 @@ class Lookup {
     }
     this.#unanswered -= 1;
     this.#judge();
+  }
+
+  /** Why aliases end nowhere, which is a failure whatever is asserted; null: they do not. */
+  #brokenChain(
+    { name, type }: DnsQuestion,
+    message: DnsMessage,
+    found: readonly string[],
+    seen: readonly string[],
+  ): string | null {
+    // The links of a circle come one by one, in an answer each.
+    if (type === 'CNAME') return circleIn([this.#name, ...seen]);
+    return found.length > 0 ? null : brokenChain(message, name);
   }
 
   /**
