@@ -24,8 +24,10 @@ const LIVES = [
 
 /** The form of a new token, with what was typed and what is wrong with it. */
 export function tokenForm({ form, formToken }: DashboardRequest, problem: ProblemDocument | null): Html {
-  const nameError = problem?.errors.find(({ pointer }) => pointer === '/name')?.message;
-  const general = problem !== null && nameError === undefined ? problem.detail : null;
+  const messageAt = (at: string) => problem?.errors.find(({ pointer }) => pointer === at)?.message;
+  const [nameError, lifeError] = [messageAt('/name'), messageAt('/expires_at')];
+  const isAtField = nameError !== undefined || lifeError !== undefined;
+  const general = problem !== null && !isAtField ? problem.detail : null;
   const scope = form.text('scope') || 'read';
   return html`${pageHead('New token', { above: [{ href: '/tokens', label: 'API tokens' }] })}
 ${general === null ? NO_HTML : html`<p class="notice notice-error" role="alert">${general}</p>`}
@@ -42,10 +44,10 @@ ${TOKEN_SCOPES.map(
     html`<label class="choice"><input type="radio" name="scope" value="${each}"${each === scope ? html` checked` : NO_HTML}><span>${each} <span class="soft">${SCOPES[each]}</span></span></label>`,
 )}</fieldset>
 <div class="field"><label for="days">Expires after</label>
-<select id="days" name="days">${LIVES.map(
+<select id="days" name="days"${lifeError === undefined ? NO_HTML : html` aria-invalid="true" aria-describedby="days-hint"`}>${LIVES.map(
     ([days, label]) =>
       html`<option value="${days}"${days === form.text('days') && form.has('days') ? html` selected` : NO_HTML}>${label}</option>`,
-  )}</select></div>
+  )}</select>${lifeError === undefined ? NO_HTML : html`<p class="field-error" id="days-hint">It ${lifeError}.</p>`}</div>
 <p class="row"><button class="button-main">Create the token</button><a class="button" href="/tokens">Cancel</a></p>
 </form>`;
 }

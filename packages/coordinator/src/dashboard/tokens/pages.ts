@@ -92,10 +92,10 @@ function create({ api, form, now }: DashboardRequest): Promise<ApiResponse> {
 
 /** The one page that shows the token. It is the answer to the form: no address leads to it again. */
 function createdBody({ body }: ApiResponse): Html {
-  const { name, scope, token } = body as CreatedTokenView;
+  const { name, scope, token, expires_at: expires } = body as CreatedTokenView;
   return html`${pageHead('Token created', { above: [{ href: '/tokens', label: 'API tokens' }] })}
 <p class="notice">Copy the token now: svc keeps only a hash of it, and cannot show it again.</p>
-<dl class="facts"><dt>Name</dt><dd>${name}</dd><dt>Scope</dt><dd>${scope}</dd><dt>Token</dt><dd><code class="secret">${token}</code></dd></dl>
+<dl class="facts"><dt>Name</dt><dd>${name}</dd><dt>Scope</dt><dd>${scope}</dd><dt>Expires</dt><dd>${expires === null ? 'never' : instant(Date.parse(expires))}</dd><dt>Token</dt><dd><code class="secret">${token}</code></dd></dl>
 <p><a class="button" href="/tokens">Done</a></p>`;
 }
 
