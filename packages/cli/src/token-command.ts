@@ -17,7 +17,10 @@ const SCOPES = ['read', 'write', 'admin'] as const;
 const CREATE = {
   name: { value: 'NAME', description: 'purpose of the token' },
   scope: { value: SCOPES.join('|'), oneOf: SCOPES, description: 'what the token may do (the default: read)' },
-  expires: { value: 'DAYS', description: 'days until the token expires; without it, never' },
+  expires: {
+    value: 'DAYS',
+    description: 'days until the token expires; without it, never, or when the token that makes it expires',
+  },
   workspace: { value: 'ID', description: "for another workspace; with the operator's token only" },
 } as const;
 
