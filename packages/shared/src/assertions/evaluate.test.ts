@@ -141,7 +141,9 @@ describe('judging a response', () => {
     const assertions = { ...NONE, body_assertions: [{ comparator: 'contains' as const, target: 'up' }] };
     const body = `down\r\n\u001b[31m${'x'.repeat(1_000)}`;
     const message = evaluateResponse(assertions, { ...RESPONSE, body });
-    expect(message).toMatch(/^expected the body to contain "up", saw "down \[31mx+…" \(1011 characters\)$/);
+    expect(message).toMatch(
+      /^expected the body to contain "up", saw "down\\r\\n\\u001b\[31mx+…" \(1011 characters\)$/,
+    );
   });
 
   test('a message is well-formed, on one line and at most 500 characters, whatever it is about', () => {

@@ -1,6 +1,7 @@
 import { LIMITS } from '../limits.ts';
 import type { HttpCheck, NumberComparator, StringComparator } from '../messages/check.ts';
 import { compareNumber, compareText } from './compare.ts';
+import { quote, quotePair } from './quotes.ts';
 
 export type ResponseAssertions = Pick<
   HttpCheck,
@@ -125,21 +126,18 @@ function headerNamed(key: string): string {
 }
 
 /** `to contain "ok"` */
-function expectation({ comparator, target }: TextAssertion): string {
+function expectation({ comparator, target }: TextAssertion, quoted = quote(target)): string {
   const needsTarget = comparator !== 'empty' && comparator !== 'not_empty';
-  return needsTarget ? `${TEXT_WORDS[comparator]} ${quote(target, 140)}` : TEXT_WORDS[comparator];
+  return needsTarget ? `${TEXT_WORDS[comparator]} ${quoted}` : TEXT_WORDS[comparator];
 }
 
 function failure(subject: string, assertion: TextAssertion, seen: string, isAbsent: boolean): string {
-  const found = isAbsent ? 'nothing: it is absent' : quote(seen, 140);
-  return clip(`expected ${subject} ${expectation(assertion)}, saw ${found}`, LIMITS.errorMessage);
-}
-
-/** A quoted excerpt on one line, with the length of what was cut. */
-function quote(text: string, length: number): string {
-  if (text === '') return 'an empty text';
-  const excerpt = printable(text.slice(0, length));
-  return text.length > length ? `"${excerpt}…" (${text.length} characters)` : `"${excerpt}"`;
+  const quotes = quotePair(assertion.comparator, assertion.target, seen);
+  const found = isAbsent ? 'nothing: it is absent' : `${quotes.seen}${quotes.place}`;
+  return clip(
+    `expected ${subject} ${expectation(assertion, quotes.target)}, saw ${found}`,
+    LIMITS.errorMessage,
+  );
 }
 
 /** Replaces control characters and lone surrogates, because messages end up in mails and terminals. */

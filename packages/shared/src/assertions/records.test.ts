@@ -120,6 +120,15 @@ test('all assertions must hold; the first that does not is told', () => {
   );
 });
 
+test('a failure shows where the nearest record differs', () => {
+  const key = (end: string) => `v=DKIM1; p=${'MIGf'.repeat(100)}${end}`;
+  const target = `"${key('IDAQAC').slice(0, 200)}" "${key('IDAQAC').slice(200)}"`;
+  const seen = { TXT: ['google-site-verification=1', key('IDAQAB')] };
+  expect(evaluateRecords([{ record: 'TXT', comparator: 'eq', target }], seen)).toMatch(
+    /IDAQAC" \(417 characters\), saw ".*IDAQAB" \(417 characters\); they differ at character 417: C \(U\+0043\) against B \(U\+0042\); and "google/,
+  );
+});
+
 test('a failure with long values keeps within 500 characters', () => {
   const values = Array.from({ length: 50 }, (_, n) => `${n} ${'x'.repeat(300)}`);
   const failure = evaluateRecords([{ record: 'TXT', comparator: 'eq', target: 'y'.repeat(2_048) }], {

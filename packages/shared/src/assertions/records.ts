@@ -5,6 +5,7 @@ import type { DnsCheck, RecordComparator, RecordType } from '../messages/check.t
 import { containsText } from './contains.ts';
 import type { JudgedAssertion } from './evaluate.ts';
 import { unquotedText } from './quoted-text.ts';
+import { commonStart, quote, quotePair } from './quotes.ts';
 
 export type RecordAssertion = DnsCheck['record_assertions'][number];
 
@@ -158,15 +159,29 @@ const WORDS = {
 } as const satisfies Record<RecordComparator, string>;
 
 /** `some A record equal to "192.0.2.1"` */
-function expectation({ record, comparator, target }: RecordAssertion): string {
+function expectation({ record, comparator, target }: RecordAssertion, quoted = quote(target)): string {
   const relation = comparator === 'eq' || comparator === 'neq' ? 'equal to' : 'containing';
-  return `${WORDS[comparator]} ${record} record ${relation} ${JSON.stringify(clip(target, 140))}`;
+  return `${WORDS[comparator]} ${record} record ${relation} ${quoted}`;
 }
 
+/** The record that comes nearest is quoted first, where its difference needs words. */
 function failure(assertion: RecordAssertion, values: readonly string[]): string {
-  const seen =
-    values.length === 0 ? 'none' : values.map((value) => JSON.stringify(clip(value, 80))).join(', ');
-  return clip(`expected ${expectation(assertion)}, saw ${seen}`, LIMITS.errorMessage);
+  const target = comparable(assertion);
+  const [nearest, ...others] = values.toSorted((a, b) => commonStart(b, target) - commonStart(a, target));
+  if (nearest === undefined) return `expected ${expectation(assertion)}, saw none`;
+  const quotes = quotePair(assertion.comparator, target, nearest);
+  const hasPlace = quotes.place !== '' && assertion.comparator !== 'neq';
+  const seen = hasPlace
+    ? `${quotes.seen}${quotes.place}${others.length === 0 ? '' : `; and ${others.map((value) => quote(value)).join(', ')}`}`
+    : values.map((value) => quote(value)).join(', ');
+  const quoted = hasPlace ? quotes.target : quote(assertion.target);
+  return clip(`expected ${expectation(assertion, quoted)}, saw ${seen}`, LIMITS.errorMessage);
+}
+
+/** The target in the form of the records that it is compared with. */
+function comparable({ record, target }: RecordAssertion): string {
+  if (record === 'TXT') return unquotedText(target) ?? target;
+  return record === 'CNAME' ? canonicalName(target.trim()) : target;
 }
 
 function clip(text: string, length: number): string {
