@@ -93,7 +93,7 @@ describe('a what-if', () => {
     expect(asked).toMatchObject([
       {
         settings: { retry: 1, degradedAtMs: 0, regions: ['hosta-fra'] },
-        effort: { timeoutMs: 5_000, retry: 2 },
+        timeoutMs: 5_000,
       },
     ]);
     const [{ from, until }] = asked as [WhatIf];

@@ -1,19 +1,30 @@
 import { merged, occurrencesIn } from '../domain/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
-import type { LiveWindow } from '../evaluation/windows.ts';
+import { freshForMs, votableForMs } from '../domain/status.ts';
+import { type LiveWindow, Windows } from '../evaluation/windows.ts';
 import { windowsOfMonitor } from '../store/maintenance-windows.ts';
+import { type RecordedRow, resultsAsRecorded } from '../store/results-as-recorded.ts';
 import type { Store } from '../store/store.ts';
-import { alertsIn, changesIn, type PastAlert, type PastChange, statusAt } from '../store/told-history.ts';
-import { readPast, stepsOf } from './past.ts';
-import { Replay } from './replay.ts';
-import type { DeclaredEffort, OtherSettings } from './settings.ts';
+import {
+  alertsIn,
+  announcedAt,
+  changesIn,
+  incidentAt,
+  linkedChannels,
+  type PastAlert,
+  type PastChange,
+  statusAt,
+} from '../store/told-history.ts';
+import { type Beginning, Replay } from './replay.ts';
+import { altered, alteredRow, type OtherSettings } from './settings.ts';
 
 export type WhatIf = {
   readonly present: LiveMonitor;
   /** Epoch ms. */
   readonly createdAt: number;
-  readonly effort: DeclaredEffort;
+  /** ms */
+  readonly timeoutMs: number;
   readonly settings: OtherSettings;
   /** Kinds of channel that are told of an incident that ends without a recovery. */
   readonly closing: readonly string[];
@@ -33,7 +44,7 @@ export type Course = {
 type Span = { readonly from: number; readonly until: number };
 
 export type Comparison = {
-  /** Begin of the compared time, epoch ms. It is later than asked where less was journalled. */
+  /** Begin of the compared time, epoch ms. It is later than asked where less is stored. */
   readonly from: number;
   readonly until: number;
   readonly actual: Course;
@@ -41,32 +52,67 @@ export type Comparison = {
 };
 
 /**
- * Replays a monitor with other settings and compares with what happened.
+ * Replays the stored results of a monitor with other settings, and compares with what happened. The status, the incident
+ * and what its channels were told are read where the replay begins. Votes are not: it begins earlier, by the time for
+ * which one may count.
  *
- * @returns null: nothing is journalled yet
+ * @returns null: nothing is stored yet
  */
 export async function compare(store: Pick<Store, 'read'>, asked: WhatIf): Promise<Comparison | null> {
-  const { present, settings, until, closing } = asked;
-  const past = await readPast(store, asked, asked);
-  if (past === null || past.from >= until) return null;
+  const { present, createdAt, timeoutMs, settings, until, closing } = asked;
+  const { id, periodMs, longestCheckMs } = present;
+  const warmUpMs = freshForMs(periodMs, longestCheckMs) + votableForMs(periodMs, longestCheckMs);
+  const wanted = asked.from - warmUpMs - periodMs;
+  const isBorn = createdAt >= wanted;
+  const at = isBorn ? createdAt : wanted;
+  const beginning = await beginningOf(store, id, at);
+  const windows = await windowsOfMonitor(store, id);
   const kinds: ReadonlySet<string> = new Set(closing);
   const replay = new Replay({
-    ...asked,
+    monitor: altered(present, timeoutMs, settings),
+    windows: Windows.of(windows),
     closesIncidents: (kind) => kinds.has(kind),
-    beginning: past.beginning,
+    beginning,
   });
-  for await (const steps of stepsOf(store, present.id, past, until, settings)) {
-    for (const step of steps) replay.tell(step);
+  let firstSlot: number | null = null;
+  for await (const rows of resultsAsRecorded(store, id, { from: at, until })) {
+    firstSlot ??= rows[0]?.slot ?? null;
+    for (const together of recordedTogether(rows, settings)) replay.tell(together);
   }
-  replay.finish(until);
-  const { from } = past;
-  const windows = await windowsOfMonitor(store, present.id);
+  if (firstSlot === null) return null;
+  replay.pass(until);
+  const span = { from: Math.max(asked.from, isBorn ? createdAt : firstSlot + warmUpMs), until };
+  if (span.from >= until) return null;
   return {
-    from,
-    until,
-    actual: await actualCourse(store, present.id, { from, until }, windows),
-    replayed: replayedCourse(replay, past.beginning.status, { from, until }, windows),
+    ...span,
+    actual: await actualCourse(store, id, span, windows),
+    replayed: replayedCourse(replay, beginning.status, span, windows),
   };
+}
+
+async function beginningOf(store: Pick<Store, 'read'>, id: number, at: number): Promise<Beginning> {
+  const past = await statusAt(store, id, at);
+  const incident = await incidentAt(store, id, at);
+  const channels = await linkedChannels(store, id);
+  const linkOf = async (channel: (typeof channels)[number]) => {
+    const { notificationId } = channel;
+    return { ...channel, ...(await announcedAt(store, { monitorId: id, notificationId, at })) };
+  };
+  return {
+    at,
+    status: past?.status ?? 'unknown',
+    since: past?.since ?? at,
+    incident: incident?.key ?? null,
+    incidentSince: incident?.opened_at ?? null,
+    links: await Promise.all(channels.map(linkOf)),
+  };
+}
+
+/** The results under other settings, those of one instant together. */
+function recordedTogether(rows: readonly RecordedRow[], settings: OtherSettings): Iterable<RecordedRow[]> {
+  const altered = rows.map((row) => alteredRow(row, settings));
+  if (settings.retry !== undefined) altered.sort((a, b) => a.recordedAt - b.recordedAt);
+  return Map.groupBy(altered, ({ recordedAt }) => recordedAt).values();
 }
 
 async function actualCourse(
@@ -91,9 +137,7 @@ function replayedCourse(
   const changes = all.filter(({ at }) => at >= span.from && at < span.until);
   return {
     changes,
-    alerts: alerts
-      .filter(({ at }) => at >= span.from && at < span.until)
-      .map(({ notificationId, status, at }) => ({ notificationId, status, at })),
+    alerts: alerts.filter(({ at }) => at >= span.from && at < span.until),
     times: timesOf(before, changes, span, windows),
   };
 }

@@ -2,10 +2,9 @@ import type { Region } from '@svc/shared/regions.ts';
 import { lastedMs } from '../domain/check-end.ts';
 import { longestCheckMs } from '../domain/longest-check.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { ALL_REGIONS, type RegionSet, regionSet } from '../domain/region-set.ts';
-import type { JournalledMonitor, JournalledRow } from '../evaluation/journal-entry.ts';
+import type { RecordedRow } from '../store/results-as-recorded.ts';
 
-/** The settings to replay with. Left out: as they were. */
+/** The settings to replay with. Left out: as they are. */
 export type OtherSettings = {
   /** Attempts after the first, at most those that were made. */
   readonly retry?: number | undefined;
@@ -15,37 +14,22 @@ export type OtherSettings = {
   readonly regions?: readonly Region[] | undefined;
 };
 
-/** The effort of a check as it is declared now. */
-export type DeclaredEffort = { readonly timeoutMs: number; readonly retry: number };
-
-/**
- * The monitor of a replay: what was declared, under the other settings.
- *
- * @param present the declaration of now, for what the journal does not keep
- */
+/** The monitor under the other settings. `timeoutMs`: the declared one. */
 export function altered(
-  present: LiveMonitor,
-  effort: DeclaredEffort,
-  declared: JournalledMonitor,
+  monitor: LiveMonitor,
+  timeoutMs: number,
   { retry, degradedAtMs, regions }: OtherSettings,
 ): LiveMonitor {
-  const monitor = { ...present, ...declared };
-  const isOfNow = declared.longestCheckMs === longestCheckMs(effort.timeoutMs, effort.retry);
   return {
     ...monitor,
-    ...(retry !== undefined && isOfNow ? { longestCheckMs: longestCheckMs(effort.timeoutMs, retry) } : {}),
+    ...(retry === undefined ? {} : { longestCheckMs: longestCheckMs(timeoutMs, retry) }),
     ...(degradedAtMs === undefined ? {} : { degradedAtMs }),
     ...(regions === undefined ? {} : { regions: fewer(monitor.regions, regions) }),
   };
 }
 
-/** The regions that are asked under these settings. */
-export function askedUnder({ regions }: OtherSettings): RegionSet {
-  return regions === undefined ? ALL_REGIONS : regionSet(regions);
-}
-
-/** The row as the check would have ended. With fewer attempts it ends, and is evaluated, earlier. */
-export function alteredRow(row: JournalledRow, { retry, degradedAtMs }: OtherSettings): JournalledRow {
+/** The result as the check would have ended. With fewer attempts it ends, and is recorded, earlier. */
+export function alteredRow(row: RecordedRow, { retry, degradedAtMs }: OtherSettings): RecordedRow {
   const ended = retry === undefined ? row : withAttempts(row, retry + 1);
   return degradedAtMs === undefined ? ended : { ...ended, outcome: outcomeUnder(ended, degradedAtMs) };
 }
@@ -55,7 +39,7 @@ function fewer(declared: readonly Region[] | null, regions: readonly Region[]): 
 }
 
 /** All attempts but the last have failed, so a check that ends before the last has failed. */
-function withAttempts(row: JournalledRow, most: number): JournalledRow {
+function withAttempts(row: RecordedRow, most: number): RecordedRow {
   const last = row.attempts[most - 1];
   if (last === undefined || row.attempts.length <= most) return row;
   const attempts = row.attempts.slice(0, most);
@@ -63,7 +47,7 @@ function withAttempts(row: JournalledRow, most: number): JournalledRow {
   return {
     ...row,
     attempts,
-    at: Math.max(row.slot, Math.floor(row.at - savedMs)),
+    recordedAt: Math.max(row.slot, Math.floor(row.recordedAt - savedMs)),
     outcome: 'failed',
     latency: last.latency,
     statusCode: last.status_code ?? null,
@@ -72,7 +56,8 @@ function withAttempts(row: JournalledRow, most: number): JournalledRow {
 }
 
 /** A degraded result with a message is not about its latency: a certificate expires too soon. */
-function outcomeUnder({ outcome, latency, errorMessage }: JournalledRow, degradedAtMs: number) {
-  if (outcome === 'failed' || (outcome === 'degraded' && errorMessage !== null)) return outcome;
+function outcomeUnder({ outcome, latency, errorMessage }: RecordedRow, degradedAtMs: number) {
+  if (outcome === 'failed' || outcome === 'not_run') return outcome;
+  if (outcome === 'degraded' && errorMessage !== null) return outcome;
   return degradedAtMs > 0 && latency !== null && latency > degradedAtMs ? 'degraded' : 'passed';
 }

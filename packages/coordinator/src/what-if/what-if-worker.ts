@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Secret } from '@svc/shared/secret.ts';
 import { openReading } from '../store/open-reading.ts';
-import { compare } from './compare.ts';
-import type { WhatIfAnswer, WhatIfRequest } from './protocol.ts';
+import { type Comparison, compare } from './compare.ts';
+import type { WhatIfRequest } from './what-ifs.ts';
 
 /** The thread of one replay: it reads and replays, answers, and ends. */
 const port = parentPort;
@@ -13,7 +13,7 @@ const store = openReading(path);
 try {
   // A replay probes nothing and exports nothing.
   const monitor = { ...present, checkText: new Secret('{}'), declaredExport: null };
-  port.postMessage((await compare(store, { ...asked, present: monitor })) satisfies WhatIfAnswer);
+  port.postMessage((await compare(store, { ...asked, present: monitor })) satisfies Comparison | null);
 } finally {
   store.close();
 }

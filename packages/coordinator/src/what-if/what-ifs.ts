@@ -1,8 +1,15 @@
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { SvcError } from '@svc/shared/errors.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Comparison, WhatIf } from './compare.ts';
-import type { WhatIfAnswer, WhatIfRequest } from './protocol.ts';
+
+/** What the thread of a replay is started with. It gets no secret. */
+export type WhatIfRequest = Omit<WhatIf, 'present'> & {
+  /** Path of the database file. */
+  readonly path: string;
+  readonly present: Omit<LiveMonitor, 'checkText' | 'declaredExport'>;
+};
 
 /** A replay that takes longer than this is ended, ms: the largest takes some ten seconds of a CPU. */
 const LONGEST_MS = 60_000;
@@ -30,7 +37,7 @@ export class WhatIfs {
   }
 
   /**
-   * Replays a monitor with other settings and compares with what happened; null: nothing is journalled yet.
+   * Replays a monitor with other settings and compares with what happened; null: nothing is stored yet.
    *
    * @param signal ends the replay: nobody waits for it any more
    * @throws SvcError `what-if-failed`
@@ -62,8 +69,8 @@ export class WhatIfs {
   }
 }
 
-function answerOf(worker: Worker, signal: AbortSignal): Promise<WhatIfAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<WhatIfAnswer>();
+function answerOf(worker: Worker, signal: AbortSignal): Promise<Comparison | null> {
+  const { promise, resolve, reject } = Promise.withResolvers<Comparison | null>();
   const failed = (message: string, options?: ErrorOptions) => reject(new WhatIfFailure(message, options));
   const tooLong = `the replay took longer than ${LONGEST_MS / 1_000} s`;
   const timer = setTimeout(() => failed(tooLong), LONGEST_MS);

@@ -28,7 +28,7 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): E
       tag: 'Monitors',
       summary: 'Replay the results of a monitor with other settings, beside what happened',
       description:
-        'The recorded results go through the evaluation again, in the order and at the instants in which they were evaluated, with fewer retries, another `degraded_at` or fewer regions. With an empty body, every change of status and every alert comes out as it was. Nothing is changed and nobody is alerted. Replays of a workspace run one after the other; a token may have one that runs or waits.',
+        'An estimate: the recorded results go through the evaluation again, in the order of their recording, with fewer retries, another `degraded_at` or fewer regions. Restarts of the coordinator, single late reports and earlier declarations may come out differently than they did. Nothing is changed and nobody is alerted. Replays of a workspace run one after the other; a token may have one that runs or waits.',
       body: whatIfBody,
       answers: { 200: { description: 'What happened, and what would have happened.', schema: whatIfView } },
       problems: ['invalid', 'conflict'],
@@ -45,7 +45,7 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): E
         const until = slotNow();
         const asked = {
           ...{ present, createdAt, settings, until },
-          effort: { timeoutMs: timeout, retry },
+          timeoutMs: timeout,
           from: until - request.body.days * DAY_MS,
           closing: CHANNEL_KINDS.filter((kind) => closesIncidents(kind)),
         };

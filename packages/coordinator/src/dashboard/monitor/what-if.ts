@@ -75,7 +75,7 @@ async function page(
     body: html`${monitorHead(monitor, 'What if', request)}
 <div class="stack-large">
 <section aria-labelledby="settings" class="stack"><h2 id="settings">Replay with other settings</h2>
-<p class="soft">The stored results go through the same evaluation again. Nothing is changed, and nobody is alerted. It takes some seconds, a minute at most.</p>
+<p class="soft">The stored results go through the same evaluation again, in the order of their recording. It is an estimate: restarts and single late reports may come out differently. Nothing is changed, and nobody is alerted. It takes some seconds, a minute at most.</p>
 ${problem === null ? NO_HTML : refusal(problem)}
 ${form(request, asked, subject)}</section>
 ${view === null ? NO_HTML : comparison(view, names)}</div>`,
