@@ -1,9 +1,13 @@
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { regionSet } from '@svc/coordinator/domain/region-set.ts';
 import type { StoredState } from '@svc/coordinator/evaluation/restart.ts';
-import { newState } from '@svc/coordinator/evaluation/state.ts';
 import type { StoredVote } from '@svc/coordinator/evaluation/writes.ts';
-import { noWrites, type Writes, type WrittenState } from '@svc/coordinator/evaluation/writes.ts';
+import {
+  noWrites,
+  type Writes,
+  type WrittenState,
+  type WrittenVotes,
+} from '@svc/coordinator/evaluation/writes.ts';
 import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
@@ -70,7 +74,7 @@ describe.each([
 
   async function states(): Promise<StoredState[]> {
     const all: StoredState[] = [];
-    for await (const some of store.recording.states(new Map([[7, MONITOR]]), NOW)) all.push(...some);
+    for await (const some of store.recording.states(NOW)) all.push(...some);
     return all;
   }
 
@@ -110,72 +114,25 @@ describe.each([
   test('a state is read back as it was written last', async () => {
     await write({ openedIncidents: [{ key: 'key-1', monitorId: 7, at: NOW - 500 }], states: [state({})] });
     const written = state({ status: 'error', reason: 'majority-failed', incident: 'key-1' });
-    await write({ states: [written] });
-    const { id, since, status, reason, version, decidedSlot, floorSlot, entered, incident } = written;
-    const { openSlots, writtenAt } = written;
+    const votes = votesOf({});
+    await write({ states: [written], votes: [votes] });
     const [read, ...others] = await states();
     expect(others).toEqual([]);
-    expect(read).toMatchObject({ id, since, status, reason, version, decidedSlot, floorSlot, entered });
-    expect(read).toMatchObject({ incident, incidentSince: NOW - 500, openSlots, writtenAt });
-    expect(read?.votes).toHaveLength(2);
-    for (const vote of written.votes) expect(read?.votes).toContainEqual(vote);
-  });
-
-  test('results of the decided slot and later ones are read back, of this version and with an outcome', async () => {
-    await write({
-      results: [
-        result(A, 'passed', SLOT - 1),
-        result(A, 'failed'),
-        result(B, 'passed', SLOT, 2),
-        result(B, 'not_run', SLOT + 1),
-        { ...result(A, 'degraded', SLOT + 2), decidedAfterMs: 250 },
-      ],
-      offGridSlots: [-1, 0, 1, 2].map((later) => ({ monitorId: 7, slot: SLOT + later })),
-      states: [state({ decidedSlot: SLOT, openSlots: [] })],
-    });
-    const [read] = await states();
-    expect(read?.results.map(({ region, outcome, slot }) => [region, outcome, slot])).toEqual([
-      [A, 'failed', SLOT],
-      [A, 'degraded', SLOT + 2],
-    ]);
-    expect(read?.results.map(({ decidedAt }) => decidedAt)).toEqual([null, SLOT + 2 + 250]);
-  });
-
-  test('results from the oldest open slot on are read back', async () => {
-    await write({
-      results: [-16, -15, 0].map((later) => result(A, 'passed', SLOT + later)),
-      offGridSlots: [-16, -15, 0].map((later) => ({ monitorId: 7, slot: SLOT + later })),
-      states: [state({ openSlots: [SLOT - 15] })],
-    });
-    const [read] = await states();
-    expect(read?.results.map(({ slot }) => slot)).toEqual([SLOT - 15, SLOT]);
-  });
-
-  test('results of a slot that a start has set aside are not read back, but those recorded since are', async () => {
-    const offGridSlots = [0, 1, 2, 3].map((later) => ({ monitorId: 7, slot: SLOT + later }));
-    await write({
-      results: [result(A, 'failed'), result(A, 'failed', SLOT + 1), result(B, 'not_run', SLOT + 2)],
-      offGridSlots,
-      states: [state({ decidedSlot: SLOT - 1, openSlots: [] })],
-    });
-    await store.recording.setAside({ from: SLOT, until: SLOT + 2 });
-    await write({ results: [result(B, 'passed', SLOT + 2)] });
-    await store.recording.setAside({ from: SLOT + 2, until: SLOT + 2 });
-    await write({ results: [result(B, 'passed', SLOT + 3)] });
-    const [read] = await states();
-    expect(read?.results.map(({ region, slot }) => [region, slot])).toEqual([
-      [A, SLOT],
-      [B, SLOT + 2],
-      [B, SLOT + 3],
-    ]);
+    expect(read).toEqual({ ...written, ...votes, incidentSince: NOW - 500, links: [], intervals: [] });
+    const later = votesOf({ decidedSlot: SLOT + 15, open: [] });
+    await write({ votes: [later] });
+    expect((await states())[0]).toMatchObject({ ...written, ...later });
   });
 
   test('a state of a monitor that is gone is not kept', async () => {
-    await write({ states: [state({})] });
+    await write({ states: [state({})], votes: [votesOf({})] });
     await store.remove(7);
     expect(await states()).toEqual([]);
-    await write({ states: [state({})] });
+    await write({ states: [state({})], votes: [votesOf({})], removed: [7] });
     expect(await states()).toEqual([]);
+    await store.declare(MONITOR);
+    await write({ states: [state({})] });
+    expect(await states()).toMatchObject([{ decidedSlot: 0, votes: [], open: [] }]);
   });
 
   test('a link keeps what was announced on it, and another one does not have it', async () => {
@@ -260,10 +217,9 @@ describe.each([
   });
 });
 
-function result(region: Region, outcome: Outcome, slot = SLOT, version = 1): Writes['results'][number] {
-  const reported = { monitor: 7, version, slot, token: 'good', outcome, started_at: slot, attempts: [] };
-  const journalled = { evaluatedAfterMs: 0, evaluatedPlace: 0, given: null };
-  return { region, agent: 'agent', result: reported, decidedAfterMs: null, ...journalled };
+function result(region: Region, outcome: Outcome, slot = SLOT): Writes['results'][number] {
+  const reported = { monitor: 7, version: 1, slot, token: 'good', outcome, started_at: slot, attempts: [] };
+  return { region, agent: 'agent', result: reported };
 }
 
 function abstention(region: Region): Writes['abstentions'][number] {
@@ -271,20 +227,31 @@ function abstention(region: Region): Writes['abstentions'][number] {
 }
 
 function state(changes: Partial<WrittenState>): WrittenState {
-  const { open: _, ...empty } = newState(7, NOW - 1_000);
   return {
-    ...empty,
+    id: 7,
+    since: NOW - 1_000,
+    incident: null,
     status: 'active',
     reason: 'all-passed',
     version: 1,
-    decidedSlot: SLOT,
     floorSlot: SLOT - PERIOD,
     entered: regionSet([A, B]),
+    ...changes,
+  };
+}
+
+function votesOf(changes: Partial<WrittenVotes>): WrittenVotes {
+  return {
+    id: 7,
+    decidedSlot: SLOT,
     votes: [
       vote(A),
       { ...vote(B), outcome: 'failed', failedSince: SLOT - 10, upSlot: SLOT - 20, statusCode: 500 },
     ],
-    openSlots: [SLOT - 30, SLOT - 15],
+    open: [
+      { slot: SLOT - 30, reports: [] },
+      { slot: SLOT + 15, reports: [{ ...vote(A), slot: SLOT + 15, upSlot: SLOT + 15, countsUntil: null }] },
+    ],
     writtenAt: NOW,
     ...changes,
   };

@@ -156,7 +156,7 @@ function addChange(api: RunningApi, id: number, { from, to, at, incident = '' }:
 }
 
 function addState(api: RunningApi, id: number, state: { status: MonitorStatus; since: number }) {
-  const nothingElse = { incident: null, reason: null, version: null, open_slots: null };
+  const nothingElse = { incident: null, reason: null, version: null };
   return addRows(api.store, 'monitor_states', { monitor_id: id, ...state, ...nothingElse });
 }
 

@@ -119,8 +119,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
       closesIncidents: () => false,
       newKey: () => 'key',
       newIncidentKey: () => 'key',
-      isTimeUp: () => true,
-      isResumed: () => true,
+      isResumed: true,
     });
     tell(evaluation);
     evaluation.finish();

@@ -1,31 +1,20 @@
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import { BELIEVED_AHEAD_MS } from '@svc/coordinator/domain/status.ts';
-import {
-  readFrom,
-  reportAsStored,
-  type StoredResult,
-  type StoredState,
-} from '@svc/coordinator/evaluation/restart.ts';
-import type { Link } from '@svc/coordinator/evaluation/state.ts';
+import type { StoredState } from '@svc/coordinator/evaluation/restart.ts';
+import type { Link, ReasonInterval } from '@svc/coordinator/evaluation/state.ts';
+import { SAME_INTERVAL_MS } from '@svc/coordinator/evaluation/status-change.ts';
 import { type LiveWindow, Windows } from '@svc/coordinator/evaluation/windows.ts';
-import type { ReportedResult, Writes, WrittenState } from '@svc/coordinator/evaluation/writes.ts';
+import type { Writes, WrittenState, WrittenVotes } from '@svc/coordinator/evaluation/writes.ts';
 import { StoreError } from '@svc/coordinator/store/errors.ts';
 import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import { appendTo } from '@svc/shared/lists-by-key.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Remains, WorldStore } from './store.ts';
 
-type Row = {
-  readonly outcome: Outcome;
-  readonly version: number;
-  readonly result: StoredResult | null;
-  /** Ranges that were set aside before it was written. */
-  readonly setBacks: number;
-};
-/** By slot, then region. */
-type Results = Map<number, Map<Region, Row>>;
+/** Outcomes by slot, then region. */
+type Results = Map<number, Map<Region, Outcome>>;
 
 /**
  * Keeps in memory what the database stores of a world. A restart of the coordinator changes nothing in it.
@@ -33,14 +22,15 @@ type Results = Map<number, Map<Region, Row>>;
 export class MemoryStore implements WorldStore, RecordingStore {
   readonly #declared = new Set<number>();
   readonly #states = new Map<number, WrittenState>();
+  readonly #votes = new Map<number, WrittenVotes>();
   readonly #links = new Map<number, Link[]>();
   readonly #results = new Map<number, Results>();
   readonly #offGrid = new Map<number, Set<number>>();
+  /** By monitor, in their order. */
+  readonly #intervals = new Map<number, ReasonInterval[]>();
   /** When each incident began, by its key. */
   readonly #incidents = new Map<string, number>();
   readonly #channels = new Set<number>();
-  /** Ranges of slots that starts have set aside. */
-  readonly #setAside: { readonly from: number; readonly until: number }[] = [];
   #changes: number[] = [];
   #windows = Windows.NONE;
   #lastChange = 0;
@@ -109,7 +99,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     const note = (slot: number) => {
       if (slot <= until && slot > newest) newest = slot;
     };
-    note(this.#states.get(id)?.decidedSlot ?? 0);
+    note(this.#votes.get(id)?.decidedSlot ?? 0);
     for (const slot of this.#offGrid.get(id) ?? []) note(slot);
     for (const slot of this.#results.get(id)?.keys() ?? []) note(slot);
     return newest === 0 ? null : newest;
@@ -119,7 +109,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     keys: readonly { monitorId: number; slot: number; region: Region }[],
   ): Promise<readonly (Outcome | null)[]> {
     return keys.map(({ monitorId, slot, region }) => {
-      return this.#results.get(monitorId)?.get(slot)?.get(region)?.outcome ?? null;
+      return this.#results.get(monitorId)?.get(slot)?.get(region) ?? null;
     });
   }
 
@@ -127,21 +117,25 @@ export class MemoryStore implements WorldStore, RecordingStore {
     if (writes.results.some(({ result }) => !Number.isInteger(result.slot))) {
       throw new StoreError('store-constraint', 'a result without a slot');
     }
-    for (const result of writes.results) this.#recordResult(result);
-    for (const { monitorId, slot, region, version } of writes.abstentions) {
-      this.#insert(monitorId, slot, region, {
-        outcome: 'not_run',
-        version,
-        result: null,
-        setBacks: this.#setAside.length,
-      });
-    }
+    for (const { result, region } of writes.results)
+      this.#insert(result.monitor, result.slot, region, result.outcome);
+    for (const { monitorId, slot, region } of writes.abstentions)
+      this.#insert(monitorId, slot, region, 'not_run');
     for (const { monitorId, slot } of writes.offGridSlots) {
       const slots = this.#offGrid.get(monitorId) ?? new Set();
       this.#offGrid.set(monitorId, slots.add(slot));
     }
     for (const state of writes.states)
       if (this.#declared.has(state.id)) this.#states.set(state.id, { ...state });
+    for (const votes of writes.votes) this.#votes.set(votes.id, votes);
+    for (const id of writes.removed) this.#votes.delete(id);
+    for (const { monitorId, reason, at } of writes.intervals)
+      appendTo(this.#intervals, monitorId, { reason, at, until: at, slots: 1, isUnwritten: false });
+    for (const { monitorId, ...longer } of writes.longerIntervals) {
+      const known = this.#intervals.get(monitorId) ?? [];
+      const index = known.findLastIndex(({ reason, at }) => reason === longer.reason && at === longer.at);
+      known[index] = { ...longer, isUnwritten: false };
+    }
     for (const { key, at } of writes.openedIncidents) this.#incidents.set(key, at);
     for (const announcement of writes.announcements) this.#announced(announcement);
     for (const position of positions) this.#positions.set(position.stream, position);
@@ -151,62 +145,43 @@ export class MemoryStore implements WorldStore, RecordingStore {
     );
   }
 
-  async *states(
-    monitors: { get(id: number): LiveMonitor | undefined },
-    now: number,
-  ): AsyncGenerator<StoredState[]> {
+  async *states(now: number): AsyncGenerator<StoredState[]> {
     if (this.#states.size === 0) return;
     yield [...this.#states.values()].map((state) => ({
-      id: state.id,
-      status: state.status,
-      since: state.since,
-      reason: state.reason,
-      version: state.version,
-      decidedSlot: state.decidedSlot,
-      floorSlot: state.floorSlot,
-      entered: state.entered,
-      incident: state.incident,
+      ...(this.#votes.get(state.id) ?? { decidedSlot: 0, writtenAt: 0, votes: [], open: [] }),
+      ...state,
+      intervals: this.#intervalsOf(state, now),
       incidentSince: this.#beginOf(state.incident),
-      intervals: state.intervals,
-      votes: state.votes,
-      openSlots: state.openSlots,
-      writtenAt: state.writtenAt,
       links: this.#linksOf(state.id),
-      results: this.#resultsSince(state, monitors.get(state.id), now),
     }));
-  }
-
-  async setAside(range: { readonly from: number; readonly until: number }): Promise<void> {
-    this.#setAside.push(range);
   }
 
   async positions(): Promise<readonly StreamPosition[]> {
     return [...this.#positions.values()];
   }
 
+  /** Those that may be continued. */
+  #intervalsOf({ id, since, reason }: WrittenState, now: number): ReasonInterval[] {
+    const byReason = new Map<string, ReasonInterval>();
+    for (const interval of this.#intervals.get(id) ?? []) {
+      const isRecent = interval.reason === reason || interval.until >= now - SAME_INTERVAL_MS;
+      if (interval.at >= since && isRecent) byReason.set(interval.reason, interval);
+    }
+    return [...byReason.values()];
+  }
+
   #beginOf(incident: string | null): number | null {
     return incident === null ? null : (this.#incidents.get(incident) ?? null);
   }
 
-  #recordResult(reported: ReportedResult): void {
-    const { monitor, slot, outcome, version } = reported.result;
-    this.#insert(monitor, slot, reported.region, {
-      outcome,
-      version,
-      result: reportAsStored(reported),
-      setBacks: this.#setAside.length,
-    });
-  }
-
   /** The first outcome that is not `not_run` stays, and it replaces a recorded `not_run`. */
-  #insert(monitorId: number, slot: number, region: Region, row: Row): void {
+  #insert(monitorId: number, slot: number, region: Region, outcome: Outcome): void {
     const results: Results = this.#results.get(monitorId) ?? new Map();
-    const ofSlot: Map<Region, Row> = results.get(slot) ?? new Map();
+    const ofSlot: Map<Region, Outcome> = results.get(slot) ?? new Map();
     this.#results.set(monitorId, results);
     results.set(slot, ofSlot);
     const known = ofSlot.get(region);
-    if (known === undefined || (known.outcome === 'not_run' && row.outcome !== 'not_run'))
-      ofSlot.set(region, row);
+    if (known === undefined || (known === 'not_run' && outcome !== 'not_run')) ofSlot.set(region, outcome);
   }
 
   /** The rows of the links, and when their incidents began. */
@@ -224,29 +199,5 @@ export class MemoryStore implements WorldStore, RecordingStore {
       monitorId,
       links.map((link) => (isTold(link) ? { ...link, announced, incident } : link)),
     );
-  }
-
-  /** The newest recorded slot of all monitors. */
-  #newestSlot(until: number): number {
-    let newest = 0;
-    for (const slots of this.#results.values())
-      for (const slot of slots.keys()) if (slot <= until && slot > newest) newest = slot;
-    return newest;
-  }
-
-  #resultsSince(state: WrittenState, monitor: LiveMonitor | undefined, now: number): StoredResult[] {
-    if (monitor === undefined || !monitor.active) return [];
-    const from = readFrom(state, monitor, now, this.#newestSlot(now + BELIEVED_AHEAD_MS));
-    const found: StoredResult[] = [];
-    for (const [slot, rows] of this.#results.get(state.id) ?? []) {
-      if (slot < from || slot > now + BELIEVED_AHEAD_MS) continue;
-      for (const { result, version: ofRow, setBacks } of rows.values()) {
-        const isSetAside = this.#setAside
-          .slice(setBacks)
-          .some(({ from, until }) => slot > from && slot <= until);
-        if (result !== null && ofRow === monitor.version && !isSetAside) found.push(result);
-      }
-    }
-    return found.sort((a, b) => a.slot - b.slot || (a.region < b.region ? -1 : 1));
   }
 }

@@ -80,10 +80,6 @@ export class SlowStore implements RecordingStore {
     return this.#store.positions();
   }
 
-  setAside(range: Parameters<RecordingStore['setAside']>[0]) {
-    return this.#store.setAside(range);
-  }
-
   async record(batch: RecordedBatch): Promise<readonly (number | null)[]> {
     if (this.isLoading) return this.#store.record(batch);
     this.#life.evaluated();

@@ -45,7 +45,6 @@ export class SqliteWorldStore implements WorldStore {
   /** Empties it for another world. */
   async clear(): Promise<void> {
     for (const table of TABLES) await this.#write(`DELETE FROM ${table}`);
-    await this.#write("DELETE FROM facts WHERE key = 'clock_set_backs'");
     await this.#write(
       "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",
     );
@@ -161,7 +160,7 @@ export class SqliteWorldStore implements WorldStore {
 
 const NEWEST_SLOT = `
   SELECT max(slot) AS slot FROM results WHERE monitor_id = ? AND slot <= ?
-  UNION ALL SELECT decided_slot FROM monitor_states WHERE monitor_id = ? AND decided_slot <= ?
+  UNION ALL SELECT decided_slot FROM monitor_votes WHERE monitor_id = ? AND decided_slot <= ?
   UNION ALL SELECT max(slot) FROM off_grid_slots WHERE monitor_id = ? AND slot <= ?`;
 
 const TABLES = [
@@ -175,8 +174,8 @@ const TABLES = [
   'incidents',
   'links',
   'monitor_states',
+  'monitor_votes',
   'stream_positions',
-  'evaluation_journal',
   'notifications',
   'monitors',
 ];

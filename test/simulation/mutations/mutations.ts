@@ -66,6 +66,21 @@ const HALF_READ: Partial<World> = {
   moves: [{ at: 5 * PERIOD - 2_000, do: 'restart', downMs: 40_000, isBeforeCommit: false }],
 };
 
+/** One region has reported a failure at 126.7 s when the coordinator is killed. The other one's check still runs. */
+const HALF_REPORTED: Partial<World> = {
+  seed: 1,
+  periodMs: PERIOD,
+  lengthMs: 12 * PERIOD,
+  timeoutMs: 20_000,
+  regions: [A, B],
+  agents: [A, B],
+  troubles: [
+    { from: 4 * PERIOD, until: 5 * PERIOD, regions: [A], sees: 'refused', flapMs: 0 },
+    { from: 4 * PERIOD, until: 5 * PERIOD, regions: [B], sees: 'hung', flapMs: 0 },
+  ],
+  moves: [{ at: 4 * PERIOD + 6_720, do: 'restart', downMs: 5_000, isBeforeCommit: false }],
+};
+
 /** In the first slot one region fails, one passes, and one gives the job back and then cannot run it. */
 const SECOND_NOT_RUN: Partial<World> = {
   seed: 8,
@@ -140,15 +155,12 @@ const ENDED_WHILE_WRITTEN: Partial<World> = {
   ],
 };
 
-/** A slot at 3,876.7 s fails. Its report comes with a start, and the window ends while the report is written. */
-const ENDED_IN_START: Partial<World> = {
+/** The window ends while no coordinator runs. The next slot comes minutes after the start, and the votes still count. */
+const ENDED_IN_DOWNTIME: Partial<World> = {
   ...DOWN_IN_WINDOW,
-  timeoutMs: 45_000,
-  commits: { writeMs: 8_000, answerMs: 0, stalls: 0, stallMs: 0 },
-  troubles: [{ from: 3_875_700, until: 9 * HOUR, regions: null, sees: 'hung', flapMs: 0 }],
   moves: [
-    { at: 3_816_700, do: 'set-window', window: 1, from: 3_816_700, until: 3_922_000, isDaily: false },
-    { at: 3_876_690, do: 'restart', downMs: 42_500, isBeforeCommit: true },
+    ...(DOWN_IN_WINDOW.moves ?? []),
+    { at: 17_076_710, do: 'restart', downMs: 27 * 60_000, isBeforeCommit: false },
   ],
 };
 
@@ -223,7 +235,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'after a start slots are decided while what was reported meanwhile is half read',
     file: 'evaluation/slot-life.ts',
-    from: 'frame.isTimeUp(monitor.id) ? frame.instants.monotonic : Number.NEGATIVE_INFINITY',
+    from: 'frame.isResumed ? frame.instants.monotonic : Number.NEGATIVE_INFINITY',
     to: 'frame.instants.monotonic',
     story: HALF_READ,
   },
@@ -235,11 +247,24 @@ export const MUTATIONS: readonly Mutation[] = [
     story: SECOND_NOT_RUN,
   },
   {
-    name: 'what a start has set aside comes back with its time',
-    file: 'recording/recorder.ts',
-    from: 'if (aheadSlot !== null) await store.setAside({ from: newestBelieved, until: aheadSlot });',
+    name: 'a start takes over the votes of a clock that was ahead',
+    file: 'evaluation/restart.ts',
+    from: '.filter(({ slot }) => slot <= newestBelieved)',
     to: '',
     story: SET_BACK,
+  },
+  {
+    name: 'a report whose slot is not decided is not stored with the state',
+    file: 'evaluation/state-writes.ts',
+    from: 'reports.length > 0 || slot <= decidedSlot',
+    to: 'slot <= decidedSlot',
+    story: HALF_REPORTED,
+  },
+  {
+    name: 'a state is not written with its late votes',
+    file: 'evaluation/slot-life.ts',
+    from: 'if (!castNews(frame, state, monitor, [vote])) return;\n  frame.moved.add(state);',
+    to: 'if (!castNews(frame, state, monitor, [vote])) return;',
   },
   {
     name: 'votes do not age',
@@ -274,18 +299,20 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what a window held is not announced when the window is removed',
     file: 'evaluation/evaluation.ts',
-    from: `this.due(monitorId);
-      this.announced(monitorId);`,
+    from: 'for (const monitorId of new Set([...held, ...holds])) this.announced(monitorId);',
     to: '',
     story: REMOVED_WINDOW,
   },
   {
     name: 'a recovery in a maintenance window is never announced',
     file: 'evaluation/announcing.ts',
-    from: "note(frame, state, { is: 'held' });",
-    to: `if (status === 'active')
+    from: "if (status === 'unknown' || frame.isHeld(state)) return;",
+    to: `if (status === 'unknown') return;
+  if (frame.isHeld(state)) {
+    if (status === 'active')
       state.links = state.links.map((link) => ({ ...link, announced: 'active' as const }));
-    note(frame, state, { is: 'held' });`,
+    return;
+  }`,
   },
   {
     name: 'a jump of the clock over the end of a maintenance window is not noticed',
@@ -302,11 +329,11 @@ export const MUTATIONS: readonly Mutation[] = [
     story: ENDED_WHILE_WRITTEN,
   },
   {
-    name: 'a maintenance window that ends while a batch of the start is written holds its alerts for ever',
+    name: 'what an earlier process held is not announced at the end of a start',
     file: 'recording/recorder.ts',
-    from: 'if (this.#resumption.steps === steps) return;',
-    to: 'return;',
-    story: ENDED_IN_START,
+    from: 'if (links.some(({ announced }) => announced !== status)) this.announce([id]);',
+    to: '',
+    story: ENDED_IN_DOWNTIME,
   },
   {
     name: 'an incident begins before the change of status that it begins with',
@@ -347,8 +374,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a region is given no slot',
     file: 'dispatch/scheduler.ts',
-    from: 'const live = rest === null ? ofMonitor :',
-    to: 'const live = rest === null ? ofMonitor.slice(0, Math.max(1, ofMonitor.length - 1)) :',
+    from: 'const live = this.#liveOf(monitor);',
+    to: 'const live = this.#liveOf(monitor).slice(0, Math.max(1, this.#liveOf(monitor).length - 1));',
   },
   {
     name: 'the last region of a slot is offered no job',
@@ -365,7 +392,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a check that was sent ahead of its slot before a start counts as one of what was changed since',
     file: 'recording/recorder.ts',
-    from: 'if (this.#resumption.isProbedOtherwise(monitorId)) return Number.POSITIVE_INFINITY;',
+    from: 'if (this.#probedOtherwise?.has(monitorId)) return Number.POSITIVE_INFINITY;',
     to: '',
     story: SENT_AHEAD,
   },

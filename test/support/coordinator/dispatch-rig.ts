@@ -20,7 +20,6 @@ class KeptRecovery implements SlotRecovery {
   open: UndecidedSlot[] = [];
   readonly resumes: { id: number; slot: number; waitedFor: string[] }[] = [];
   resumedCount = 0;
-  readonly resumedMonitors: number[] = [];
 
   undecidedSlots(): Iterable<UndecidedSlot> {
     return this.open;
@@ -30,9 +29,8 @@ class KeptRecovery implements SlotRecovery {
     this.resumes.push({ id, slot, waitedFor: [...waitedFor] });
   }
 
-  resumed(monitorIds?: Iterable<number>): void {
-    if (monitorIds === undefined) this.resumedCount += 1;
-    else this.resumedMonitors.push(...monitorIds);
+  resumed(): void {
+    this.resumedCount += 1;
   }
 }
 

@@ -93,7 +93,9 @@ export const whatIfView = z
     }),
     until: instant.meta({ description: 'Now, epoch ms.' }),
     actual: course.meta({ description: 'What happened.' }),
-    what_if: course.meta({ description: 'What would have happened with the other settings, by an estimate.' }),
+    what_if: course.meta({
+      description: 'What would have happened with the other settings, by an estimate.',
+    }),
   })
   .meta({
     examples: [{ from: 1_767_225_600_000, until: 1_767_830_400_000, actual: SAMPLE, what_if: SAMPLE }],

@@ -1065,7 +1065,7 @@ describe('the start', () => {
     expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [PAR] }]);
   });
 
-  test('the backlog of a region holds up no monitor that is checked elsewhere', async () => {
+  test('the backlog of a region holds up no slot that is asked elsewhere', async () => {
     const slot = NOW - 2_000;
     const monitors = [
       liveMonitor(1),
@@ -1079,13 +1079,12 @@ describe('the start', () => {
     await rig.clock.advanceSettling(2_600);
     await starting;
     expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [] }]);
-    expect(rig.recovery).toMatchObject({ resumedMonitors: [1], resumedCount: 0 });
     await rig.clock.advanceSettling(10_000);
-    expect(rig.recovery).toMatchObject({ resumedMonitors: [1], resumedCount: 0 });
+    expect(rig.recovery.resumedCount).toBe(0);
     rig.behind.clear();
     await rig.clock.advanceSettling(100);
     expect(rig.recovery.resumes.map(({ id }) => id)).toEqual([1, 2, 3]);
-    expect(rig.recovery).toMatchObject({ resumedMonitors: [1], resumedCount: 1 });
+    expect(rig.recovery.resumedCount).toBe(1);
   });
 
   test.each([

@@ -49,7 +49,7 @@ test('the newest slot is the latest that was decided or has a result', async () 
       [...monitors.keys()].map((id) => [id]),
     );
     await tx.runEach(
-      "INSERT INTO monitor_states (monitor_id, status, since, decided_slot) VALUES (?, 'active', 0, ?)",
+      "INSERT INTO monitor_votes (place, monitor_id, decided_slot, written_at, votes) VALUES (0, ?, ?, 0, '[]')",
       decided,
     );
     await tx.runEach(
@@ -92,7 +92,7 @@ test('of slots that a clock recorded ahead, those up to the present are believed
       sql: 'INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)',
       rows: [[6, slotOf(6, 480) + 7]],
     },
-    { sql: 'UPDATE monitor_states SET decided_slot = ? WHERE monitor_id = 1', rows: [[slotOf(1, 490)]] },
+    { sql: 'UPDATE monitor_votes SET decided_slot = ? WHERE monitor_id = 1', rows: [[slotOf(1, 490)]] },
   ]);
   const { newest, ahead } = await loadNewestSlots(store, monitors, now);
   expect(ahead).toBe(until);

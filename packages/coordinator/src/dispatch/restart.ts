@@ -99,7 +99,6 @@ export class Restart {
       return;
     }
     for (const id of ready) this.#recovered.add(id);
-    if (ready.size > 0) recovery.resumed(ready);
   }
 
   #newlyReady(): ReadonlySet<number> {

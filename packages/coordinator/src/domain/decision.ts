@@ -18,8 +18,6 @@ export type OpenSlot = {
   isGivenKnown: boolean;
   /** When the slot is decided in any case, monotonic ms. */
   readonly deadline: number;
-  /** Whether the journal knows the slot. */
-  isMentioned?: boolean;
   /** One report for each region that reported an outcome. */
   reports: readonly Vote[];
 };

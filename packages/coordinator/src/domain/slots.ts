@@ -78,9 +78,6 @@ export interface SlotRecovery {
   undecidedSlots(): Iterable<UndecidedSlot>;
   /** Only these regions of the slot may still report. */
   resume(monitor: LiveMonitor, slot: number, waitedFor: readonly Region[]): void;
-  /**
-   * Ends the restart of these monitors, or of all when there is no list: every slot that is still waited for
-   * was named, and other slots wait for no region. Call it once without a list, at the end.
-   */
-  resumed(monitorIds?: Iterable<number>): void;
+  /** Ends the restart: every slot that is still waited for was named, and other slots wait for no region. */
+  resumed(): void;
 }

@@ -3,7 +3,6 @@ import type { Vote } from '../domain/status.ts';
 import { announcement } from '../domain/transition.ts';
 import { type AlertedMonitor, alertOf } from './alert.ts';
 import type { Frame } from './frame.ts';
-import { note } from './journal.ts';
 import type { Link, MonitorState } from './state.ts';
 
 /**
@@ -19,11 +18,7 @@ export function announce(
   counted: readonly Vote[],
 ): void {
   const { status, reason, since: at } = state;
-  if (status === 'unknown') return;
-  if (frame.isHeld(state.id)) {
-    note(frame, state, { is: 'held' });
-    return;
-  }
+  if (status === 'unknown' || frame.isHeld(state)) return;
   state.links = updated(state.links, (link) => {
     const told = announcement(link.announced, status);
     // The alerts of a channel keep their key, even when another incident has begun during a hold.

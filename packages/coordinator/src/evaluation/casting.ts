@@ -55,23 +55,6 @@ export function cast(
   return state.votes !== before;
 }
 
-/**
- * Casts reports after a restart as they were cast `agoMs` ago. The verdict on them changed nothing, because
- * the state would otherwise have been written.
- */
-export function recast(
-  frame: Frame,
-  state: MonitorState,
-  monitor: LiveMonitor,
-  reports: readonly Vote[],
-  agoMs: number,
-): void {
-  const { now, oldestSlot } = castingTime(frame, monitor);
-  const then = { now: now - agoMs, oldestSlot: oldestSlot - agoMs };
-  const young = reports.filter(({ slot }) => slot >= then.oldestSlot);
-  state.votes = castVotes(state.votes, young, then);
-}
-
 function castingTime(frame: Frame, monitor: LiveMonitor): CastingTime {
   return { now: frame.now, oldestSlot: oldestVotable(frame, monitor) };
 }

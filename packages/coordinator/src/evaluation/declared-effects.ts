@@ -4,7 +4,7 @@ import { hasRegion, regionSet } from '../domain/region-set.ts';
 import { freshForMs } from '../domain/status.ts';
 import type { TransitionReason } from '../domain/transition.ts';
 import type { AlertedMonitor } from './alert.ts';
-import { announce, closeIncident, closeOn, unlinked } from './announcing.ts';
+import { closeIncident, closeOn, unlinked } from './announcing.ts';
 import type { Evaluation } from './evaluation.ts';
 import { keepFindable } from './kept-results.ts';
 import { judgeAnew, settle } from './slot-life.ts';
@@ -68,6 +68,7 @@ export function monitorRemoved(evaluation: Evaluation, id: number, removed: Remo
   }
   evaluation.declare(id, null);
   evaluation.drafts.delete(id);
+  evaluation.writes.removed.push(id);
 }
 
 /** Handles a new link. The channel is told the status. */
@@ -82,7 +83,7 @@ export function channelLinked(
   if (!state.links.some(({ notificationId }) => notificationId === channel.notificationId)) {
     state.links = [...state.links, { ...channel, announced: 'active', incident: null }];
   }
-  tellNew(evaluation, state, monitor);
+  evaluation.announced(monitorId);
 }
 
 /**
@@ -128,19 +129,8 @@ export function channelChanged(
     state.links = state.links.map((link) =>
       isFormer(link) ? { notificationId, providerType, announced: 'active', incident: null } : link,
     );
-    tellNew(evaluation, state, monitor);
+    evaluation.announced(state.id);
   }
-}
-
-/**
- * Tells channels that were told nothing yet. After a start they are told only when the reports from before are read, like
- * everything that an earlier process held back: the status may be an old one.
- */
-function tellNew(evaluation: Evaluation, state: MonitorState, monitor: LiveMonitor): void {
-  const { frame } = evaluation;
-  if (!frame.isResumed(state.id)) return;
-  evaluation.due(state.id);
-  announce(frame, state, monitor, countedVotes(frame, state, monitor));
 }
 
 /** Handles a channel that is gone with its queue: nothing is sent. */
@@ -187,7 +177,7 @@ function end(
     electorate: electorateFor(frame, state, monitor),
   });
   // After a start nobody knows which slots agents still hold. The new declaration was given none of those before now.
-  const unknownUntil = frame.isTimeUp(state.id) ? 0 : frame.instants.slotNow - 1;
+  const unknownUntil = frame.isResumed ? 0 : frame.instants.slotNow - 1;
   state.floorSlot = Math.max(state.floorSlot, state.decidedSlot, state.open.at(-1)?.slot ?? 0, unknownUntil);
   state.decidedSlot = state.floorSlot;
   state.votes = NONE;

@@ -1,13 +1,11 @@
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { WindowTimes } from '../domain/maintenance-window.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { RegionSet } from '../domain/region-set.ts';
 import type { VoteOutcome } from '../domain/status.ts';
 import { announce } from './announcing.ts';
 import { isAhead, voteOf } from './casting.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
-import { givenColumn, mentioned, note, noteRow } from './journal.ts';
 import { isOutcomeUnknown, KeptResults, type Report } from './kept-results.ts';
 import { looksLaterMs } from './next-instant.ts';
 import { excuse, give, giveNobody, isOver, report, settle } from './slot-life.ts';
@@ -45,16 +43,11 @@ export type EvaluationInput = {
   /** Maintenance windows, which hold announcements. */
   readonly windows: Windows;
   readonly instants: Instants;
+  /** Whether a backlog holds announcements about the monitor now. */
+  readonly isHeld: (monitorId: number) => boolean;
 } & Pick<
   Frame,
-  | 'electable'
-  | 'rolledUpUntil'
-  | 'isHeld'
-  | 'newKey'
-  | 'newIncidentKey'
-  | 'closesIncidents'
-  | 'isTimeUp'
-  | 'isResumed'
+  'electable' | 'rolledUpUntil' | 'newKey' | 'newIncidentKey' | 'closesIncidents' | 'isResumed'
 >;
 
 /** A monitor and its state, as an event finds them. */
@@ -67,14 +60,10 @@ export class Evaluation {
   /** Monitors whose declaration this evaluation changes. Null: removed. */
   readonly #declared = new Map<number, LiveMonitor | null>();
   readonly #results: KeptResults;
-  /** Monitors of which a start still names the slots that wait: until all are named, no time is up. */
-  readonly #naming = new Set<number>();
-  /** Monitors of which this evaluation has named them all. */
-  readonly #named = new Set<number>();
   #windows: Windows;
 
   constructor(input: EvaluationInput) {
-    const { instants, electable, isHeld, closesIncidents, rolledUpUntil, isTimeUp } = input;
+    const { instants, electable, isHeld, closesIncidents, rolledUpUntil, isResumed } = input;
     this.#input = input;
     this.#windows = input.windows;
     this.drafts = new Drafts(input.states);
@@ -82,21 +71,18 @@ export class Evaluation {
       instants,
       now: instants.monotonic + instants.jumpedMs,
       jumpedAt: (instants.jumpedAt ?? Number.NEGATIVE_INFINITY) + instants.jumpedMs,
-      isTimeUp: (monitorId) =>
-        this.#named.has(monitorId) || (isTimeUp(monitorId) && !this.#naming.has(monitorId)),
-      isResumed: input.isResumed,
+      isResumed,
       rolledUpUntil,
       electable,
-      isHeld: (monitorId) => isHeld(monitorId) || this.#windows.cover(monitorId, instants.slotNow),
+      isHeld: ({ id, isDecided }) =>
+        (!this.frame.isResumed && !isDecided) || isHeld(id) || this.#windows.cover(id, instants.slotNow),
       newKey: input.newKey,
       newIncidentKey: input.newIncidentKey,
       closesIncidents,
       writes: noWrites(instants.wall),
       changes: [],
-      effects: 0,
       unwritten: new Set(),
-      recordedOnly: new Set(),
-      decided: new Map(),
+      moved: new Set(),
     };
     this.#results = new KeptResults(this.frame);
   }
@@ -145,31 +131,26 @@ export class Evaluation {
   opened({ id, version }: LiveMonitor, slot: number, given: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
     if (evaluated === null || isOver(evaluated.state, slot)) return;
-    const { effects } = this.frame;
     give(this.frame, evaluated.state, evaluated.monitor, slot, given);
-    if (this.frame.effects !== effects) note(this.frame, evaluated.state, { is: 'opened', slot, given });
   }
 
-  /**
-   * After a restart: only the regions `waitedFor` of the slot may still report. No slot is decided by its time before
-   * {@link resumedAll}: a newer one, which is named later, may take its verdict back at once.
-   */
+  /** After a restart: only the regions `waitedFor` of the slot may still report. */
   resumed({ id, version }: LiveMonitor, slot: number, waitedFor: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
     if (evaluated === null || isOver(evaluated.state, slot)) return;
-    this.#naming.add(id);
     give(this.frame, evaluated.state, evaluated.monitor, slot, waitedFor);
-    note(this.frame, evaluated.state, { is: 'resumed', slot, waitedFor });
   }
 
   /** After a restart: slots that {@link resumed} did not name wait for no region. */
   resumedAll(monitorId: number): void {
-    this.#naming.delete(monitorId);
-    this.#named.add(monitorId);
     const known = this.#known(monitorId);
     if (known === null) return;
     giveNobody(this.frame, known.state, known.monitor);
-    note(this.frame, known.state, { is: 'resumed-all' });
+  }
+
+  /** After a restart: the reports from before are read, and all slots that wait are named. */
+  resumptionOver(): void {
+    this.frame.isResumed = true;
   }
 
   /**
@@ -184,8 +165,6 @@ export class Evaluation {
     if (!isKept && outcome !== 'not_run') return false;
     const state = this.#evaluated(monitor.id, result.version, region)?.state;
     if (state === undefined) {
-      const row = this.frame.writes.results.at(-1);
-      if (isKept && row !== undefined) this.frame.recordedOnly.add(row);
       if (isKept) this.#passOver(monitor, result);
       return isKept;
     }
@@ -217,10 +196,7 @@ export class Evaluation {
   }
 
   #vote(state: MonitorState, monitor: LiveMonitor, { result, region }: Report, outcome: VoteOutcome): void {
-    const row = this.frame.writes.results.at(-1);
-    const given = isOver(state, result.slot) ? null : givenColumn(mentioned(state, result.slot), monitor);
     report(this.frame, state, monitor, voteOf(this.frame, monitor, result, outcome, region));
-    if (row !== undefined) noteRow(this.frame, state, row, given);
   }
 
   /** The region will not report the slot. It is recorded as `not_run`, unless it has a row already. */
@@ -246,9 +222,7 @@ export class Evaluation {
   due(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null) return;
-    const { effects } = this.frame;
     this.look(known);
-    if (this.frame.effects !== effects) note(this.frame, known.state, { is: 'due' });
   }
 
   /** As {@link due}, as a part of another event. */
@@ -261,41 +235,24 @@ export class Evaluation {
 
   /**
    * Handles a maintenance window that was created, changed or removed (null). Channels of monitors that it holds no
-   * longer are told at once. After a start they are told only when the reports from before are read, like
-   * everything that an earlier process held back.
+   * longer are told at once, unless something else holds them.
    */
   windowChanged(id: number, window: LiveWindow | null): void {
     const before = this.#windows.get(id);
     this.#windows = this.#windows.with(id, window);
     const [held, holds] = [new Set(before?.monitorIds), new Set(window?.monitorIds)];
-    for (const monitorId of new Set([...held, ...holds])) {
-      this.#noteWindow(monitorId, id, {
-        times: holds.has(monitorId) ? (window?.times ?? null) : null,
-        before: held.has(monitorId) ? (before?.times ?? null) : null,
-      });
-      if (!this.frame.isResumed(monitorId)) continue;
-      // Nobody is told what has aged while no coordinator ran.
-      this.due(monitorId);
-      this.announced(monitorId);
-    }
+    for (const monitorId of new Set([...held, ...holds])) this.announced(monitorId);
   }
 
-  #noteWindow(
-    monitorId: number,
-    windowId: number,
-    change: { readonly times: WindowTimes | null; readonly before: WindowTimes | null },
-  ): void {
-    const state = this.drafts.find(monitorId);
-    if (state !== null) note(this.frame, state, { is: 'maintenance', windowId, ...change });
-  }
-
-  /** Tells a monitor's channels what they have not been told yet, after a start or at the end of a hold. */
+  /**
+   * Tells a monitor's channels what they have not been told yet: a new link, after a start, or at the end of a hold.
+   * Nobody is told what has aged.
+   */
   announced(monitorId: number): void {
     const known = this.#known(monitorId);
-    if (known === null) return;
-    const { state, monitor } = known;
-    if (!this.frame.isHeld(monitorId)) note(this.frame, state, { is: 'announced' });
-    announce(this.frame, state, monitor, countedVotes(this.frame, state, monitor));
+    if (known === null || this.frame.isHeld(known.state)) return;
+    this.look(known);
+    announce(this.frame, known.state, known.monitor, countedVotes(this.frame, known.state, known.monitor));
   }
 
   /** Whether only the store knows if the region's result of the slot is recorded. */

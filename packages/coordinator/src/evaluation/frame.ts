@@ -1,7 +1,7 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { RegionSet } from '../domain/region-set.ts';
 import type { MonitorState } from './state.ts';
-import type { ChangeOfStatus, ReportedResult, Writes } from './writes.ts';
+import type { ChangeOfStatus, Writes } from './writes.ts';
 
 /** The instants of one evaluation. Everything in it happens at one moment. */
 export type Instants = {
@@ -31,18 +31,16 @@ export type Frame = {
   /** End of the last jump of the slots' clock, on the clock of `now`; -Infinity: there was none. */
   readonly jumpedAt: number;
   /**
-   * Whether slots of the monitor may be decided because their time is up. It is false after a start until the
-   * reports from before are read, because the next message may hold the reports that a slot waits for.
+   * Whether the reports from before the start are read. Until then no slot is decided because its time is up: the next
+   * message may hold the reports that it waits for.
    */
-  readonly isTimeUp: (monitorId: number) => boolean;
-  /** Whether the reports from before a start are read, so that channels may be told a status that stands. */
-  readonly isResumed: (monitorId: number) => boolean;
+  isResumed: boolean;
   /** Results with a slot before this instant (epoch ms) have their hour rolled up again. */
   readonly rolledUpUntil: number;
   /** Regions that had an agent within 24 h. */
   readonly electable: RegionSet;
   /** Whether announcements about the monitor are held back now. */
-  readonly isHeld: (monitorId: number) => boolean;
+  readonly isHeld: (state: Readonly<MonitorState>) => boolean;
   /** Whether channels of this kind are told of an incident that ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
   /** Makes a key of a delivery that no other installation makes. */
@@ -52,12 +50,8 @@ export type Frame = {
   readonly writes: Writes;
   /** Changes of status, in order. */
   readonly changes: StatusChange[];
-  /** Number of decisions, changes of status and alerts so far, by which the journal knows an event with an effect. */
-  effects: number;
-  /** States that are written at the end in any case. */
+  /** States that have changed as a whole, which are written at the end. */
   readonly unwritten: Set<MonitorState>;
-  /** Results that are recorded and can be no vote, for example those of a region that is not the monitor's any more. */
-  readonly recordedOnly: Set<ReportedResult>;
-  /** The first slot of each state that was decided with reports. */
-  readonly decided: Map<MonitorState, number>;
+  /** States whose votes or open slots have changed, which are written at the end. */
+  readonly moved: Set<MonitorState>;
 };

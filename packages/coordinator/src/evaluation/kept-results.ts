@@ -45,10 +45,6 @@ export class KeptResults {
       result,
       region,
       agent,
-      decidedAfterMs: null,
-      evaluatedAfterMs: this.#frame.instants.slotNow - slot,
-      evaluatedPlace: 0,
-      given: null,
     });
     this.#added(monitor, slot);
     return true;

@@ -3,13 +3,14 @@ import { type OpenSlot, type SlotDecision, slotDecision } from '../domain/decisi
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionSet, sizeOf } from '../domain/region-set.ts';
 import { tally, type Vote, verdict } from '../domain/status.ts';
+import { announce } from './announcing.ts';
 import { cast, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
-import { mentioned, note } from './journal.ts';
-import { DECISIONS_PER_WRITE, type MonitorState, openSlotOf } from './state.ts';
+import { type MonitorState, openSlotOf } from './state.ts';
 import {
   age,
   ageByJump,
+  countedVotes,
   electorateFor,
   followsAgeing,
   hasAgedVote,
@@ -56,6 +57,7 @@ export function report(frame: Frame, state: MonitorState, monitor: LiveMonitor, 
   }
   const open = openSlot(frame, state, monitor, vote.slot);
   open.reports = withReport(open.reports, vote);
+  frame.moved.add(state);
   markAnswered(open, vote.region);
   settle(frame, state, monitor);
 }
@@ -74,25 +76,23 @@ export function excuse(
   saidBy: 'region' | 'dispatch',
 ): void {
   if (isOver(state, slot)) return;
-  const given = mentioned(state, slot);
   const open = openSlot(frame, state, monitor, slot);
   if (saidBy === 'region') markAnswered(open, region);
   else open.answered |= bitOf(region);
   settle(frame, state, monitor);
-  note(frame, state, { is: saidBy === 'region' ? 'answered' : 'excused', slot, region, given });
 }
 
-/** After a restart: a region has reported the slot, which is not decided. */
-export function reopen(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
-  const open = openSlot(frame, state, monitor, vote.slot);
-  open.given |= bitOf(vote.region);
-  open.answered |= bitOf(vote.region);
-  open.reports = [...open.reports, vote];
-}
-
-/** After a restart: nobody has reported the slot, which is not decided. */
-export function reopenEmpty(frame: Frame, state: MonitorState, monitor: LiveMonitor, slot: number): void {
-  openSlot(frame, state, monitor, slot);
+/** After a restart: the slot is not decided, and has these reports. */
+export function reopen(
+  frame: Frame,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  slot: number,
+  reports: readonly Vote[],
+): void {
+  const open = openSlot(frame, state, monitor, slot);
+  open.reports = reports;
+  for (const { region } of reports) markAnswered(open, region);
 }
 
 /**
@@ -136,7 +136,7 @@ function decisionOf(
     status: standingStatus(frame, state, monitor),
     now: frame.now,
     oldestSlot: oldestVotable(frame, monitor),
-    monotonic: frame.isTimeUp(monitor.id) ? frame.instants.monotonic : Number.NEGATIVE_INFINITY,
+    monotonic: frame.isResumed ? frame.instants.monotonic : Number.NEGATIVE_INFINITY,
   });
 }
 
@@ -146,15 +146,21 @@ function decisionOf(
  * @returns whether there was a verdict
  */
 function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: OpenSlot): boolean {
-  frame.effects += 1;
-  if (open.isMentioned !== true && open.isGivenKnown) {
-    note(frame, state, { is: 'opened', slot: open.slot, given: open.given });
-  }
+  const isFirst = !state.isDecided;
+  state.isDecided = true;
+  const isJudged = judgeSlot(frame, state, monitor, open);
+  // Channels may be told from here on what an earlier process held back.
+  if (isFirst) announce(frame, state, monitor, countedVotes(frame, state, monitor));
+  return isJudged;
+}
+
+/** @returns whether there was a verdict */
+function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: OpenSlot): boolean {
+  frame.moved.add(state);
   if (open.slot > state.decidedSlot) {
     state.decidedSlot = open.slot;
     state.decidedAnswered = open.answered;
   }
-  if (open.reports.length > 0) noteDecided(frame, state, open.slot);
   const isCast = castNews(frame, state, monitor, open.reports, open.given);
   // Ageing is dated at the expiry as far as it left too few votes for the electorate of before.
   if (!isCast) age(frame, state, monitor);
@@ -166,8 +172,6 @@ function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: O
     if (joining === NO_REGIONS || tally(state.votes, joining, frame.now).total === 0) return false;
   }
   judge(frame, state, monitor, open.slot);
-  state.unwrittenDecisions += 1;
-  if (state.unwrittenDecisions >= DECISIONS_PER_WRITE) frame.unwritten.add(state);
   return true;
 }
 
@@ -228,12 +232,6 @@ function enter(frame: Frame, state: MonitorState, given: RegionSet): void {
   state.entered = entered;
 }
 
-function noteDecided({ decided, unwritten }: Frame, state: MonitorState, slot: number): void {
-  // Two slots of one monitor in one batch are rare: the state is then written, whether or not rows date them.
-  if (decided.has(state)) unwritten.add(state);
-  else decided.set(state, slot);
-}
-
 /**
  * Handles a report about a slot that is over: it is its region's vote at once, and the open slots are judged
  * again.
@@ -241,8 +239,7 @@ function noteDecided({ decided, unwritten }: Frame, state: MonitorState, slot: n
 function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   if (vote.slot === state.decidedSlot) state.decidedAnswered |= bitOf(vote.region);
   if (!castNews(frame, state, monitor, [vote])) return;
-  // A start reads back the results of the newest decided slot and of later ones.
-  if (vote.slot < state.decidedSlot) frame.unwritten.add(state);
+  frame.moved.add(state);
   judgeAnew(frame, state, monitor, vote.slot);
 }
 

@@ -1,19 +1,13 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { freshForMs } from '../domain/status.ts';
-import { isAhead } from './casting.ts';
+import { freshForMs, type Vote } from '../domain/status.ts';
 import type { Frame } from './frame.ts';
-import { isOver } from './slot-life.ts';
 import type { Drafts, MonitorState } from './state.ts';
 import { flushIntervals } from './status-change.ts';
-import type { ReportedResult, WrittenState } from './writes.ts';
-
-/*
- * Decides which states are written at the end of an evaluation, so that a restart knows what was known
- * (decision 0157).
- */
+import type { StoredVote, WrittenVotes } from './writes.ts';
 
 /**
- * Adds the states that must be written to the writes. It is called once, after everything was evaluated.
+ * Adds what has changed of states to the writes, so that a restart knows what was known (decision 0157). Votes and open
+ * slots change with each slot, the rest seldom. It is called once, after everything was evaluated.
  *
  * @param monitorOf the monitor as it is declared
  */
@@ -22,52 +16,58 @@ export function addStateWrites(
   drafts: Drafts,
   monitorOf: (id: number) => LiveMonitor | undefined,
 ): void {
-  dateDecisions(frame, drafts);
-  for (const state of frame.unwritten) {
+  const { writes, unwritten, moved } = frame;
+  for (const state of unwritten) {
+    moved.add(state);
     // Removed meanwhile.
     if (drafts.find(state.id) !== state) continue;
+    const { id, status, since, reason, version, floorSlot, entered, incident } = state;
+    writes.states.push({ id, status, since, reason, version, floorSlot, entered, incident });
+  }
+  for (const state of moved) {
+    if (drafts.find(state.id) !== state) continue;
     flushIntervals(frame, state);
-    state.unwrittenDecisions = 0;
-    frame.writes.states.push(asWritten(frame, state, monitorOf(state.id)));
+    writes.votes.push(writtenVotes(frame, state, monitorOf(state.id)));
   }
-  frame.unwritten.clear();
+  unwritten.clear();
+  moved.clear();
 }
 
-/**
- * Dates decisions in the result rows, from which a restart reads when their slot was decided. A decision
- * without any result of its slot is stored with the state.
- */
-function dateDecisions(frame: Frame, drafts: Drafts): void {
-  const { decided, instants, recordedOnly, writes } = frame;
-  const { results } = writes;
-  for (let index = 0; index < results.length; index += 1) {
-    const row = results[index] as ReportedResult;
-    const { monitor, slot, outcome } = row.result;
-    if (recordedOnly.size > 0 && recordedOnly.has(row)) continue;
-    const state = drafts.find(monitor);
-    // Under a clock that was ahead, nothing waits for it.
-    if (outcome === 'not_run' || state === null || !(isOver(state, slot) || isAhead(frame, slot))) continue;
-    row.decidedAfterMs = instants.slotNow - slot;
-    if (decided.get(state) === slot) decided.delete(state);
-  }
-  for (const state of decided.keys()) frame.unwritten.add(state);
-}
-
-function asWritten(
+function writtenVotes(
   { now, instants }: Frame,
-  { open, journalledAt: _, journalPlace: __, ...state }: MonitorState,
+  { id, decidedSlot, votes, open }: MonitorState,
   monitor: LiveMonitor | undefined,
-): WrittenState {
+): WrittenVotes {
+  const { slotNow } = instants;
   const freshMs = monitor === undefined ? null : freshForMs(monitor.periodMs, monitor.longestCheckMs);
   return {
-    ...state,
-    writtenAt: instants.slotNow,
-    openSlots: open.map(({ slot }) => slot).filter((slot) => slot <= state.decidedSlot),
-    votes: state.votes.map(({ expiresAt, ...vote }) => {
-      const countsUntil = Math.floor(instants.slotNow + expiresAt - now);
+    id,
+    decidedSlot,
+    writtenAt: slotNow,
+    votes: votes.map((vote) => {
+      const countsUntil = Math.floor(slotNow + vote.expiresAt - now);
       // The period may change before the process that knows it is killed: the vote counts by the new one then.
       const isUsual = freshMs !== null && countsUntil === vote.at + freshMs;
-      return { ...vote, countsUntil: isUsual ? null : countsUntil };
+      return storedVote(vote, isUsual ? null : countsUntil);
     }),
+    open: open
+      .filter(({ slot, reports }) => reports.length > 0 || slot <= decidedSlot)
+      .map(({ slot, reports }) => ({ slot, reports: reports.map((report) => storedVote(report, null)) })),
+  };
+}
+
+function storedVote(vote: Vote, countsUntil: number | null): StoredVote {
+  return {
+    region: vote.region,
+    outcome: vote.outcome,
+    slot: vote.slot,
+    at: vote.at,
+    endedAt: vote.endedAt,
+    failedSince: vote.failedSince,
+    upSlot: vote.upSlot,
+    countsUntil,
+    latency: vote.latency,
+    statusCode: vote.statusCode,
+    errorMessage: vote.errorMessage,
   };
 }

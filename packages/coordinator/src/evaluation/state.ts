@@ -63,16 +63,13 @@ export type MonitorState = {
   votes: readonly Vote[];
   /** Undecided slots, oldest first. */
   open: OpenSlot[];
+  /** Whether this process has decided one of its slots. */
+  isDecided: boolean;
   /** Key of the open incident. */
   incident: string | null;
   /** When the open incident began, epoch ms; null: there is none, or its begin is not known. */
   incidentSince: number | null;
   links: readonly Link[];
-  /** Decisions since the state was written. A restart reads the votes in between from the results. */
-  unwrittenDecisions: number;
-  /** When the journal last got a row or an entry of the monitor, epoch ms on the slots' clock, and its place there. */
-  journalledAt: number;
-  journalPlace: number;
 };
 
 const NONE: readonly never[] = [];
@@ -81,12 +78,6 @@ const NONE: readonly never[] = [];
 const NO_OPEN: OpenSlot[] = [];
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
-
-/**
- * Number of decisions after which an unchanged state is written. Its page in the database costs more than the
- * results of its slot, and a restart has those.
- */
-export const DECISIONS_PER_WRITE = 8;
 
 /** @param since epoch ms */
 export function newState(id: number, since: number): MonitorState {
@@ -104,13 +95,10 @@ export function newState(id: number, since: number): MonitorState {
     entered: NO_REGIONS,
     votes: NONE,
     open: [],
+    isDecided: false,
     incident: null,
     incidentSince: null,
     links: NONE,
-    // Monitors that were declared together are not written together.
-    unwrittenDecisions: id % DECISIONS_PER_WRITE,
-    journalledAt: 0,
-    journalPlace: 0,
   };
 }
 
@@ -221,12 +209,10 @@ function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
   standing.votes = takenOver(standing.votes, state.votes);
   // Drafts copy the array before they change it, so all states may share the empty one.
   standing.open = state.open.length === 0 ? NO_OPEN : state.open;
+  standing.isDecided = state.isDecided;
   standing.incident = state.incident;
   standing.incidentSince = state.incidentSince;
   standing.links = state.links;
-  standing.unwrittenDecisions = state.unwrittenDecisions;
-  standing.journalledAt = state.journalledAt;
-  standing.journalPlace = state.journalPlace;
 }
 
 /**

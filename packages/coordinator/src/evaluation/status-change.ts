@@ -25,7 +25,7 @@ export type NewStatus = {
 /**
  * Gives `state` a new status and reason, with everything that follows: history, incident, alerts.
  *
- * @returns whether the history grew, so that the state must be written too
+ * @returns whether the status or the reason is another one, so that the state must be written as a whole
  */
 export function changeStatus(
   frame: Frame,
@@ -35,7 +35,6 @@ export function changeStatus(
 ): boolean {
   if (state.status === next.status) return changeReason(frame, state, next);
   const { status, reason, slot } = next;
-  frame.effects += 1;
   const from = state.status;
   const at = Math.max(next.at, state.since);
   const votes = countedVotes(frame, state, next.electorate);
@@ -80,7 +79,7 @@ function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boole
   if (known !== undefined) {
     const longer: ReasonInterval = { ...known, until: at, slots: known.slots + 1, isUnwritten: true };
     state.intervals = state.intervals.map((interval) => (interval === known ? longer : interval));
-    return false;
+    return !isSame;
   }
   // The status began with it.
   if (isSame) return false;

@@ -2,10 +2,8 @@ import type { Alert, Closure } from '@svc/shared/channels/alert.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from '../domain/monitor.ts';
-import type { RegionSet } from '../domain/region-set.ts';
 import type { Vote } from '../domain/status.ts';
 import type { Announced, TransitionReason } from '../domain/transition.ts';
-import type { JournalEntry } from './journal-entry.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
 
 /**
@@ -15,14 +13,6 @@ export type ReportedResult = {
   readonly result: CheckResult;
   readonly region: Region;
   readonly agent: string;
-  /** When it is written, ms after its slot, if the slot is decided by then; otherwise null. */
-  decidedAfterMs: number | null;
-  /** When it was evaluated, ms after its slot on the slots' clock. */
-  readonly evaluatedAfterMs: number;
-  /** Its place among the rows and entries of the monitor in the journal with the same instant. */
-  evaluatedPlace: number;
-  /** The regions that were given its slot; null: the declared ones; no region: unknown. */
-  given: RegionSet | null;
 };
 
 /** A slot that a region will not report. */
@@ -85,13 +75,21 @@ export type StoredVote = Omit<Vote, 'expiresAt'> & {
   readonly countsUntil: number | null;
 };
 
-/** A state as it is stored. */
-export type WrittenState = Omit<MonitorState, 'votes' | 'open' | 'journalledAt' | 'journalPlace'> & {
-  readonly votes: readonly StoredVote[];
-  /** Undecided slots up to the newest decided one, oldest first. */
-  readonly openSlots: readonly number[];
+/** What is stored of a state beside its votes. It changes seldom. */
+export type WrittenState = Readonly<
+  Pick<MonitorState, 'id' | 'status' | 'since' | 'reason' | 'version' | 'floorSlot' | 'entered' | 'incident'>
+>;
+
+/** A monitor's votes and open slots as they are stored. They change with each slot. */
+export type WrittenVotes = {
+  readonly id: number;
+  /** Newest decided slot, epoch ms; 0 before the first. */
+  readonly decidedSlot: number;
   /** Epoch ms on the slots' clock. */
   readonly writtenAt: number;
+  readonly votes: readonly StoredVote[];
+  /** Undecided slots with a report, and those before the newest decided one, oldest first. */
+  readonly open: readonly { readonly slot: number; readonly reports: readonly StoredVote[] }[];
 };
 
 /** Everything that an evaluation produces, by kind. It is written in one transaction or not at all. */
@@ -105,6 +103,9 @@ export type Writes = {
   /** Hours that were rolled up already and got another result. */
   readonly repairs: MonitorSlot[];
   readonly states: WrittenState[];
+  readonly votes: WrittenVotes[];
+  /** Monitors that are gone with their votes. */
+  readonly removed: number[];
   readonly transitions: NewTransition[];
   readonly intervals: NewInterval[];
   readonly longerIntervals: LongerInterval[];
@@ -119,7 +120,6 @@ export type Writes = {
     readonly incident: string | null;
   }[];
   readonly deliveries: NewDelivery[];
-  readonly journal: JournalEntry[];
 };
 
 export function noWrites(recordedAt: number): Writes {
@@ -130,6 +130,8 @@ export function noWrites(recordedAt: number): Writes {
     offGridSlots: [],
     repairs: [],
     states: [],
+    votes: [],
+    removed: [],
     transitions: [],
     intervals: [],
     longerIntervals: [],
@@ -137,6 +139,5 @@ export function noWrites(recordedAt: number): Writes {
     closedIncidents: [],
     announcements: [],
     deliveries: [],
-    journal: [],
   };
 }

@@ -2,14 +2,11 @@ import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts'
 import type { Region } from '@svc/shared/regions.ts';
 import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionsOf } from '../domain/region-set.ts';
 import { Evaluation } from '../evaluation/evaluation.ts';
-import type { JournalEntry } from '../evaluation/journal-entry.ts';
 import type { ResultKey } from '../store/recorded-results.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
 import { type MessageEvent, type RecorderEvent, tell } from './events.ts';
 import type { RecorderParts } from './recorder-parts.ts';
 import type { RecordedResult } from './result-feed.ts';
-import type { Resumption } from './resumption.ts';
-import { JournalledSurroundings } from './surroundings.ts';
 
 type Priors = ReadonlyMap<CheckResult, Outcome | null>;
 
@@ -23,8 +20,6 @@ export type EvaluatedBatch = {
   readonly reported: readonly RecordedResult[];
   /** Jobs of `reported` that will be offered again. */
   readonly givenBack: ReadonlySet<CheckResult>;
-  /** The journal's entry about the surroundings; null: they are as they were. */
-  readonly surroundings: JournalEntry | null;
 };
 
 /**
@@ -33,12 +28,11 @@ export type EvaluatedBatch = {
  */
 export class BatchEvaluation {
   readonly #parts: RecorderParts;
-  readonly #resumption: Resumption;
-  readonly #surroundings = new JournalledSurroundings();
+  /** Whether the reports from before the start are read. */
+  isResumed = false;
 
-  constructor(parts: RecorderParts, resumption: Resumption) {
+  constructor(parts: RecorderParts) {
     this.#parts = parts;
-    this.#resumption = resumption;
   }
 
   async evaluate(batch: readonly RecorderEvent[]): Promise<EvaluatedBatch> {
@@ -58,13 +52,7 @@ export class BatchEvaluation {
       }
     }
     evaluation.finish();
-    const surroundings = this.#journalled(evaluation);
-    return { evaluation, positions, changesUntil, reported, givenBack, surroundings };
-  }
-
-  /** The batch is written. */
-  written({ surroundings }: EvaluatedBatch): void {
-    if (surroundings !== null) this.#surroundings.written(surroundings);
+    return { evaluation, positions, changesUntil, reported, givenBack };
   }
 
   /** Begins an evaluation at this moment. */
@@ -85,8 +73,7 @@ export class BatchEvaluation {
       newKey: this.#parts.newKey,
       newIncidentKey: this.#parts.newIncidentKey,
       closesIncidents,
-      isTimeUp: (monitorId) => this.#resumption.isTimeUp(monitorId),
-      isResumed: (monitorId) => this.#resumption.has(monitorId),
+      isResumed: this.isResumed,
     });
   }
 
@@ -126,16 +113,6 @@ export class BatchEvaluation {
       const isNew = evaluation.reported(monitor, { result, region, agent, prior, isOfferedAgain });
       reported.push({ result, monitor, region, isNew });
     }
-  }
-
-  /** Adds the surroundings of the evaluation to its journal, if they have changed. */
-  #journalled({ frame, writes }: Evaluation): JournalEntry | null {
-    const { instants, electable } = frame;
-    const { aheadSlot } = this.#parts.slotClock;
-    const around = { electable, aheadSlot, isResumed: this.#resumption.isOver };
-    const entry = this.#surroundings.entryFor(instants, around);
-    if (entry !== null) writes.journal.push(entry);
-    return entry;
   }
 
   #isOfferedAgain({ outcome, monitor, slot, reason }: CheckResult, region: Region): boolean {

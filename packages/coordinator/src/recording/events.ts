@@ -56,14 +56,16 @@ export type SlotEvent =
       readonly slot: number;
       readonly region: Region;
     }
-  | { readonly kind: 'due' | 'resumed-all' | 'announced'; readonly monitorId: number };
+  | { readonly kind: 'due' | 'resumed-all' | 'announced'; readonly monitorId: number }
+  /** The end of a start: all that came before it is recorded with it. */
+  | { readonly kind: 'resumption-over' };
 
 export type RecorderEvent = MessageEvent | DeclaredEvent | SlotEvent;
 
 /** What it costs to look at a monitor and to tell its channels. */
 const ANNOUNCED_WEIGHT = 4;
 
-/** A window is an entry of the journal and an announcement for each of its monitors. */
+/** A window is an announcement for each of its monitors. */
 function weightOfChange(change: DeclaredChange): number {
   if (change.kind !== 'maintenance') return 1;
   return 1 + ANNOUNCED_WEIGHT * (change.window?.monitorIds.length ?? 0);
@@ -84,6 +86,7 @@ export function weightOf(event: RecorderEvent): number {
     case 'announced':
       return ANNOUNCED_WEIGHT;
     case 'abstained':
+    case 'resumption-over':
       return 1;
     case 'opened':
     case 'resumed':
@@ -131,6 +134,9 @@ export function tell(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): 
       return;
     case 'announced':
       evaluation.announced(event.monitorId);
+      return;
+    case 'resumption-over':
+      evaluation.resumptionOver();
       return;
     case 'declared':
       for (const change of event.changes) applyChange(evaluation, change);

@@ -272,6 +272,7 @@ test('subscribers of pages wait as channels do: for the window, for a backlog, a
   await it.restart();
   expect(it.recorder.holds(1)).toBe(true);
   it.recorder.resumed();
+  await it.recorder.flushed();
   expect(it.recorder.holds(1)).toBe(false);
   it.isHeld = () => true;
   expect(it.recorder.holds(1)).toBe(true);

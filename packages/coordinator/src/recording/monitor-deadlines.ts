@@ -2,7 +2,6 @@ import { isDue, nextInstant } from '../evaluation/next-instant.ts';
 import type { MonitorState } from '../evaluation/state.ts';
 import { Deadlines } from './deadlines.ts';
 import type { RecorderParts } from './recorder-parts.ts';
-import type { Resumption } from './resumption.ts';
 
 /**
  * Makes sure that each monitor is looked at when its slots are over and its votes have aged, although nothing
@@ -10,7 +9,6 @@ import type { Resumption } from './resumption.ts';
  */
 export class MonitorDeadlines {
   readonly #parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>;
-  readonly #resumption: Resumption;
   readonly #onDue: (monitorId: number) => void;
   readonly #deadlines: Deadlines;
   readonly #ignoreJumps: () => void;
@@ -21,11 +19,9 @@ export class MonitorDeadlines {
    */
   constructor(
     parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>,
-    resumption: Resumption,
     onDue: (monitorId: number) => void,
   ) {
     this.#parts = parts;
-    this.#resumption = resumption;
     this.#onDue = onDue;
     this.#deadlines = new Deadlines(parts.clock, (id) => this.#lookAt(id));
     this.#ignoreJumps = parts.slotClock.onJump(() => this.armAll());
@@ -58,7 +54,7 @@ export class MonitorDeadlines {
   #lookAt(monitorId: number): void {
     const { clock, states, slotClock } = this.#parts;
     const state = states.get(monitorId);
-    if (state === undefined || !this.#resumption.has(monitorId)) return;
+    if (state === undefined) return;
     const monotonic = clock.monotonic();
     const { jumpedMs } = slotClock;
     if (isDue(state, monotonic, jumpedMs)) this.#onDue(monitorId);

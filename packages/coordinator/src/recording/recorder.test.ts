@@ -200,6 +200,7 @@ test('of a region without a vote a pass waits for others, and a failure does not
 });
 
 test('what dispatch says while the database takes nothing is bounded: deadlines decide about the rest', async () => {
+  await it.recorder.flushed();
   it.commitFailure = new StoreError('store-full', 'no space');
   const monitor = liveMonitor(1);
   const slot = it.clock.wall();

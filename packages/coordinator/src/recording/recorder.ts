@@ -7,7 +7,6 @@ import { BELIEVED_AHEAD_MS } from '../domain/status.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
 import type { StatusChange } from '../evaluation/frame.ts';
 import { restarted } from '../evaluation/restart.ts';
-import type { MonitorState } from '../evaluation/state.ts';
 import { StoreError } from '../store/errors.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
 import { AfterCommit } from './after-commit.ts';
@@ -19,7 +18,6 @@ import { Intake } from './intake.ts';
 import { MonitorDeadlines } from './monitor-deadlines.ts';
 import { DROPS, type RecorderDrops, type RecorderParts } from './recorder-parts.ts';
 import type { ResultFeed } from './result-feed.ts';
-import { Resumption } from './resumption.ts';
 
 /**
  * Most events of dispatch that wait while the database cannot write. Further ones are dropped, and deadlines
@@ -27,7 +25,7 @@ import { Resumption } from './resumption.ts';
  */
 const WAITING_EVENTS = 200_000;
 /** Without word from dispatch for this long after a start, slots and votes are judged as they are, ms. */
-const RESUME_WITHIN_MS = 30_000;
+const RESUME_WITHIN_MS = 2 * 60_000;
 
 /**
  * Records the reports of regions, the events of dispatch and the changes that people declare, in order and
@@ -50,7 +48,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   readonly #deadlines: MonitorDeadlines;
   readonly #after: AfterCommit;
   readonly #queue: BatchQueue<RecorderEvent>;
-  readonly #resumption = new Resumption();
+  /** Monitors of which something else is probed than before the start; null: this process has given slots. */
+  #probedOtherwise: Set<number> | null = new Set();
   #cancelResume: () => void = () => {};
   #isStopped = false;
 
@@ -59,8 +58,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
     this.#parts = parts;
     this.#drops = new DropLog(DROPS, clock, log);
     this.#intake = new Intake(parts, this.#drops);
-    this.#batches = new BatchEvaluation(parts, this.#resumption);
-    this.#deadlines = new MonitorDeadlines(parts, this.#resumption, (monitorId) =>
+    this.#batches = new BatchEvaluation(parts);
+    this.#deadlines = new MonitorDeadlines(parts, (monitorId) =>
       this.#queue.push({ kind: 'due', monitorId }, false),
     );
     this.#after = new AfterCommit(parts, this.#drops, this.#deadlines);
@@ -81,8 +80,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const { aheadSlot } = slotClock;
     // While slots lie far ahead, those of the next minute may be of either clock.
     const newestBelieved = aheadSlot === null ? now + BELIEVED_AHEAD_MS : now;
-    if (aheadSlot !== null) await store.setAside({ from: newestBelieved, until: aheadSlot });
-    for await (const chunk of store.states(monitors, now)) {
+    for await (const chunk of store.states(now)) {
       const evaluation = this.#batches.begin();
       for (const stored of chunk) restarted(evaluation, stored, monitors.get(stored.id), newestBelieved);
       evaluation.finish();
@@ -170,18 +168,14 @@ export class Recorder implements SlotEvents, SlotRecovery {
     });
   }
 
-  /**
-   * Tells the channels of these monitors what they have not been told, at the end of a hold or of a maintenance window.
-   * Those of monitors that have not resumed after a start are told by the resumption, when the reports from before are read.
-   */
+  /** Tells the channels of these monitors what they have not been told, at the end of a hold or of a maintenance window. */
   announce(monitorIds: Iterable<number>): void {
-    for (const monitorId of monitorIds)
-      if (this.#resumption.has(monitorId)) this.#queue.push({ kind: 'announced', monitorId }, true);
+    for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
   }
 
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void {
     if (regions.length === 0) return;
-    this.#resumption.gives();
+    this.#probedOtherwise = null;
     this.#pushLocal({ kind: 'opened', monitor, slot, regions: regionSet(regions) });
   }
 
@@ -198,7 +192,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
    * before the start. Ask it before the first slot is opened.
    */
   floorSlot(monitorId: number): number {
-    if (this.#resumption.isProbedOtherwise(monitorId)) return Number.POSITIVE_INFINITY;
+    if (this.#probedOtherwise?.has(monitorId)) return Number.POSITIVE_INFINITY;
     return this.#parts.states.get(monitorId)?.floorSlot ?? 0;
   }
 
@@ -216,27 +210,19 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Ends the restart of these monitors, or of all. Slots that {@link resume} did not name wait for no region,
-   * deadlines and ages are checked, and channels are told what an earlier process held back.
+   * Ends the start. Slots that {@link resume} did not name wait for no region, and when that is recorded, deadlines and
+   * ages are looked at, and channels are told what an earlier process held back.
    *
-   * Call it when the heartbeats were heard and the streams of the monitors' regions are read. It happens by
-   * itself 30 s after the start.
+   * Call it when the streams are read. It happens by itself two minutes after the start.
    */
-  resumed(monitorIds?: Iterable<number>): void {
-    const { states } = this.#parts;
-    if (monitorIds === undefined) {
-      this.#cancelResume();
-      this.#resumption.end();
-      for (const state of states.values()) this.#resume(state);
-    } else {
-      const ids = [...monitorIds];
-      this.#resumption.add(ids);
-      for (const id of ids) {
-        const state = states.get(id);
-        if (state !== undefined) this.#resume(state);
-      }
+  resumed(): void {
+    this.#cancelResume();
+    this.#queue.push({ kind: 'resumption-over' }, false);
+    for (const { id, open } of this.#parts.states.values()) {
+      if (open.some(({ isGivenKnown }) => !isGivenKnown))
+        this.#queue.push({ kind: 'resumed-all', monitorId: id }, false);
     }
-    this.#deadlines.start();
+    this.#tellHeldBack();
   }
 
   /**
@@ -244,8 +230,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
    * backlog or a maintenance window holds them.
    */
   holds(monitorId: number): boolean {
-    const { isHeld, maintenance, slotClock } = this.#parts;
-    if (!this.#resumption.has(monitorId) || isHeld(monitorId)) return true;
+    const { isHeld, maintenance, slotClock, states } = this.#parts;
+    const isWaiting = !this.#batches.isResumed && states.get(monitorId)?.isDecided !== true;
+    if (isWaiting || isHeld(monitorId)) return true;
     return maintenance.windows.cover(monitorId, slotClock.now());
   }
 
@@ -255,7 +242,6 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   async #record(batch: readonly RecorderEvent[]): Promise<void> {
-    const { steps } = this.#resumption;
     const evaluated = await this.#batches.evaluate(batch);
     const { evaluation, positions, changesUntil, reported } = evaluated;
     const { exports } = this.#parts;
@@ -266,15 +252,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
       changesUntil,
       exportNote,
     });
-    this.#batches.written(evaluated);
     this.#noteProbes(batch);
-    for (const event of batch) if (event.kind === 'resumed-all') this.#resumption.named(event.monitorId);
     this.#after.committed(batch, evaluated, ids, exportNote);
-    if (this.#resumption.steps === steps) return;
-    // Monitors have resumed meanwhile: their resumption saw states from before this batch.
-    evaluation.drafts.forEach((state, id) => {
-      if (state !== null && this.#resumption.has(id)) this.#resume(state);
-    });
+    if (batch.some(({ kind }) => kind === 'resumption-over')) this.#goOn();
   }
 
   /** Notes what is probed otherwise than the states of before the commit say. */
@@ -285,28 +265,28 @@ export class Recorder implements SlotEvents, SlotRecovery {
         if (change.kind !== 'monitor' || change.monitor === null) continue;
         const version = this.#parts.states.get(change.monitorId)?.version ?? null;
         if (version !== null && version !== change.monitor.version)
-          this.#resumption.probesOtherwise(change.monitorId);
+          this.#probedOtherwise?.add(change.monitorId);
       }
     }
   }
 
-  #resume(state: Readonly<MonitorState>): void {
-    const { id: monitorId, open, status, votes, links } = state;
-    if (open.some(({ isGivenKnown }) => !isGivenKnown)) {
-      this.#resumption.names(monitorId);
-      this.#queue.push({ kind: 'resumed-all', monitorId }, false);
+  /** The start is over, and what it has named is recorded. */
+  #goOn(): void {
+    this.#batches.isResumed = true;
+    // A batch that was under way may have changed a status that nobody was told.
+    this.#tellHeldBack();
+    this.#deadlines.armAll();
+    this.#deadlines.start();
+  }
+
+  #tellHeldBack(): void {
+    for (const { id, status, votes, links } of this.#parts.states.values()) {
+      if (status === 'unknown') continue;
+      // Votes that were set aside together with a clock that was ahead will not age.
+      if (votes.length === 0) this.#queue.push({ kind: 'due', monitorId: id }, false);
+      // A commit changes a status and queues its alerts together. They differ only when something held them.
+      if (links.some(({ announced }) => announced !== status)) this.announce([id]);
     }
-    if (status !== 'unknown') {
-      // A commit changes a status and queues its alerts together. They differ only when a hold was in
-      // progress at the end.
-      const isUntold = links.some(({ announced }) => announced !== status);
-      // Votes that were set aside together with a clock that was ahead will not age, and those that have aged since the
-      // end make nothing that is told.
-      if (votes.length === 0 || isUntold) this.#queue.push({ kind: 'due', monitorId }, false);
-      if (isUntold) this.announce([monitorId]);
-    }
-    // Earlier alarms were ignored.
-    this.#deadlines.arm(state, Number.NEGATIVE_INFINITY);
   }
 
   #pushLocal(event: SlotEvent): void {
@@ -322,6 +302,6 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const details = { error, event: event.kind, monitor: result?.monitor, slot: result?.slot };
     this.#drops.add('unrecordable', details, 'set aside an event that cannot be recorded');
     if (event.kind === 'declared') event.onFailed(error);
-    if (event.kind === 'resumed-all') this.#resumption.named(event.monitorId);
+    if (event.kind === 'resumption-over') this.#goOn();
   }
 }

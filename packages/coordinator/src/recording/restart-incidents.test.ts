@@ -5,6 +5,7 @@ import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/
 
 /* What a start does to an incident that is open, and to what an earlier life did not tell. */
 
+const [A, B, C] = THREE as [Region, Region, Region];
 const HOUR = 3_600_000;
 const all = (outcome: Outcome) => Object.fromEntries(THREE.map((region: Region) => [region, outcome]));
 let it: Recording;
@@ -40,10 +41,10 @@ describe('a status whose votes a start sets aside', () => {
     ['stays one', ['failed', 'failed'], ['error']],
     ['becomes degraded, and recovers', ['degraded', 'passed'], ['error', 'degraded', 'recovered']],
   ] as const)('leaves an incident open, which %s', async (_, outcomes, alerts) => {
-    it.recorder.resumed([1]);
+    it.recorder.resumed();
+    await it.recorder.flushed();
     await it.recorder.flushed();
     expect(it.status(1)).toBe('unknown');
-    it.recorder.resumed();
     await it.pass(35_000);
     expect(it.alerts()).toEqual(['error']);
     for (const outcome of outcomes) await period(outcome);
@@ -65,7 +66,7 @@ describe('a status whose votes a start sets aside', () => {
 
   test.each([1, 2])('began no later than it ends, after %i starts', async (starts) => {
     for (let start = 1; start < starts; start += 1) {
-      it.recorder.resumed([1]);
+      it.recorder.resumed();
       await it.recorder.flushed();
       await it.restart();
     }
@@ -80,7 +81,7 @@ describe('a status whose votes a start sets aside', () => {
 
   test('keeps its incident over further crashes', async () => {
     for (let life = 0; life < 3; life += 1) {
-      it.recorder.resumed([1]);
+      it.recorder.resumed();
       await it.recorder.flushed();
       await it.restart();
     }
@@ -106,13 +107,12 @@ describe('what an earlier life held back', () => {
   test('is told once, however often the start is said to be over', async () => {
     await it.pass(5_000);
     expect(it.alerts()).toEqual([]);
-    it.recorder.resumed([1]);
-    it.recorder.resumed([1]);
+    it.recorder.resumed();
     it.recorder.resumed();
     await it.pass(40_000);
     expect(it.alerts()).toEqual(['error']);
     await it.restart();
-    it.recorder.resumed([1]);
+    it.recorder.resumed();
     await it.pass(40_000);
     expect(it.alerts()).toEqual(['error']);
   });
@@ -128,15 +128,27 @@ describe('what an earlier life held back', () => {
     expect(it.alerts()).toEqual([]);
   });
 
-  test('is told 30 s later where nobody says that it is over', async () => {
-    await it.pass(29_000);
+  test('is told two minutes later where nobody says that it is over', async () => {
+    await it.declare(liveMonitor(1, { periodMs: 10 * PERIOD }));
+    await it.pass(119_000);
     expect(it.alerts()).toEqual([]);
     await it.pass(2_000);
     expect(it.alerts()).toEqual(['error']);
   });
 
+  test('is told with the first slot that this life decides, and not with a late report before', async () => {
+    const slot = it.clock.wall();
+    await it.report(1, slot - 2 * PERIOD - 5_000, A, 'failed');
+    expect(it.alerts()).toEqual([]);
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, A, 'failed');
+    expect(it.alerts()).toEqual([]);
+    for (const region of [B, C]) await it.report(1, slot, region, 'failed');
+    expect(it.alerts()).toEqual(['error']);
+  });
+
   test('is told by the next life where this one ends before it is committed', async () => {
-    it.recorder.resumed([1]);
+    it.recorder.resumed();
     await it.restart();
     it.recorder.resumed();
     await it.pass(1_000);

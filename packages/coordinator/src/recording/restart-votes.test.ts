@@ -248,29 +248,6 @@ test('what a start has set aside stays so when its time has come', async () => {
   expect(it.states.get(1)?.votes.map(({ outcome }) => outcome)).toEqual(['passed', 'passed', 'passed']);
 });
 
-test('a slot is decided in its time where its regions are read, and waits where they are not', async () => {
-  const monitors = [liveMonitor(1), liveMonitor(2)];
-  await it.declare(liveMonitor(2));
-  const slot = it.clock.wall();
-  for (const monitor of monitors) {
-    it.recorder.opened(monitor, slot, THREE);
-    await it.report(monitor.id, slot, A, 'passed');
-  }
-  await it.pass(PERIOD - 5_000);
-  await restart();
-  for (const monitor of monitors) it.recorder.resume(monitor, slot, [B, C]);
-  it.recorder.resumed([1]);
-  await it.pass(10_000);
-  expect(it.states.get(1)?.decidedSlot).toBe(slot);
-  expect(it.states.get(2)?.decidedSlot).not.toBe(slot);
-  // Its results were read meanwhile.
-  for (const region of [B, C]) await it.report(2, slot, region, 'failed');
-  it.recorder.resumed();
-  await it.recorder.flushed();
-  expect(it.states.get(2)?.decidedSlot).toBe(slot);
-  expect(it.states.get(2)?.votes.map(({ outcome }) => outcome)).toEqual(['passed', 'failed', 'failed']);
-});
-
 test('a slot whose time is up waits for the names of those that were given it, also where a region is excused first', async () => {
   await it.slot(1, { [B]: 'passed' });
   await it.pass(4 * PERIOD);

@@ -123,7 +123,7 @@ describe('after a start that named a slot, time decides later ones', () => {
     it.recorder.resumed();
     await it.recorder.flushed();
     it.commitFailure = null;
-    expect(it.recorder.dropped.unrecordable).toBe(1);
+    expect(it.recorder.dropped.unrecordable).toBe(2);
     await it.pass(PERIOD);
     await undecided();
     await it.pass(PERIOD);

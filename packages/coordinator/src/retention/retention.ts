@@ -10,7 +10,6 @@ import {
   deleteAuditLines,
   deleteDeliveries,
   deleteIncidents,
-  deleteJournal,
   deleteOfChannel,
   deleteOffGridSlots,
   deleteReasonChanges,
@@ -95,7 +94,6 @@ export class Retention {
     const results = await this.#repeat(() => deleteResults(store, kept()));
     await this.#repeat(() => deleteOffGridSlots(store, kept()));
     await this.#repeat(() => deleteUnconfirmed(store, this.#olderThan(UNCONFIRMED_MS)));
-    await this.#repeat(() => deleteJournal(store, kept()));
     const expired = await this.#repeat(() => deleteDeliveries(store, kept()));
     const deliveries = expired + (await this.#sweepRemovedChannels());
     await this.#repeat(() => deleteThreads(store, kept()));

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 
-/** Single values that belong to no table. Known keys: installation_id, job_key, secret_probe, declared_digest, declared_sources, believed_time, sealed_with, export_notes_until, updates_told, windows_told_since, clock_set_backs. */
+/** Single values that belong to no table. Known keys: installation_id, job_key, secret_probe, declared_digest, declared_sources, believed_time, sealed_with, export_notes_until, updates_told, windows_told_since. */
 export async function readFact(db: Kysely<Database>, key: string): Promise<string | null> {
   const row = await db.selectFrom('facts').select('value').where('key', '=', key).executeTakeFirst();
   return row?.value ?? null;

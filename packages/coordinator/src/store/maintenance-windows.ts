@@ -23,15 +23,6 @@ const repetition = z.object({
   until: z.number().nullable(),
 }) satisfies z.ZodType<Repetition>;
 
-/** The times of a window as stored JSON. */
-export const windowTimes = z.object({
-  startsAt: z.number(),
-  endsAt: z.number(),
-  timeZone: z.string(),
-  repeat: repetition.nullable(),
-  endedAt: z.number().nullable(),
-}) satisfies z.ZodType<WindowTimes>;
-
 /** What an operator says of a window. Ids are of objects of its workspace. */
 export type WindowContent = Omit<WindowTimes, 'endedAt'> & {
   readonly title: string;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { FINEST_PERIOD_MS, SLOT_STEP_MS } from '../domain/schedule.ts';
 import { numbersAs } from './dialect.ts';
 import type { Store } from './store.ts';
 
@@ -8,17 +9,19 @@ const CHUNK = 2_000;
 /** A slot (epoch ms) that the monitor `id` was given. */
 export type GivenSlot = { readonly id: number; readonly slot: number };
 
-/** The slot that each monitor decided last; 0: none. By id. */
-export function decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> {
-  return inPages((after) =>
-    read
-      .selectFrom('monitor_states')
+/** Places of monitors per query: 100,000 monitors have 167 in a step of slots. */
+const PLACES = 10 * SLOT_STEP_MS;
+
+/** The slot that each monitor decided last; 0: none. In any order. */
+export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> {
+  for (let place = 0; place < FINEST_PERIOD_MS; place += PLACES) {
+    yield* await read
+      .selectFrom('monitor_votes')
       .select(['monitor_id as id', 'decided_slot as slot'])
-      .where('monitor_id', '>', after)
-      .orderBy('monitor_id')
-      .limit(CHUNK)
-      .execute(),
-  );
+      .where('place', '>=', place)
+      .where('place', '<', place + PLACES)
+      .execute();
+  }
 }
 
 /** The newest slot off the grid, up to `until`, of each monitor that has one, deleted monitors' included. By id. */

@@ -29,60 +29,40 @@ export async function recordedOutcomes(
 }
 
 /** The first result that is not `not_run` stays. It replaces a recorded `not_run`. */
-const insertResult = (setBacks: number): string => `
+const INSERT_RESULT = `
   INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, error_message,
-    detail, agent, recorded_at, decided_after, evaluated_after, evaluated_place, given, set_backs)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${Math.trunc(setBacks)})
+    detail, agent, recorded_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (slot, monitor_id, region) DO UPDATE SET outcome = excluded.outcome,
     version = excluded.version, latency = excluded.latency, status_code = excluded.status_code,
     error_message = excluded.error_message, detail = excluded.detail, agent = excluded.agent,
-    recorded_at = excluded.recorded_at, decided_after = excluded.decided_after,
-    evaluated_after = excluded.evaluated_after, evaluated_place = excluded.evaluated_place,
-    given = excluded.given, set_backs = excluded.set_backs
+    recorded_at = excluded.recorded_at
   WHERE results.outcome = 'not_run' AND excluded.outcome <> 'not_run'`;
 
-/**
- * @param recordedAt epoch ms
- * @param setBacks starts so far that have set slots aside
- */
-export function insertResults(
-  results: readonly ReportedResult[],
-  recordedAt: number,
-  setBacks: number,
-): SqlStep {
+/** @param recordedAt epoch ms */
+export function insertResults(results: readonly ReportedResult[], recordedAt: number): SqlStep {
   return {
-    sql: insertResult(setBacks),
-    rows: results.map(
-      ({ result, region, agent, decidedAfterMs, evaluatedAfterMs, evaluatedPlace, given }) => [
-        result.slot,
-        result.monitor,
-        region,
-        result.outcome,
-        result.version,
-        result.latency ?? null,
-        result.status_code ?? null,
-        result.error_message ?? null,
-        resultDetail(result),
-        agent,
-        recordedAt,
-        decidedAfterMs,
-        // The journal has its own entries for `not_run`. Otherwise the slot was mostly decided at once.
-        decidedAfterMs === null && result.outcome !== 'not_run' ? evaluatedAfterMs : null,
-        evaluatedPlace === 0 ? null : evaluatedPlace,
-        given,
-      ],
-    ),
+    sql: INSERT_RESULT,
+    rows: results.map(({ result, region, agent }) => [
+      result.slot,
+      result.monitor,
+      region,
+      result.outcome,
+      result.version,
+      result.latency ?? null,
+      result.status_code ?? null,
+      result.error_message ?? null,
+      resultDetail(result),
+      agent,
+      recordedAt,
+    ]),
   };
 }
 
 /** As {@link insertResults}. */
-export function insertAbstentions(
-  abstentions: readonly Abstention[],
-  recordedAt: number,
-  setBacks: number,
-): SqlStep {
+export function insertAbstentions(abstentions: readonly Abstention[], recordedAt: number): SqlStep {
   return {
-    sql: insertResult(setBacks),
+    sql: INSERT_RESULT,
     rows: abstentions.map(({ monitorId, version, slot, region, reason }) => [
       slot,
       monitorId,
@@ -95,10 +75,6 @@ export function insertAbstentions(
       abstentionDetail(reason),
       null,
       recordedAt,
-      null,
-      null,
-      null,
-      null,
     ]),
   };
 }

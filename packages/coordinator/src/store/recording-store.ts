@@ -1,12 +1,9 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
 import type { StoredState } from '../evaluation/restart.ts';
 import type { Writes } from '../evaluation/writes.ts';
 import { removeChanges } from './changes.ts';
-import { type ClockSetBack, countOf, noteSetBack, readSetBacks } from './clock-set-backs.ts';
 import { deliveryIds, insertDeliveries, rowOf } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
-import { writeJournal } from './evaluation-journal.ts';
 import { type ExportNote, insertNote } from './export-totals.ts';
 import {
   closeIncidents,
@@ -16,7 +13,7 @@ import {
   openIncidents,
   redateTransitions,
 } from './history-writes.ts';
-import { storedStates, writeAnnouncements, writeStates } from './monitor-states.ts';
+import { removeVotes, storedStates, writeAnnouncements, writeStates, writeVotes } from './monitor-states.ts';
 import {
   insertAbstentions,
   insertResults,
@@ -54,47 +51,23 @@ export interface RecordingStore {
    * @throws StoreError when nothing of it was written
    */
   record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
-  /**
-   * A start sets slots aside that a clock gave which was ahead: those after `from`, up to `until` (epoch ms).
-   * `states` never yields their results again. Results that are recorded from now on are not among them.
-   */
-  setAside(range: { readonly from: number; readonly until: number }): Promise<void>;
-  /**
-   * Yields the states of all monitors with the results since they were written, some at a time. `now`: the
-   * slots' clock, epoch ms.
-   */
-  states(
-    monitors: { get(id: number): LiveMonitor | undefined },
-    now: number,
-  ): AsyncIterable<readonly StoredState[]>;
+  /** Yields the states of all monitors, some at a time. `now`: the slots' clock, epoch ms. */
+  states(now: number): AsyncIterable<readonly StoredState[]>;
   positions(): Promise<readonly StreamPosition[]>;
 }
 
 /** {@link RecordingStore} over the database. */
 export function createRecordingStore(store: Store, secrets: Secrets): RecordingStore {
-  /** Null: not read yet. */
-  let setBacks: readonly ClockSetBack[] | null = null;
   return {
     recordedOutcomes: (keys) => recordedOutcomes(store, keys),
     positions: () => readPositions(store),
 
-    async setAside(range) {
-      setBacks = await noteSetBack(store, range);
-    },
-
-    async *states(monitors, now) {
-      setBacks = await readSetBacks(store);
-      yield* storedStates(store, monitors, { now, setBacks });
-    },
+    states: (now) => storedStates(store, now),
 
     async record(batch) {
-      setBacks ??= await readSetBacks(store);
       const deliveries = batch.writes.deliveries.map((delivery) => rowOf(secrets, delivery));
       try {
-        const outcomes = await store.commit([
-          insertDeliveries(deliveries),
-          ...stepsOf(batch, countOf(setBacks)),
-        ]);
+        const outcomes = await store.commit([insertDeliveries(deliveries), ...stepsOf(batch)]);
         return Array.from(outcomes[0] ?? [], ({ changes, id }) => (changes === 0 ? null : id));
       } catch (error) {
         // The batch was written. Recorded again, its results would be known ones without votes, and its
@@ -109,13 +82,10 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
   };
 }
 
-function stepsOf(
-  { writes, positions, changesUntil, exportNote }: RecordedBatch,
-  setBacks: number,
-): SqlStep[] {
+function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch): SqlStep[] {
   const steps = [
-    insertResults(writes.results, writes.recordedAt, setBacks),
-    insertAbstentions(writes.abstentions, writes.recordedAt, setBacks),
+    insertResults(writes.results, writes.recordedAt),
+    insertAbstentions(writes.abstentions, writes.recordedAt),
     rememberSlots(writes.offGridSlots),
     markForRepair(writes.repairs),
     openIncidents(writes.openedIncidents),
@@ -125,9 +95,10 @@ function stepsOf(
     insertIntervals(writes.intervals),
     lengthenIntervals(writes.longerIntervals),
     writeStates(writes.states),
+    writeVotes(writes.votes),
+    removeVotes(writes.removed),
     writeAnnouncements(writes.announcements),
     writePositions(positions),
-    writeJournal(writes.journal),
   ];
   if (changesUntil !== null) steps.push(removeChanges(changesUntil));
   if (exportNote !== null) steps.push(insertNote(exportNote));

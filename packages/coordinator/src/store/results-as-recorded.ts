@@ -25,7 +25,7 @@ export type RecordedRow = {
   readonly errorMessage: string | null;
   /** Empty where a single attempt was the whole check. */
   readonly attempts: readonly Attempt[];
-  /** The regions with a result of this slot and version. */
+  /** The regions with a result of this slot. */
   readonly given: RegionSet;
 };
 
@@ -68,14 +68,12 @@ function inOrder(a: RecordedRow, b: RecordedRow): number {
 
 function recordedRows(rows: readonly Row[]): RecordedRow[] {
   const known = rows.filter((row): row is Row & { region: Region } => isRegion(row.region));
-  const keyOf = ({ slot, version }: Row) => `${slot} ${version}`;
-  const given = new Map<string, RegionSet>();
-  for (const row of known)
-    given.set(keyOf(row), (given.get(keyOf(row)) ?? NO_REGIONS) | bitOf(row.region));
+  const given = new Map<number, RegionSet>();
+  for (const { slot, region } of known) given.set(slot, (given.get(slot) ?? NO_REGIONS) | bitOf(region));
   return known.map(({ detail, ...row }) => {
     const { latency, outcome, statusCode: status_code, errorMessage: error_message } = row;
     const columns = { latency, outcome, status_code, error_message };
     const attempts = detail === null ? [] : readResultDetail(detail, columns).attempts;
-    return { ...row, attempts, given: given.get(keyOf({ ...row, detail })) ?? NO_REGIONS };
+    return { ...row, attempts, given: given.get(row.slot) ?? NO_REGIONS };
   });
 }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { hourOf } from '../domain/summary-range.ts';
-import { EVERY_MONITOR } from '../evaluation/journal-entry.ts';
 import { greatest, least } from './dialect.ts';
 import { receiverExists } from './receivers.ts';
 import type { Store, Transaction } from './store.ts';
@@ -66,24 +65,6 @@ export function deleteOffGridSlots(store: Store, cutoff: number): Promise<number
       `DELETE FROM off_grid_slots WHERE (monitor_id, slot) IN (
          SELECT monitor_id, slot FROM off_grid_slots WHERE slot < ? LIMIT ${CHUNK_ROWS})`,
       [cutoff],
-    ),
-  );
-}
-
-/**
- * Deletes entries of the journal. The last one about all monitors before the cutoff stays: it says how things stood
- * at the cutoff.
- */
-export function deleteJournal(store: Store, cutoff: number): Promise<number> {
-  return store.transaction((tx) =>
-    deleted(
-      tx,
-      `DELETE FROM evaluation_journal WHERE (monitor_id, at, place) IN (
-         SELECT monitor_id, at, place FROM evaluation_journal
-         WHERE at < ? AND (monitor_id, at) <> (${EVERY_MONITOR}, coalesce((
-           SELECT max(at) FROM evaluation_journal WHERE monitor_id = ${EVERY_MONITOR} AND at < ?), -1))
-         LIMIT ${CHUNK_ROWS})`,
-      [cutoff, cutoff],
     ),
   );
 }

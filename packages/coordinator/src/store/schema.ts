@@ -96,15 +96,19 @@ export interface Database {
     monitor_id: number;
     status: 'active' | 'degraded' | 'error' | 'unknown';
     since: number;
-    decided_slot: Generated<number>;
-    votes: Generated<string>;
     incident: string | null;
     reason: string | null;
     version: number | null;
     floor_slot: Generated<number>;
     entered: Generated<number>;
+  };
+  monitor_votes: {
+    place: number;
+    monitor_id: number;
+    decided_slot: number;
+    written_at: number;
+    votes: string;
     open_slots: string | null;
-    written_at: Generated<number>;
   };
   results: {
     slot: number;
@@ -118,13 +122,7 @@ export interface Database {
     detail: string | null;
     agent: string | null;
     recorded_at: number;
-    decided_after: number | null;
-    set_backs: Generated<number>;
-    evaluated_after: Generated<number | null>;
-    evaluated_place: Generated<number | null>;
-    given: Generated<number | null>;
   };
-  evaluation_journal: { monitor_id: number; at: number; place: number; event: string };
   export_totals: { monitor_id: number; until: number; totals: string };
   export_notes: { id: number; note: Uint8Array };
   off_grid_slots: { monitor_id: number; slot: number };

@@ -1,7 +1,7 @@
 import { merged, occurrencesIn } from '../domain/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
-import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
 import { freshForMs, votableForMs } from '../domain/status.ts';
+import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
 import { type LiveWindow, Windows } from '../evaluation/windows.ts';
 import { windowsOfMonitor } from '../store/maintenance-windows.ts';
 import { type RecordedRow, resultsAsRecorded } from '../store/results-as-recorded.ts';

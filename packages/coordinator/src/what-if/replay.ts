@@ -114,8 +114,7 @@ export class Replay {
       electable: this.#electable(),
       rolledUpUntil: 0,
       isHeld: () => false,
-      isTimeUp: () => true,
-      isResumed: () => true,
+      isResumed: true,
       newKey: () => `replayed-${++this.#keys}`,
       newIncidentKey: () => `replayed-${++this.#keys}`,
       closesIncidents: this.#parts.closesIncidents,
@@ -123,7 +122,6 @@ export class Replay {
   }
 
   #end(evaluation: Evaluation): void {
-    evaluation.finish();
     evaluation.drafts.forEach((state) => {
       if (state !== null) this.#states.set(state);
     });

@@ -117,41 +117,33 @@ const DECLARED = [
 
 const EVALUATION = [
   // The key begins with the slot: rows that are recorded together lie together, and expired rows are one
-  // range. `detail` is JSON, see `result-detail.ts`. `decided_after`: ms from the slot to the writing of the row,
-  // if the slot was decided by then; otherwise null. `evaluated_after`: when the outcome was evaluated, ms after
-  // its slot on the slots' clock; null: `decided_after` says it. `evaluated_place`: its place among the rows and
-  // journal entries of the monitor with the same instant; null: the first. `given`: the regions that were given
-  // the slot, bit by bit; null: those that the monitor declares; 0: not known. `set_backs`: starts until the row
-  // was written that had found slots of a clock that was ahead.
+  // range. `detail` is JSON, see `result-detail.ts`.
   `CREATE TABLE results (
     slot INTEGER NOT NULL, monitor_id INTEGER NOT NULL, region TEXT NOT NULL,
     outcome TEXT NOT NULL, version INTEGER NOT NULL, latency REAL, status_code INTEGER,
     error_message TEXT, detail TEXT, agent TEXT, recorded_at INTEGER NOT NULL,
-    decided_after INTEGER DEFAULT 0, evaluated_after INTEGER, evaluated_place INTEGER, given INTEGER,
-    set_backs INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (slot, monitor_id, region)) WITHOUT ROWID`,
+    PRIMARY KEY (slot, monitor_id, region)) WITHOUT ROWID`,
   // Reads of one monitor's results look at the slots that it can have had: those on the grid of its period,
   // and those in this table. The latter were given off the grid, or on the grid of an earlier period.
   `CREATE TABLE off_grid_slots (
     monitor_id INTEGER NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (monitor_id, slot)) WITHOUT ROWID`,
   // For the retention.
   'CREATE INDEX off_grid_slots_slot ON off_grid_slots (slot)',
-  // One row per monitor: the state that the evaluation needs after a restart. `votes` is a JSON array of
-  // votes. `version`: the version of the probed attributes that they belong to. Results of slots up to
-  // `floor_slot` never vote. `entered` has a bit per region that was given a slot. `open_slots`: slots up to
-  // `decided_slot` that are not decided, as JSON; null: none. `written_at` is on the slots' clock.
+  // One row per monitor: the state that the evaluation needs after a restart, without its votes. `version`: the
+  // version of the probed attributes that the votes belong to. Results of slots up to `floor_slot` never vote.
+  // `entered` has a bit per region that was given a slot.
   `CREATE TABLE monitor_states (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
-    since INTEGER NOT NULL, decided_slot INTEGER NOT NULL DEFAULT 0, votes TEXT NOT NULL DEFAULT '[]',
-    incident TEXT, reason TEXT, version INTEGER, floor_slot INTEGER NOT NULL DEFAULT 0,
-    entered INTEGER NOT NULL DEFAULT 268435455, open_slots TEXT, written_at INTEGER NOT NULL DEFAULT 0)`,
-  // What the evaluation was told of a monitor beside outcomes. `monitor_id` 0: of all monitors. `at` is on the
-  // slots' clock.
-  `CREATE TABLE evaluation_journal (
-    monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, place INTEGER NOT NULL, event TEXT NOT NULL,
-    PRIMARY KEY (monitor_id, at, place)) WITHOUT ROWID`,
-  // For the retention.
-  'CREATE INDEX evaluation_journal_at ON evaluation_journal (at)',
+    since INTEGER NOT NULL, incident TEXT, reason TEXT, version INTEGER,
+    floor_slot INTEGER NOT NULL DEFAULT 0, entered INTEGER NOT NULL DEFAULT 268435455)`,
+  // One row per monitor, written with each slot. The key begins with the monitor's place in the half minute:
+  // monitors that are due together lie together. `votes` and `open_slots` (undecided slots with their reports;
+  // null: none) are JSON, see `stored-votes.ts`. `written_at` is on the slots' clock.
+  `CREATE TABLE monitor_votes (
+    place INTEGER NOT NULL, monitor_id INTEGER NOT NULL, decided_slot INTEGER NOT NULL,
+    written_at INTEGER NOT NULL, votes TEXT NOT NULL, open_slots TEXT,
+    PRIMARY KEY (place, monitor_id)) WITHOUT ROWID`,
   // A row with `from_status` = `to_status` is an interval: the reason was first given at `at` and last at
   // `until`, by `slots` decided slots.
   `CREATE TABLE transitions (
