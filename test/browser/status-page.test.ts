@@ -100,6 +100,33 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     await visitor.close();
   });
 
+  test.each([
+    // The bars and the incident below begin on January 2nd at 06:00 and 0:00 UTC.
+    ['Asia/Tokyo', '09:00', '2 Jan 2026'],
+    ['America/Los_Angeles', '16:00', '1 Jan 2026'],
+    ['Asia/Kolkata', '05:30', '2 Jan 2026'],
+    ['UTC', null, '2 Jan 2026'],
+  ])('shows days in the zone of a visitor in %s', async (zone, midnight, day) => {
+    for (const hasScript of [true, false]) {
+      const visitor = await browser.visitor({ width: 320, theme: 'dark', hasScript, zone });
+      const page = await visitor.newPage();
+      await page.goto(`${api.url}/status/example`);
+      const heading = page.locator('#past ~ h3');
+      await heading.getByText(hasScript ? day : '2 Jan 2026', { exact: true }).waitFor();
+      expect(await heading.count()).toBe(1);
+      const ends = page.locator('.scale span:last-child');
+      const isMoved = hasScript && midnight !== null;
+      await ends
+        .getByText(isMoved ? `Since ${midnight === '16:00' ? 2 : 3} Jan, ${midnight}` : 'Today (UTC)')
+        .waitFor();
+      const item = page.getByRole('listitem').filter({ hasText: 'API' }).locator('details li').last();
+      expect((await item.textContent())?.split(': ')[0]).toContain(isMoved ? midnight : '2 Jan');
+      await page.getByText('Each bar is a day of UTC.').waitFor();
+      expect(await pageProblems(page)).toEqual([]);
+      await visitor.close();
+    }
+  });
+
   test.each(['light', 'dark'] as const)(
     'is %s where its owner wants that, whatever the system has',
     async (theme) => {

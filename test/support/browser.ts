@@ -19,6 +19,8 @@ export type View = {
   readonly theme: 'light' | 'dark';
   /** Whether scripts run. */
   readonly hasScript: boolean;
+  /** Zone of the browser; left out: Europe/Berlin. */
+  readonly zone?: string;
 };
 
 /** With and without script. `pageProblems` looks at each width and in both themes, and leaves the next width behind. */
@@ -45,6 +47,7 @@ type Window = {
   readonly page: Page;
   readonly session: CDPSession;
   readonly hasScript: boolean;
+  readonly zone: string;
 };
 
 /** The views of the visitors whose windows are open. */
@@ -118,19 +121,20 @@ export class TestBrowser {
   }
 
   async visitor(view: View = DESK): Promise<BrowserVisitor> {
-    const at = this.#idle.findIndex(({ hasScript }) => hasScript === view.hasScript);
-    const window = this.#idle.splice(at, at === -1 ? 0 : 1)[0] ?? (await this.#open(view.hasScript));
+    const { hasScript, zone = 'Europe/Berlin' } = view;
+    const at = this.#idle.findIndex((idle) => idle.hasScript === hasScript && idle.zone === zone);
+    const window = this.#idle.splice(at, at === -1 ? 0 : 1)[0] ?? (await this.#open(hasScript, zone));
     await window.page.setViewportSize({ width: view.width, height: HEIGHT });
     await window.page.emulateMedia({ colorScheme: view.theme, media: null });
     VIEW_OF.set(window.context, view);
     return new BrowserVisitor(window, this.#sessions, () => this.#idle.push(window));
   }
 
-  async #open(hasScript: boolean): Promise<Window> {
+  async #open(hasScript: boolean, zone: string): Promise<Window> {
     const context = await this.#browser.newContext({
       javaScriptEnabled: hasScript,
       locale: 'en-GB',
-      timezoneId: 'Europe/Berlin',
+      timezoneId: zone,
       reducedMotion: 'reduce',
     });
     context.setDefaultTimeout(0);
@@ -140,7 +144,7 @@ export class TestBrowser {
     });
     if (hasScript) await context.addInitScript(NOTE_SHIFTS);
     const page = await context.newPage();
-    return { context, page, session: await context.newCDPSession(page), hasScript };
+    return { context, page, session: await context.newCDPSession(page), hasScript, zone };
   }
 
   /** @throws Error when a page has asked another host */

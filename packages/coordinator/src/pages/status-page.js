@@ -6,6 +6,57 @@ const REFRESH_MS = 60_000;
 const DAY_MS = 86_400_000;
 const language = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
 const dayFormat = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const localDay = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', year: 'numeric' });
+const localTime = new Intl.DateTimeFormat(language, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+/** A day of UTC as the visitor's clocks have it; null: it is a day there too. @param {number} at epoch ms */
+function spanOf(at) {
+  const isDay = [at, at + DAY_MS].every((edge) => /^00:00/.test(new Date(edge).toTimeString()));
+  return isDay ? null : localTime.formatRange(at, at + DAY_MS);
+}
+
+/** Beginning of the last day that the bars show, epoch ms: a day of UTC. */
+function lastDay() {
+  return Date.parse(document.querySelector('main')?.dataset.today ?? '');
+}
+
+/** Puts days into the visitor's zone. What it changes came in UTC, and is changed once. */
+function showDays() {
+  const past = document.getElementById('past')?.parentElement;
+  for (const heading of past?.querySelectorAll(':scope > h3') ?? []) heading.remove();
+  let last = '';
+  for (const incident of past?.querySelectorAll('article') ?? []) {
+    const day = localDay.format(Date.parse(incident.dataset.began ?? ''));
+    if (day !== last) {
+      const heading = document.createElement('h3');
+      heading.textContent = day;
+      incident.before(heading);
+    }
+    last = day;
+  }
+  for (const component of document.querySelectorAll('.components > ul > li')) {
+    const states = statesOf(component);
+    const days = states.flatMap((state, index) => (isProblem(state) ? [index] : [])).reverse();
+    for (const [place, item] of component.querySelectorAll('details li').entries()) {
+      const span = spanOf(lastDay() - (states.length - 1 - (days[place] ?? 0)) * DAY_MS);
+      const text = item.textContent ?? '';
+      if (span !== null) item.textContent = `${span}${text.slice(text.indexOf(': '))}`;
+    }
+  }
+  for (const cell of document.querySelectorAll('th time:not([data-show])')) {
+    const span = cell instanceof HTMLTimeElement ? spanOf(Date.parse(cell.dateTime)) : null;
+    if (span !== null) cell.textContent = span;
+  }
+  const since = document.querySelector('main')?.dataset.since ?? '';
+  for (const today of document.querySelectorAll('.scale span:last-child')) {
+    if (spanOf(lastDay()) !== null) today.textContent = since.replace('…', localTime.format(lastDay()));
+  }
+}
 
 /** @param {Element} component @param {number} index of the day, from the oldest */
 function figuresOf(component, index) {
@@ -13,9 +64,9 @@ function figuresOf(component, index) {
   const later = states.slice(index + 1).filter(isProblem).length;
   const listed = isProblem(states[index]) ? component.querySelectorAll('details li')[later] : undefined;
   if (listed) return listed.textContent ?? '';
-  const today = Date.parse(document.querySelector('main')?.dataset.today ?? '');
+  const at = lastDay() - (states.length - 1 - index) * DAY_MS;
   const word = document.querySelector(`.legend .${states[index]}`)?.textContent ?? '';
-  return `${dayFormat.format(today - (states.length - 1 - index) * DAY_MS)}: ${word}`;
+  return `${spanOf(at) ?? dayFormat.format(at)}: ${word}`;
 }
 
 /** Whether the list beside the bars has a day of this state, from the newest. @param {string | undefined} state */
@@ -134,5 +185,7 @@ async function refresh() {
   document.dispatchEvent(new Event('svc:content'));
 }
 
+showDays();
+document.addEventListener('svc:content', showDays);
 // A failure is tried again in a minute; the page says itself how old it is.
 setInterval(() => void refresh().catch(() => {}), REFRESH_MS);

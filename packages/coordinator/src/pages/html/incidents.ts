@@ -74,7 +74,7 @@ function incidentArticle(incident: PageIncident, level: 'h3' | 'h4', words: Word
   const { id, startedAt, endedAt, components, title, updates } = incident;
   const { text, language } = words;
   const affected = title === null || components.length === 0 ? '' : namesOf(components, words);
-  return html`<article class="incident" id="i${id}"><${raw(level)}>${incidentTitle(incident, words)}</${raw(level)}>
+  return html`<article class="incident" id="i${id}" data-began="${new Date(startedAt).toISOString()}"><${raw(level)}>${incidentTitle(incident, words)}</${raw(level)}>
 <p class="soft small">${
     endedAt === null
       ? sinceText(startedAt, words)

@@ -4,6 +4,7 @@ import { type Html, html, NO_HTML, raw, safeHref } from '../../web/html.ts';
 import type { PageView } from '../page-view.ts';
 import type { Place } from '../place.ts';
 import { stateOfOverall } from '../states.ts';
+import { fill } from '../text/text.ts';
 import { barsLegend, componentSections, dateOf } from './components.ts';
 import { framedPage, iconOf, sentenceWithTime } from './frame.ts';
 import { currentIncidents, maintenanceSection, pastIncidents } from './incidents.ts';
@@ -20,9 +21,9 @@ export function statusPage(view: PageView, place: Place): string {
     title: `${page.attributes.title}: ${text.overall[overall]}`,
     path: '',
     body: html`${pageHead(view, place)}
-<main id="content" data-today="${dateOf(now)}">
+<main id="content" data-today="${dateOf(now)}" data-since="${fill(text.since, { time: '…' })}">
 <section class="banner state-${state}" aria-labelledby="overall">${stateMark(state)}<div><h2 id="overall">${text.overall[overall]}</h2><p class="small">${sentenceWithTime(text.updated, now, language)}</p></div></section>
-${currentIncidents(activeIncidents, now, place)}${maintenanceSection(maintenance, view, place)}${componentSections(sections, place)}${hasBars ? barsLegend(place) : NO_HTML}${latencyLegend(view, place)}${pastIncidents(past, place)}</main>`,
+${currentIncidents(activeIncidents, now, place)}${maintenanceSection(maintenance, view, place)}${componentSections(sections, place)}${hasBars ? barsLegend(place) : NO_HTML}${latencyLegend(view, place)}${pastIncidents(past, place)}<p class="soft small">${text.zone}</p></main>`,
   });
 }
 
