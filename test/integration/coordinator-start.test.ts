@@ -45,6 +45,7 @@ async function placeFor(context: TestContext) {
           probeCa: undefined,
           channelProxy: undefined,
           noProxy: () => true,
+          mailHelo: undefined,
           retentionDays: 14,
           resultsMaxBytes: 64 * 1024 ** 2,
           metricsToken: undefined,

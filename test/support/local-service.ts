@@ -123,6 +123,7 @@ export class LocalService {
         probeCa: undefined,
         channelProxy: undefined,
         noProxy: () => true,
+        mailHelo: undefined,
         retentionDays: 14,
         resultsMaxBytes: this.#options.resultsMaxBytes ?? 512 * 1024 ** 2,
         metricsToken: undefined,

@@ -19,6 +19,7 @@ import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
 import { CHANNEL_OPERATOR_SETTINGS } from './notify/registry.ts';
 import { operatorTokens } from './operator-tokens.ts';
+import { isGreeting } from './outgoing/smtp/session.ts';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -27,6 +28,10 @@ const optionalText = z.string().optional();
 const secretKey = z
   .string()
   .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
+
+const greeting = z
+  .string()
+  .refine(isGreeting, 'must be a domain of letters, digits and hyphens, or an address in brackets');
 
 /** Every setting of the coordinator, including those that kinds of channel read. */
 export const COORDINATOR_SETTINGS = {
@@ -134,6 +139,12 @@ export const COORDINATOR_SETTINGS = {
   ...NO_PROXY_SETTINGS,
   ...OTLP_SETTINGS,
   ...CHANNEL_OPERATOR_SETTINGS,
+  mailHelo: {
+    name: 'SVC_MAIL_HELO',
+    description: 'name that svc greets the SMTP server with: a domain, or an address like [192.0.2.1]',
+    defaultShown: "the machine's name where it is a domain, else the address that the connection leaves from",
+    schema: greeting.optional(),
+  },
   retentionDays: {
     name: 'SVC_RESULT_RETENTION_DAYS',
     description: 'number of days that single results are kept',

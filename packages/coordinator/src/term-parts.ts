@@ -58,6 +58,7 @@ export type TermSettings = Pick<
   | 'probeCa'
   | 'channelProxy'
   | 'noProxy'
+  | 'mailHelo'
   | 'retentionDays'
   | 'resultsMaxBytes'
 >;
@@ -341,7 +342,7 @@ function createDeliverer(parts: TermParts): Deliverer {
     send: createSender({
       post: createHttpPost({ ...posting, guard: urls.guard }),
       operatorPost: createHttpPost({ ...posting, guard: toOperator }),
-      sendMail: createSendMail({ clock, ca: posting.ca }),
+      sendMail: createSendMail({ clock, ca: posting.ca, helo: config.mailHelo }),
       publicUrl: config.publicUrl,
       operator,
       urls,

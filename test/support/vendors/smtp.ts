@@ -13,6 +13,8 @@ export type ReceivedMail = {
   readonly isSecure: boolean;
   /** Who was logged in. */
   readonly user: string | null;
+  /** The name in EHLO. */
+  readonly greeting: string;
   /** Of the connection, which may carry several mails. */
   readonly connection: string;
 };
@@ -98,6 +100,7 @@ export class MailServer {
               parsed: parseMail(raw),
               isSecure: session.secure,
               user: typeof session.user === 'string' ? session.user : null,
+              greeting: session.hostNameAppearsAs || '',
               connection: session.id,
             },
             () => done(null, 'queued'),

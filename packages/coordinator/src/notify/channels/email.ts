@@ -15,7 +15,7 @@ const SETTINGS = {
   smtpUrl: {
     name: 'SVC_SMTP_URL',
     description:
-      'SMTP server for e-mail: smtp[s]://[user:password@]host[:port]. smtp:// requires STARTTLS, except with a server on this machine or with ?starttls=never',
+      'SMTP server for e-mail: smtp[s]://[user:password@]host[:port]. smtp:// requires STARTTLS, except with a server on this machine, where it is used for a login if it is offered, or with ?starttls=never',
     schema: z
       .string()
       .transform((text, context) => orProblem(context, () => parseSmtpRelay(text)))

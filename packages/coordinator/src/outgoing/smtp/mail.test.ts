@@ -8,6 +8,7 @@ import { MailServer, type MailServerOptions } from '../../../../../test/support/
 import type { Resolve } from '../names.ts';
 import { createSendMail, type MailParts, type MailRequest } from './mail.ts';
 import type { SmtpRelay } from './relay.ts';
+import { greetingOf, isGreeting } from './session.ts';
 
 const ACCOUNT = { user: 'ops', password: 'pass-w0rd-s3cret' };
 const closing: (() => unknown)[] = [];
@@ -56,6 +57,17 @@ describe('the dialogue', () => {
       { startTls: true, account: ACCOUNT },
       { tls: 'starttls', credentials: ACCOUNT },
     ],
+    // Relays on this machine: one that takes a password over TLS only, with a certificate of its own.
+    [
+      'by STARTTLS where it is offered, logged in',
+      { startTls: true, account: ACCOUNT, certificate: SELF_SIGNED },
+      { tls: 'offered', credentials: ACCOUNT },
+    ],
+    [
+      'in clear where STARTTLS is not offered, logged in',
+      { account: ACCOUNT },
+      { tls: 'offered', credentials: ACCOUNT },
+    ],
   ] as const)('a mail goes out %s, as it is', async (_, options, relay) => {
     const taking = await server(options);
     const { send, clock } = sending();
@@ -65,7 +77,7 @@ describe('the dialogue', () => {
         from: 'svc@example.com',
         to: 'ops@example.com',
         raw: 'Subject: a\r\n\r\n.\r\n..b\r\n',
-        isSecure: 'tls' in relay,
+        isSecure: Object.keys(options).some((option) => /tls|implicit/i.test(option)),
         user: 'credentials' in relay ? ACCOUNT.user : null,
       }),
     ]);
@@ -104,6 +116,41 @@ describe('the dialogue', () => {
     const { send } = sending();
     const relay = relayAt(taking.port, { tls: 'implicit', host: 'other.test' });
     expect(await send(request(relay))).toMatchObject({ failure: 'certificate' });
+  });
+});
+
+describe('the greeting', () => {
+  test.each([
+    ['svc-1.example.test', '192.0.2.7', 'svc-1.example.test'],
+    ['svc_1.example.test', '192.0.2.7', '[192.0.2.7]'],
+    ['svc', '192.0.2.7', '[192.0.2.7]'],
+    ['-svc.example.test', '192.0.2.7', '[192.0.2.7]'],
+    ['svc.example.test.', '192.0.2.7', '[192.0.2.7]'],
+    ['größe.example', '192.0.2.7', '[192.0.2.7]'],
+    ['192.0.2.1', '192.0.2.7', '[192.0.2.7]'],
+    [`${'a'.repeat(64)}.example`, '2001:db8::7', '[IPv6:2001:db8::7]'],
+    ['', 'fe80::1%eth0', '[IPv6:fe80::1]'],
+    ['', undefined, '[127.0.0.1]'],
+  ])('of the machine %j at %s is %s', (machine, address, greeting) => {
+    expect(greetingOf(machine, address)).toBe(greeting);
+  });
+
+  test.each([
+    ['mail.example.com', true],
+    ['[192.0.2.1]', true],
+    ['[IPv6:2001:db8::1]', true],
+    ['[2001:db8::1]', false],
+    ['mail_1.example.com', false],
+    ['mail', false],
+  ])('%s may be set: %s', (text, isIt) => {
+    expect(isGreeting(text)).toBe(isIt);
+  });
+
+  test('is what the operator sets', async () => {
+    const taking = await server();
+    const { send } = sending({ helo: 'mail.example.com' });
+    expect(await send(request(relayAt(taking.port)))).toEqual({ kind: 'accepted' });
+    expect(taking.mails).toEqual([expect.objectContaining({ greeting: 'mail.example.com' })]);
   });
 });
 

@@ -36,6 +36,8 @@ export type MailParts = {
   readonly lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   readonly ca?: readonly string[];
+  /** The name that svc greets relays with (`SVC_MAIL_HELO`). */
+  readonly helo?: string | undefined;
 };
 
 /**
@@ -44,10 +46,16 @@ export type MailParts = {
  *
  * The relay's address is exempt from the guard, because the operator has set it. No proxy is used.
  */
-export function createSendMail({ clock, resolve = resolveAsSystem, lookups, ca = [] }: MailParts): SendMail {
+export function createSendMail({
+  clock,
+  resolve = resolveAsSystem,
+  lookups,
+  ca = [],
+  helo,
+}: MailParts): SendMail {
   let context: SecureContext | undefined;
   const secureContext = () => (context ??= trustedContext(ca));
-  const parts = { resolve: fairly(resolve, lookups), secureContext };
+  const parts = { resolve: fairly(resolve, lookups), secureContext, helo };
   const connections = new Connections();
 
   return async (request) => {

@@ -5,8 +5,8 @@ export type SmtpRelay = {
   /** Name or IP literal, without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Whether TLS begins with the connection (`implicit`), with STARTTLS, or never. */
-  readonly tls: 'implicit' | 'starttls' | 'none';
+  /** Whether TLS begins with the connection (`implicit`), with STARTTLS, with STARTTLS where it is offered, or never. */
+  readonly tls: 'implicit' | 'starttls' | 'offered' | 'none';
   /** Null: svc does not log in. */
   readonly credentials: { readonly user: string; readonly password: string } | null;
 };
@@ -16,9 +16,10 @@ const IMPLICIT_TLS_PORT = 465;
 const SUBMISSION_PORT = 587;
 
 /**
- * Reads the URL of a relay. TLS is never optional, because an attacker on the way could leave out the offer:
+ * Reads the URL of a relay. On a network TLS is never optional, because an attacker on the way could leave out the offer:
  * `smtps:` is TLS from the start, `smtp:` is STARTTLS. Only a relay on this machine is spoken to in clear, and
- * one for which the operator says so with `?starttls=never`.
+ * one for which the operator says so with `?starttls=never`. A relay on this machine may take a password over TLS only,
+ * so svc logs in over STARTTLS where that is offered.
  *
  * @param text `smtp[s]://[user:password@]host[:port][?starttls=required|never]`, with percent-encoding in the
  *   user and the password
@@ -41,15 +42,18 @@ export function parseSmtpRelay(text: string): SmtpRelay {
   }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const isSecure = url.protocol === 'smtps:';
-  const tls = isSecure ? 'implicit' : startTls(url, host);
+  const tls = isSecure ? 'implicit' : startTls(url, host, credentials !== null);
   if (isSecure && url.search !== '')
     throw new TypeError('must have no query: smtps:// is TLS from the start');
   const port = url.port === '' ? (isSecure ? IMPLICIT_TLS_PORT : SUBMISSION_PORT) : Number(url.port);
   return { host, port, tls, credentials };
 }
 
-function startTls({ search, searchParams }: URL, host: string): 'starttls' | 'none' {
-  if (search === '') return isLoopback(host) ? 'none' : 'starttls';
+function startTls({ search, searchParams }: URL, host: string, logsIn: boolean): SmtpRelay['tls'] {
+  if (search === '') {
+    if (!isLoopback(host)) return 'starttls';
+    return logsIn ? 'offered' : 'none';
+  }
   const asked = searchParams.get('starttls');
   if (searchParams.size !== 1 || (asked !== 'required' && asked !== 'never')) {
     throw new TypeError('can have the query ?starttls=required or ?starttls=never only');

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect, type LookupFunction, type Socket } from 'node:net';
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
+import { hostname } from 'node:os';
 import type { SecureContext } from 'node:tls';
 import { SvcError } from '@svc/shared/errors.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
@@ -13,6 +14,8 @@ export type SessionParts = {
   readonly resolve: Resolve;
   /** Called once for each connection that begins TLS. */
   readonly secureContext: () => SecureContext;
+  /** The name that svc greets with; left out: see {@link greetingOf}. */
+  readonly helo?: string | undefined;
 };
 
 export type Envelope = { readonly from: string; readonly to: string; readonly message: Buffer };
@@ -58,7 +61,9 @@ export class SmtpSession {
     const { SMTPConnection } = await loadNodemailer();
     const socket = await dial(relay, parts.resolve, signal);
     onDialled();
-    const session = new SmtpSession(new SMTPConnection({ ...optionsOf(relay, parts), connection: socket }));
+    const name = parts.helo ?? greetingOf(hostname(), socket.localAddress);
+    const options = { ...optionsOf(relay, parts), name, connection: socket };
+    const session = new SmtpSession(new SMTPConnection(options));
     const forget = onAbort(signal, () => session.destroy());
     try {
       await session.#step<void>((done) => session.#connection.connect(done));
@@ -110,15 +115,51 @@ export class SmtpSession {
   }
 }
 
+/** nodemailer begins STARTTLS where it is offered, unless it is told otherwise. */
+const BY_STARTTLS: Readonly<Record<SmtpRelay['tls'], object>> = {
+  implicit: {},
+  starttls: { requireTLS: true },
+  offered: {},
+  none: { ignoreTLS: true },
+};
+
+/** A domain of several labels (RFC 5321, section 4.1.2: letters, digits and hyphens). */
+const DOMAIN =
+  /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/** Whether a relay takes the text as the name in EHLO: a domain, or an address literal (RFC 5321, section 4.1.3). */
+export function isGreeting(text: string): boolean {
+  const literal = /^\[(?:IPv6:)?(.+)\]$/.exec(text)?.[1];
+  return literal === undefined ? DOMAIN.test(text) : isIP(literal) === (text.startsWith('[IPv6:') ? 6 : 4);
+}
+
+/**
+ * The name in EHLO: that of the machine, where it is a domain. Servers refuse others, such as one with an underscore. Then it
+ * is the address that the connection leaves from, as a literal (RFC 5321, section 4.1.3).
+ */
+export function greetingOf(machine: string, address: string | undefined): string {
+  if (DOMAIN.test(machine)) return machine;
+  const family = isIP(address ?? '');
+  if (family === 0) return '[127.0.0.1]';
+  return family === 6 ? `[IPv6:${address?.replace(/%.*$/, '')}]` : `[${address}]`;
+}
+
 function optionsOf({ host, port, tls }: SmtpRelay, { secureContext }: SessionParts) {
   return {
     host,
     port,
     secure: tls === 'implicit',
-    ...(tls === 'starttls' ? { requireTLS: true } : { ignoreTLS: true }),
+    ...BY_STARTTLS[tls],
     ...(tls === 'none'
       ? {}
-      : { tls: { secureContext: secureContext(), checkServerIdentity: checkAlternativeNames } }),
+      : {
+          tls: {
+            secureContext: secureContext(),
+            checkServerIdentity: checkAlternativeNames,
+            // A relay on this machine, which svc would else speak to in clear: its certificate is often its own.
+            rejectUnauthorized: tls !== 'offered',
+          },
+        }),
     connectionTimeout: NEVER_LONGER_MS,
     greetingTimeout: NEVER_LONGER_MS,
     socketTimeout: NEVER_LONGER_MS,
