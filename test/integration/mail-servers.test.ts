@@ -45,7 +45,7 @@ describe.skipIf(skips)('beside aiosmtpd', () => {
     expect(mails.map(({ defects }) => defects)).toEqual([[], []]);
     expect(mails.map(({ headers }) => headers.subject)).toEqual([
       'Error: Shop "größte" \u{1F6D2}',
-      'Re: Error: Shop "größte" \u{1F6D2}',
+      'Recovered: Shop "größte" \u{1F6D2}',
     ]);
     expect(new Set(mails.map(({ headers }) => headers.references)).size).toBe(1);
     expect(mails.map(({ parts }) => parts.map(({ type }) => type))).toEqual([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { inGsm7, septets } from './gsm-7.ts';
+import { inGsm7, losesLetters, septets } from './gsm-7.ts';
 
 test.each([
   ['what the alphabet has stays', 'Größe: 5 € @ [x] Ñandú_', 'Größe: 5 € @ [x] Ñandu_'],
@@ -13,6 +13,16 @@ test.each([
   ['control characters become question marks', 'a\u0000b', 'a?b'],
 ])('%s', (_, text, expected) => {
   expect(inGsm7(text)).toBe(expected);
+});
+
+test.each([
+  ['Größe Łódź 100 %', false],
+  ['Shop \u{1F6D2} — “EU”', false],
+  ['Магазин', true],
+  ['API 監視', true],
+  ['٣', true],
+])('%s loses letters: %s', (text, loses) => {
+  expect(losesLetters(text)).toBe(loses);
 });
 
 test('some characters take two septets', () => {

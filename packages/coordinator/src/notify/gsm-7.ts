@@ -63,6 +63,13 @@ function knownForm(character: string): string | null {
   return INSTEAD[character] ?? (ATTACHED.test(character) ? '' : null);
 }
 
+/** Whether a letter or a digit of the text has no form in the alphabet, so that a name would not be read any more. */
+export function losesLetters(text: string): boolean {
+  return [...text.normalize('NFC')].some(
+    (character) => /[\p{L}\p{N}]/u.test(character) && formOf(character).includes('?'),
+  );
+}
+
 /** The room that a text of the alphabet takes. */
 export function septets(text: string): number {
   let count = 0;

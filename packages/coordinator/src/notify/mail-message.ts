@@ -6,34 +6,27 @@ import { shortened } from './shortening.ts';
 export type MailHeaders = MailEnvelope & {
   /** Key of the incident whose thread the mail belongs to; null: none. */
   readonly incident: string | null;
-  /** Subject of the mail that opened the thread; null: this one does. */
-  readonly openingSubject: string | null;
 };
 
 /**
  * Renders a mail: text and HTML, without anything that a program would have to load.
  *
- * All mails of an incident refer to one id that no mail has, so that they are a thread whichever of them arrives,
- * and share a subject, which Gmail asks for (`Re:` does not count: RFC 5256, section 2.1).
+ * All mails of an incident refer to one id that no mail has, so that they are a thread whichever of them arrives. The
+ * subject begins with the state of each: in a list of mails, a recovery must not read as a failure.
  *
- * @returns the message of RFC 5322, and the subject for the later mails of its thread
+ * @returns the message of RFC 5322
  */
-export async function renderMail(
-  content: Content,
-  headers: MailHeaders,
-): Promise<{ subject: string; message: Buffer }> {
-  const { incident, openingSubject } = headers;
-  const subject = openingSubject ?? shortened(content.title, SUBJECT);
+export async function renderMail(content: Content, headers: MailHeaders): Promise<Buffer> {
+  const { incident } = headers;
   // A colon has a meaning in an id.
   const thread =
     incident === null ? null : `<${incident.replaceAll(':', '.')}.incident@${mailDomain(headers)}>`;
-  const message = await composeMail(headers, {
-    subject: openingSubject === null ? subject : `Re: ${subject}`,
+  return composeMail(headers, {
+    subject: shortened(content.title, SUBJECT),
     text: textOf(content),
     html: htmlOf(content),
     thread,
   });
-  return { subject, message };
 }
 
 function textOf({ title, facts, link }: Content): string {

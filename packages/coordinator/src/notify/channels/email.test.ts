@@ -112,24 +112,6 @@ describe('a mail that is taken', () => {
   test('goes out with addresses that every server understands', async () => {
     const { asked, verdict } = await judged(accepted);
     expect(asked).toMatchObject([{ from: 'svc@xn--gre-6ka8l.example', to: 'ops@xn--gre-6ka8l.example' }]);
-    expect(verdict).toEqual({
-      outcome: 'delivered',
-      statusCode: 250,
-      thread: 'Error: Shop "größte" \u{1F6D2}',
-    });
-  });
-
-  test('keeps the thread of its incident', async () => {
-    const context = { ...sendContext(), thread: 'Error: as it began' };
-    const { verdict } = await judged(accepted, { context, alert: { ...FULL_ALERT, status: 'recovered' } });
-    expect(verdict).toMatchObject({ thread: 'Error: as it began' });
-  });
-
-  test.each([
-    ['a test', { test: true }],
-    ['a mail about svc itself', { notice: { title: 'a', lines: ['b'] } }],
-  ])('begins no thread: %s', async (_name, more) => {
-    const { verdict } = await judged(accepted, { alert: { ...FULL_ALERT, ...more } });
     expect(verdict).toEqual({ outcome: 'delivered', statusCode: 250 });
   });
 });

@@ -5,7 +5,7 @@ import type { SettingsTable } from '@svc/shared/settings.ts';
 import { z } from 'zod';
 import type { MailResult } from '../../outgoing/smtp/mail-result.ts';
 import { parseSmtpRelay } from '../../outgoing/smtp/relay.ts';
-import type { Channel, SendContext, SendResult } from '../channel.ts';
+import type { Channel, SendResult } from '../channel.ts';
 import { contentOf } from '../content.ts';
 import { renderLetter } from '../letter-message.ts';
 import type { MailAddress, MailEnvelope } from '../mail-composing.ts';
@@ -48,7 +48,7 @@ export const email: Channel<'email', typeof SETTINGS> = {
     }
     const { mailFrom: from, smtpUrl } = operator;
     const envelope = { from, to, deliveryId: context.deliveryId, sentAt: context.attemptAt };
-    const { subject, message } = await rendered(alert, envelope, context, publicUrl);
+    const message = await rendered(alert, envelope, publicUrl);
     const result = await sendMail({
       relay: smtpUrl.reveal(),
       from: inAscii(from.address),
@@ -56,10 +56,7 @@ export const email: Channel<'email', typeof SETTINGS> = {
       message,
       signal: context.signal,
     });
-    const judged = judgedMail(result);
-    return judged.outcome === 'delivered' && belongsToIncident(alert)
-      ? { ...judged, thread: context.thread ?? subject }
-      : judged;
+    return judgedMail(result);
   },
 };
 
@@ -72,19 +69,11 @@ function isExpired({ letter }: Alert, now: number): boolean {
   return letter?.expiresAt !== undefined && letter.expiresAt <= now;
 }
 
-async function rendered(
-  alert: Alert,
-  envelope: MailEnvelope,
-  { thread }: SendContext,
-  publicUrl: string,
-): Promise<{ subject: string; message: Buffer }> {
+function rendered(alert: Alert, envelope: MailEnvelope, publicUrl: string): Promise<Buffer> {
   const { letter, monitor } = alert;
-  if (letter !== undefined) {
-    return { subject: letter.subject, message: await renderLetter(letter, monitor.url, envelope) };
-  }
+  if (letter !== undefined) return renderLetter(letter, monitor.url, envelope);
   const incident = belongsToIncident(alert) ? alert.incident : null;
-  const openingSubject = incident === null ? null : thread;
-  return renderMail(contentOf(alert, publicUrl), { ...envelope, incident, openingSubject });
+  return renderMail(contentOf(alert, publicUrl), { ...envelope, incident });
 }
 
 /** @throws TypeError */

@@ -3,7 +3,7 @@ import type { SettingsTable } from '@svc/shared/settings.ts';
 import { z } from 'zod';
 import type { Channel } from '../channel.ts';
 import { contentOf, linesWithin, plainLine } from '../content.ts';
-import { inGsm7, septets } from '../gsm-7.ts';
+import { inGsm7, losesLetters, septets } from '../gsm-7.ts';
 import { type Fits, shortened } from '../shortening.ts';
 import { sendByTwilio, TWILIO_SETTINGS } from '../twilio.ts';
 
@@ -25,8 +25,12 @@ const SETTINGS = {
   },
 } as const satisfies SettingsTable;
 
-/** Room of two segments, which phones show as one message, in septets (3GPP TS 23.040). */
-const TWO_SEGMENTS = 306;
+/** How a text is written, and the room of two segments, which phones show as one message (3GPP TS 23.040). */
+type Encoding = { written(text: string): string; size(text: string): number; readonly twoSegments: number };
+/** Sizes in septets. */
+const GSM_7: Encoding = { written: inGsm7, size: septets, twoSegments: 306 };
+/** Sizes in units of UTF-16. Twilio takes it for a text with any character that GSM-7 does not have. */
+const UCS_2: Encoding = { written: (text) => text, size: ({ length }) => length, twoSegments: 134 };
 
 /** SMS by Twilio, in two segments at most. */
 export const sms: Channel<'sms', typeof SETTINGS> = {
@@ -45,17 +49,21 @@ export const sms: Channel<'sms', typeof SETTINGS> = {
   },
 };
 
-/** The title, the facts that fit, and the link, which is of no use when it is cut. */
+/**
+ * The title, the facts that fit, and the link, which is of no use when it is cut. The text is in GSM-7, unless the title
+ * has letters that are not.
+ */
 function renderSms(alert: Alert, publicUrl: string): string {
   const { title, facts, link } = contentOf(alert, publicUrl);
-  const end = septets(inGsm7(`\n${link}`)) <= TWO_SEGMENTS / 2 ? `\n${inGsm7(link)}` : '';
+  const { written, size, twoSegments } = losesLetters(title) ? UCS_2 : GSM_7;
+  const end = size(written(`\n${link}`)) <= twoSegments / 2 ? `\n${written(link)}` : '';
   const within =
     (most: number): Fits =>
     (text) =>
-      septets(inGsm7(text)) <= most;
-  const room = TWO_SEGMENTS - septets(end);
-  const first = inGsm7(shortened(title, within(Math.floor(room / 2))));
+      size(written(text)) <= most;
+  const room = twoSegments - size(end);
+  const first = written(shortened(title, within(Math.floor(room / 2))));
   // The line break before the facts takes one.
-  const lines = inGsm7(linesWithin(facts, plainLine, within(room - septets(first) - 1)));
+  const lines = written(linesWithin(facts, plainLine, within(room - size(first) - 1)));
   return `${first}${lines === '' ? '' : `\n${lines}`}${end}`;
 }
