@@ -23,25 +23,56 @@ const ROWS: Row[] = [
   [
     'an open bracket',
     'svc_http_monitor: {\n',
-    ['2:1: invalid YAML: Flow map in block collection must be sufficiently indented and end with a }'],
+    ['2:1: invalid YAML: a bracket has no end, or its end is indented too little'],
   ],
   [
     'a wrong indent',
     'svc_http_monitor:\n  api:\n    name: a\n   url: b\n',
-    ['4:1: invalid YAML: All mapping items must start at the same column'],
+    [
+      '4:1: invalid YAML: the indentation does not fit: the entries of a mapping or list begin in the same column, and what belongs to a key is indented more',
+    ],
   ],
   [
     'a tab as indent',
     'svc_http_monitor:\n\tapi: {}\n',
-    ['2:1: invalid YAML: Tabs are not allowed as indentation'],
+    ['2:1: invalid YAML: tabs cannot indent: use blanks'],
   ],
-  ['a quote without end', 'svc_http_monitor: "a\n', ['2:1: invalid YAML: Missing closing "quote']],
+  ['a quote without end', 'svc_http_monitor: "a\n', ['2:1: invalid YAML: a quote has no end']],
   [
     'two documents',
     '{}\n---\n{}\n',
-    ['2:1: invalid YAML: Source contains multiple documents; please use YAML.parseAllDocuments()'],
+    ['2:1: invalid YAML: a second document begins here: remove the line ---'],
   ],
-  ['a tag', 'svc_http_monitor: !secret a\n', ['1:19: invalid YAML: Unresolved tag: !secret']],
+  [
+    'a tag',
+    'svc_http_monitor: !secret a\n',
+    ['1:19: invalid YAML: the tag is unknown, or does not fit its value: remove it'],
+  ],
+  [
+    'a second colon in a line',
+    'svc_http_monitor: api: {}\n',
+    [
+      '1:19: invalid YAML: a mapping begins within a line: put the text in quotes, or begin the mapping in the next line',
+    ],
+  ],
+  [
+    'an escape that YAML does not know',
+    'svc_http_monitor: "\\d"\n',
+    [
+      '1:20: invalid YAML: unknown escape after a backslash in double quotes: write \\\\, or use single quotes',
+    ],
+  ],
+  [
+    'a text that begins with @',
+    'svc_http_monitor: @a\n',
+    ['1:19: invalid YAML: a text cannot begin with this character: put it in quotes'],
+  ],
+  ['a comment without a blank', 'svc_http_monitor: "a"#b\n', ['1:22: invalid YAML: a blank is missing']],
+  [
+    'a key without a colon',
+    'svc_http_monitor: {}\nb\n',
+    ['2:1: invalid YAML: a key needs a colon and a value'],
+  ],
   ['an alias without anchor', 'svc_http_monitor: *a\n', ['1:19: the alias *a has no anchor &a before it']],
   [
     'an unknown resource type',

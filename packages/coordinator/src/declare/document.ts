@@ -1,4 +1,3 @@
-import { messageOf } from '@svc/shared/errors.ts';
 import {
   type Alias,
   type Document,
@@ -12,6 +11,7 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
+import { yamlProblem } from './yaml-errors.ts';
 
 /** An error at an offset (UTF-16 code units from the start of the text). */
 export type SourceError = { readonly offset: number; readonly message: string };
@@ -45,7 +45,7 @@ export class SourceDocument {
   constructor(text: string) {
     const document = this.#parsed(text);
     for (const problem of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
-      this.report(problem.pos[0], problemText(problem.message));
+      this.report(problem.pos[0], yamlProblem(problem.code, problem.message));
     }
     this.root = document?.contents ?? null;
     this.#targets = document !== null && text.includes('*') ? targetsOf(document) : new Map();
@@ -59,8 +59,9 @@ export class SourceDocument {
         uniqueKeys: false,
         prettyErrors: false,
       }) as Document<Node>;
-    } catch (error) {
-      this.report(0, problemText(messageOf(error)));
+    } catch {
+      // The parser recurses: a text of very many levels exhausts its stack.
+      this.report(0, yamlProblem('RESOURCE_EXHAUSTION', ''));
       return null;
     }
   }
@@ -210,10 +211,6 @@ export class SourceDocument {
     }
     return offset;
   }
-}
-
-function problemText(message: string): string {
-  return `invalid YAML: ${/call stack/.test(message) ? 'nested too deeply' : message}`;
 }
 
 export function offsetOf(node: Node): number {

@@ -90,6 +90,19 @@ test('defaults can be shared with anchors and merged; own members win', () => {
   ]);
 });
 
+test('sections whose name begins with x- are a place for anchors', () => {
+  const entries = valid(
+    [
+      'x-web: &web { periodicity: 1m, active: true }',
+      'x-notes: [any, thing]',
+      'svc_http_monitor:',
+      '  a: { <<: *web, name: a, url: "http://a.example" }',
+    ].join('\n'),
+  );
+  expect(entries).toMatchObject([{ name: 'a', attributes: { periodicity: '1m', active: true } }]);
+  expect(valid('{"x-a": {"b": 1}}')).toEqual([]);
+});
+
 test('null equals omitted', () => {
   const [entry] = valid(
     'svc_tcp_monitor: { a: { name: a, uri: "a:1", periodicity: 1m, retry: null, regions: ~ } }',

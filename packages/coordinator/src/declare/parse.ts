@@ -80,6 +80,8 @@ function writtenEntries(document: SourceDocument): WrittenEntry[] {
   return document.members(root).flatMap((member) => {
     const { key: kind } = member;
     if (isResourceKind(kind)) return entriesOf(document, kind, member);
+    // A place for anchors, as compose files have it.
+    if (kind.startsWith('x-')) return [];
     const meant = nearest(kind, RESOURCE_KINDS);
     document.report(
       member.keyOffset,

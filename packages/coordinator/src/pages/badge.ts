@@ -1,3 +1,4 @@
+import { shortened } from '../notify/shortening.ts';
 import type { State } from '../web/design/states.ts';
 import { escapeXml } from './feeds/xml.ts';
 import type { PageView } from './page-view.ts';
@@ -16,17 +17,15 @@ const COLOURS: Readonly<Record<State, string>> = {
 
 const HEIGHT = 20;
 const PADDING = 7;
-/** Most characters of the title that the badge shows. */
-const TITLE = 40;
+/** Most room of the title, px: some 40 characters. */
+const TITLE_WIDTH = 272;
 
 /**
  * A badge for other pages: the title, and the state in words. It has no links and loads nothing, so that it works
  * inside of `<img>`.
  */
 export function badgeSvg({ page, overall }: PageView, { words }: Place): string {
-  const characters = [...page.attributes.title];
-  const title =
-    characters.length > TITLE ? `${characters.slice(0, TITLE - 1).join('')}…` : characters.join('');
+  const title = shortened(page.attributes.title, (text) => textWidth(text) <= TITLE_WIDTH);
   const word = words.text.overall[overall];
   const left = textWidth(title) + 2 * PADDING;
   const right = textWidth(word) + 2 * PADDING;
@@ -36,10 +35,16 @@ export function badgeSvg({ page, overall }: PageView, { words }: Place): string 
 `;
 }
 
-/** Width of a text in Verdana of 11 px, by classes of letters: the text is fitted into it. */
-function textWidth(text: string): number {
+/** A character that takes room, without those that it is shown with. */
+const SHOWN = /(?!\u200d)[^\p{M}\p{Cf}\p{Emoji_Modifier}](?<!\u200d.)/gsu;
+
+/**
+ * Width of a text in Verdana of 11 px, by classes of letters: the text is fitted into it. Marks, and what a joiner adds to
+ * an emoji, are shown with the character before them and take no room.
+ */
+export function textWidth(text: string): number {
   let width = 0;
-  for (const character of text) {
+  for (const [character] of text.matchAll(SHOWN)) {
     if (
       /[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]|\p{Extended_Pictographic}/u.test(
         character,

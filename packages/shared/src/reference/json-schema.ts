@@ -16,6 +16,7 @@ export function declaredFileSchema(): object {
     title: 'Declared file of svc: resources by type and local name',
     type: 'object',
     properties: Object.fromEntries(kinds),
+    patternProperties: { '^x-': { description: 'A place for anchors. svc reads nothing of it.' } },
     additionalProperties: false,
   };
 }
