@@ -8,7 +8,7 @@ export const NTFY_TOKEN = 'tk_s3cret_token';
 export const NTFY_GUARDED_TOPIC = 'guarded';
 
 const JSON_BYTES = 2 * 4_096;
-const MESSAGE_BYTES = 4_096;
+const MESSAGE_BYTES = 4_095;
 
 /** https://docs.ntfy.sh/publish/#publish-as-json (2026-11-22), as far as svc uses it. */
 const message = z.strictObject({

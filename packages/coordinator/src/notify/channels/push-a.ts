@@ -53,8 +53,8 @@ function rootOf(server: string): string {
 }
 
 const TITLE_BYTES = 500;
-/** A longer message becomes an attachment. */
-const MESSAGE_BYTES = 4_096;
+/** One of 4,096 bytes becomes an attachment (servers 2.11 to 2.27). */
+const MESSAGE_BYTES = 4_095;
 
 const LOOKS: Readonly<Record<AlertStatus, { priority: number; tags: readonly string[] }>> = {
   error: { priority: 5, tags: ['rotating_light'] },
