@@ -28,8 +28,9 @@ const LONG = [
   'packages/coordinator/src/store/checkpoints.test.ts',
   // It holds the event loop until times are over.
   'packages/agent/src/after-reading.test.ts',
-  // Each test starts its thread of the export, or those of a store.
+  // Its tests wait for totals that are stored a second later.
   'packages/coordinator/src/export/metrics-export.test.ts',
+  // Each test starts the threads of a store.
   'packages/coordinator/src/store/writing.test.ts',
 ];
 

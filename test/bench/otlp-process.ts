@@ -10,16 +10,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { JobTokens } from '@svc/coordinator/dispatch/job-tokens.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import { MetricsExport } from '@svc/coordinator/export/metrics-export.ts';
+import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { createRecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import { systemClock } from '@svc/shared/clock.ts';
+import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
@@ -68,7 +71,12 @@ const metricsExport = new MetricsExport({
     intervalMs: EXPORTED_MS / speed,
     saveEveryMs: SAVED_MS / speed,
   },
-  thread: { egressAllow: ['127.0.0.0/8'], ca: [], proxy: null },
+  createPost: () =>
+    createHttpPost({
+      clock: systemClock,
+      guard: createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.0/8'] }),
+      timeoutMs: NO_EXPORT_SETTINGS.timeoutMs,
+    }),
   clock: systemClock,
   log,
 });
@@ -77,6 +85,8 @@ const tokens = new JobTokens(new Secret(Buffer.alloc(32, 7)));
 const base = Math.floor(Date.now() / CHECKED_MS) * CHECKED_MS;
 let slotNow = base;
 let slowestMs = 0;
+/** Delay of the event loop, which everything on the main thread adds to. */
+const loopDelay = monitorEventLoopDelay({ resolution: 10 });
 const secrets = new Secrets(Buffer.alloc(32, 1));
 /** Every so many-th monitor fails in every other round: one a second begins or ends to. */
 const FAILING_EVERY = Math.max(1, Math.round(rate / REGIONS.length));
@@ -106,7 +116,6 @@ const recorder = new Recorder({
 });
 await recorder.load();
 recorder.resumed();
-recorder.onTransition(({ monitor, at, to }) => metricsExport.statusChanged(monitor.id, at, to));
 metricsExport.start();
 
 /** From the report to the commit, of each message, ms. */
@@ -241,6 +250,7 @@ const memory = { beginMiB: resident(), mostMiB: 0, endMiB: 0 };
 const watch = setInterval(() => {
   memory.mostMiB = Math.max(memory.mostMiB, resident());
 }, 250);
+loopDelay.enable();
 const threads = threadTimes('self');
 const cpu = process.cpuUsage();
 const thread = process.threadCpuUsage();
@@ -260,6 +270,11 @@ process.stdout.write(
     threadsUs: threadsUs(),
     memory,
     recordedAfterMs: spread(recordedMs),
+    loopDelayMs: {
+      p50: Number((loopDelay.percentile(50) / 1e6).toFixed(1)),
+      p99: Number((loopDelay.percentile(99) / 1e6).toFixed(1)),
+      most: Number((loopDelay.max / 1e6).toFixed(1)),
+    },
     webhookAfterMs: { alerts: webhook.tookMs.length, ...spread(webhook.tookMs) },
     recordedPerSecond: Math.round((recorded / (performance.now() - began)) * 1_000),
     slowestCommitMs: Math.round(slowestMs),
@@ -273,7 +288,7 @@ process.stdout.write(
     ),
   })}\n`,
 );
-await metricsExport.stop();
+metricsExport.stop();
 await webhook.stop();
 await recorder.stop();
 await store.close();

@@ -4,7 +4,6 @@ import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts'
 export const NO_EXPORT_SETTINGS: ExportSettings = {
   fallback: null,
   encoding: 'json',
-  isEncodingOpen: true,
   isCompressed: true,
   histograms: 'exponential',
   intervalMs: 60_000,

@@ -48,6 +48,11 @@ import { createRecordingStore } from './store/recording-store.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 
+/** The operator has set these addresses himself: the guard lets all of them pass. */
+const OPERATORS_ADDRESSES = { base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] } as const;
+/** Of the four threads that the process has for names: alerts and NATS need some too. */
+const EXPORT_LOOKUPS = { atOnce: 2, ofSuspects: 1 };
+
 /** Settings that only matter to who leads. */
 export type TermSettings = Pick<
   CoordinatorConfig,
@@ -332,7 +337,7 @@ function postingOf({ config, clock }: TermParts) {
 function createDeliverer(parts: TermParts): Deliverer {
   const { config, operator, store, secrets, clock, log } = parts;
   const urls = urlRules(config);
-  const toOperator = createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] });
+  const toOperator = createEgressGuard(OPERATORS_ADDRESSES);
   const posting = postingOf(parts);
   return new Deliverer({
     store,
@@ -369,20 +374,26 @@ function createNews(
   });
 }
 
-function createMetricsExport(
-  { config, exports: settings, store, clock, log }: TermParts,
-  monitors: MonitorsInMemory,
-): MetricsExport {
-  const proxy = config.channelProxy?.reveal();
+function createMetricsExport(parts: TermParts, monitors: MonitorsInMemory): MetricsExport {
+  const { config, exports: settings, store, clock, log } = parts;
+  const { tls, timeoutMs } = settings;
+  const posting = { ...postingOf(parts), timeoutMs, lookups: EXPORT_LOOKUPS };
   return new MetricsExport({
     store,
     monitors,
     settings,
-    thread: {
-      egressAllow: config.channelEgressAllow,
-      ca: config.probeCa ?? [],
-      proxy: proxy === undefined ? null : { ...proxy, authorization: proxy.authorization?.reveal() ?? null },
-    },
+    createPost: (isOperators) =>
+      isOperators
+        ? createHttpPost({
+            ...posting,
+            ca: [...posting.ca, ...tls.ca],
+            identity: tls.identity ?? undefined,
+            guard: createEgressGuard(OPERATORS_ADDRESSES),
+          })
+        : createHttpPost({
+            ...posting,
+            guard: createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow }),
+          }),
     clock,
     log,
   });

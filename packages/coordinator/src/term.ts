@@ -114,7 +114,6 @@ export class Term {
     await this.#begin('export of metrics', metricsExport, () => metricsExport.load());
     await this.#begin('recorder', recorder, () => recorder.load());
     recorder.onTransition((change) => logTransitions(this.#parts.log, change));
-    recorder.onTransition(({ monitor, at, to }) => metricsExport.statusChanged(monitor.id, at, to));
     metricsExport.start();
     this.#live = this.#liveOf(built);
     await this.#begin('deliverer', deliverer, () => deliverer.start());

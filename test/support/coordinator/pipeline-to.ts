@@ -1,21 +1,19 @@
-import { Attributes, NO_ATTRIBUTES } from '@svc/coordinator/export/attributes.ts';
-import { createEncoder } from '@svc/coordinator/export/encoders.ts';
-import { type ExportTarget, Pipeline } from '@svc/coordinator/export/pipeline.ts';
-import { encodeLog } from '@svc/coordinator/export/point-log.ts';
-import type { CollectedForm } from '@svc/coordinator/export/request-encoder.ts';
+import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
+import { Pipeline } from '@svc/coordinator/export/pipeline.ts';
+import type { ExportTarget } from '@svc/coordinator/export/targets.ts';
+import { newTotals } from '@svc/coordinator/export/totals.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
-import { expect } from 'vitest';
+import { NO_EXPORT_SETTINGS } from '../export-settings.ts';
 import { FakeClock } from '../fake-clock.ts';
 import { OtlpReceiver } from '../otlp-receiver.ts';
+import { liveMonitor } from './dispatch-parts.ts';
 
 export const INTERVAL_MS = 60_000;
+/** Points of a monitor that was not checked yet: one for each status that it may have. */
+export const POINTS = 4;
 /** What the test closes at its end. */
 export const closing: (() => unknown)[] = [];
-/** Posts without an answer. */
-let underWay = 0;
-
-export const postsUnderWay = (): number => underWay;
 
 /** Call it after each test. */
 export async function closeAll(): Promise<void> {
@@ -28,66 +26,46 @@ export async function receive(): Promise<OtlpReceiver> {
   return receiver;
 }
 
-/** A pipeline whose collections are `requests` requests of one point each. */
-export function pipelineTo(
-  url: string,
-  more: Partial<ExportTarget> & { requests?: number; allow?: string[]; timeoutMs?: number } = {},
-) {
-  const clock = new FakeClock();
-  const { requests = 1, allow = ['127.0.0.0/8'], timeoutMs = 15_000, ...target } = more;
-  const collected: CollectedForm[] = [];
-  const encoderOf = (form: CollectedForm, at = clock.wall()) =>
-    createEncoder(form, {
-      resource: new Attributes([]),
-      scope: { name: 's', version: '1' },
-      histograms: 'exponential',
-      at,
-    });
-  const collect = function* (form: CollectedForm) {
-    for (let index = 0; index < requests; index += 1) {
-      collected.push(form);
-      const encoder = encoderOf(form);
-      encoder.beginMonitor([['part', index]], clock.wall());
-      encoder.gauge('uptime', NO_ATTRIBUTES, 1);
-      yield { body: encoder.finish(), points: 1 };
-    }
+type More = Partial<ExportTarget> &
+  Partial<Pick<ExportSettings, 'encoding' | 'isCompressed'>> & {
+    readonly requests?: number;
+    readonly allow?: readonly string[];
+    readonly timeoutMs?: number;
   };
-  const guard = createEgressGuard({ base: 'channel', deny: [], allow });
-  const post = createHttpPost({ clock, guard, timeoutMs });
-  const pipeline = new Pipeline({
+
+/** A pipeline that exports, at each interval, `requests` requests of one monitor each. */
+export function pipelineTo(url: string, more: More = {}) {
+  const clock = new FakeClock();
+  const { requests = 1, allow = ['127.0.0.0/8'], timeoutMs = 15_000 } = more;
+  const { encoding = 'json', isCompressed = true, ...target } = more;
+  /** The monitors of each request that was made. */
+  const made: number[] = [];
+  const errors: unknown[] = [];
+  const parts: ConstructorParameters<typeof Pipeline>[0] = {
     target: {
       key: 'k',
       url: `${url}/v1/metrics`,
       headers: [{ key: 'Authorization', value: 'Bearer secret-token' }],
       workspaceId: 1,
-      encoding: 'json',
-      isEncodingOpen: false,
-      isCompressed: true,
       ...target,
     },
-    async post(request) {
-      underWay += 1;
-      return post(request).finally(() => {
-        underWay -= 1;
-      });
-    },
+    settings: { ...NO_EXPORT_SETTINGS, encoding, isCompressed, intervalMs: INTERVAL_MS },
+    post: createHttpPost({
+      clock,
+      guard: createEgressGuard({ base: 'channel', deny: [], allow: [...allow] }),
+      timeoutMs,
+    }),
     clock,
-    intervalMs: INTERVAL_MS,
-    endpoints: () => 1,
-    collect,
-    encode: (log, encoding) => encodeLog(log, 'exponential', (at) => encoderOf(encoding, at)).finish(),
-  });
+    batches: () => Array.from({ length: requests }, (_, index) => [index + 1]),
+    async read(ids) {
+      made.push(...ids);
+      return ids.map((id) => ({ monitor: liveMonitor(id), totals: newTotals('', 0), history: [] }));
+    },
+    onError: (error) => errors.push(error),
+  };
+  const pipeline = new Pipeline(parts);
   closing.push(() => pipeline.stop());
-  pipeline.start(0);
+  void pipeline.run(0);
   clock.advance(1);
-  return { pipeline, clock, collected };
-}
-
-/**
- * Resolves when `state` answers `expected` and the collection has ended: the next interval begins another. No more posts
- * are under way then than the endpoint holds, so that the next interval is not what ends them.
- */
-export async function collected<T>(state: () => T, expected: T, held = 0): Promise<void> {
-  await expect.poll(() => [underWay, state()]).toEqual([held, expected]);
-  for (const _ of [1, 2]) await new Promise((resume) => setImmediate(resume));
+  return { pipeline, clock, made, errors, parts };
 }

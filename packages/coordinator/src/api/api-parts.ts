@@ -11,7 +11,7 @@ import type { Reading } from '../configuration/reading.ts';
 import type { RegionAnswer } from '../dispatch/manual-runs.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
-import type { EndpointState, TestAnswer } from '../export/protocol.ts';
+import type { EndpointState, TestAnswer } from '../export/metrics-export.ts';
 import type { Incidents } from '../notes/incidents.ts';
 import type { MaintenanceWindows } from '../notes/maintenance.ts';
 import type { ManualDeliveries } from '../notify/manual-deliveries.ts';

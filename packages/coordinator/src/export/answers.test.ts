@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PostResult } from '../outgoing/http-post.ts';
 import { consequenceOf } from './answers.ts';
-import type { Encoding } from './request-encoder.ts';
+import type { Encoding } from './export-settings.ts';
 
 function answered(statusCode: number, body: string | Uint8Array = '', more: object = {}): PostResult {
   const bytes = Buffer.from(body);

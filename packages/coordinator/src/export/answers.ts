@@ -1,6 +1,8 @@
 import { maskedExcerpt } from '@svc/shared/masking/mask.ts';
+import { ProtobufMetricsSerializer } from '@svc/shared/otlp/metric-data.ts';
+import { z } from 'zod';
 import type { PostResult } from '../outgoing/http-post.ts';
-import type { Encoding } from './request-encoder.ts';
+import type { Encoding } from './export-settings.ts';
 
 /** The answer of an endpoint to a request, and its consequence. */
 export type Consequence =
@@ -31,7 +33,7 @@ export function consequenceOf(
     return PERMANENT.has(failure) ? { is: 'refused', error } : { is: 'retry', afterMs: null, error };
   }
   const { statusCode, excerpt, bytes } = result;
-  if (statusCode >= 200 && statusCode < 300) return partial(readAnswer(bytes, encoding), secrets);
+  if (statusCode >= 200 && statusCode < 300) return partial(bytes, encoding, secrets);
   const error = `answered ${statusCode}${excerpt === '' ? '' : `: ${excerpt}`}`;
   if (statusCode >= 300 && statusCode < 400)
     return { is: 'refused', error: `answered ${statusCode}: redirects are not followed` };
@@ -40,90 +42,33 @@ export function consequenceOf(
   return { is: 'refused', error };
 }
 
-/**
- * Whether an endpoint reads protobuf, by its answer to a request in it; null: it did not say. The answer must have the
- * type of the request (OTLP 1.10, "OTLP/HTTP Response"): one that takes everything without a look does not know that.
- */
-export function readsProtobuf(result: PostResult): boolean | null {
-  const verdict = consequenceOf(result, 'protobuf', []);
-  if (verdict.is === 'retry') return null;
-  if (verdict.is !== 'taken' || verdict.error !== null || result.kind !== 'answered') return false;
-  return /^application\/x-protobuf\b/i.test(String(result.headers['content-type']));
-}
+/** Members of other types count as absent. */
+const answer = z.object({
+  partialSuccess: z.object({
+    rejectedDataPoints: z.coerce.number().int().nonnegative().catch(0),
+    errorMessage: z.string().catch(''),
+  }),
+});
 
-type PartialSuccess = { readonly rejected: number; readonly message: string };
-
-function partial({ rejected, message }: PartialSuccess, secrets: readonly string[]): Consequence {
-  if (rejected === 0 && message === '') return { is: 'taken', rejected, error: null };
-  const said = maskedExcerpt(message, secrets, MESSAGE_BYTES);
+function partial(bytes: Uint8Array, encoding: Encoding, secrets: readonly string[]): Consequence {
+  const { data } = answer.safeParse(read(bytes, encoding));
+  const { rejectedDataPoints: rejected = 0, errorMessage = '' } = data?.partialSuccess ?? {};
+  if (rejected === 0 && errorMessage === '') return { is: 'taken', rejected, error: null };
+  const said = maskedExcerpt(errorMessage, secrets, MESSAGE_BYTES);
   const error = `${rejected} points were rejected${said === '' ? '' : `: ${said}`}`;
   return { is: 'taken', rejected, error: rejected === 0 ? said : error };
 }
 
-const NOTHING_SAID: PartialSuccess = { rejected: 0, message: '' };
-
-/** An answer that is none of OTLP says nothing. */
-function readAnswer(bytes: Uint8Array, encoding: Encoding): PartialSuccess {
-  if (bytes.length === 0) return NOTHING_SAID;
+/**
+ * Undefined: the answer is none of OTLP. JSON is not read by OpenTelemetry's serializer, which writes an excerpt of what it
+ * cannot read to the log, with whatever secret the endpoint repeats.
+ */
+function read(bytes: Uint8Array, encoding: Encoding): unknown {
   try {
-    return encoding === 'json' ? readJson(bytes) : readProtobuf(bytes);
+    return encoding === 'json'
+      ? JSON.parse(Buffer.from(bytes).toString())
+      : ProtobufMetricsSerializer.deserializeResponse(bytes);
   } catch {
-    return NOTHING_SAID;
+    return undefined;
   }
-}
-
-function readJson(bytes: Uint8Array): PartialSuccess {
-  const answer = JSON.parse(Buffer.from(bytes).toString()) as {
-    partialSuccess?: { rejectedDataPoints?: unknown; errorMessage?: unknown } | null;
-  } | null;
-  const { rejectedDataPoints = 0, errorMessage } = answer?.partialSuccess ?? {};
-  const message = typeof errorMessage === 'string' ? errorMessage : '';
-  return { rejected: countOf(Number(rejectedDataPoints)), message };
-}
-
-/** `partial_success` is field 1 of the answer; in it `rejected_data_points` is field 1, `error_message` field 2. */
-function readProtobuf(bytes: Uint8Array): PartialSuccess {
-  const within = fieldsOf(bytes).find(({ field }) => field === 1)?.value;
-  if (!(within instanceof Uint8Array)) return NOTHING_SAID;
-  const fields = fieldsOf(within);
-  const rejected = fields.find(({ field }) => field === 1)?.value ?? 0;
-  const message = fields.find(({ field }) => field === 2)?.value;
-  return {
-    rejected: typeof rejected === 'number' ? countOf(rejected) : 0,
-    message: message instanceof Uint8Array ? Buffer.from(message).toString() : '',
-  };
-}
-
-/** @throws RangeError for what is no protobuf, or has fields of other types than the answer */
-function fieldsOf(bytes: Uint8Array): { field: number; value: number | Uint8Array }[] {
-  const fields: { field: number; value: number | Uint8Array }[] = [];
-  let at = 0;
-  const varint = (): number => {
-    let value = 0;
-    for (let factor = 1; ; factor *= 0x80) {
-      const byte = bytes[at++];
-      if (byte === undefined || factor > 2 ** 63) throw new RangeError('no varint');
-      value += (byte & 0x7f) * factor;
-      if (byte < 0x80) return value;
-    }
-  };
-  while (at < bytes.length) {
-    const tag = varint();
-    const [field, type] = [Math.floor(tag / 8), tag % 8];
-    if (type === 0) {
-      fields.push({ field, value: varint() });
-    } else if (type === 2) {
-      const length = varint();
-      if (at + length > bytes.length) throw new RangeError('a field is longer than the message');
-      fields.push({ field, value: bytes.subarray(at, at + length) });
-      at += length;
-    } else {
-      throw new RangeError('another type of field');
-    }
-  }
-  return fields;
-}
-
-function countOf(value: number): number {
-  return Number.isSafeInteger(value) && value > 0 ? value : 0;
 }

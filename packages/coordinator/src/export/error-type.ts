@@ -20,14 +20,14 @@ export type ErrorType = (typeof ERROR_TYPES)[number];
 const BEGINNINGS: readonly (readonly [RegExp, ErrorType])[] = [
   [/^(?:timed out|no connection within|.* was not resolved within)/, 'timeout'],
   [/^asking for .* within \S+ ms/, 'timeout'],
-  [/^(?:cannot resolve|no such name|asking for|not a domain name)/, 'name_resolution'],
+  [/^(?:cannot resolve|no such name|asking for|not a domain name|\S+ leads to no record)/, 'name_resolution'],
   [/^the certificate/, 'certificate'],
   [/^the TLS handshake|during the TLS handshake$|\(ALPN\)$/, 'tls'],
   [/^expected /, 'assertion'],
   [/^(?:redirected|more than \d+ redirects)/, 'redirect'],
   [/^the (?:agent cannot reach the )?proxy/, 'proxy'],
   [
-    /^(?:connection|connecting|no route|host is down|network|no local address|not permitted|the connection to|the target reset|the target closed the connection before it had)/,
+    /^(?:connection|connecting|the agent's machine|the target has IPv6 addresses only|no route|host is down|network|no local address|not permitted|the connection to|the target reset|the target closed the connection before it had)/,
     'connection',
   ],
   [/^the (?:answer|target|body|HTTP\/2)/, 'protocol'],

@@ -29,7 +29,7 @@ describe('what is set for metrics goes before what is set for all signals', () =
     ],
     [
       { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: 'HTTP/Protobuf' },
-      { encoding: 'protobuf', isEncodingOpen: false },
+      { encoding: 'protobuf' },
     ],
     [
       { OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip', OTEL_EXPORTER_OTLP_METRICS_COMPRESSION: 'none' },
@@ -37,8 +37,8 @@ describe('what is set for metrics goes before what is set for all signals', () =
     ],
     [{ OTEL_EXPORTER_OTLP_TIMEOUT: '3000', OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: '700' }, { timeoutMs: 700 }],
     [{ OTEL_EXPORTER_OTLP_TIMEOUT: '3000' }, { timeoutMs: 3_000 }],
-    [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, { encoding: 'json', isEncodingOpen: false }],
-    [{}, { timeoutMs: 10_000, isCompressed: true, encoding: 'json', isEncodingOpen: true, fallback: null }],
+    [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, { encoding: 'json' }],
+    [{}, { timeoutMs: 10_000, isCompressed: true, encoding: 'json', fallback: null }],
     [{ OTEL_METRIC_EXPORT_INTERVAL: '5000' }, { intervalMs: 5_000 }],
     [
       { OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION: 'EXPLICIT_bucket_histogram' },

@@ -5,8 +5,14 @@ import { isExportOff } from '@svc/shared/own-metrics/settings.ts';
 import type { SettingsOf } from '@svc/shared/settings.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { HistogramKind } from './histograms.ts';
-import type { ExportTarget } from './pipeline.ts';
-import type { Encoding } from './request-encoder.ts';
+
+export type Encoding = 'json' | 'protobuf';
+
+export type Endpoint = {
+  /** The full URL. */
+  readonly url: string;
+  readonly headers: readonly { readonly key: string; readonly value: string }[];
+};
 
 /** A row of totals costs as much as the notes of some thirty results, which a start reads in a second or two. */
 const SAVE_EVERY_MS = 600_000;
@@ -16,11 +22,9 @@ const TIMEOUT_MS = 10_000;
 /** The operator's settings of exports. */
 export type ExportSettings = {
   /** The endpoint of monitors without one of their own; null: none. */
-  readonly fallback: Pick<ExportTarget, 'url' | 'headers'> | null;
+  readonly fallback: Endpoint | null;
   /** The encoding that is tried first. */
   readonly encoding: Encoding;
-  /** Nobody has set the encoding. */
-  readonly isEncodingOpen: boolean;
   readonly isCompressed: boolean;
   readonly histograms: HistogramKind;
   readonly intervalMs: number;
@@ -47,7 +51,6 @@ export function exportSettingsOf(config: Config): ExportSettings {
   return {
     fallback: fallbackOf(config),
     encoding: protocol === 'http/protobuf' ? 'protobuf' : 'json',
-    isEncodingOpen: protocol === undefined,
     isCompressed: (config.otlpMetricsCompression ?? config.otlpCompression) !== 'none',
     histograms: config.otlpHistograms === 'explicit_bucket_histogram' ? 'explicit' : 'exponential',
     intervalMs: config.otlpInterval,

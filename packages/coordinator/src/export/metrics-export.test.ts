@@ -1,4 +1,5 @@
 import { systemClock } from '@svc/shared/clock.ts';
+import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
@@ -9,10 +10,14 @@ import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts'
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
 import { noWrites } from '../evaluation/writes.ts';
+import { createHttpPost } from '../outgoing/http-post.ts';
+import { writeTotals } from '../store/export-totals.ts';
 import { createRecordingStore } from '../store/recording-store.ts';
 import { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { MetricsExport } from './metrics-export.ts';
+
+const GUARD = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.0/8'] });
 
 let database: TemporaryStore;
 let store: Store;
@@ -36,7 +41,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const each of running) await each.stop();
+  for (const each of running) each.stop();
   running.clear();
   await receiver.close();
   await database.dispose();
@@ -54,7 +59,7 @@ async function started(
     store,
     monitors,
     settings: { ...NO_EXPORT_SETTINGS, intervalMs: 50, saveEveryMs: 100 },
-    thread: { egressAllow: ['127.0.0.0/8'], ca: [], proxy: null },
+    createPost: () => createHttpPost({ clock: systemClock, guard: GUARD, timeoutMs: 10_000 }),
     clock: systemClock,
     log: silentLog,
     ...more,
@@ -85,6 +90,14 @@ const checksOf = (id: number) =>
       name === 'svc.checks' && has['svc.monitor.id'] === String(id) && has['svc.check.outcome'] === 'passed',
   )?.point;
 
+const named = (name: string) =>
+  receiver.series.find(
+    (series) =>
+      series.name === 'svc.checks' &&
+      series.attributes['svc.monitor.name'] === name &&
+      series.attributes['svc.check.outcome'] === 'passed',
+  )?.point;
+
 const counted = (id: number, checks: number) => receiver.until(() => Number(checksOf(id)?.asInt) === checks);
 
 const rows = (table: 'export_notes' | 'export_totals') =>
@@ -102,7 +115,7 @@ test('what was committed and not handed over is counted by the next start, once'
   const start = checksOf(1)?.startTimeUnixNano;
   await expect.poll(() => rows('export_totals')).toBe(1);
   await record(first, 1, false);
-  await first.stop();
+  first.stop();
 
   const second = await started();
   await counted(1, 2);
@@ -115,13 +128,13 @@ test('notes of an export that was turned off are in no count when it is turned o
   monitors.set(exported(1));
   const first = await started();
   await record(first, 1, false);
-  await first.stop();
+  first.stop();
   running.delete(first);
 
   monitors.set(liveMonitor(1));
   const without = await started();
   await expect.poll(() => rows('export_notes')).toBe(0);
-  await without.stop();
+  without.stop();
 
   monitors.set(exported(1));
   const again = await started();
@@ -134,7 +147,7 @@ test('notes go when the totals that have them are stored', async () => {
   const first = await started();
   await record(first, 1);
   await expect.poll(() => rows('export_notes')).toBe(0);
-  await first.stop();
+  first.stop();
   const second = await started();
   await record(second, 1);
   await counted(1, 2);
@@ -158,7 +171,7 @@ test('a monitor that is not exported leaves no note, and what it had is forgotte
   await expect.poll(() => rows('export_totals')).toBe(1);
   monitors.set(liveMonitor(1));
   await expect.poll(() => rows('export_totals')).toBe(0);
-  await one.stop();
+  one.stop();
 
   monitors.set(exported(1));
   const two = await started();
@@ -167,7 +180,7 @@ test('a monitor that is not exported leaves no note, and what it had is forgotte
   await counted(1, 1);
 });
 
-test('the first monitor that is exported starts the thread; another joins it', async () => {
+test('the first monitor that is exported opens its endpoint; another joins it', async () => {
   monitors.set(liveMonitor(1));
   const one = await started();
   await expect(one.test(1)).rejects.toMatchObject({ code: 'not-exported' });
@@ -182,73 +195,103 @@ test('the first monitor that is exported starts the thread; another joins it', a
   expect(one.points.dropped).toBe(0);
 });
 
-test('the thread ends with the last monitor that is exported; a later one begins anew', async () => {
-  const logged: string[] = [];
-  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line).msg) });
-  const ends = () => logged.filter((text) => text.endsWith('has ended: no monitor is exported'));
+test('what an endpoint has leaves with its last monitor; one that comes back begins anew', async () => {
   monitors.set(exported(1));
   monitors.set(exported(2));
-  const one = await started({ log });
-  await record(one, 1);
-  await counted(1, 1);
-  const taken = () => one.points.taken;
-  await expect.poll(taken).toBeGreaterThan(0);
-  monitors.set(liveMonitor(1));
-  await record(one, 2);
-  await counted(2, 1);
-  expect(ends()).toEqual([]);
-  monitors.set(liveMonitor(2));
-  await expect.poll(ends).toHaveLength(1);
-  await expect.poll(() => rows('export_totals')).toBe(0);
-  await expect.poll(() => rows('export_notes')).toBe(0);
-  expect(one.endpoints).toEqual([]);
-  const before = taken();
-  await expect(one.test(1)).rejects.toMatchObject({ code: 'not-exported' });
-
-  const first = receiver.requests.length;
-  monitors.set(exported(1));
-  await record(one, 1);
-  await receiver.until(() => receiver.requests.length > first && Number(checksOf(1)?.asInt) === 1);
-  await expect.poll(taken).toBeGreaterThan(before);
-  expect(logged.filter((text) => text !== ends()[0])).toEqual([]);
-});
-
-test('a monitor that comes back while the thread ends is exported by the next', async () => {
-  const logged: string[] = [];
-  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line).msg) });
-  monitors.set(exported(1));
-  const one = await started({ log });
+  const one = await started();
   await record(one, 1);
   await counted(1, 1);
   const first = Number(checksOf(1)?.startTimeUnixNano);
+  const taken = () => one.points.taken;
+  await expect.poll(taken).toBeGreaterThan(0);
   monitors.set(liveMonitor(1));
+  await expect.poll(() => one.endpoints).toMatchObject([{ monitors: 1 }]);
+  monitors.set(liveMonitor(2));
+  expect(one.endpoints).toEqual([]);
+  const before = taken();
+  expect(before).toBeGreaterThan(0);
+  await expect.poll(() => rows('export_totals')).toBe(0);
+  await expect.poll(() => rows('export_notes')).toBe(0);
+  await expect(one.test(1)).rejects.toMatchObject({ code: 'not-exported' });
+
   monitors.set(exported(1));
   await record(one, 1);
   await receiver.until(() => Number(checksOf(1)?.startTimeUnixNano) > first);
   await counted(1, 1);
-  expect(logged).toEqual(['the thread of the export has ended: no monitor is exported']);
+  await expect.poll(taken).toBeGreaterThan(before);
 });
 
-test('a thread that fails again and again is started with growing waits, and a test does not wait for it', async () => {
-  const clock = new FakeClock();
-  const waits: unknown[] = [];
-  const log = pino({ level: 'error' }, { write: (line: string) => waits.push(JSON.parse(line).waitMs) });
-  // No list of addresses: the thread fails before it does anything.
-  const thread = { egressAllow: ['nonsense'], ca: [], proxy: null };
-  const failing = () => waits.filter((waitMs) => waitMs !== undefined);
+test('under another name the counts begin anew, also where it was given while the process was down', async () => {
   monitors.set(exported(1));
-  const one = await started({ thread, clock, log });
-  for (const [tries, waitMs] of [1_000, 2_000, 4_000].entries()) {
-    await expect.poll(failing).toHaveLength(tries + 1);
-    expect(failing().at(-1)).toBe(waitMs);
-    await expect(one.test(1)).rejects.toMatchObject({
-      code: 'export-unavailable',
-      message: 'the export is being started again after a failure',
-    });
-    // What is declared meanwhile does not start it sooner.
-    monitors.set(exported(2));
-    clock.advance(waitMs - 1);
-    await expect(one.test(2)).rejects.toMatchObject({ code: 'export-unavailable' });
-    clock.advance(1);
-  }
+  const first = await started();
+  await record(first, 1);
+  await counted(1, 1);
+  monitors.set({ ...exported(1), name: 'Other' });
+  await record(first, 1);
+  await receiver.until(() => named('Other')?.asInt === '1');
+  await expect.poll(() => rows('export_totals')).toBe(1);
+  await record(first, 1, false);
+  first.stop();
+
+  monitors.set({ ...exported(1), name: 'Third' });
+  const second = await started();
+  await record(second, 1);
+  await receiver.until(() => named('Third')?.asInt === '1');
+});
+
+test.each(['', '{"v":2', 'null', '{"v":1}'])(
+  'stored totals that cannot be read begin anew: %j',
+  async (text) => {
+    monitors.set(exported(1));
+    await writeTotals(store, [{ monitorId: 1, until: 0, text }]);
+    const one = await started();
+    await record(one, 1);
+    await counted(1, 1);
+  },
+);
+
+test('totals that cannot be loaded or stored are tried again, and no result is lost', async () => {
+  monitors.set(exported(1));
+  const first = await started();
+  await record(first, 1, false);
+  first.stop();
+
+  let failures = 0;
+  const failing = <T>(work: () => Promise<T>, most: number): Promise<T> => {
+    if (failures >= most) return work();
+    failures += 1;
+    return Promise.reject(new Error('the disk is gone'));
+  };
+  const flaky: Store = Object.assign(Object.create(store), {
+    transaction: (work: Parameters<Store['transaction']>[0]) => failing(() => store.transaction(work), 1),
+  });
+  const logged: string[] = [];
+  const log = pino({ level: 'error' }, { write: (line: string) => logged.push(JSON.parse(line).error) });
+  const clock = new FakeClock();
+  const second = await started({ store: flaky, clock, log });
+  await expect
+    .poll(async () => {
+      await clock.advanceSettling(1_000);
+      return [logged.length, await rows('export_totals'), await rows('export_notes')];
+    })
+    .toEqual([1, 1, 0]);
+  second.stop();
+  running.delete(second);
+
+  await started();
+  await counted(1, 1);
+});
+
+test('the guard judges the endpoints of monitors, and lets that of the operator pass', async () => {
+  const asked: boolean[] = [];
+  const createPost = (isOperators: boolean) => {
+    asked.push(isOperators);
+    return createHttpPost({ clock: systemClock, guard: GUARD });
+  };
+  monitors.set(exported(1));
+  monitors.set(liveMonitor(2));
+  const fallback = { url: `${receiver.url}/v1/metrics`, headers: [] };
+  await started({ createPost, settings: { ...NO_EXPORT_SETTINGS, fallback, intervalMs: 50 } });
+  await receiver.until(() => checksOf(1) === undefined && receiver.requests.length >= 2);
+  expect(asked.sort()).toEqual([false, true]);
 });

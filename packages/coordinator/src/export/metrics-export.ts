@@ -1,52 +1,108 @@
-import { Worker } from 'node:worker_threads';
+import { createHash } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { VERSION } from '@svc/shared/version.ts';
-import type { LiveMonitor, LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
-import { type ExportNote, lastNote, removeNotes, removeTotals, writeTotals } from '../store/export-totals.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { pause } from '@svc/shared/pause.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
+import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
+import type { HttpPost } from '../outgoing/http-post.ts';
+import {
+  type CountedResult,
+  type ExportNote,
+  lastNote,
+  monitorsWithTotals,
+  notesAfter,
+  removeNotes,
+  removeTotals,
+  totalsOf,
+  writeTotals,
+} from '../store/export-totals.ts';
+import { statusHistories } from '../store/status-history.ts';
 import type { Store } from '../store/store.ts';
-import { EndpointTests } from './endpoint-tests.ts';
-import { loadEntries, loadHistories, loadNotes, removeOrphans } from './export-loading.ts';
-import type { ExportSettings } from './export-settings.ts';
-import { HistoryReading } from './history-reading.ts';
-import { encodeNote, type NotedResult } from './note.ts';
-import { NoteBatch } from './note-batch.ts';
-import { NoteQueue } from './note-queue.ts';
-import type {
-  EndpointState,
-  ExportedPoints,
-  ExportThreadData,
-  FromExportThread,
-  SavedTotals,
-  TestAnswer,
-  ToExportThread,
-} from './protocol.ts';
-import { exportedMonitor, targetOf } from './targets.ts';
-import { ToldStates } from './told-states.ts';
+import { errorTypeOf } from './error-type.ts';
+import type { Encoding, ExportSettings } from './export-settings.ts';
+import type { Pipeline, PipelineState } from './pipeline.ts';
+import type { ExportedMonitor } from './requests.ts';
+import { type ExportTarget, targetOf } from './targets.ts';
+import { countResult, identityOf, mostPoints, newTotals, readTotals, type Totals } from './totals.ts';
+
+/** Monitors of one read, and rows of one transaction: recording waits for it, some milliseconds. */
+const PAGE = 100;
+/** Span of the exported uptime, and how far ahead a clock may date changes, ms. */
+const HISTORY_MS = 24 * 3_600_000;
+const AHEAD_MS = 60_000;
+/** Points of one request: making it holds the thread for some milliseconds. */
+const MOST_POINTS = 2_000;
+/** Delay after which totals that begin or end are stored, ms. */
+const SAVE_NEW_AFTER_MS = 1_000;
+/** Pause after totals that could not be stored, ms. */
+const SAVE_AGAIN_AFTER_MS = 10_000;
+/** Between two parts of what is stored, ms: recording goes first. */
+const SAVE_PAUSE_MS = 20;
 
 type Parts = {
   readonly store: Store;
   readonly monitors: LiveMonitors;
   readonly settings: ExportSettings;
-  readonly thread: Pick<ExportThreadData, 'egressAllow' | 'ca' | 'proxy'>;
+  /** For the operator's own endpoint, or for those of monitors, which the guard judges. */
+  readonly createPost: (isOperators: boolean) => HttpPost;
   readonly clock: Clock;
   readonly log: Logger;
 };
 
-/** A thread that ran for so long has not failed because of what it begins with, ms. */
-const RAN_WELL_MS = 60_000;
-/** A stop waits so long for the thread, ms: it does not end while the system looks for a name, which may take 10 s. */
-const END_WITHIN_MS = 1_000;
-/** A test of an endpoint tries both encodings at most; this is beside the time of those requests, ms. */
-const TEST_BESIDE_MS = 5_000;
-/** Notes that no stored totals have, in bytes: beyond it results are not noted any more, and counts miss them. */
-const MOST_KEPT = 512 * 1_024 * 1_024;
+type RecordedResult = {
+  readonly result: CheckResult;
+  readonly region: Region;
+  readonly monitor: LiveMonitor;
+  /** It was not recorded before. */
+  readonly isNew: boolean;
+};
 
-function unavailable(why: string): ExportTestError {
-  return new ExportTestError('export-unavailable', `the export ${why}`);
-}
+type Exported = {
+  monitor: LiveMonitor;
+  totals: Totals;
+  /** Notes up to this one are in the totals. */
+  until: number;
+  /** The totals are not stored as they are. */
+  isUnsaved: boolean;
+  destination: Destination;
+};
+
+type Destination = {
+  readonly target: ExportTarget;
+  readonly monitors: Set<number>;
+  /** Null: its code is being loaded. */
+  pipeline: Pipeline | null;
+};
+
+/** How it stands with one endpoint. */
+export type EndpointState = PipelineState & {
+  readonly key: string;
+  /** The URL without its secret parts. */
+  readonly url: string;
+  /** Null: the operator's default. */
+  readonly workspaceId: number | null;
+  readonly monitors: number;
+};
+
+/** The fate of points that were sent, or should have been. */
+export type ExportedPoints = Pick<PipelineState, 'taken' | 'rejected' | 'dropped'>;
+
+export type TestAnswer = {
+  readonly url: string;
+  readonly points: number;
+  readonly durationMs: number;
+  /** One, or one for each encoding. */
+  readonly answers: readonly {
+    readonly encoding: Encoding;
+    readonly isTaken: boolean;
+    readonly rejected: number;
+    readonly error: string | null;
+  }[];
+};
 
 /** The test of an endpoint cannot be made. */
 export class ExportTestError extends SvcError {
@@ -56,120 +112,104 @@ export class ExportTestError extends SvcError {
 }
 
 /**
- * The export over OTLP, as the main thread sees it. All of it but this runs on a thread of its own, which is
- * there while some monitor is exported.
+ * The export of monitors' metrics over OTLP.
  *
- *     recorder ── noteOf ──▶ its transaction ── noted ──▶ thread: totals ──▶ endpoints
- *                                 │                          │ ▲
- *                              notes ───── at a start ───────┼─┘
- *                              totals ◀──── every 10 min ────┘
+ *     recorder ── noteOf ──▶ its transaction ── noted ──▶ totals ── at each interval ──▶ pipelines ──▶ endpoints
+ *                                 │                        │ ▲
+ *                              notes ──── at a start ──────┼─┘
+ *                              totals ◀─── every 10 min ───┘
  *
- * A note is in the transaction of its results, and is kept until the totals that have it are stored: so counts
- * neither double nor get lost, whenever the process ends.
+ * A note has the exported results of a transaction and is stored with them. It is kept until all totals that have it are stored:
+ * so each result counts once, whenever the process ends. Totals are loaded beside everything else. Until then notes are not
+ * counted as they come, because the loading reads them.
  */
 export class MetricsExport {
   readonly #parts: Parts;
-  readonly #tests: EndpointTests;
-  #lastNote = 0;
-  #worker: Worker | null = null;
-  /** Messages that wait while the thread loads; null: it has loaded. */
-  #held: ToExportThread[] | null = null;
-  /** Of notes since totals were last stored, about. */
-  #keptBytes = 0;
-  readonly #states = new ToldStates();
-  /** Monitors that are exported. */
-  #exported = 0;
-  /** The thread ends because no monitor is exported: the last note then. Null: it goes on. */
-  #endsAfter: number | null = null;
-  #isStopped = false;
-  #threadStartedAt = 0;
-  readonly #restarts: GrowingWaits;
-  readonly #histories: HistoryReading;
-  readonly #notes: NoteQueue;
-  #cancelChanges: () => void = () => {};
-  #running: Promise<void> = Promise.resolve();
+  /** By monitor. */
+  readonly #exported = new Map<number, Exported>();
+  /** By the key of their target. */
+  readonly #destinations = new Map<string, Destination>();
+  /** Monitors with stored totals that are not exported any more. */
+  readonly #forgotten = new Set<number>();
+  readonly #posts = new Map<boolean, HttpPost>();
+  readonly #reloading: GrowingWaits;
+  /** Ids of the last note that the start found, of the last one that was made, and of the last one that is recorded. */
+  #lastAtStart = 0;
+  #lastMade = 0;
+  #lastNoted = 0;
+  #isLoaded = false;
+  /** Monitors whose declaration has changed while totals were loaded. */
+  readonly #changed = new Set<number>();
+  readonly #stopping = new AbortController();
+  /** Totals begin or end: that is stored soon, so that a restart knows when they began. */
+  #hasNew = false;
+  #isSaving = false;
+  /** On the monotonic clock, ms: when totals are stored, and before which nothing is, because it failed. */
+  #saveAt = 0;
+  #saveNotBefore = 0;
+  #ofClosed: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
+  #lastTurn: Promise<void> = Promise.resolve();
+  #cancels: (() => void)[] = [];
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const { store, clock } = parts;
-    this.#tests = new EndpointTests(clock);
-    this.#restarts = new GrowingWaits(clock);
-    this.#notes = new NoteQueue({
-      clock,
-      send: (batch) => this.#post({ kind: 'notes', batch }),
-      onOverflow: () => {
-        this.#parts.log.error('the thread of the export does not keep up, and is started anew');
-        void this.#worker?.terminate();
-      },
-    });
-    this.#histories = new HistoryReading({
-      clock,
-      read: (ids) => loadHistories(store, ids, clock.wall()),
-      onRead: (id, history) => this.#tell({ kind: 'history', id, history }),
-      onError: (error) => this.#failed(error),
-    });
+    this.#reloading = new GrowingWaits(parts.clock);
   }
 
   /** Call it before anything is recorded. */
   async load(): Promise<void> {
-    this.#lastNote = await lastNote(this.#parts.store);
+    this.#lastAtStart = await lastNote(this.#parts.store);
+    this.#lastMade = this.#lastAtStart;
+    this.#lastNoted = this.#lastAtStart;
   }
 
   /** After the monitors are loaded. */
   start(): void {
-    const { monitors } = this.#parts;
-    this.#cancelChanges = monitors.onChange((before, after) => this.#declared(before, after));
-    for (const monitor of monitors.values()) if (this.#isExported(monitor)) this.#exported += 1;
-    if (this.#exported > 0) this.#startThread();
-    else this.#forgetAll(this.#lastNote);
+    const { monitors, clock, settings } = this.#parts;
+    this.#saveAt = clock.monotonic() + settings.saveEveryMs;
+    this.#cancels = [
+      monitors.onChange((before, after) => this.#declared(before, after)),
+      clock.every(SAVE_NEW_AFTER_MS, () => void this.#saveWhereDue()),
+      () => this.#reloading.reset(),
+    ];
+    void this.#loadTotals();
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#cancelChanges();
-    this.#restarts.reset();
-    this.#histories.stop();
-    this.#notes.clear();
-    this.#tests.ended();
-    if (this.#worker === null) return;
-    // Totals that are not stored are in the notes. The end does not wait for totals that are being stored, because the
-    // database may accept no writes.
-    const ended = this.#worker.terminate();
-    const { promise: waited, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#parts.clock.after(END_WITHIN_MS, resolve);
-    await Promise.race([ended, waited]);
-    cancel();
+  /** Totals that are not stored are in the notes. */
+  stop(): void {
+    this.#stopping.abort();
+    for (const cancel of this.#cancels) cancel();
+    for (const { pipeline } of this.#destinations.values()) pipeline?.stop();
   }
 
-  noteOf(recorded: readonly (NotedResult & { monitor: LiveMonitor; isNew: boolean })[]): ExportNote | null {
-    // Also while the thread is started again: it reads the notes that it has missed.
-    const exported = recorded.filter(({ monitor, isNew }) => isNew && this.#isExported(monitor));
-    const bytes = exported.length === 0 ? null : encodeNote(exported);
-    if (bytes === null || this.#isFull(bytes.length)) return null;
-    this.#lastNote += 1;
-    return { id: this.#lastNote, bytes };
+  noteOf(recorded: readonly RecordedResult[]): ExportNote | null {
+    const results = recorded.flatMap(({ result, region, monitor, isNew }) => {
+      const counted = isNew && this.#isExported(monitor) ? countedOf(result, region) : null;
+      return counted === null ? [] : [counted];
+    });
+    if (results.length === 0) return null;
+    this.#lastMade += 1;
+    return { id: this.#lastMade, results };
   }
 
   /** After the commit. */
   noted(note: ExportNote): void {
-    if (!this.#isStopped) this.#notes.add(note);
+    this.#lastNoted = note.id;
+    if (this.#isLoaded) this.#count(note);
   }
 
-  /** The status of a monitor has changed; after the commit. */
-  statusChanged(monitorId: number, at: number, status: MonitorStatus): void {
-    const monitor = this.#parts.monitors.get(monitorId);
-    if (monitor === undefined || !this.#isExported(monitor)) return;
-    this.#tell({ kind: 'status', id: monitorId, change: { at, status } });
-  }
-
-  /** How it stands with the endpoints, a second ago at most. */
+  /** How it stands with the endpoints. */
   get endpoints(): readonly EndpointState[] {
-    return this.#states.endpoints;
+    return [...this.#destinations.values()].flatMap(({ target, monitors, pipeline }) => {
+      if (pipeline === null) return [];
+      const { key, url, workspaceId } = target;
+      return [{ ...pipeline.state, key, url: urlSecrets.left(url), workspaceId, monitors: monitors.size }];
+    });
   }
 
   /** Points since the start. */
   get points(): ExportedPoints {
-    return this.#states.points;
+    return this.endpoints.reduce(addPoints, this.#ofClosed);
   }
 
   /**
@@ -178,218 +218,296 @@ export class MetricsExport {
    * @throws ExportTestError
    */
   async test(monitorId: number): Promise<TestAnswer> {
-    const monitor = this.#parts.monitors.get(monitorId);
+    const { monitors, clock } = this.#parts;
+    const monitor = monitors.get(monitorId);
     if (monitor === undefined || !this.#isExported(monitor)) {
       throw new ExportTestError(
         'not-exported',
         'the monitor has no otlp_endpoint, and OTEL_EXPORTER_OTLP_ENDPOINT is not set',
       );
     }
-    if (this.#worker === null) throw unavailable('is being started again after a failure');
-    const withinMs = 2 * this.#parts.settings.timeoutMs + TEST_BESIDE_MS;
-    const answer = await this.#tests.ask(withinMs, (request) =>
-      this.#tell({ kind: 'test', request, monitorId }),
-    );
-    if (answer !== null) return answer;
-    throw unavailable('does not run at this moment');
-  }
-
-  /** Totals were not stored for hours: the thread fails again and again. The database must not fill up. */
-  #isFull(more: number): boolean {
-    if (this.#keptBytes > MOST_KEPT) return true;
-    this.#keptBytes += more;
-    if (this.#keptBytes > MOST_KEPT) {
-      this.#parts.log.error(
-        'exported totals could not be stored for too long: exported counts miss results now',
-      );
-    }
-    return false;
+    const { pipeline = null, target } = this.#exported.get(monitorId)?.destination ?? {};
+    if (pipeline === null || target === undefined)
+      throw new ExportTestError('export-unavailable', 'the export is still being loaded');
+    const begunAt = clock.monotonic();
+    const answers = await pipeline.test([monitorId]);
+    return {
+      url: urlSecrets.left(target.url),
+      points: answers.at(-1)?.points ?? 0,
+      durationMs: clock.monotonic() - begunAt,
+      answers: answers.map(({ encoding, verdict }) => ({
+        encoding,
+        isTaken: verdict.is === 'taken',
+        rejected: verdict.is === 'taken' ? verdict.rejected : 0,
+        error: verdict.error,
+      })),
+    };
   }
 
   #isExported(monitor: LiveMonitor): boolean {
     return monitor.declaredExport !== null || this.#parts.settings.fallback !== null;
   }
 
+  /** Reads totals, and the notes that they do not have yet, until nothing is left to read. */
+  async #loadTotals(): Promise<void> {
+    const { store, monitors } = this.#parts;
+    this.#exported.clear();
+    this.#destinations.clear();
+    try {
+      const exported = [...monitors.values()].filter((monitor) => this.#isExported(monitor));
+      const stored = new Set(await monitorsWithTotals(store));
+      for (let start = 0; start < exported.length; start += PAGE) {
+        const page = exported.slice(start, start + PAGE);
+        const rows = await totalsOf(
+          store,
+          page.map(({ id }) => id),
+        );
+        if (this.#stopping.signal.aborted) return;
+        for (const monitor of page) this.#put(monitor, rows.get(monitor.id) ?? null);
+      }
+      for (const id of stored) if (!this.#exported.has(id)) this.#forgotten.add(id);
+      for (let after = 0; after < this.#lastNoted; ) {
+        const notes = await notesAfter(store, after);
+        if (this.#stopping.signal.aborted) return;
+        this.#declareChanged();
+        for (const note of notes) this.#count(note);
+        after = notes.at(-1)?.id ?? this.#lastNoted;
+      }
+    } catch (error) {
+      this.#failed(error);
+      if (!this.#stopping.signal.aborted) this.#reloading.again(() => void this.#loadTotals());
+      return;
+    }
+    this.#declareChanged();
+    this.#isLoaded = true;
+    this.#hasNew = true;
+    for (const destination of this.#destinations.values()) void this.#open(destination);
+  }
+
+  /** What was declared while totals were loaded: before the notes that followed are counted. */
+  #declareChanged(): void {
+    for (const id of this.#changed) this.#declare(id);
+    this.#changed.clear();
+  }
+
   #declared(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    const wasExported = before !== null && this.#isExported(before);
-    const isExported = after !== null && this.#isExported(after);
-    this.#exported += Number(isExported) - Number(wasExported);
-    // A thread that ends, or is about to be started again, is followed by one that loads what is declared then.
-    if (this.#endsAfter !== null) return;
-    if (isExported) {
-      if (this.#worker !== null) this.#tellDeclared(after);
-      else if (this.#restarts.tries === 0) this.#startThread();
-    } else if (wasExported) {
-      this.#tell({ kind: 'monitor', id: before.id, entry: null });
-      if (this.#exported === 0) this.#endThread();
-    }
+    const id = after?.id ?? before?.id;
+    if (id === undefined) return;
+    if (this.#isLoaded) this.#declare(id);
+    else this.#changed.add(id);
   }
 
-  #endThread(): void {
-    if (this.#worker === null) {
-      this.#restarts.reset();
-      this.#forgetAll(this.#lastNote);
-    } else {
-      this.#endsAfter = this.#lastNote;
-      this.#tell({ kind: 'end' });
-    }
+  /** Exports the monitor as it is declared now, or not any more. */
+  #declare(id: number): void {
+    const monitor = this.#parts.monitors.get(id);
+    if (monitor !== undefined && this.#isExported(monitor)) this.#put(monitor, null);
+    else this.#remove(id);
   }
 
-  /** Monitors were exported once: what is left of it must not be counted should they be again. */
-  #forgetAll(lastNote: number): void {
-    const { store } = this.#parts;
-    const forget = async () => {
-      await removeOrphans(store, () => false);
-      if (lastNote > 0) await this.#removeNotes(lastNote);
-    };
-    this.#running = this.#running.then(forget).catch((error: unknown) => this.#failed(error));
-  }
-
-  /** At once, so that it is there before the notes that follow. Its history has to be read, and comes later. */
-  #tellDeclared(monitor: LiveMonitor): void {
-    const { id } = monitor;
-    const target = targetOf(monitor, this.#parts.settings);
+  /** @param row the stored totals; null: there are none */
+  #put(monitor: LiveMonitor, row: { readonly until: number; readonly text: string } | null): void {
+    const { settings, clock } = this.#parts;
+    const target = targetOf(monitor, settings);
     if (target === null) return;
-    const entry = { monitor: exportedMonitor(monitor), target, history: [], totals: null };
-    this.#tell({ kind: 'monitor', id, entry });
-    this.#histories.want(id);
+    const { id } = monitor;
+    const identity = identityOf(monitor, settings.histograms);
+    const known = this.#exported.get(id);
+    const destination = this.#destinationOf(target);
+    if (known !== undefined && known.destination !== destination) this.#leave(id, known.destination);
+    destination.monitors.add(id);
+    this.#forgotten.delete(id);
+    if (known?.totals.identity === identity) {
+      Object.assign(known, { monitor, destination });
+      return;
+    }
+    const restored = row === null ? null : readTotals(row.text, identity);
+    const totals = restored ?? newTotals(identity, clock.wall());
+    const until =
+      row !== null && restored !== null ? row.until : this.#beginsAfter(row !== null || known !== undefined);
+    this.#exported.set(id, { monitor, totals, until, isUnsaved: restored === null, destination });
+    this.#hasNew ||= restored === null;
   }
 
-  #startThread(): void {
-    if (this.#isStopped || this.#worker !== null) return;
-    const { settings, thread, log } = this.#parts;
-    const { intervalMs, saveEveryMs, timeoutMs, histograms, resource, tls } = settings;
-    const identity = tls.identity === null ? null : { ...tls.identity, key: tls.identity.key.reveal() };
-    const worker = new Worker(new URL('./export-worker.ts', import.meta.url), {
-      name: 'export',
-      workerData: {
-        intervalMs,
-        saveEveryMs,
-        timeoutMs,
-        histograms,
-        resource,
-        version: VERSION,
-        operator: { ca: tls.ca, identity },
-        ...thread,
-      } satisfies ExportThreadData,
-      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+  /**
+   * The last note that new totals do not have: those of other attributes are passed over.
+   *
+   * @param hadOthers the monitor has totals under other attributes
+   */
+  #beginsAfter(hadOthers: boolean): number {
+    if (this.#isLoaded) return this.#lastNoted;
+    return hadOthers ? this.#lastAtStart : 0;
+  }
+
+  #remove(id: number): void {
+    const known = this.#exported.get(id);
+    if (known === undefined) return;
+    this.#exported.delete(id);
+    this.#leave(id, known.destination);
+    this.#forgotten.add(id);
+    this.#hasNew = true;
+  }
+
+  #destinationOf(target: ExportTarget): Destination {
+    const known = this.#destinations.get(target.key);
+    if (known !== undefined) return known;
+    const destination: Destination = { target, monitors: new Set(), pipeline: null };
+    this.#destinations.set(target.key, destination);
+    if (this.#isLoaded) void this.#open(destination);
+    return destination;
+  }
+
+  async #open(destination: Destination): Promise<void> {
+    const { clock, settings } = this.#parts;
+    const { target, monitors } = destination;
+    // Loaded only here: the modules of OpenTelemetry take some memory, which many coordinators do not need.
+    const { Pipeline } = await import('./pipeline.ts');
+    if (this.#stopping.signal.aborted || this.#destinations.get(target.key) !== destination) return;
+    destination.pipeline = new Pipeline({
+      target,
+      settings,
+      post: this.#postTo(target),
+      clock,
+      batches: () => this.#batchesOf(monitors),
+      read: (ids) => this.#read(ids.filter((id) => monitors.has(id))),
+      onError: (error) => this.#failed(error),
     });
-    worker.unref();
-    worker.on('message', (message: FromExportThread) => this.#take(message));
-    worker.on('error', (error) => log.error({ error: messageOf(error) }, 'the thread of the export failed'));
-    worker.once('exit', () => this.#ended());
-    this.#worker = worker;
-    this.#threadStartedAt = this.#parts.clock.monotonic();
-    this.#held = [];
-    this.#notes.clear();
-    // Later ones are told, after the monitors that they are about.
-    const last = this.#lastNote;
-    this.#running = this.#running.then(() => this.#load(worker, last));
+    // The same place for an endpoint after every start.
+    const spread = createHash('sha256').update(target.key).digest().readUInt32BE() / 2 ** 32;
+    void destination.pipeline.run(spread);
   }
 
-  async #load(worker: Worker, last: number): Promise<void> {
-    const { store, monitors, settings, clock } = this.#parts;
-    const isCurrent = () => this.#worker === worker && !this.#isStopped;
+  #postTo({ workspaceId }: ExportTarget): HttpPost {
+    const isOperators = workspaceId === null;
+    const post = this.#posts.get(isOperators) ?? this.#parts.createPost(isOperators);
+    this.#posts.set(isOperators, post);
+    return post;
+  }
+
+  /** The last monitor of an endpoint takes the pipeline with it. */
+  #leave(id: number, { target, monitors, pipeline }: Destination): void {
+    monitors.delete(id);
+    if (monitors.size > 0) return;
+    this.#destinations.delete(target.key);
+    if (pipeline === null) return;
+    // It counts what it drops.
+    pipeline.stop();
+    this.#ofClosed = addPoints(this.#ofClosed, pipeline.state);
+  }
+
+  *#batchesOf(ids: ReadonlySet<number>): Generator<number[]> {
+    let batch: number[] = [];
+    let points = 0;
+    for (const id of ids) {
+      const exported = this.#exported.get(id);
+      if (exported === undefined) continue;
+      batch.push(id);
+      points += mostPoints(exported.totals);
+      if (points < MOST_POINTS) continue;
+      yield batch;
+      batch = [];
+      points = 0;
+    }
+    if (batch.length > 0) yield batch;
+  }
+
+  async #read(ids: readonly number[]): Promise<ExportedMonitor[]> {
+    const { store, clock } = this.#parts;
+    const now = clock.wall();
+    const histories = await statusHistories(store, ids, { from: now - HISTORY_MS, until: now + AHEAD_MS });
+    await this.#turn();
+    return ids.flatMap((id) => {
+      const exported = this.#exported.get(id);
+      return exported === undefined ? [] : [{ ...exported, history: histories.get(id) ?? [] }];
+    });
+  }
+
+  /**
+   * Resolves when a request may be made: one in a turn of the event loop, because making one takes milliseconds and all
+   * endpoints may be due at once.
+   */
+  #turn(): Promise<void> {
+    this.#lastTurn = this.#lastTurn.then(() => new Promise((resume) => setImmediate(resume)));
+    return this.#lastTurn;
+  }
+
+  #count({ id, results }: ExportNote): void {
+    const { clock, settings } = this.#parts;
+    const at = clock.wall();
+    const counted = new Set<Exported>();
+    for (const result of results) {
+      const exported = this.#exported.get(result.monitor);
+      if (exported === undefined || id <= exported.until) continue;
+      countResult(exported.totals, result, settings.histograms, at);
+      counted.add(exported);
+    }
+    // Not before: a note may have several results of a monitor.
+    for (const exported of counted) Object.assign(exported, { until: id, isUnsaved: true });
+  }
+
+  async #saveWhereDue(): Promise<void> {
+    const { clock, settings } = this.#parts;
+    const now = clock.monotonic();
+    const isDue = now >= this.#saveNotBefore && (this.#hasNew || now >= this.#saveAt);
+    if (!this.#isLoaded || this.#isSaving || !isDue) return;
+    this.#isSaving = true;
+    this.#hasNew = false;
+    this.#saveAt = now + settings.saveEveryMs;
     try {
-      await removeOrphans(store, (id) => {
-        const monitor = monitors.get(id);
-        return monitor !== undefined && this.#isExported(monitor);
-      });
-      for await (const entries of loadEntries(store, monitors, settings, clock.wall())) {
-        if (!isCurrent()) return;
-        worker.postMessage({ kind: 'entries', entries, lastNote: last } satisfies ToExportThread);
-      }
-      const stored = new NoteBatch();
-      for await (const note of loadNotes(store, last)) {
-        if (!isCurrent()) return;
-        stored.add(note);
-        worker.postMessage({ kind: 'notes', batch: stored.take() } satisfies ToExportThread);
-      }
+      await this.#save();
     } catch (error) {
       this.#failed(error);
-      if (isCurrent()) void worker.terminate();
-      return;
+      this.#hasNew = true;
+      this.#saveNotBefore = clock.monotonic() + SAVE_AGAIN_AFTER_MS;
     }
-    if (!isCurrent()) return;
-    for (const message of this.#held ?? []) worker.postMessage(message);
-    this.#held = null;
-    worker.postMessage({ kind: 'begin' } satisfies ToExportThread);
+    this.#isSaving = false;
   }
 
-  /** After the notes that came before it. */
-  #tell(message: ToExportThread): void {
-    this.#notes.send();
-    this.#post(message);
-  }
-
-  #post(message: ToExportThread): void {
-    if (this.#held !== null) this.#held.push(message);
-    else this.#worker?.postMessage(message);
-  }
-
-  #take(message: FromExportThread): void {
-    switch (message.kind) {
-      case 'state':
-        this.#states.told(message.gone, message.endpoints, message.points);
-        this.#notes.read(message.noted);
-        return;
-      case 'save':
-        this.#running = this.#running.then(() => this.#save(message.totals));
-        return;
-      case 'tested':
-        this.#tests.answered(message.request, message.answer);
-        return;
-      case 'ended':
-        void this.#worker?.terminate();
-        return;
-      default:
-        message satisfies never;
+  /** Stores totals that have changed, some at a time, and then removes the notes that they have. */
+  async #save(): Promise<void> {
+    const { store, clock } = this.#parts;
+    const until = this.#lastNoted;
+    const forgotten = [...this.#forgotten];
+    if (forgotten.length > 0) await removeTotals(store, forgotten);
+    for (const id of forgotten) this.#forgotten.delete(id);
+    const unsaved = [...this.#exported.values()].filter(({ isUnsaved }) => isUnsaved);
+    for (let start = 0; start < unsaved.length && !this.#stopping.signal.aborted; start += PAGE) {
+      const part = unsaved.slice(start, start + PAGE);
+      const rows = part.map(({ monitor, until: noted, totals }) => ({
+        monitorId: monitor.id,
+        until: noted,
+        text: JSON.stringify(totals),
+      }));
+      for (const exported of part) exported.isUnsaved = false;
+      try {
+        await writeTotals(store, rows);
+      } catch (error) {
+        for (const exported of part) exported.isUnsaved = true;
+        throw error;
+      }
+      await pause(clock, SAVE_PAUSE_MS, this.#stopping.signal);
     }
-  }
-
-  async #save({ rows, forgotten, notesUntil }: SavedTotals): Promise<void> {
-    const { store } = this.#parts;
-    let isSaved = true;
-    try {
-      if (rows.length > 0) await writeTotals(store, rows);
-      if (forgotten.length > 0) await removeTotals(store, forgotten);
-      if (notesUntil !== null) await this.#removeNotes(notesUntil);
-    } catch (error) {
-      isSaved = false;
-      this.#failed(error);
-    }
-    this.#worker?.postMessage({ kind: 'saved', isSaved } satisfies ToExportThread);
-  }
-
-  async #removeNotes(until: number): Promise<void> {
-    const before = this.#keptBytes;
-    await removeNotes(this.#parts.store, until);
-    this.#keptBytes -= before;
-  }
-
-  #ended(): void {
-    this.#worker = null;
-    this.#held = null;
-    this.#states.ended();
-    this.#tests.ended();
-    if (this.#isStopped) return;
-    const { clock, log } = this.#parts;
-    const lastNote = this.#endsAfter;
-    if (lastNote !== null) {
-      this.#endsAfter = null;
-      this.#restarts.reset();
-      log.info('the thread of the export has ended: no monitor is exported');
-      this.#forgetAll(lastNote);
-      if (this.#exported > 0) this.#startThread();
-      return;
-    }
-    if (clock.monotonic() - this.#threadStartedAt > RAN_WELL_MS) this.#restarts.reset();
-    const waitMs = this.#restarts.again(() => this.#startThread());
-    log.error({ waitMs }, 'the thread of the export has ended, and is started again');
+    if (!this.#stopping.signal.aborted) await removeNotes(store, until);
   }
 
   #failed(error: unknown): void {
-    if (this.#isStopped) return;
+    if (this.#stopping.signal.aborted) return;
     this.#parts.log.error({ error: messageOf(error) }, 'what is exported could not be read or stored');
   }
+}
+
+/** What is counted of a result; null: it did not run. */
+function countedOf(result: CheckResult, region: Region): CountedResult | null {
+  const { monitor, outcome, status_code, latency, certificate_expires_at, phases } = result;
+  if (outcome === 'not_run') return null;
+  const error_type =
+    outcome === 'failed' ? errorTypeOf(result.error_message, result.timed_out === true) : undefined;
+  return { monitor, region, outcome, status_code, error_type, latency, certificate_expires_at, phases };
+}
+
+function addPoints(some: ExportedPoints, more: ExportedPoints): ExportedPoints {
+  return {
+    taken: some.taken + more.taken,
+    rejected: some.rejected + more.rejected,
+    dropped: some.dropped + more.dropped,
+  };
 }

@@ -1,5 +1,3 @@
-import type { HistogramKind } from './histograms.ts';
-
 /** A metric that is exported about monitors. `docs/metrics.md` describes it; a test compares both. */
 export type ExportedMetric = {
   readonly name: string;
@@ -51,14 +49,6 @@ export const EXPORTED_METRICS = {
 
 export type MetricKey = keyof typeof EXPORTED_METRICS;
 
-export const METRIC_KEYS = Object.keys(EXPORTED_METRICS) as MetricKey[];
-
-/** One of something for each metric. */
-export function perMetric<T>(make: () => T): Readonly<Record<MetricKey, T>> {
-  // Each key is given one.
-  return Object.fromEntries(METRIC_KEYS.map((key) => [key, make()])) as Record<MetricKey, T>;
-}
-
 /** Names of attributes. Attributes of OpenTelemetry's semantic conventions have their names. */
 export const ATTRIBUTE = {
   monitorId: 'svc.monitor.id',
@@ -73,15 +63,3 @@ export const ATTRIBUTE = {
   errorType: 'error.type',
   overflow: 'otel.metric.overflow',
 } as const;
-
-/** Series of durations that a monitor has in a region at most; what is beyond is counted in one more. */
-export const MOST_DURATION_SERIES = 20;
-
-/** The member of OTLP that holds the points of a metric. */
-export function memberOf(
-  { kind }: ExportedMetric,
-  histograms: HistogramKind,
-): 'sum' | 'gauge' | 'histogram' | 'exponentialHistogram' {
-  if (kind !== 'histogram') return kind;
-  return histograms === 'exponential' ? 'exponentialHistogram' : 'histogram';
-}

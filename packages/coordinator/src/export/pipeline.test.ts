@@ -4,15 +4,14 @@ import { afterEach, describe, expect, test } from 'vitest';
 import {
   closeAll,
   closing,
-  collected,
   INTERVAL_MS,
+  POINTS,
   pipelineTo,
-  postsUnderWay,
   receive,
 } from '../../../../test/support/coordinator/pipeline-to.ts';
-import { metricsOf } from '../../../../test/support/otlp-receiver.ts';
-
-const HOUR_MS = 3_600_000;
+import type { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { metricsOf, type OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
+import { drip, startRawTarget } from '../../../../test/support/raw-target.ts';
 
 afterEach(closeAll);
 
@@ -20,7 +19,7 @@ describe('an endpoint that works', () => {
   test('gets gzip with its headers, and its state says so', async () => {
     const receiver = await receive();
     const { pipeline, clock } = pipelineTo(receiver.url);
-    await expect.poll(() => pipeline.state.taken).toBe(1);
+    await expect.poll(() => pipeline.state.taken).toBe(POINTS);
     expect(receiver.requests[0]).toMatchObject({
       path: '/v1/metrics',
       headers: {
@@ -31,7 +30,7 @@ describe('an endpoint that works', () => {
     });
     expect(pipeline.state).toMatchObject({ lastSuccessAt: clock.wall(), lastError: null, isFailing: false });
     clock.advance(INTERVAL_MS);
-    await expect.poll(() => pipeline.state.taken).toBe(2);
+    await expect.poll(() => pipeline.state.taken).toBe(2 * POINTS);
     expect(receiver.errors).toEqual([]);
   });
 
@@ -47,20 +46,20 @@ describe('an endpoint that works', () => {
       });
       return true;
     };
-    const { pipeline, collected } = pipelineTo(receiver.url, { requests: 20 });
+    const { pipeline, made } = pipelineTo(receiver.url, { requests: 20 });
     await expect
       .poll(() => {
-        expect(collected.length - receiver.requests.length).toBeLessThanOrEqual(3);
+        expect(made.length - receiver.requests.length).toBeLessThanOrEqual(1);
         return pipeline.state.taken;
       })
-      .toBe(20);
+      .toBe(20 * POINTS);
     expect(receiver.requests).toHaveLength(20);
   });
 
   test('gets no compression where none is wanted', async () => {
     const receiver = await receive();
     const { pipeline } = pipelineTo(receiver.url, { isCompressed: false });
-    await expect.poll(() => pipeline.state.taken).toBe(1);
+    await expect.poll(() => pipeline.state.taken).toBe(POINTS);
     expect(receiver.requests[0]?.headers['content-encoding']).toBeUndefined();
   });
 });
@@ -76,13 +75,13 @@ describe('an endpoint that refuses JSON', () => {
       return true;
     };
     const { pipeline, clock } = pipelineTo(receiver.url, { requests: 3 });
-    await expect.poll(() => pipeline.state.taken).toBe(3);
+    await expect.poll(() => pipeline.state.taken).toBe(3 * POINTS);
     expect(pipeline.state).toMatchObject({ encoding: 'protobuf', dropped: 0, isFailing: false });
     // Nor did it fail between the two encodings.
     expect(failing).toEqual(Array(4).fill(false));
     const before = receiver.requests.length;
     clock.advance(INTERVAL_MS);
-    await expect.poll(() => pipeline.state.taken).toBe(6);
+    await expect.poll(() => pipeline.state.taken).toBe(6 * POINTS);
     const types = receiver.requests.slice(before).map(({ headers }) => headers['content-type']);
     expect(types).toEqual(Array(3).fill('application/x-protobuf'));
   });
@@ -96,12 +95,12 @@ describe('an endpoint that refuses JSON', () => {
       return true;
     };
     const { pipeline, clock } = pipelineTo(receiver.url);
-    await expect.poll(() => pipeline.state.dropped).toBe(1);
+    await expect.poll(() => pipeline.state.dropped).toBe(POINTS);
     expect(receiver.requests).toHaveLength(2);
     expect(pipeline.state).toMatchObject({ isFailing: true, taken: 0, bufferedRequests: 0 });
     expect(pipeline.state.lastError?.message).toBe('answered 400: no such tenant');
     clock.advance(INTERVAL_MS);
-    await expect.poll(() => pipeline.state.dropped).toBe(2);
+    await expect.poll(() => pipeline.state.dropped).toBe(2 * POINTS);
     expect(receiver.requests).toHaveLength(4);
     // From the second refusal on, without a pause.
     expect(failing).toEqual([false, false, true, true]);
@@ -109,61 +108,67 @@ describe('an endpoint that refuses JSON', () => {
 });
 
 describe('an endpoint that is down', () => {
-  test('loses nothing while it is away for some intervals', async () => {
-    const receiver = await receive();
-    await receiver.close();
-    const { pipeline, clock, collected: forms } = pipelineTo(receiver.url);
-    for (let intervals = 1; intervals <= 3; intervals += 1) {
-      await collected(() => pipeline.state.bufferedRequests, intervals);
-      clock.advance(INTERVAL_MS);
-    }
-    await collected(() => pipeline.state.bufferedRequests, 4);
-    // Nothing but the first request is encoded before it can be sent.
-    expect(forms).toEqual(['json', 'log', 'log', 'log']);
-    expect(pipeline.state).toMatchObject({ isFailing: true, taken: 0, dropped: 0 });
-    expect(pipeline.state.lastError?.message).toContain('ECONNREFUSED');
-    await receiver.restart();
-    const waiting = () => {
-      // No post that is under way is given up.
-      if (postsUnderWay() === 0) clock.advance(2_000);
-      return pipeline.state.bufferedRequests;
-    };
-    await expect.poll(waiting, { interval: 20 }).toBe(0);
-    expect(pipeline.state).toMatchObject({ isFailing: false, dropped: 0 });
-    // Each point has the time at which it was collected.
-    const times = receiver.requests.map(({ request }) => {
+  /** Moves the clock as long as nothing is under way, until it is so. */
+  async function passing(clock: FakeClock, ms: number, isSo: () => boolean): Promise<void> {
+    await expect
+      .poll(
+        () => {
+          if (clock.pendingTimers === 1) clock.advance(ms);
+          return isSo();
+        },
+        { interval: 10 },
+      )
+      .toBe(true);
+  }
+
+  const madeAt = ({ requests }: OtlpReceiver) =>
+    requests.map(({ request }) => {
       const [metric] = request === null ? [] : metricsOf(request);
       return Number(metric?.gauge?.dataPoints[0]?.timeUnixNano) / 1e6;
     });
-    const [first = 0] = times;
-    expect(times.slice(0, 4).map((time) => Math.round(time - first))).toEqual(
-      [0, 1, 2, 3].map((intervals) => intervals * INTERVAL_MS),
-    );
-    expect(times.toSorted()).toEqual(times);
-    expect(pipeline.state.taken).toBe(receiver.requests.length);
+
+  test('is given the newest request alone when it comes back, and the other monitors after it', async () => {
+    const receiver = await receive();
+    await receiver.close();
+    const { pipeline, clock, made } = pipelineTo(receiver.url, { requests: 2 });
+    await passing(clock, 1_000, () => made.length === 4);
+    // Of the same monitor each time: nothing else is made before its request is taken.
+    expect(made).toEqual([1, 1, 1, 1]);
+    expect(pipeline.state).toMatchObject({
+      isFailing: true,
+      taken: 0,
+      dropped: 3 * POINTS,
+      bufferedRequests: 1,
+      bufferedPoints: POINTS,
+    });
+    expect(pipeline.state.bufferedBytes).toBeGreaterThan(0);
+    expect(pipeline.state.lastError?.message).toContain('ECONNREFUSED');
+    const newest = clock.wall();
+    await receiver.restart();
+    await passing(clock, 1_000, () => pipeline.state.taken === 2 * POINTS);
+    const first = made.indexOf(2);
+    expect(made.slice(0, first)).toEqual(Array(first).fill(1));
+    expect(
+      madeAt(receiver)
+        .slice(0, 2)
+        .map((at) => at >= newest - INTERVAL_MS),
+    ).toEqual([true, true]);
+    expect(pipeline.state).toMatchObject({ isFailing: false, dropped: (first - 1) * POINTS });
   });
 
   test('gets what has waited in the encoding that it takes when it is back', async () => {
     const receiver = await receive();
     await receiver.close();
-    const { pipeline, clock, collected: forms } = pipelineTo(receiver.url, { requests: 2 });
-    await collected(() => pipeline.state.bufferedRequests, 2);
-    clock.advance(INTERVAL_MS);
-    await collected(() => pipeline.state.bufferedRequests, 4);
+    const { pipeline, clock, made } = pipelineTo(receiver.url);
+    await passing(clock, 1_000, () => made.length === 2);
     receiver.intercept = ({ headers }, response) => {
       const isRefused = headers['content-type'] === 'application/json';
       if (isRefused) response.writeHead(415).end();
       return isRefused;
     };
     await receiver.restart();
-    const waiting = () => {
-      if (postsUnderWay() === 0) clock.advance(2_000);
-      return pipeline.state.bufferedRequests;
-    };
-    await expect.poll(waiting, { interval: 20 }).toBe(0);
-    // The first two are collected again, and come after those that have waited since.
-    expect(forms).toEqual(['json', 'json', 'log', 'log', 'protobuf', 'protobuf']);
-    expect(pipeline.state).toMatchObject({ encoding: 'protobuf', taken: 4, dropped: 0, isFailing: false });
+    await passing(clock, 1_000, () => pipeline.state.taken === POINTS);
+    expect(pipeline.state).toMatchObject({ encoding: 'protobuf', isFailing: false });
     expect(receiver.errors).toEqual([]);
   });
 
@@ -178,26 +183,40 @@ describe('an endpoint that is down', () => {
       return isBusy;
     };
     const { pipeline, clock } = pipelineTo(receiver.url);
-    await collected(() => pipeline.state.isFailing, true);
+    await expect.poll(() => [pipeline.state.isFailing, clock.pendingTimers]).toEqual([true, 1]);
     isBusy = false;
-    clock.advance(justBeforeMs);
-    await collected(() => pipeline.state.bufferedRequests, 2);
+    await clock.advanceSettling(justBeforeMs);
     expect(receiver.requests).toHaveLength(1);
     clock.advance(2_000);
-    await expect.poll(() => pipeline.state.taken).toBe(3);
+    await expect.poll(() => pipeline.state.taken).toBe(POINTS);
+    // The points are those of now.
+    expect(madeAt(receiver).at(-1)).toBe(clock.wall());
   });
 
-  test('is given the newest hour when it comes back', async () => {
+  test('at first is not asked again at once, whatever it says', async () => {
     const receiver = await receive();
-    await receiver.close();
+    receiver.intercept = (_message, response) => {
+      response.writeHead(503, { 'retry-after': '0' }).end();
+      return true;
+    };
     const { pipeline, clock } = pipelineTo(receiver.url);
-    for (let minute = 1; minute <= 70; minute += 1) {
-      await collected(() => pipeline.state.bufferedRequests + pipeline.state.dropped, minute);
-      clock.advance(INTERVAL_MS);
-    }
-    await collected(() => pipeline.state.dropped + pipeline.state.bufferedRequests, 71);
-    expect(pipeline.state.bufferedRequests).toBe(61);
+    await expect.poll(() => [pipeline.state.isFailing, clock.pendingTimers]).toEqual([true, 1]);
+    await clock.advanceSettling(700);
+    expect(receiver.requests).toHaveLength(1);
   });
+});
+
+test('an interval in which nothing could be read is followed by the next one', async () => {
+  const receiver = await receive();
+  const { pipeline, clock, errors, parts } = pipelineTo(receiver.url);
+  await expect.poll(() => pipeline.state.taken).toBe(POINTS);
+  const { read } = parts;
+  Object.assign(parts, { read: () => Promise.reject(new Error('the disk is gone')) });
+  await clock.advanceSettling(INTERVAL_MS);
+  await expect.poll(() => errors).toHaveLength(1);
+  Object.assign(parts, { read });
+  clock.advance(INTERVAL_MS);
+  await expect.poll(() => pipeline.state.taken).toBe(2 * POINTS);
 });
 
 describe('an endpoint that is hostile', () => {
@@ -209,33 +228,7 @@ describe('an endpoint that is hostile', () => {
       return true;
     };
     const { pipeline } = pipelineTo(receiver.url);
-    await expect.poll(() => pipeline.state).toMatchObject({ taken: 0, rejected: 1 });
-  });
-
-  test('and takes a request that was dropped meanwhile has it counted once', async () => {
-    const receiver = await receive();
-    const { promise: askedAgain, resolve: onAskedAgain } = Promise.withResolvers<() => void>();
-    receiver.intercept = (_message, response) => {
-      receiver.intercept = (_again, later) => {
-        receiver.intercept = () => false;
-        onAskedAgain(() => later.writeHead(200).end());
-        return true;
-      };
-      response.writeHead(503).end();
-      return true;
-    };
-    const { pipeline, clock, collected: made } = pipelineTo(receiver.url, { timeoutMs: 2 * HOUR_MS });
-    await collected(() => pipeline.state.isFailing, true);
-    clock.advance(2_000);
-    const answer = await askedAgain;
-    clock.advance(HOUR_MS);
-    await collected(() => pipeline.state.bufferedRequests, 2, 1);
-    // The first is too old beside what is collected now.
-    clock.advance(INTERVAL_MS);
-    await expect.poll(() => pipeline.state.dropped).toBe(1);
-    answer();
-    await expect.poll(() => pipeline.state.bufferedPoints).toBe(0);
-    expect(pipeline.state.taken + pipeline.state.dropped).toBe(made.length);
+    await expect.poll(() => pipeline.state).toMatchObject({ taken: 0, rejected: POINTS });
   });
 
   test('and is left counts as dropped what waits for it', async () => {
@@ -245,9 +238,9 @@ describe('an endpoint that is hostile', () => {
       return true;
     };
     const { pipeline } = pipelineTo(receiver.url, { requests: 3 });
-    await expect.poll(() => pipeline.state).toMatchObject({ isFailing: true, bufferedPoints: 3 });
+    await expect.poll(() => pipeline.state).toMatchObject({ isFailing: true, bufferedPoints: POINTS });
     pipeline.stop();
-    expect(pipeline.state).toMatchObject({ taken: 0, dropped: 3, bufferedPoints: 0, bufferedBytes: 0 });
+    expect(pipeline.state).toMatchObject({ taken: 0, dropped: POINTS, bufferedPoints: 0, bufferedBytes: 0 });
   });
 
   test('and redirects is not followed', async () => {
@@ -257,7 +250,7 @@ describe('an endpoint that is hostile', () => {
       return true;
     };
     const { pipeline } = pipelineTo(receiver.url);
-    await expect.poll(() => pipeline.state.dropped).toBe(1);
+    await expect.poll(() => pipeline.state.dropped).toBe(POINTS);
     expect(pipeline.state.lastError?.message).toContain('redirects are not followed');
     expect(elsewhere.requests).toEqual([]);
   });
@@ -273,7 +266,7 @@ describe('an endpoint that is hostile', () => {
       return true;
     };
     const { pipeline } = pipelineTo(receiver.url);
-    await expect.poll(() => pipeline.state.taken).toBe(1);
+    await expect.poll(() => pipeline.state.taken).toBe(POINTS);
   });
 
   test('and never answers is given up', async () => {
@@ -297,7 +290,7 @@ describe('an endpoint that is hostile', () => {
       return true;
     };
     const { pipeline } = pipelineTo(receiver.url);
-    await expect.poll(() => pipeline.state.dropped).toBe(1);
+    await expect.poll(() => pipeline.state.dropped).toBe(POINTS);
     expect(pipeline.state.lastError?.message).toBe('answered 401: bad ********');
   });
 
@@ -329,14 +322,14 @@ describe('an endpoint that is hostile', () => {
     };
     const { pipeline } = pipelineTo(receiver.url);
     await expect.poll(() => pipeline.state.rejected).toBe(1);
-    expect(pipeline.state).toMatchObject({ taken: 0, dropped: 0, isFailing: false });
+    expect(pipeline.state).toMatchObject({ taken: POINTS - 1, dropped: 0, isFailing: false });
     expect(pipeline.state.lastError?.message).toBe('1 points were rejected: too many series');
   });
 
   test('and is in a private network is not reached', async () => {
     const receiver = await receive();
     const { pipeline } = pipelineTo(receiver.url, { allow: [] });
-    await expect.poll(() => pipeline.state.dropped).toBe(1);
+    await expect.poll(() => pipeline.state.dropped).toBe(POINTS);
     expect(pipeline.state.lastError?.message).toContain('SVC_CHANNEL_EGRESS_ALLOW');
     expect(receiver.requests).toEqual([]);
   });
@@ -350,11 +343,22 @@ test('a test tells what the endpoint answers to each encoding, and changes nothi
     return true;
   };
   const { pipeline } = pipelineTo(receiver.url);
-  await expect.poll(() => pipeline.state.taken).toBe(1);
-  const answers = await pipeline.test((encoding) => {
-    expect(encoding).toBe('protobuf');
-    return { body: new Uint8Array(), points: 0 };
-  });
-  expect(answers).toEqual([{ encoding: 'protobuf', verdict: { is: 'taken', rejected: 0, error: null } }]);
-  expect(pipeline.state.taken).toBe(1);
+  await expect.poll(() => pipeline.state.taken).toBe(POINTS);
+  const answers = await pipeline.test([1]);
+  expect(answers).toEqual([
+    { encoding: 'protobuf', points: POINTS, verdict: { is: 'taken', rejected: 0, error: null } },
+  ]);
+  expect(pipeline.state.taken).toBe(POINTS);
+});
+
+test('an answer of a byte now and then does not keep an export going beyond its time', async () => {
+  const dripping = await startRawTarget(drip('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n', 'a', 5));
+  closing.push(() => dripping.close());
+  const { pipeline, clock } = pipelineTo(dripping.url);
+  await expect.poll(() => dripping.requests.length).toBe(1);
+  await clock.advanceSettling(14_000);
+  expect(pipeline.state).toMatchObject({ taken: 0, bufferedRequests: 1 });
+  await clock.advanceSettling(1_000);
+  // The status has come.
+  await expect.poll(() => pipeline.state).toMatchObject({ taken: POINTS, bufferedRequests: 0 });
 });

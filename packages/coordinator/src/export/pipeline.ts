@@ -1,29 +1,13 @@
+import { gzipSync } from 'node:zlib';
 import type { Clock } from '@svc/shared/clock.ts';
 import { querySecrets } from '@svc/shared/masking/mask.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { RETRY_AFTER_MAXIMUM_MS } from '../domain/backoff.ts';
 import { type HttpPost, mergeHeaders, type PostResult } from '../outgoing/http-post.ts';
-import { type Consequence, consequenceOf, readsProtobuf } from './answers.ts';
-import { EncodingChoice, otherThan } from './encoding-choice.ts';
-import { gunzipped, gzipped } from './gzipped.ts';
-import { type EncodedRequest, isEncoded, RequestBuffer } from './request-buffer.ts';
-import { CONTENT_TYPES, type CollectedForm, type Encoding } from './request-encoder.ts';
-
-/** The destination of the metrics of some monitors. */
-export type ExportTarget = {
-  /** Of endpoint, headers and workspace: a pipeline each. */
-  readonly key: string;
-  /** The full URL. */
-  readonly url: string;
-  readonly headers: readonly { readonly key: string; readonly value: string }[];
-  /** Null: the operator's own, which the guard lets pass. */
-  readonly workspaceId: number | null;
-  /** The one that is tried first. */
-  readonly encoding: Encoding;
-  /** Nobody has set the encoding. */
-  readonly isEncodingOpen: boolean;
-  readonly isCompressed: boolean;
-};
+import { type Consequence, consequenceOf } from './answers.ts';
+import type { Encoding, ExportSettings } from './export-settings.ts';
+import { type ExportedMonitor, MetricsRequest } from './requests.ts';
+import type { ExportTarget } from './targets.ts';
 
 /** An instant with what happened then. */
 export type LastError = { readonly at: number; readonly message: string };
@@ -35,343 +19,232 @@ export type PipelineState = {
   readonly lastError: LastError | null;
   /** The last request was not taken; one that was refused for its encoding counts when the other one is refused too. */
   readonly isFailing: boolean;
-  /** Points since the start of the process. */
+  /** Points since the start of the pipeline. */
   readonly taken: number;
   readonly rejected: number;
   readonly dropped: number;
+  /** The request that the endpoint has not taken yet: 1 or 0. */
   readonly bufferedRequests: number;
   readonly bufferedPoints: number;
   readonly bufferedBytes: number;
 };
 
-/** A body as the encoders make it; it is compressed, or copied, before the next is asked for. */
-export type Collected = { readonly body: Uint8Array; readonly points: number };
+/** The answer of an endpoint to a test. */
+export type TestAnswer = {
+  readonly encoding: Encoding;
+  readonly points: number;
+  readonly verdict: Consequence;
+};
+
+type Request = {
+  readonly body: Uint8Array;
+  readonly encoding: Encoding;
+  readonly points: number;
+  /** When it was made, ms on the monotonic clock. */
+  readonly madeAt: number;
+};
 
 type Parts = {
   readonly target: ExportTarget;
+  readonly settings: Pick<
+    ExportSettings,
+    'encoding' | 'isCompressed' | 'histograms' | 'intervalMs' | 'resource'
+  >;
   readonly post: HttpPost;
   readonly clock: Clock;
-  readonly intervalMs: number;
-  /** How many endpoints there are: their buffers share the memory. */
-  readonly endpoints: () => number;
-  /** The exported points at this moment, in requests, or logs of requests, of a bounded size. */
-  readonly collect: (form: CollectedForm) => Iterable<Collected>;
-  /** The request of a log. */
-  readonly encode: (log: Uint8Array, encoding: Encoding) => Uint8Array;
+  /** The ids of all exported monitors, those of a request at a time. */
+  readonly batches: () => Iterable<readonly number[]>;
+  /** What is exported of these monitors at this moment, those left out that are not exported here any more. */
+  readonly read: (monitorIds: readonly number[]) => Promise<readonly ExportedMonitor[]>;
+  /** What is exported could not be read. */
+  readonly onError: (error: unknown) => void;
 };
 
+const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
+  json: 'application/json',
+  protobuf: 'application/x-protobuf',
+};
+/** 3 takes a tenth longer for a twelfth less, and 6 three times as long for a fifth less. */
+const GZIP_LEVEL = 1;
 /** ms; the wait doubles with each try. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
-/** Requests that wait while one is sent: more are not made until there is room. */
-const MOST_AHEAD = 2;
 /** Spreads first exports, so that endpoints are not all posted to at once, ms. */
 const FIRST_WITHIN_MS = 5_000;
-const noState = {
-  lastSuccessAt: null as number | null,
-  lastError: null as LastError | null,
-  isFailing: false,
-  taken: 0,
-  rejected: 0,
-  dropped: 0,
-};
 
 /**
- * Exports to one endpoint: collects at each interval, sends one request at a time, and keeps requests that are not
- * accepted.
+ * Exports to one endpoint: at each interval all points, in one request after the other.
  *
- *     interval ──▶ collect ──▶ buffer ──▶ send ── taken ──▶ next
- *                     ▲                    │ ├── retry ──▶ wait (growing, or as the endpoint says) ──▶ send
- *                     └─ other encoding ───┘ └── refused ──▶ dropped, next
+ *     interval ──▶ make a request ──▶ post ── taken or refused ──▶ the next request
+ *                    ▲                ▲ │
+ *                    │                │ ├── retry ──▶ wait (growing, or as the endpoint says)
+ *                    │                └─┼── younger than an interval ──┘│
+ *                    ├── else ──────────┼───────────────────────────────┘
+ *                    └── in the other ──┘ encoding refused
  *
- * Which encoding: {@link EncodingChoice}. While the endpoint is not there, later collections are kept as logs, because most of them
- * are dropped in the end, or are sent in another encoding.
- *
- * Nothing of it waits for another endpoint. Temporality is cumulative, so what is dropped costs points in
- * time and no counts.
+ * A request that is not taken is sent again, and made anew from the present counts when it is an interval old. Nothing else is
+ * kept. Temporality is cumulative, so what is dropped costs points in time and no counts. Nothing of it waits for another
+ * endpoint.
  */
 export class Pipeline {
-  readonly target: ExportTarget;
   readonly #parts: Parts;
-  readonly #buffer = new RequestBuffer();
-  readonly #headers: readonly { readonly key: string; readonly value: string }[];
   readonly #secrets: readonly string[];
   readonly #stopping = new AbortController();
-  readonly #choice: EncodingChoice;
-  #state = noState;
-  #changes = 0;
-  /** Tries of the oldest request. */
-  #tries = 0;
-  #isSending = false;
-  /** What the collection under way makes; null: none is. */
-  #collecting: CollectedForm | null = null;
-  /** Counts the collections; one is counted again in another encoding. */
-  #collection = 0;
-  /** The encoding was changed for what is collected now. */
-  #hasChanged = false;
-  #cancelTimers: () => void = () => {};
-  #onRoom: () => void = () => {};
+  #encoding: Encoding;
+  /** The request that the endpoint has not taken yet. */
+  #unsent: Request | null = null;
+  #state = {
+    lastSuccessAt: null as number | null,
+    lastError: null as LastError | null,
+    isFailing: false,
+    taken: 0,
+    rejected: 0,
+    dropped: 0,
+  };
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.target = parts.target;
-    this.#headers = parts.target.headers;
     this.#secrets = secretsOf(parts.target);
-    this.#choice = new EncodingChoice(parts.target.encoding, parts.target.isEncodingOpen);
-  }
-
-  /** Grows with each change of {@link state}. */
-  get changes(): number {
-    return this.#changes;
+    this.#encoding = parts.settings.encoding;
   }
 
   get state(): PipelineState {
-    const { length: bufferedRequests, points: bufferedPoints, bytes: bufferedBytes } = this.#buffer;
-    const encoding = this.#choice.current;
-    return { ...this.#state, encoding, bufferedRequests, bufferedPoints, bufferedBytes };
-  }
-
-  /** @param spread 0 to 1: when within the first seconds it begins */
-  start(spread: number): void {
-    const { clock, intervalMs } = this.#parts;
-    const cancelFirst = clock.after(spread * Math.min(FIRST_WITHIN_MS, intervalMs), () => {
-      void this.#collect();
-      this.#cancelTimers = clock.every(intervalMs, () => void this.#collect());
-    });
-    this.#cancelTimers = cancelFirst;
-  }
-
-  /** Waiting requests are dropped. */
-  stop(): void {
-    this.#stopping.abort();
-    this.#cancelTimers();
-    this.#count({ dropped: this.#buffer.points });
-    while (this.#buffer.shift() !== null);
-    this.#onRoom();
+    return {
+      ...this.#state,
+      encoding: this.#encoding,
+      bufferedRequests: Number(this.#unsent !== null),
+      bufferedPoints: this.#unsent?.points ?? 0,
+      bufferedBytes: this.#unsent?.body.length ?? 0,
+    };
   }
 
   /**
-   * Sends the points of `collect` now, in a request beside the others. Answers the reply of the endpoint to each
-   * encoding.
+   * Exports until it is stopped.
+   *
+   * @param spread 0 to 1: when within the first seconds it begins
    */
-  async test(
-    collect: (encoding: Encoding) => Collected,
-  ): Promise<{ encoding: Encoding; verdict: Consequence }[]> {
-    const answers: { encoding: Encoding; verdict: Consequence }[] = [];
-    const { current } = this.#choice;
-    for (const encoding of [current, otherThan(current)]) {
-      const body = this.#compressed(collect(encoding).body);
-      const verdict = consequenceOf(await this.#post(body, encoding), encoding, this.#secrets);
-      answers.push({ encoding, verdict });
+  async run(spread: number): Promise<void> {
+    const { clock, settings, batches, onError } = this.#parts;
+    const { intervalMs } = settings;
+    const { signal } = this.#stopping;
+    let dueAt = clock.monotonic() + spread * Math.min(FIRST_WITHIN_MS, intervalMs);
+    while (!signal.aborted) {
+      await pause(clock, Math.max(0, dueAt - clock.monotonic()), signal);
+      try {
+        for (const ids of batches()) await this.#export(ids);
+      } catch (error) {
+        onError(error);
+      }
+      dueAt = Math.max(dueAt + intervalMs, clock.monotonic());
+    }
+  }
+
+  /** The request that waits is dropped. */
+  stop(): void {
+    this.#stopping.abort();
+    this.#drop();
+  }
+
+  /** Sends what is exported of some monitors now, beside the other requests. Answers the reply to each encoding. */
+  async test(monitorIds: readonly number[]): Promise<TestAnswer[]> {
+    const answers: TestAnswer[] = [];
+    for (const encoding of [this.#encoding, otherThan(this.#encoding)]) {
+      const request = await this.#make(monitorIds, encoding);
+      const verdict = await this.#post(request);
+      answers.push({ encoding, points: request.points, verdict });
       if (verdict.is !== 'other-encoding') break;
     }
     return answers;
   }
 
-  /** A collection that is under way at the next interval is not begun a second time. */
-  async #collect(isAgain = false): Promise<void> {
-    if (this.#collecting !== null) return;
-    const isLogged = !isAgain && this.#tries > 0;
-    if (!isAgain) this.#hasChanged = false;
-    if (!isAgain && !isLogged) this.#choice.begin();
-    this.#collection += 1;
-    let form: CollectedForm = isLogged ? 'log' : this.#choice.current;
-    this.#collecting = form;
-    let requests = this.#parts.collect(form)[Symbol.iterator]();
-    for (;;) {
-      const next = requests.next();
-      if (next.done === true || this.#stopping.signal.aborted) break;
-      const { body, points } = next.value;
-      const request = {
-        body: form === 'log' ? gzipped(body) : this.#compressed(body),
-        encoding: form === 'log' ? null : form,
-        points,
-        at: this.#parts.clock.monotonic(),
-        collection: this.#collection,
-      };
-      this.#changes += 1;
-      this.#count({ dropped: this.#buffer.push(request, this.#parts.endpoints()) });
-      this.#send();
-      await this.#room();
-      if (form === 'log' || this.#choice.current === form) continue;
-      // The endpoint refused the encoding: all of it again in the other one.
-      form = this.#choice.current;
-      requests = this.#parts.collect(form)[Symbol.iterator]();
-    }
-    this.#collecting = null;
-  }
-
-  /** Resolves when the next request is to be made: at once while the endpoint fails, as the buffer is bounded. */
-  async #room(): Promise<void> {
-    // A turn for other endpoints in any case.
-    await new Promise<void>((resume) => setImmediate(resume));
-    while (this.#isSending && this.#tries === 0 && this.#buffer.length >= MOST_AHEAD) {
-      await new Promise<void>((resume) => {
-        this.#onRoom = resume;
-      });
-    }
-  }
-
-  #send(): void {
-    if (this.#isSending) return;
-    this.#isSending = true;
-    void this.#sendAll().then(() => {
-      this.#isSending = false;
-      this.#onRoom();
-    });
-  }
-
-  async #sendAll(): Promise<void> {
-    for (let next = this.#oldest(); next !== null; next = this.#oldest()) {
-      const verdict = consequenceOf(await this.#post(next.body, next.encoding), next.encoding, this.#secrets);
-      if (this.#stopping.signal.aborted) return;
-      const waitMs = this.#settle(next, verdict);
-      this.#onRoom();
-      if (waitMs > 0) await pause(this.#parts.clock, waitMs, this.#stopping.signal);
-      if (this.#stopping.signal.aborted) return;
-    }
-  }
-
-  /** The oldest request. A log is encoded when its turn has come. */
-  #oldest(): EncodedRequest | null {
-    const { oldest } = this.#buffer;
-    if (oldest === null || isEncoded(oldest)) return oldest;
-    const encoding = this.#choice.current;
-    const body = this.#parts.encode(gunzipped(oldest.body), encoding);
-    return this.#buffer.encodeOldest(this.#compressed(body), encoding);
-  }
-
-  /** @returns ms to wait before the next try */
-  #settle(request: EncodedRequest, verdict: Consequence): number {
-    const at = this.#parts.clock.wall();
-    this.#changes += 1;
-    if (verdict.error !== null) this.#state = { ...this.#state, lastError: { at, message: verdict.error } };
-    switch (verdict.is) {
-      case 'taken':
-        if (this.#taken(request)) this.#countTaken(request.points, verdict.rejected);
-        this.#state = { ...this.#state, lastSuccessAt: at, isFailing: false };
-        if (this.#choice.taken(request.encoding, verdict.error === null)) void this.#ask();
-        return 0;
-      case 'retry': {
-        this.#state = { ...this.#state, isFailing: true };
-        this.#tries += 1;
-        const waitMs = this.#waitAfter(verdict.afterMs);
-        if (this.#choice.isTrial(request.encoding)) this.#trialMissed(request);
-        return waitMs;
+  /** Returns when the endpoint has taken or refused what is exported of these monitors. */
+  async #export(monitorIds: readonly number[]): Promise<void> {
+    const { clock, settings } = this.#parts;
+    const { signal } = this.#stopping;
+    let isOtherTried = false;
+    for (let tries = 1; !signal.aborted; ) {
+      const request = this.#unsent ?? (await this.#make(monitorIds, this.#encoding));
+      this.#unsent = request;
+      if (request.points === 0) break;
+      const verdict = await this.#post(request);
+      if (signal.aborted) return;
+      const at = clock.wall();
+      if (verdict.error !== null) this.#state.lastError = { at, message: verdict.error };
+      if (verdict.is === 'taken') {
+        // Bounded by what was sent, so that an endpoint cannot spoil our sums.
+        const rejected = Math.min(request.points, verdict.rejected);
+        this.#state.taken += request.points - rejected;
+        this.#state.rejected += rejected;
+        this.#state.lastSuccessAt = at;
+        this.#state.isFailing = false;
+        break;
       }
-      case 'other-encoding':
-        this.#refusedEncoding(request);
-        return 0;
-      case 'refused':
-        if (this.#choice.isTrial(request.encoding)) this.#refusedEncoding(request);
-        else this.#refused(request);
-        return 0;
-      default:
-        return verdict satisfies never;
+      if (verdict.is === 'other-encoding' && !isOtherTried) {
+        isOtherTried = true;
+        this.#encoding = otherThan(request.encoding);
+        this.#unsent = null;
+        continue;
+      }
+      this.#state.isFailing = true;
+      if (verdict.is !== 'retry') {
+        this.#drop();
+        break;
+      }
+      await pause(clock, waitAfter(tries, verdict.afterMs), signal);
+      if (!signal.aborted && clock.monotonic() - request.madeAt >= settings.intervalMs) this.#drop();
+      tries += 1;
     }
+    this.#unsent = null;
   }
 
-  /**
-   * Asks whether the endpoint reads protobuf, beside what is sent. A message without any member has no bytes; receivers
-   * should take it (OTLP 1.10, "Full Success").
-   */
-  async #ask(): Promise<void> {
-    const answer = await this.#post(this.#compressed(new Uint8Array()), 'protobuf');
-    this.#choice.answered(readsProtobuf(answer));
+  #drop(): void {
+    this.#state.dropped += this.#unsent?.points ?? 0;
+    this.#unsent = null;
   }
 
-  /**
-   * Points in the refused encoding are collected again in the other one, and nothing fails as long as that one was not
-   * tried. If the other one was refused too, they are dropped.
-   */
-  #refusedEncoding(request: EncodedRequest): void {
-    if (this.#hasChanged) {
-      this.#refused(request);
-    } else {
-      this.#choice.refused(request.encoding);
-      this.#collectInstead(request);
-    }
+  async #make(monitorIds: readonly number[], encoding: Encoding): Promise<Request> {
+    const { clock, settings, read } = this.#parts;
+    const monitors = await read(monitorIds);
+    const request = new MetricsRequest({ ...settings, at: clock.wall() }, monitors);
+    const body = request.encoded(encoding);
+    return {
+      // In memory of its own size: what zlib answers is a view on 16 KiB at least, and the body may be kept.
+      body: settings.isCompressed ? new Uint8Array(gzipSync(body, { level: GZIP_LEVEL })) : body,
+      encoding,
+      points: request.points,
+      madeAt: clock.monotonic(),
+    };
   }
 
-  /** Nobody knows yet whether the endpoint takes points in protobuf, so these do not wait for it. */
-  #trialMissed(request: EncodedRequest): void {
-    this.#choice.missed();
-    this.#collectInstead(request);
-  }
-
-  /** Collects again, in place of the requests in this encoding. */
-  #collectInstead({ encoding, collection }: EncodedRequest): void {
-    const isLogging = this.#collecting === 'log';
-    this.#hasChanged = true;
-    this.#tries = 0;
-    // The points of a log that is under way are newer: no others are collected for it.
-    this.#count({ dropped: this.#buffer.clear(encoding, isLogging ? null : collection) });
-    // If everything was collected already, nothing would collect again before the next interval.
-    if (this.#collecting === null) void this.#collect(true);
-  }
-
-  #refused(request: EncodedRequest): void {
-    this.#state = { ...this.#state, isFailing: true };
-    if (this.#taken(request)) this.#count({ dropped: request.points });
-  }
-
-  /** False: it was dropped meanwhile, and is counted. */
-  #taken(request: EncodedRequest): boolean {
-    this.#tries = 0;
-    if (this.#buffer.oldest !== request) return false;
-    this.#buffer.shift();
-    return true;
-  }
-
-  #waitAfter(afterMs: number | null): number {
-    const growing = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(16, this.#tries - 1));
-    const spread = growing * (0.75 + Math.random() / 2);
-    return Math.max(spread, Math.min(afterMs ?? 0, RETRY_AFTER_MAXIMUM_MS));
-  }
-
-  #post(body: Uint8Array, encoding: Encoding): Promise<PostResult> {
-    const { target, post } = this.#parts;
+  async #post({ body, encoding }: Request): Promise<Consequence> {
+    const { target, post, settings } = this.#parts;
     const ours = {
       'content-type': CONTENT_TYPES[encoding],
       'user-agent': 'svc',
-      ...(target.isCompressed ? { 'content-encoding': 'gzip' } : {}),
+      ...(settings.isCompressed ? { 'content-encoding': 'gzip' } : {}),
     };
-    return post({
+    // Headers about the form of the body are ours.
+    const theirs = target.headers.filter(({ key }) => !/^content-(?:type|encoding)$/i.test(key));
+    const result: PostResult = await post({
       url: target.url,
-      headers: mergeHeaders(ours, withoutBodyHeaders(this.#headers)),
+      headers: mergeHeaders(ours, theirs),
       body,
       secrets: this.#secrets,
       signal: this.#stopping.signal,
     });
-  }
-
-  #compressed(body: Uint8Array): Uint8Array {
-    return this.target.isCompressed ? gzipped(body) : body.slice();
-  }
-
-  /**
-   * The number of rejected points that an endpoint reports is bounded by the number that it was sent, so that it
-   * cannot spoil our sums.
-   */
-  #countTaken(points: number, said: number): void {
-    const rejected = Math.min(points, said);
-    this.#count({ taken: points - rejected, rejected });
-  }
-
-  #count(more: { taken?: number; rejected?: number; dropped?: number }): void {
-    const { taken, rejected, dropped } = this.#state;
-    this.#state = {
-      ...this.#state,
-      taken: taken + (more.taken ?? 0),
-      rejected: rejected + (more.rejected ?? 0),
-      dropped: dropped + (more.dropped ?? 0),
-    };
+    return consequenceOf(result, encoding, this.#secrets);
   }
 }
 
-/** Headers about the form of the body are ours. */
-function withoutBodyHeaders(headers: ExportTarget['headers']): ExportTarget['headers'] {
-  return headers.filter(({ key }) => !/^content-(?:type|encoding)$/i.test(key));
+function otherThan(encoding: Encoding): Encoding {
+  return encoding === 'json' ? 'protobuf' : 'json';
+}
+
+/** @param afterMs as the endpoint asks; it only lengthens the wait */
+function waitAfter(tries: number, afterMs: number | null): number {
+  const growing = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(16, tries - 1));
+  const spread = growing * (0.75 + Math.random() / 2);
+  return Math.max(spread, Math.min(afterMs ?? 0, RETRY_AFTER_MAXIMUM_MS));
 }
 
 function secretsOf({ url, headers }: ExportTarget): string[] {

@@ -1,11 +1,33 @@
+import { phases } from '@svc/shared/messages/check-result.ts';
+import { z } from 'zod';
 import { readFact, writeFact } from './facts.ts';
 import type { SqlStep, Store } from './store.ts';
 
-/** A note that a commit of the recorder leaves for the export. */
+/** Outcomes that the export counts: `not_run` says nothing about the target, and may be replaced later. */
+export const COUNTED_OUTCOMES = ['passed', 'degraded', 'failed'] as const;
+
+/** What the export counts of a recorded result. */
+const countedResult = z.object({
+  monitor: z.number(),
+  region: z.string(),
+  outcome: z.enum(COUNTED_OUTCOMES),
+  status_code: z.number().optional(),
+  error_type: z.string().optional(),
+  /** ms, as the phases. */
+  latency: z.number().optional(),
+  /** Epoch ms. */
+  certificate_expires_at: z.number().optional(),
+  phases: phases.optional(),
+});
+export type CountedResult = z.infer<typeof countedResult>;
+
+const countedResults = z.array(countedResult);
+
+/** A note that a commit of the recorder leaves for the export. It is stored as JSON. */
 export type ExportNote = {
   /** Grows from note to note. */
   readonly id: number;
-  readonly bytes: Uint8Array;
+  readonly results: readonly CountedResult[];
 };
 
 export type StoredExportTotals = {
@@ -17,13 +39,14 @@ export type StoredExportTotals = {
 
 /** Fact: notes up to this one are in all totals, and gone. */
 const NOTES_UNTIL = 'export_notes_until';
-/** Notes of one read: each is up to 50 KB. */
-const NOTES_PER_READ = 50;
+/** Notes of one read: each has up to some hundred results. */
+const NOTES_PER_READ = 10;
 /** Notes of one transaction that deletes. */
 const NOTES_PER_DELETE = 500;
 
-export function insertNote({ id, bytes }: ExportNote): SqlStep {
-  return { sql: 'INSERT INTO export_notes (id, note) VALUES (?, ?)', rows: [[id, bytes]] };
+export function insertNote({ id, results }: ExportNote): SqlStep {
+  const note = Buffer.from(JSON.stringify(results));
+  return { sql: 'INSERT INTO export_notes (id, note) VALUES (?, ?)', rows: [[id, note]] };
 }
 
 /** Id of the last note; 0: there was none yet. */
@@ -36,7 +59,7 @@ export async function lastNote({ read }: Pick<Store, 'read'>): Promise<number> {
   return Math.max(until, id ?? 0);
 }
 
-/** The next notes after this one, in their order. */
+/** The next notes after this one, in their order. A note that cannot be read (a newer version wrote it) has no results. */
 export async function notesAfter({ read }: Pick<Store, 'read'>, id: number): Promise<ExportNote[]> {
   const rows = await read
     .selectFrom('export_notes')
@@ -45,7 +68,15 @@ export async function notesAfter({ read }: Pick<Store, 'read'>, id: number): Pro
     .orderBy('id')
     .limit(NOTES_PER_READ)
     .execute();
-  return rows.map((row) => ({ id: row.id, bytes: row.note }));
+  return rows.map(({ id: noteId, note }) => ({ id: noteId, results: resultsIn(note) }));
+}
+
+function resultsIn(note: Uint8Array): CountedResult[] {
+  try {
+    return countedResults.parse(JSON.parse(Buffer.from(note).toString()));
+  } catch {
+    return [];
+  }
 }
 
 /** Of these monitors, where there are some. */
@@ -63,19 +94,9 @@ export async function totalsOf(
   );
 }
 
-/** Ids of monitors with totals, ascending: the next `limit` after this one. */
-export async function monitorsWithTotals(
-  { read }: Pick<Store, 'read'>,
-  afterId: number,
-  limit: number,
-): Promise<number[]> {
-  const rows = await read
-    .selectFrom('export_totals')
-    .select('monitor_id')
-    .where('monitor_id', '>', afterId)
-    .orderBy('monitor_id')
-    .limit(limit)
-    .execute();
+/** Ids of all monitors with totals. */
+export async function monitorsWithTotals({ read }: Pick<Store, 'read'>): Promise<number[]> {
+  const rows = await read.selectFrom('export_totals').select('monitor_id').execute();
   return rows.map(({ monitor_id }) => monitor_id);
 }
 

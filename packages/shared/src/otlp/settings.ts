@@ -120,7 +120,7 @@ export const OTLP_SETTINGS = {
     description:
       'encoding of own metrics, and the first encoding that is tried for those of monitors: http/json or http/protobuf',
     defaultShown:
-      'http/protobuf for own metrics; for those of monitors http/json, then http/protobuf if the endpoint refuses that, or reads it',
+      'http/protobuf for own metrics; for those of monitors http/json, then http/protobuf if the endpoint refuses that',
     schema: protocol,
   },
   otlpMetricsProtocol: {

@@ -1,16 +1,18 @@
-import { type HrTime, ValueType } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
+import type { MetricProducer } from '@opentelemetry/sdk-metrics';
+import type { DistributionValues } from '../metrics/distribution.ts';
+import type { Instrument } from '../metrics/instrument.ts';
+import type { Measurement } from '../metrics/measurement.ts';
 import {
   AggregationTemporality,
   type DataPoint,
   DataPointType,
+  type HrTime,
+  hrTime,
   type MetricData,
-  type MetricProducer,
-} from '@opentelemetry/sdk-metrics';
-import type { DistributionValues } from '../metrics/distribution.ts';
-import type { Instrument } from '../metrics/instrument.ts';
-import type { Measurement } from '../metrics/measurement.ts';
-import { SCOPE_NAME } from '../otlp/scope.ts';
+  SCOPE_NAME,
+  ValueType,
+} from '../otlp/metric-data.ts';
 import { VERSION } from '../version.ts';
 import { otlpName } from './otlp-name.ts';
 
@@ -81,10 +83,4 @@ function histogramOf({ bounds, counts, sum, count }: DistributionValues) {
 /** The type of an instrument must not change from export to export, so it does not follow from the value. */
 function typeOf({ kind, unit }: Instrument): ValueType {
   return kind === 'counter' && unit === null ? ValueType.INT : ValueType.DOUBLE;
-}
-
-/** Seconds and nanoseconds. */
-function hrTime(epochMs: number): HrTime {
-  const seconds = Math.floor(epochMs / 1_000);
-  return [seconds, Math.round((epochMs - seconds * 1_000) * 1_000) * 1_000];
 }

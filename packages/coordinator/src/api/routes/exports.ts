@@ -1,5 +1,5 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import type { EndpointState, TestAnswer } from '../../export/protocol.ts';
+import type { EndpointState, TestAnswer } from '../../export/metrics-export.ts';
 import type { OverdueChannel } from '../../notify/overdue.ts';
 import type { Token } from '../../store/tokens.ts';
 import type { ApiParts } from '../api-parts.ts';

@@ -1,0 +1,25 @@
+/**
+ * OpenTelemetry's data model of metrics and its encodings. All that svc exports over OTLP goes through here. Load it late:
+ * the packages take some memory, which most processes do not need.
+ */
+import type { HrTime } from '@opentelemetry/api';
+
+export { type Attributes, type HrTime, ValueType } from '@opentelemetry/api';
+export { JsonMetricsSerializer, ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer';
+export { resourceFromAttributes } from '@opentelemetry/resources';
+export {
+  AggregationTemporality,
+  type DataPoint,
+  DataPointType,
+  type MetricData,
+  type ResourceMetrics,
+} from '@opentelemetry/sdk-metrics';
+
+/** Name of the instrumentation scope of everything that svc exports. */
+export const SCOPE_NAME = 'svc';
+
+/** Seconds and nanoseconds. */
+export function hrTime(epochMs: number): HrTime {
+  const seconds = Math.floor(epochMs / 1_000);
+  return [seconds, Math.round((epochMs - seconds * 1_000) * 1_000) * 1_000];
+}

@@ -1,2 +1,0 @@
-/** Name of the instrumentation scope of everything that svc exports. */
-export const SCOPE_NAME = 'svc';
