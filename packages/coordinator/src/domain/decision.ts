@@ -12,7 +12,7 @@ export type OpenSlot = {
   /** Regions that have reported, abstained or been skipped: nobody waits for them. */
   answered: RegionSet;
   /**
-   * False for a slot that was put together from results after a restart, until dispatch has said which
+   * False for a slot that a restart knows from its reports, until dispatch has said which
    * regions still work on it. Until then every region of the electorate may.
    */
   isGivenKnown: boolean;

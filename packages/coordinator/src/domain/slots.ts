@@ -65,7 +65,7 @@ export interface SlotOutcomes {
   settled(outcome: SlotOutcome): void;
 }
 
-/** An undecided slot from before a restart, known from its results. */
+/** An undecided slot from before a restart, known from its reports. */
 export type UndecidedSlot = {
   readonly monitorId: number;
   readonly slot: number;

@@ -185,7 +185,8 @@ function end(
 }
 
 /**
- * Remembers slots before the monitor's period changes. A restart needs them, and they lie on the former grid.
+ * Remembers slots before the monitor's period changes: dispatch looks for the newest one at a start, and they lie on the
+ * former grid.
  */
 function keepUndecidedFindable(evaluation: Evaluation, state: MonitorState, after: LiveMonitor): void {
   if (state.decidedSlot > 0) keepFindable(evaluation.frame, after, state.decidedSlot);

@@ -42,13 +42,6 @@ function known() {
   return { status, decidedSlot, floorSlot, entered, votes: ofRegions, reports };
 }
 
-/** Every slot lies where a start looks for it. */
-async function findable(): Promise<void> {
-  await it.write(
-    'INSERT INTO off_grid_slots (monitor_id, slot) SELECT DISTINCT monitor_id, slot FROM results WHERE true ON CONFLICT DO NOTHING',
-  );
-}
-
 describe('a restart knows what was known before:', () => {
   test.each<{ title: string; story: () => Promise<void> }>([
     {
@@ -125,7 +118,6 @@ describe('a restart knows what was known before:', () => {
     await period('passed');
     await story();
     await it.recorder.flushed();
-    await findable();
     const before = known();
     await restart();
     expect(known()).toEqual(before);
