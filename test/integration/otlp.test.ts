@@ -4,9 +4,13 @@
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { runCommandLine } from '@svc/cli/command-line.ts';
+import { MetricsRequest } from '@svc/coordinator/export/requests.ts';
+import { countResult, newTotals } from '@svc/coordinator/export/totals.ts';
+import { MOST_RESOURCE_ATTRIBUTES } from '@svc/shared/otlp/without-effect.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
 import { allRecorded } from '../support/all-recorded.ts';
+import { liveMonitor } from '../support/coordinator/dispatch-parts.ts';
 import type { LocalService } from '../support/local-service.ts';
 import { type Opened, openedIn, serviceIn, targetIn } from '../support/opened.ts';
 import { OtlpReceiver, type OtlpSeries } from '../support/otlp-receiver.ts';
@@ -407,6 +411,50 @@ test.skipIf(skipsVictoriaMetrics)(
     const { export: exported } = await service.get<{ export: { endpoints: object[] } }>('/v1/system');
     expect(exported.endpoints).toEqual([
       expect.objectContaining({ encoding: 'protobuf', failing: false, points_dropped: 0 }),
+    ]);
+  },
+);
+
+test.skipIf(skipsVictoriaMetrics)(
+  'VictoriaMetrics keeps every series up to the bounds that a start warns of, and none far beyond',
+  async (context) => {
+    const database = await victoriaMetricsIn(openedIn(context), context);
+    const now = Date.now();
+    const send = async (id: number, resource: readonly (readonly [string, string])[]) => {
+      const totals = newTotals('', now - 1_000);
+      const failed = { outcome: 'failed', status_code: 503, error_type: 'assertion', latency: 20 } as const;
+      countResult(totals, { ...failed, monitor: id, region: 'hosta-fra' }, 'exponential', now);
+      const service = [
+        ['service.name', 'svc'],
+        ['service.version', '1'],
+      ] as const;
+      const frame = { resource: [...service, ...resource], histograms: 'exponential', at: now } as const;
+      const request = new MetricsRequest(frame, [{ monitor: liveMonitor(id), totals, history: [] }]);
+      const headers = { 'content-type': 'application/x-protobuf' };
+      const body = Buffer.from(request.encoded('protobuf'));
+      expect((await fetch(database.endpoint, { method: 'POST', headers, body })).status).toBe(200);
+    };
+    const attributes = (count: number) =>
+      Array.from({ length: count }, (_, index) => [`attribute.n${index}`, 'v'] as const);
+    const kept = async (id: number) => {
+      const names = ['svc_check_duration_seconds_bucket', 'svc_checks_total', 'svc_monitor_status_ratio'];
+      const counts = names.map((name) =>
+        database.query(`count(last_over_time(${name}{svc_monitor_id="${id}"}[1h]))`),
+      );
+      return (await Promise.all(counts)).map(([found]) => found?.value ?? 0);
+    };
+    await send(1, attributes(MOST_RESOURCE_ATTRIBUTES + 1));
+    await send(2, attributes(MOST_RESOURCE_ATTRIBUTES + 5));
+    await send(3, [['team', 'x'.repeat(4_097)]]);
+    await send(4, attributes(MOST_RESOURCE_ATTRIBUTES));
+    await send(5, [['team', 'x'.repeat(4_096)]]);
+    // The last ones come after the others.
+    await expect.poll(() => kept(5)).toEqual([1, 3, 4]);
+    await expect.poll(() => kept(4)).toEqual([1, 3, 4]);
+    expect(await kept(1)).toEqual([0, 3, 4]);
+    expect([await kept(2), await kept(3)]).toEqual([
+      [0, 0, 0],
+      [0, 0, 0],
     ]);
   },
 );

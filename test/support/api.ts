@@ -146,7 +146,7 @@ export async function startApi(
         const hasOwn = (monitor?.declaredExport ?? null) !== null;
         if (!hasOwn && monitor?.name !== EXPORTED_BY_DEFAULT)
           throw new ExportTestError('not-exported', 'nothing is exported here');
-        return { url: ENDPOINT.url, points: 8, durationMs: 1, answers: [TAKEN] };
+        return { url: ENDPOINT.url, points: 8, durationMs: 1, warnings: [], answers: [TAKEN] };
       },
     },
     declaration: () => null,

@@ -25,10 +25,18 @@ test('the answer about an endpoint that hangs is awaited for as long as the coor
   vi.advanceTimersByTime(125_000);
   response.writeHead(200, { 'content-type': 'application/json' });
   const answers = [{ encoding: 'json', error: 'no answer within 60 s' }];
-  const answer = { delivered: false, endpoint: 'https://otlp.example', points: 3, answers, duration: 60_001 };
+  const answer = {
+    delivered: false,
+    endpoint: 'https://otlp.example',
+    points: 3,
+    answers,
+    warnings: ['many attributes'],
+    duration: 60_001,
+  };
   response.end(JSON.stringify(answer));
   expect(await code).toBe(1);
   expect(written.out).toBe('3 points to https://otlp.example in 60001 ms\n  json: no answer within 60 s\n');
+  expect(written.err).toContain('warning: many attributes\n');
   expect(written.err).toContain('the endpoint did not take the metrics');
   await endServer(server);
 });

@@ -29,10 +29,11 @@ ${describeSettings(CLI_SETTINGS)}
     parseOptions(args, {});
     const api = openApi(surroundings, { attemptMs: ANSWER_MS });
     const { body } = await asking(api, () => api.client.request('POST', `/v1/monitors/${id}/otlp-test`));
-    const { endpoint, points, answers, delivered, duration } = tested.parse(body);
+    const { endpoint, points, answers, delivered, duration, warnings } = tested.parse(body);
     const said = answers.map(
       ({ encoding, error }) => `  ${encoding}: ${error === null ? 'taken' : forTerminal(error)}\n`,
     );
+    for (const warning of warnings) surroundings.err.write(`warning: ${forTerminal(warning)}\n`);
     surroundings.out.write(
       `${points} points to ${forTerminal(endpoint)} in ${duration} ms\n${said.join('')}`,
     );
@@ -46,4 +47,5 @@ const tested = z.object({
   points: z.number(),
   answers: z.array(z.object({ encoding: z.string(), error: z.string().nullable() })),
   duration: z.number(),
+  warnings: z.array(z.string()).default([]),
 });

@@ -117,6 +117,9 @@ export const otlpTestView = z
       .meta({
         description: 'The answer to one request, or to two if the endpoint refused the first encoding.',
       }),
+    warnings: z.array(z.string()).meta({
+      description: 'What a receiver may drop although it takes it. Only the token of the operator sees any.',
+    }),
     duration: z.number().meta({ description: 'Duration, ms.' }),
   })
   .meta({
@@ -129,6 +132,7 @@ export const otlpTestView = z
           { encoding: 'json', taken: false, points_rejected: 0, error: 'answered 415' },
           { encoding: 'protobuf', taken: true, points_rejected: 0, error: null },
         ],
+        warnings: [],
         duration: 18.2,
       },
     ],

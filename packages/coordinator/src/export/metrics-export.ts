@@ -4,6 +4,7 @@ import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { resourceWarnings } from '@svc/shared/otlp/without-effect.ts';
 import { pause } from '@svc/shared/pause.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
@@ -95,6 +96,8 @@ export type TestAnswer = {
   readonly url: string;
   readonly points: number;
   readonly durationMs: number;
+  /** What the endpoint may drop although it says that it takes it. */
+  readonly warnings: readonly string[];
   /** One, or one for each encoding. */
   readonly answers: readonly {
     readonly encoding: Encoding;
@@ -218,7 +221,7 @@ export class MetricsExport {
    * @throws ExportTestError
    */
   async test(monitorId: number): Promise<TestAnswer> {
-    const { monitors, clock } = this.#parts;
+    const { monitors, clock, settings } = this.#parts;
     const monitor = monitors.get(monitorId);
     if (monitor === undefined || !this.#isExported(monitor)) {
       throw new ExportTestError(
@@ -235,6 +238,7 @@ export class MetricsExport {
       url: urlSecrets.left(target.url),
       points: answers.at(-1)?.points ?? 0,
       durationMs: clock.monotonic() - begunAt,
+      warnings: resourceWarnings(settings.resource),
       answers: answers.map(({ encoding, verdict }) => ({
         encoding,
         isTaken: verdict.is === 'taken',

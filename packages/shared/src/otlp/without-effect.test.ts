@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { otlpWarnings } from './without-effect.ts';
+import { MOST_RESOURCE_ATTRIBUTES, otlpWarnings } from './without-effect.ts';
+
+const attributes = (count: number) =>
+  Array.from({ length: count }, (_, index) => `attribute.n${index}=v`).join(',');
 
 describe('a start warns of', () => {
   test.each([
@@ -23,6 +26,14 @@ describe('a start warns of', () => {
       { OTEL_METRICS_EXPORTER: 'none', OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://secret' },
       /nothing goes to the endpoint of OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: OTEL_METRICS_EXPORTER/,
     ],
+    [
+      { OTEL_RESOURCE_ATTRIBUTES: attributes(MOST_RESOURCE_ATTRIBUTES + 1) },
+      /^OTEL_RESOURCE_ATTRIBUTES has 29 attributes: with more than 28, .* drop them/,
+    ],
+    [
+      { OTEL_RESOURCE_ATTRIBUTES: `team=${'secret'.repeat(683)}` },
+      /^OTEL_RESOURCE_ATTRIBUTES has a value over 4096 bytes for "team"/,
+    ],
   ])('%j', (environment, message) => {
     const warnings = otlpWarnings(environment);
     expect(warnings).toEqual([expect.stringMatching(message)]);
@@ -32,6 +43,9 @@ describe('a start warns of', () => {
 
 test.each([
   {},
+  { OTEL_RESOURCE_ATTRIBUTES: `service.name=a,${attributes(MOST_RESOURCE_ATTRIBUTES)}` },
+  { OTEL_RESOURCE_ATTRIBUTES: `team=${'x'.repeat(4_096)}` },
+  { OTEL_RESOURCE_ATTRIBUTES: 'team=50%' },
   { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a', OTEL_METRICS_EXPORTER: 'otlp', OTEL_SDK_DISABLED: 'false' },
   { OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: 'Cumulative', OTEL_METRIC_EXPORT_TIMEOUT: '' },
   { OTEL_TRACES_SAMPLER: 'always_on', OTEL_BSP_SCHEDULE_DELAY: '1', OTEL_LOGS_EXPORTER: 'none' },

@@ -1,3 +1,5 @@
+import { OTLP_SETTINGS } from './settings.ts';
+
 /**
  * Variables of OpenTelemetry's specification (1.51, "Environment Variable Specification" and "OTLP Exporter
  * Configuration", read on 2026-11-22) that are about metrics and have no effect here, with the reason. Those about
@@ -19,6 +21,35 @@ const TEMPORALITY = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE';
 const DISABLED = 'OTEL_SDK_DISABLED';
 const EXPORTERS = 'OTEL_METRICS_EXPORTER';
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'] as const;
+
+/**
+ * Labels of a time series, and bytes of the value of one, that VictoriaMetrics takes as it is installed (that of Debian 13).
+ * It answers 200 to what is beyond, and drops it. A test holds the bounds against it.
+ */
+const MOST_LABELS = 40;
+const MOST_VALUE_BYTES = 4_096;
+/** Labels that a bucket of a failed check has beside those of the resource's further attributes. */
+const LABELS_OF_A_POINT = 12;
+export const MOST_RESOURCE_ATTRIBUTES = MOST_LABELS - LABELS_OF_A_POINT;
+const SERVICE = ['service.name', 'service.version', 'service.instance.id'];
+
+/** What receivers may drop silently of series with these attributes of the resource. No value is repeated. */
+export function resourceWarnings(attributes: readonly (readonly [name: string, value: string])[]): string[] {
+  const further = new Set(attributes.map(([name]) => name).filter((name) => !SERVICE.includes(name)));
+  const long = attributes.filter(([, value]) => Buffer.byteLength(value) > MOST_VALUE_BYTES);
+  const most = MOST_RESOURCE_ATTRIBUTES;
+  return [
+    ...(further.size <= most
+      ? []
+      : [
+          `OTEL_RESOURCE_ATTRIBUTES has ${further.size} attributes: with more than ${most}, receivers that make labels of them may take series and drop them, as VictoriaMetrics does beyond ${MOST_LABELS} labels`,
+        ]),
+    ...long.map(
+      ([name]) =>
+        `OTEL_RESOURCE_ATTRIBUTES has a value over ${MOST_VALUE_BYTES} bytes for ${JSON.stringify(name)}: receivers may take series and drop them, as VictoriaMetrics does`,
+    ),
+  ];
+}
 
 /** Warnings for the log of a process at its start: what OpenTelemetry's variables ask for and do not get. */
 export function otlpWarnings(environment: NodeJS.ProcessEnv): string[] {
@@ -43,5 +74,9 @@ export function otlpWarnings(environment: NodeJS.ProcessEnv): string[] {
     const by = disabled === 'true' ? `${DISABLED} is true` : `${EXPORTERS} does not name otlp`;
     warnings.push(`nothing goes to the endpoint of ${endpoint}: ${by}`);
   }
-  return warnings;
+  // What cannot be read stops the start elsewhere.
+  const { data = [] } = OTLP_SETTINGS.otlpResource.schema.safeParse(
+    environment.OTEL_RESOURCE_ATTRIBUTES ?? '',
+  );
+  return [...warnings, ...resourceWarnings(data.map(({ key, value }) => [key, value]))];
 }

@@ -56,7 +56,7 @@ export function exportEndpoints(parts: Parts): Endpoint[] {
           exports.test(id).catch(refuse),
         );
         const isDefault = monitor.declaredExport === null;
-        return ok(testViewOf(answer, isDefault && request.token?.isOperator !== true));
+        return ok(testViewOf(answer, { isDefault, isOperator: request.token?.isOperator === true }));
       },
     }),
     endpoint({
@@ -88,8 +88,12 @@ export function exportEndpoints(parts: Parts): Endpoint[] {
   ];
 }
 
-/** @param isHidden the endpoint is the operator's, and the caller is not: it and its words are not shown */
-function testViewOf({ url, points, answers, durationMs }: TestAnswer, isHidden: boolean): OtlpTestView {
+/** The operator's endpoint, its words, and warnings about his settings are shown to the operator only. */
+function testViewOf(
+  { url, points, answers, durationMs, warnings }: TestAnswer,
+  { isDefault, isOperator }: { readonly isDefault: boolean; readonly isOperator: boolean },
+): OtlpTestView {
+  const isHidden = isDefault && !isOperator;
   return {
     delivered: answers.some(({ isTaken, rejected }) => isTaken && rejected === 0),
     endpoint: isHidden ? HIDDEN_ENDPOINT : url,
@@ -100,6 +104,7 @@ function testViewOf({ url, points, answers, durationMs }: TestAnswer, isHidden: 
       points_rejected: rejected,
       error: isHidden && error !== null ? HIDDEN_ERROR : error,
     })),
+    warnings: isOperator ? [...warnings] : [],
     duration: Math.round(durationMs * 10) / 10,
   };
 }
