@@ -1,5 +1,5 @@
 /**
- * Flags of Node for the processes of svc, as measured in docs/decisions/0159 and 0560.
+ * Flags of Node for the processes of svc, as measured in docs/decisions/0159.
  *
  * The results of half a second fit into the young generation. The bound of the old generation keeps it from
  * growing to several times its live size. No object begins in the old generation: what a check leaves behind lives for
@@ -27,7 +27,7 @@ export const AGENT_FLAGS = [
 ];
 
 /**
- * Variables of the environment beside the settings, unless the operator sets them (decisions 0159, 0300 and 0560).
+ * Variables of the environment beside the settings, unless the operator sets them (decision 0159).
  * glibc gives each thread an arena of its own, and never returns the memory that the start leaves behind in
  * them. Blocks of 128 KiB and more are mapped by themselves at first. When glibc has freed a larger one, it takes all
  * smaller ones from its heap, and keeps them there.

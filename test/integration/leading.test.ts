@@ -64,8 +64,9 @@ async function started(opened: Opened, observed?: HeldResources): Promise<LocalS
     declared: {},
     ...(observed === undefined ? {} : { observe: observed }),
   });
-  // Until then the service holds a timer for it.
-  if (observed !== undefined) await service.until(() => service.said.has(MEMORY_RETURNED));
+  // Until then the service holds a timer for it. Each agent says it too.
+  const said = () => service.said.get(MEMORY_RETURNED);
+  if (observed !== undefined) await service.until(() => said() === REGIONS.length + 1);
   return service;
 }
 

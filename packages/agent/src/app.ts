@@ -5,6 +5,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { openCpuCounters } from '@svc/shared/cpu-counters.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { returnMemoryAfterStart } from '@svc/shared/memory-after-start.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES, type Sickness } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject } from '@svc/shared/messages/subjects.ts';
@@ -21,7 +22,6 @@ import type { HealthServer } from './health-server.ts';
 import { type AgentState, Heartbeats } from './heartbeat.ts';
 import { HeldJobs } from './held-jobs.ts';
 import { Intake } from './intake.ts';
-import { MemoryReturn } from './memory-return.ts';
 import { agentMeasurements, createMetrics, type Gauges, type Metrics } from './metrics.ts';
 import type { ReferenceList } from './network/reference-list.ts';
 import { References } from './network/references.ts';
@@ -78,7 +78,7 @@ export class Agent {
   readonly #runner: Runner;
   readonly #intake: Intake;
   readonly #heartbeats: Heartbeats;
-  readonly #memoryReturn: MemoryReturn;
+  #cancelMemoryReturn = () => {};
   #health: HealthServer | null = null;
   #stopCounting: () => void = () => {};
   #stopped: Promise<void> | null = null;
@@ -126,12 +126,6 @@ export class Agent {
       onResult,
       onRollCall: () => this.#heartbeats.beat(),
     });
-    this.#memoryReturn = new MemoryReturn({
-      clock,
-      log,
-      memory: parts.memory ?? processMemory,
-      running: () => this.#runner.running,
-    });
     this.#heartbeats = new Heartbeats({
       ...shared,
       subject: agentsSubject(config.region),
@@ -156,7 +150,7 @@ export class Agent {
 
   /** Resolves when the coordinator has been told that this agent takes jobs. */
   async start(): Promise<void> {
-    const { bus, log } = this.#parts;
+    const { bus, clock, log, memory = processMemory } = this.#parts;
     await this.#startHealthServer();
     this.#loopDelay.start();
     this.#ownExport.start();
@@ -168,7 +162,7 @@ export class Agent {
     this.#runner.start();
     this.#outbox.start();
     this.#intake.start();
-    this.#memoryReturn.start();
+    this.#cancelMemoryReturn = returnMemoryAfterStart({ memory, clock, log });
     try {
       // The coordinator offers jobs as soon as it sees the first heartbeat, so the subscriptions must stand
       // by then.
@@ -206,7 +200,7 @@ export class Agent {
     this.#heartbeats.stop();
     await this.#ownExport.stop(Math.min(FLUSH_MS, Math.max(LAST_EXPORT_MS, endsAt - clock.monotonic())));
     this.#starvation.stop();
-    this.#memoryReturn.stop();
+    this.#cancelMemoryReturn();
     this.#loopDelay.stop();
     this.#stopCounting();
     await this.#references.stop();

@@ -162,10 +162,8 @@ export class Coordinator {
 
     const visitorKey = new Secret(keyOfVisitors(jobKey));
     const shared = { config, operator, store, secrets, visitorKey, clock, log };
-    const memory = this.#parts.memory ?? processMemory;
     const leading = new Leading({
       ...shared,
-      memory,
       exports,
       installationId,
       jobKey,
@@ -190,6 +188,7 @@ export class Coordinator {
     this.#started.add('serving', () => serving.stop());
     const [listening] = await Promise.all([serving.start(), dispatching]);
     this.#exportOwnMetrics(serving);
+    const memory = this.#parts.memory ?? processMemory;
     const cancelReturn = returnMemoryAfterStart({ memory, clock, log });
     this.#started.add('return of memory', cancelReturn);
     return listening;

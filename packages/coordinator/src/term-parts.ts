@@ -5,7 +5,6 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { Distribution } from '@svc/shared/metrics/distribution.ts';
 import { RECORDING_COUNTERS } from '@svc/shared/metrics/recording-instruments.ts';
-import type { ProcessMemory } from '@svc/shared/process-memory.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { CoordinatorConfig } from './config.ts';
@@ -85,8 +84,6 @@ export type TermParts = {
   readonly workspaceId: number;
   readonly bus: Bus;
   readonly streams: ResultStreams;
-  /** The memory of this process. */
-  readonly memory: ProcessMemory;
   readonly clock: Clock;
   readonly log: Logger;
   /** What the declared file is read with. */

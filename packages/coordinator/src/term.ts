@@ -6,7 +6,6 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { DeclaredFile } from './declare/declared-file.ts';
 import type { Live } from './live.ts';
-import { MemoryReturn } from './memory-return.ts';
 import { leadingMeasurements } from './metrics.ts';
 import { urlRules } from './notify/declared-urls.ts';
 import { createManualDeliveries } from './notify/manual-deliveries.ts';
@@ -132,8 +131,6 @@ export class Term {
     // Agents report their jobs while the declared file is read and applied, so a start takes only the longer
     // of the two.
     await this.#begin('dispatch', dispatch, () => dispatch.listen());
-    const memoryReturn = this.#createMemoryReturn(built);
-    await this.#begin('return of memory', memoryReturn, () => memoryReturn.start());
     await this.#declare(applier);
     this.#isLeading = true;
     return { dispatching: dispatch.start().then(() => built.newestSlots.clear()) };
@@ -169,18 +166,6 @@ export class Term {
   #createApplier({ recorder }: BuiltTerm): ChangeApplier {
     const { store, secrets, clock, log } = this.#parts;
     return new ChangeApplier({ store, secrets, sink: recorder, clock, log });
-  }
-
-  #createMemoryReturn({ dispatch, monitors }: BuiltTerm): MemoryReturn {
-    const { memory, clock, log } = this.#parts;
-    return new MemoryReturn({
-      memory,
-      monitors,
-      jobsSkipped: () => dispatch.counters.jobsSkipped,
-      openAhead: (ms) => dispatch.openAhead(ms),
-      clock,
-      log,
-    });
   }
 
   /** Applies and watches the declared file. Without a file, the resources of an earlier file are released. */
