@@ -61,7 +61,8 @@ function partial(bytes: Uint8Array, encoding: Encoding, secrets: readonly string
 
 /**
  * Undefined: the answer is none of OTLP. JSON is not read by OpenTelemetry's serializer, which writes an excerpt of what it
- * cannot read to the log, with whatever secret the endpoint repeats.
+ * cannot read to the log, with whatever secret the endpoint repeats
+ * (`findings/opentelemetry-otlp-json-answer-in-log.sh`).
  */
 function read(bytes: Uint8Array, encoding: Encoding): unknown {
   try {
