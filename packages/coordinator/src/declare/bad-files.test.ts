@@ -69,6 +69,19 @@ const ROWS: Row[] = [
   ],
   ['a comment without a blank', 'svc_http_monitor: "a"#b\n', ['1:22: invalid YAML: a blank is missing']],
   [
+    'a mapping in the line of ---',
+    '--- a: b\n',
+    ['1:5: invalid YAML: the line of --- cannot begin a mapping or list'],
+  ],
+  [
+    'a list in the line of its anchor',
+    '&a - b\n',
+    [
+      '1:1: invalid YAML: a line break is missing after an anchor or a tag',
+      '1:6: invalid YAML: this does not belong here: remove it, or put the text in quotes',
+    ],
+  ],
+  [
     'a key without a colon',
     'svc_http_monitor: {}\nb\n',
     ['2:1: invalid YAML: a key needs a colon and a value'],

@@ -36,6 +36,8 @@ const MISSING: readonly (readonly [RegExp, string])[] = [
   [/end with a ([\]}])/, 'a bracket has no end, or its end is indented too little'],
   [/white space|space after/i, 'a blank is missing'],
   [/^Missing ,/, 'a comma is missing'],
+  [/^Missing newline/, 'a line break is missing after an anchor or a tag'],
+  [/^Block collection cannot start/, 'the line of --- cannot begin a mapping or list'],
   [/^Implicit map keys/, 'a key needs a colon and a value'],
   [/^Sequence item/, 'an entry of a list needs a dash'],
   [/directives-end/, 'the line --- is missing after the lines that begin with %'],
