@@ -53,7 +53,7 @@ function rootOf(server: string): string {
 }
 
 const TITLE_BYTES = 500;
-/** One of 4,096 bytes becomes an attachment (servers 2.11 to 2.27). */
+/** One of 4,096 bytes becomes an attachment (servers 2.11 to 2.27: findings/ntfy-message-of-4096-bytes.sh). */
 const MESSAGE_BYTES = 4_095;
 
 const LOOKS: Readonly<Record<AlertStatus, { priority: number; tags: readonly string[] }>> = {

@@ -134,8 +134,8 @@ export function isGreeting(text: string): boolean {
 }
 
 /**
- * The name in EHLO: that of the machine, where it is a domain. Servers refuse others, such as one with an underscore. Then it
- * is the address that the connection leaves from, as a literal (RFC 5321, section 4.1.3).
+ * The name in EHLO: that of the machine, where it is a domain. Servers refuse others, such as one with an underscore
+ * (findings/exim-greeting-with-underscore.sh). Then it is the address that the connection leaves from, as a literal (RFC 5321, section 4.1.3).
  */
 export function greetingOf(machine: string, address: string | undefined): string {
   if (DOMAIN.test(machine)) return machine;
