@@ -23,7 +23,7 @@ const OTHER: Region = 'hostb-par';
 const REGIONS = [OWN, OTHER];
 const MAX_BYTES = 2 * 1024 ** 2;
 
-test('jobs, acceptances and acknowledged results pass between the accounts', async (context) => {
+test('jobs, heartbeats and acknowledged results pass between the accounts', async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);
   const service = await serviceIn(opened, {

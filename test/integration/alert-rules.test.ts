@@ -172,7 +172,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
       version: '0.1.0',
       capacity: 100,
       running: 0,
-      held: [],
+      held: 0,
       loop_delay_ms: 0,
       clock: now,
       started_at: now,

@@ -100,8 +100,7 @@ describe('the metrics of a running service', () => {
     expect(agent.get('svc_agent_nats_connected')).toBe(1);
     for (const series of [
       'svc_slots_total{outcome="dispatched"}',
-      'svc_job_offers_total{offer="first"}',
-      'svc_job_answers_total{answer="accepted"}',
+      'svc_jobs_sent_total{time="first"}',
       'svc_results_total{novelty="new"}',
       'svc_record_transactions_total{outcome="committed"}',
       'svc_record_transaction_duration_seconds_count',

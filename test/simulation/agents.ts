@@ -4,9 +4,6 @@ import { check, die, type Effort, type Finding, notRunFinding } from './probe.ts
 import type { VirtualClock } from './virtual-clock.ts';
 import type { World } from './world.ts';
 
-/** What an agent says to an offer; null: nothing. */
-export type Answer = 'accepted' | 'held' | 'finished' | null;
-
 /** How a job reaches an agent. */
 export type Offer = {
   readonly slot: number;
@@ -29,6 +26,8 @@ class SimulatedAgent {
   /** Version of the monitor by slot. */
   readonly held = new Map<number, number>();
   readonly finished = new Map<number, number>();
+  /** Slots that it was sent. */
+  readonly sent = new Set<number>();
   isAlive = true;
   /** When it is connected again, monotonic ms; null: it is. */
   backAt: number | null = null;
@@ -41,8 +40,6 @@ export type AgentsParts = {
   readonly effortOf: (version: number) => Effort;
   /** The report has reached the stream. */
   readonly onReport: (report: Report) => void;
-  /** The region's agent does not hold a job that dispatch believes to be accepted. */
-  readonly onForgotten: (region: Region) => void;
 };
 
 /** The agents of a world. Each region has one, which takes jobs, probes and reports. */
@@ -100,26 +97,23 @@ export class SimulatedAgents {
     }
   }
 
-  offer(region: Region, job: Offer): Answer {
-    const { world, clock, effortOf, onForgotten } = this.#parts;
+  /** The region is sent a job, which may be lost on its way or in the agent. An agent refuses what it holds or has finished. */
+  offer(region: Region, job: Offer): void {
+    const { world, clock, effortOf } = this.#parts;
     const agent = this.#agents.get(region);
     if (
       agent === undefined ||
       agent.backAt !== null ||
-      die(world, 'unanswered', region, job.slot) < world.mishaps.unanswered
+      agent.held.has(job.slot) ||
+      clock.monotonic() - (agent.finished.get(job.slot) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS
     )
-      return null;
-    if (agent.held.has(job.slot)) return 'held';
-    if (clock.monotonic() - (agent.finished.get(job.slot) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS) {
-      // Its result is on the way, or was recorded before the offer, so no heartbeat names the job.
-      onForgotten(region);
-      return 'finished';
-    }
-    if (die(world, 'forgotten', region, job.slot) < world.mishaps.forgotten) {
-      agent.finished.set(job.slot, Number.NEGATIVE_INFINITY);
-      clock.after(HANDLING_MS, () => onForgotten(region));
-      return 'accepted';
-    }
+      return;
+    // Sent once more, it arrives.
+    const isFirst = !agent.sent.has(job.slot);
+    agent.sent.add(job.slot);
+    const isLost = (how: 'unanswered' | 'forgotten') =>
+      die(world, how, region, job.slot) < world.mishaps[how];
+    if (isFirst && (isLost('unanswered') || isLost('forgotten'))) return;
     agent.held.set(job.slot, job.version);
     const startedAt =
       clock.monotonic() + job.waitMs + HANDLING_MS + Math.floor(50 * die(world, 'pause', region, job.slot));
@@ -129,7 +123,6 @@ export class SimulatedAgents {
       agent.finished.set(job.slot, clock.monotonic());
       this.#report(agent, region, job, finding, () => agent.held.delete(job.slot));
     });
-    return 'accepted';
   }
 
   /** The report travels, perhaps for long and perhaps twice. */

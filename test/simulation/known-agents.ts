@@ -1,10 +1,9 @@
-import { KnownAgent } from '@svc/coordinator/dispatch/agents.ts';
 import type { LiveRegions } from '@svc/coordinator/dispatch/scheduler-parts.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 
-/** The agents that one life of the coordinator knows, one for each region at most. */
-export class KnownAgents implements LiveRegions, Iterable<KnownAgent> {
-  readonly #agents = new Map<Region, KnownAgent>();
+/** The regions in which one life of the coordinator knows an agent. */
+export class KnownAgents implements LiveRegions {
+  readonly #regions = new Set<Region>();
   readonly #isAhead: boolean;
   #liveSerial = 0;
 
@@ -14,31 +13,20 @@ export class KnownAgents implements LiveRegions, Iterable<KnownAgent> {
   }
 
   came(region: Region): void {
-    this.#agents.set(region, new KnownAgent(`agent-${region}`, region));
+    this.#regions.add(region);
     this.#liveSerial += 1;
   }
 
-  /** Returns the agent that is gone. */
-  went(region: Region): KnownAgent | undefined {
-    const agent = this.#agents.get(region);
-    this.#agents.delete(region);
-    return agent;
-  }
-
-  of(region: Region): KnownAgent | undefined {
-    return this.#agents.get(region);
-  }
-
-  [Symbol.iterator](): Iterator<KnownAgent> {
-    return this.#agents.values();
+  went(region: Region): void {
+    this.#regions.delete(region);
   }
 
   live(): readonly Region[] {
-    return REGIONS.filter((region) => this.#agents.has(region));
+    return REGIONS.filter((region) => this.#regions.has(region));
   }
 
   isLive(region: Region): boolean {
-    return this.#agents.has(region);
+    return this.#regions.has(region);
   }
 
   isSettled(): boolean {

@@ -133,18 +133,10 @@ export class Service {
     return service;
   }
 
-  /** The agents were heard: dispatch begins. */
+  /** What was reported before is read: dispatch begins. */
   resume(): void {
     this.#around.slots.resumed(this.#monitors.current);
-    this.dispatching.start({
-      undecidedSlots: () => this.#recorder.undecidedSlots(),
-      resume: (of, slot, waitedFor) => {
-        this.#around.slots.waits(of, slot, waitedFor);
-        this.#batches.note({ is: 'resumed', slot, waitedFor });
-        this.#recorder.resume(of, slot, waitedFor);
-      },
-      resumed: () => {},
-    });
+    this.dispatching.start();
     this.#batches.note({ is: 'all-resumed' });
     this.#recorder.resumed();
     this.dispatching.tick();
@@ -278,7 +270,10 @@ export class Service {
       tokens: { isValid: (token) => token === 'good' },
       slots: {
         isOfferedAgain: (...job) => this.#isOfferedAgain(...job),
-        arrived: (monitorId, slot, region) => this.dispatching.arrived(monitorId, slot, region),
+        arrived: (monitorId, slot, region) => {
+          this.#around.slots.read(region, slot);
+          this.dispatching.arrived(monitorId, slot, region);
+        },
         settled: (outcome) => this.dispatching.settled(outcome),
       },
       clock: this.#clock,

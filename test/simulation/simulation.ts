@@ -22,8 +22,6 @@ import type { Move, World } from './world.ts';
 
 /** An agent that died is missed after three heartbeats, ms. */
 const MISSED_MS = 6_500;
-/** An agent's forgotten job is noticed with its second heartbeat without it, ms. */
-const FORGOTTEN_MS = 4_000;
 /** After a start the coordinator hears one round of heartbeats, ms. */
 const ROUND_MS = 2_500;
 /** Dispatch reads the clock so often, ms. */
@@ -93,7 +91,6 @@ class Simulation {
       clock: this.#clock,
       effortOf: (version) => this.#efforts.get(version) ?? world,
       onReport: (report) => this.#arrived(report),
-      onForgotten: (region) => this.#forgotten(region),
     });
   }
 
@@ -315,13 +312,6 @@ class Simulation {
       this.#presence.went(region);
       if (this.#isResumed) this.#service?.dispatching.regionWent(region);
       then();
-      this.#tickSoon(0);
-    });
-  }
-
-  #forgotten(region: Region): void {
-    this.#clock.after(FORGOTTEN_MS, () => {
-      if (this.#isResumed) this.#service?.dispatching.heartbeats(region);
       this.#tickSoon(0);
     });
   }

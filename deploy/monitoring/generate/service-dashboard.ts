@@ -312,8 +312,7 @@ const NATS: Row = {
       'Jobs',
       'Offers of jobs. Repeated ones: nobody took the job, or its agent was lost.',
       'ops',
-      query(`sum by (offer) (${rate('svc_job_offers_total')})`, '{{offer}}'),
-      query(`sum(${rate('svc_job_messages_unheard_total')})`, 'messages that nobody heard'),
+      query(`sum by (time) (${rate('svc_jobs_sent_total')})`, '{{time}}'),
     ),
     chart(
       'Foreign messages',

@@ -1,7 +1,6 @@
 import type { Check } from '@svc/shared/messages/check.ts';
 import { type CheckResult, checkResult, resultBatch } from '@svc/shared/messages/check-result.ts';
 import {
-  type Acceptance,
   type AgentMessage,
   agentMessage,
   type Heartbeat,
@@ -88,15 +87,28 @@ function message<M extends AgentMessage>(isIt: (message: AgentMessage) => messag
 const heartbeatWith = (isIt: (heartbeat: Heartbeat) => boolean): Promise<Heartbeat> =>
   message((found): found is Heartbeat => found.kind === 'heartbeat' && isIt(found));
 
-const acceptanceOf = (batch: string): Promise<Acceptance> =>
-  message((found): found is Acceptance => found.kind === 'acceptance' && found.batch === batch);
+/** How many jobs the agent has taken, and has not, by reason. */
+type Taken = { accepted: number; refused: Partial<Record<string, number>> };
 
-let batches = 0;
-
-async function offer(jobs: unknown[], more: object = {}): Promise<Acceptance> {
-  const batch = `batch-${++batches}`;
-  bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', batch, jobs, results: RESULTS, ...more }));
-  return await acceptanceOf(batch);
+/** Sends the jobs, and resolves when the agent has read all of them. */
+async function send(jobs: unknown[], more: object = {}): Promise<Taken> {
+  const { metrics } = agent;
+  const before = { ...metrics.refused, accepted: metrics.accepted };
+  const read = () =>
+    metrics.accepted +
+    metrics.droppedJobs +
+    Object.values(metrics.refused).reduce((sum, each) => sum + each, 0);
+  const all = read() + jobs.length;
+  bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', jobs, results: RESULTS, ...more }));
+  while (read() < all) await new Promise((resolve) => setImmediate(resolve));
+  const grown = Object.entries(metrics.refused).map(([reason, count]) => [
+    reason,
+    count - before[reason as keyof typeof metrics.refused],
+  ]);
+  return {
+    accepted: metrics.accepted - before.accepted,
+    refused: Object.fromEntries(grown.filter(([, count]) => count !== 0)),
+  };
 }
 
 function job(monitor: number, slot: number, check: unknown = tcpCheck()): Record<string, unknown> {
@@ -134,27 +146,20 @@ async function results(isEnough: (results: CheckResult[]) => boolean): Promise<C
 const resultsOf = (count: number): Promise<CheckResult[]> => results((found) => found.length >= count);
 
 describe('taking jobs', () => {
-  test('a job is accepted, run, reported with its token, and no longer held', async () => {
+  test('a job is run, reported with its token, and no longer held', async () => {
     await startAgent({ timeScale: 20 });
     expect(await heartbeatWith(() => true)).toMatchObject({
       agent: 'agent-1',
       version: '0.1.0',
       capacity: 100,
       running: 0,
-      held: [],
+      held: 0,
       draining: false,
       understands: ['jobs-ahead'],
     });
-    expect(await offer([job(1, 1_000), job(2, 1_000)])).toMatchObject({
-      agent: 'agent-1',
-      accepted: [
-        [1, 1_000],
-        [2, 1_000],
-      ],
-      refused: [],
-    });
+    expect(await send([job(1, 1_000), job(2, 1_000)])).toEqual({ accepted: 2, refused: {} });
     await probe.begun(2);
-    await heartbeatWith(({ held, running }) => held.length === 2 && running === 2);
+    await heartbeatWith(({ held, running }) => held === 2 && running === 2);
     for (const attempt of probe.attempts) attempt.end(outcomeOf('passed', { latency: 3 }));
     const found = await resultsOf(2);
     expect(found.map(({ monitor, token, outcome }) => [monitor, token, outcome])).toEqual([
@@ -162,53 +167,46 @@ describe('taking jobs', () => {
       [2, 'token-2', 'passed'],
     ]);
     heard = [];
-    await heartbeatWith(({ held }) => held.length === 0);
+    await heartbeatWith(({ held }) => held === 0);
   });
 
-  test('a job that is held, or finished a moment ago, is refused; one that was not run is not', async () => {
+  test('a job that is held, or finished a moment ago, is not run again and nothing is said; one that was not run is run', async () => {
     await startAgent({ timeScale: 20 });
-    await offer([job(1, 1_000), job(2, 1_000)]);
+    await send([job(1, 1_000), job(2, 1_000)]);
     await probe.begun(2);
-    expect(await offer([job(1, 1_000), job(1, 2_000)])).toMatchObject({
-      accepted: [[1, 2_000]],
-      refused: [[1, 1_000, 'held']],
-    });
+    expect(await send([job(1, 1_000), job(1, 2_000)])).toEqual({ accepted: 1, refused: { held: 1 } });
     await probe.begun(3);
     probe.attempts[0]?.end(outcomeOf('passed'));
     probe.attempts[1]?.end(outcomeOf('not_run', { reason: 'internal-error' }));
     await resultsOf(2);
     heard = [];
-    await heartbeatWith(({ held }) => held.length === 1);
-    expect(await offer([job(1, 1_000), job(2, 1_000)])).toMatchObject({
-      accepted: [[2, 1_000]],
-      refused: [[1, 1_000, 'finished']],
-    });
+    await heartbeatWith(({ held }) => held === 1);
+    expect(await send([job(1, 1_000), job(2, 1_000)])).toEqual({ accepted: 1, refused: { finished: 1 } });
   });
 
-  test('beyond four times its concurrency it is full', async () => {
+  test('beyond four times its concurrency it is full, and says so at once', async () => {
     await startAgent({ concurrency: 2 });
-    const offered = Array.from({ length: 10 }, (_, index) => job(index + 1, 1_000));
-    const { accepted, refused } = await offer(offered);
-    expect(accepted).toHaveLength(8);
-    expect(refused).toEqual([
-      [9, 1_000, 'full'],
-      [10, 1_000, 'full'],
-    ]);
+    const given = Array.from({ length: 10 }, (_, index) => job(index + 1, 1_000));
+    expect(await send(given)).toEqual({ accepted: 8, refused: { full: 2 } });
     expect(probe.attempts).toHaveLength(2);
+    expect((await resultsOf(2)).map(({ monitor, reason }) => [monitor, reason])).toEqual([
+      [9, 'overloaded'],
+      [10, 'overloaded'],
+    ]);
   });
 
   test('large jobs are held up to 64 MiB together', async () => {
     await startAgent({ concurrency: 1_000 });
     const body = 'x'.repeat(250_000);
-    const refused: string[] = [];
+    let full = 0;
     for (let batch = 0; batch < 90; batch += 1) {
       const jobs = [1, 2, 3].map((index) =>
         job(3 * batch + index, 1_000, httpCheck('http://a.example/', { body })),
       );
-      refused.push(...(await offer(jobs)).refused.map(([, , reason]) => reason));
+      full += (await send(jobs)).refused.full ?? 0;
     }
     // 268 such jobs are below 64 MiB, the 269th goes beyond it.
-    expect(refused).toEqual(['full']);
+    expect(full).toBe(1);
   });
 
   test('what cannot be read is dropped and counted, and the next batch is taken', async () => {
@@ -220,27 +218,26 @@ describe('taking jobs', () => {
       random,
       'null',
       '[]',
-      '{"v":0,"kind":"jobs","batch":"x","jobs":[{}]}',
+      '{"v":0,"kind":"jobs","jobs":[{}]}',
       '{"v":1,"kind":"other"}',
-      '{"v":1,"kind":"jobs","batch":"x","jobs":[]}',
-      JSON.stringify({ v: 1, kind: 'jobs', batch: 'x', jobs: Array.from({ length: 513 }, () => job(1, 1)) }),
-      JSON.stringify({ v: 1, kind: 'jobs', batch: 'x'.repeat(2_000_000), jobs: [job(1, 1)] }),
+      '{"v":1,"kind":"jobs","jobs":[]}',
+      JSON.stringify({ v: 1, kind: 'jobs', jobs: Array.from({ length: 513 }, () => job(1, 1)) }),
+      JSON.stringify({ v: 1, kind: 'jobs', padding: 'x'.repeat(2_000_000), jobs: [job(1, 1)] }),
       '['.repeat(900_000),
     ];
     for (const each of messages) bus.publish(JOBS, each);
-    expect((await offer([job(1, 1_000)])).accepted).toEqual([[1, 1_000]]);
+    expect((await send([job(1, 1_000)])).accepted).toBe(1);
     expect(agent.metrics.droppedMessages).toEqual({
       oversized: 1,
       'not-json': 4,
       invalid: 6,
       'foreign-results': 0,
     });
-    expect(heard.filter(({ kind }) => kind === 'acceptance')).toHaveLength(1);
   });
 
-  test('a bad job costs its neighbours nothing; one of an unknown kind is reported as such', async () => {
+  test('a bad job costs its neighbours nothing; one that it cannot check is reported as such', async () => {
     await startAgent();
-    const accepted = await offer([
+    const taken = await send([
       job(1, 1_000),
       'no job',
       { ...job(2, 1_000), token: 5 },
@@ -248,45 +245,38 @@ describe('taking jobs', () => {
       job(4, 1_000, { ...tcpCheck(), timeout: 0 }),
       { ...job(5, 1_000), from_the_future: true },
     ]);
-    expect(accepted).toMatchObject({
-      accepted: [
-        [1, 1_000],
-        [3, 1_000],
-        [5, 1_000],
-      ],
-      refused: [
-        [2, 1_000, 'invalid'],
-        [4, 1_000, 'invalid'],
-      ],
-    });
-    expect(agent.metrics.droppedJobs).toBe(3);
-    expect(await resultsOf(1)).toMatchObject([{ monitor: 3, outcome: 'not_run', reason: 'unsupported' }]);
+    expect(taken).toEqual({ accepted: 2, refused: { unsupported: 2 } });
+    expect(agent.metrics.droppedJobs).toBe(2);
+    expect(await resultsOf(2)).toMatchObject([
+      { monitor: 3, outcome: 'not_run', reason: 'unsupported' },
+      { monitor: 4, outcome: 'not_run', reason: 'unsupported' },
+    ]);
   });
 
-  test('a job sent ahead is accepted and held at once, and run when its time has come', async () => {
+  test('a job sent ahead is taken and held at once, and run when its time has come', async () => {
     await startAgent({ timeScale: 20 });
-    const { accepted } = await offer([{ ...job(1, 1_000), wait_ms: 6_000 }, job(2, 1_000)]);
-    expect(accepted).toHaveLength(2);
-    await heartbeatWith(({ held, running }) => held.length === 2 && running === 1);
-    expect(await offer([job(1, 1_000)])).toMatchObject({ refused: [[1, 1_000, 'held']] });
+    const { accepted } = await send([{ ...job(1, 1_000), wait_ms: 6_000 }, job(2, 1_000)]);
+    expect(accepted).toBe(2);
+    await heartbeatWith(({ held, running }) => held === 2 && running === 1);
+    expect((await send([job(1, 1_000)])).refused).toEqual({ held: 1 });
     expect(probe.attempts).toHaveLength(1);
     await probe.begun(2);
   });
 
-  test('jobs that wait for their slot take no place; an agent without a place refuses them too', async () => {
+  test('jobs that wait for their slot take no place; an agent without a place takes no further one', async () => {
     await startAgent({ concurrency: 2 });
     const ahead = Array.from({ length: 9 }, (_, index) => ({ ...job(index + 1, 1_000), wait_ms: 60_000 }));
-    expect((await offer(ahead)).refused).toEqual([]);
+    expect((await send(ahead)).refused).toEqual({});
     const now = Array.from({ length: 8 }, (_, index) => job(index + 1, 2_000));
-    expect((await offer(now)).refused).toEqual([]);
-    expect((await offer([{ ...job(10, 1_000), wait_ms: 60_000 }])).refused).toEqual([[10, 1_000, 'full']]);
+    expect((await send(now)).refused).toEqual({});
+    expect((await send([{ ...job(10, 1_000), wait_ms: 60_000 }])).refused).toEqual({ full: 1 });
   });
 
   test('a batch of 512 is reported on the subject that it names, in large messages', async () => {
     await startAgent({ concurrency: 1_000 });
     const jobs = Array.from({ length: 512 }, (_, index) => job(index + 1, 1_000));
-    const { accepted } = await offer(jobs, { v: 2 });
-    expect(accepted).toHaveLength(512);
+    const { accepted } = await send(jobs, { v: 2 });
+    expect(accepted).toBe(512);
     await probe.begun(512);
     for (const attempt of probe.attempts) attempt.end(outcomeOf('passed'));
     await resultsOf(512);
@@ -303,10 +293,9 @@ describe('taking jobs', () => {
       '',
     ];
     for (const results of foreign) {
-      bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', batch: 'x', jobs: [job(1, 1_000)], results }));
+      bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', jobs: [job(1, 1_000)], results }));
     }
-    expect((await offer([job(2, 1_000)])).accepted).toEqual([[2, 1_000]]);
-    expect(heard.filter(({ kind }) => kind === 'acceptance')).toHaveLength(1);
+    expect((await send([job(2, 1_000)])).accepted).toBe(1);
     expect(agent.metrics.droppedMessages['foreign-results']).toBe(foreign.length);
     expect(agent.metrics.accepted).toBe(1);
   });
@@ -343,7 +332,7 @@ test('its health address says whether it takes jobs', async () => {
   await startAgent({ drainMs: 15_000 });
   const url = `http://127.0.0.1:${agent.healthPort}`;
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
-  await offer([job(1, 1_000)]);
+  await send([job(1, 1_000)]);
   const metrics = await (await fetch(`${url}/metrics`)).text();
   expect(metrics).toContain('svc_agent_jobs_accepted_total 1\n');
   expect(metrics).toContain('svc_agent_attempts_running 1\n');
@@ -360,7 +349,7 @@ test('kill -9 of the server while jobs run: every result arrives, once', async (
   const perBatch = 50;
   const count = 400;
   for (let first = 1; first <= count; first += perBatch) {
-    await offer(Array.from({ length: perBatch }, (_, index) => job(first + index, 1_000)));
+    await send(Array.from({ length: perBatch }, (_, index) => job(first + index, 1_000)));
   }
   await probe.begun(count);
   const end = (from: number, to: number): void => {
@@ -381,17 +370,17 @@ test('kill -9 of the server while jobs run: every result arrives, once', async (
   const found = await results((stored) => stored.length >= count);
   const monitors = found.map(({ monitor }) => monitor).sort((a, b) => a - b);
   expect(monitors).toEqual(Array.from({ length: count }, (_, index) => index + 1));
-  await heartbeatWith(({ held }) => held.length === 0);
+  await heartbeatWith(({ held }) => held === 0);
   expect(agent.metrics.resultsDropped).toBe(0);
 });
 
 describe('the end', () => {
   test('running attempts may finish, the rest comes back, all is reported, and it says so', async () => {
     await startAgent({ concurrency: 2, drainMs: 4_000 });
-    await offer([job(1, 1_000), job(2, 1_000), job(3, 1_000)]);
+    await send([job(1, 1_000), job(2, 1_000), job(3, 1_000)]);
     await probe.begun(2);
     const stopped = agent.stop();
-    await heartbeatWith(({ draining, held }) => draining && held.length > 0);
+    await heartbeatWith(({ draining, held }) => draining && held > 0);
     await resultsOf(1);
     probe.attempts[0]?.end(outcomeOf('passed'));
     probe.attempts[1]?.end(outcomeOf('failed'));
@@ -403,10 +392,7 @@ describe('the end', () => {
       [2, 'failed', undefined],
     ]);
     heard = [];
-    bus.publish(
-      JOBS,
-      JSON.stringify({ v: 1, kind: 'jobs', batch: 'late', jobs: [job(9, 9)], results: RESULTS }),
-    );
+    bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', jobs: [job(9, 9)], results: RESULTS }));
     await bus.flush();
     expect(heard).toEqual([]);
   });
@@ -416,14 +402,14 @@ describe('the end', () => {
 
   test('what is unfinished when the drain time is over comes back as not run', async () => {
     await startAgent(slowly);
-    await offer([job(1, 1_000)]);
+    await send([job(1, 1_000)]);
     await probe.begun(1);
     await agent.stop();
     expect(await resultsOf(1)).toMatchObject([{ monitor: 1, outcome: 'not_run', reason: 'shutting-down' }]);
     expect(agent.metrics.resultsDropped).toBe(0);
   });
 
-  test('batches that were on their way are answered', async () => {
+  test('jobs that were on their way come back', async () => {
     await startAgent(slowly);
     const check: Check = tcpCheck();
     for (let index = 1; index <= 20; index += 1) {
@@ -432,7 +418,6 @@ describe('the end', () => {
         JSON.stringify({
           v: 1,
           kind: 'jobs',
-          batch: `way-${index}`,
           jobs: [job(index, 1_000, check)],
           results: RESULTS,
         }),
@@ -441,7 +426,7 @@ describe('the end', () => {
     await bus.flush();
     await agent.stop();
     await bus.flush();
-    const answered = heard.filter((each) => each.kind === 'acceptance').map(({ batch }) => batch);
-    expect(answered).toEqual(Array.from({ length: 20 }, (_, index) => `way-${index + 1}`));
+    const back = await resultsOf(20);
+    expect(new Set(back.map(({ reason }) => reason))).toEqual(new Set(['shutting-down']));
   });
 });

@@ -118,7 +118,6 @@ export class Agent {
       ...shared,
       region: config.region,
       agentId: this.id,
-      bootId,
       concurrency: config.concurrency,
       runner: this.#runner,
       held,
@@ -230,7 +229,7 @@ export class Agent {
   #stateNow(): AgentState {
     return {
       running: this.#runner.running,
-      held: this.#held.keys(),
+      held: this.#held.size,
       ...this.#runner.takeStarts(),
       loopDelayMs: this.#starvation.takeLargestDelay(),
       isDraining: this.#intake.isDraining,

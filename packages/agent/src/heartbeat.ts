@@ -7,7 +7,6 @@ import {
   AGENT_UNDERSTANDS,
   HEARTBEAT_INTERVAL_MS,
   type Heartbeat,
-  type JobKey,
   type Sickness,
 } from '@svc/shared/messages/heartbeat.ts';
 import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
@@ -15,7 +14,7 @@ import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 /** The part of a heartbeat that changes. */
 export type AgentState = {
   running: number;
-  held: JobKey[];
+  held: number;
   begun: number;
   late: number;
   loopDelayMs: number;

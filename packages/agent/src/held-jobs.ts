@@ -1,5 +1,4 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import type { JobKey } from '@svc/shared/messages/heartbeat.ts';
 import { FinishedJobs } from './finished-jobs.ts';
 
 /** Shortest time that finished jobs are remembered, ms. The longest is twice as much. */
@@ -11,14 +10,15 @@ const FINISHED_MS = 300_000;
 const FINISHED_LIMIT = 1_000_000;
 
 /**
- * The jobs that this agent answers for. A job is held from acceptance until the stream has its result. Then
- * it is remembered as finished, so that a job that is offered twice runs once.
+ * The jobs that this agent answers for. A job is held from its receipt until the stream has its result. Then
+ * it is remembered as finished, so that a job that is sent twice runs once.
  *
- * A job that ended as `not_run` is forgotten at once: it may be tried again when it is offered again.
+ * A job that ended as `not_run` is forgotten at once: it may be tried again when it is sent again.
  */
 export class HeldJobs {
   readonly #clock: Clock;
-  readonly #held = new Map<string, { key: JobKey; bytes: number }>();
+  /** Bytes that each took in its message. */
+  readonly #held = new Map<string, number>();
   #bytes = 0;
   // Two generations. The old one is dropped as a whole, which needs no timer and no instant for each job.
   #finished = new FinishedJobs();
@@ -39,10 +39,6 @@ export class HeldJobs {
     return this.#bytes;
   }
 
-  keys(): JobKey[] {
-    return Array.from(this.#held.values(), (entry) => entry.key);
-  }
-
   stateOf(monitor: number, slot: number): 'held' | 'finished' | 'unknown' {
     if (this.#held.has(textOf(monitor, slot))) return 'held';
     this.#turnGeneration();
@@ -52,7 +48,7 @@ export class HeldJobs {
 
   /** @param bytes the job's share of its message. The job must not be held yet */
   hold(monitor: number, slot: number, bytes: number): void {
-    this.#held.set(textOf(monitor, slot), { key: [monitor, slot], bytes });
+    this.#held.set(textOf(monitor, slot), bytes);
     this.#bytes += bytes;
   }
 
@@ -62,7 +58,7 @@ export class HeldJobs {
    */
   release(monitor: number, slot: number, as: 'finished' | 'forgotten'): void {
     const text = textOf(monitor, slot);
-    this.#bytes -= this.#held.get(text)?.bytes ?? 0;
+    this.#bytes -= this.#held.get(text) ?? 0;
     this.#held.delete(text);
     if (as === 'forgotten') return;
     this.#turnGeneration();

@@ -37,7 +37,6 @@ function started() {
     bus,
     region: REGION,
     agentId: 'agent-1',
-    bootId: 'boot',
     runner,
     held: new HeldJobs(clock),
     starvation,

@@ -3,13 +3,8 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckJob, JobBatch, RunNow } from '@svc/shared/messages/check-job.ts';
-import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import {
-  type Acceptance,
-  MAX_HELD_JOBS,
-  type Refusal,
-  type RunOutcome,
-} from '@svc/shared/messages/heartbeat.ts';
+import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { RunOutcome } from '@svc/shared/messages/heartbeat.ts';
 import {
   AGENT_QUEUE,
   agentsSubject,
@@ -17,6 +12,8 @@ import {
   jobsSubject,
   MESSAGE_VERSION,
 } from '@svc/shared/messages/subjects.ts';
+import type { AGENT_COUNTERS } from '@svc/shared/metrics/agent-instruments.ts';
+import type { LabelValue } from '@svc/shared/metrics/instrument.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { notAttempted } from './check-run.ts';
@@ -33,17 +30,30 @@ import type { Starvation } from './starvation.ts';
  */
 const JOBS_PER_PLACE = 4;
 
+/** Most jobs that an agent holds. */
+const MAX_HELD_JOBS = 16_000;
+
 /**
  * Bound on the memory of held jobs, bytes. A job may carry a request body of 256 KiB; most have half a
  * kilobyte.
  */
 const MOST_HELD_BYTES = 64 * 1_024 * 1_024;
 
+/** Why a job is not taken, and what is reported of it; null: nothing. */
+const REASONS = {
+  held: null,
+  finished: null,
+  full: 'overloaded',
+  draining: 'shutting-down',
+  unsupported: 'unsupported',
+} satisfies Record<LabelValue<typeof AGENT_COUNTERS.refused>, NotRunReason | null>;
+
+type Refusal = keyof typeof REASONS;
+
 export type IntakeParts = {
   bus: Bus;
   region: Region;
   agentId: string;
-  bootId: string;
   concurrency: number;
   runner: Pick<Runner, 'submit' | 'runNow' | 'turnedAway' | 'running' | 'pending' | 'ahead'>;
   held: HeldJobs;
@@ -61,7 +71,8 @@ export type IntakeParts = {
 };
 
 /**
- * Takes jobs from the region's subject and says at once which of them it takes.
+ * Takes jobs from the region's subject. Nothing is said of those that it takes; those that it cannot take are reported as
+ * `not_run` at once.
  *
  * Unreadable messages and jobs are dropped, counted and logged. Nothing on the subject stops the loop.
  */
@@ -90,8 +101,8 @@ export class Intake {
   }
 
   /**
-   * Refuses every job as `draining` from now on, so that the region's other agents get the next batches.
-   * Resolves when the messages on their way have been answered, after `withinMs` at the latest.
+   * Gives every job back as `shutting-down` from now on, so that the region's other agents get it. Resolves when the
+   * messages on their way have been read, after `withinMs` at the latest.
    */
   async stop(withinMs: number): Promise<void> {
     this.#isDraining = true;
@@ -141,45 +152,33 @@ export class Intake {
   }
 
   #onBatch(batch: JobBatch, receivedAt: number, bytesPerJob: number): void {
-    const { metrics, held, runner, onResult, clock } = this.#parts;
-    const acceptance: Acceptance = {
-      v: MESSAGE_VERSION,
-      kind: 'acceptance',
-      agent: this.#parts.agentId,
-      boot: this.#parts.bootId,
-      batch: batch.batch,
-      accepted: [],
-      refused: [],
-    };
+    const { metrics, held, runner, clock, onResult } = this.#parts;
     const taken: CheckJob[] = [];
     /** Number of the taken jobs whose slot has come. */
     let takenNow = 0;
     for (const value of batch.jobs) {
       const read = readJob(value);
       if (read.is === 'invalid') {
-        this.#dropJob(read.key, acceptance);
+        metrics.droppedJobs += 1;
+        this.#warnings.warn('dropped a job that cannot be read', { job: read.key });
         continue;
       }
-      const { monitor, slot } = read.job;
-      const refusal = this.#refusalOf(monitor, slot, takenNow);
-      if (refusal !== null) {
-        metrics.refused[refusal] += 1;
-        if (refusal === 'full') runner.turnedAway();
-        acceptance.refused.push([monitor, slot, refusal]);
-        continue;
-      }
-      metrics.accepted += 1;
-      held.hold(monitor, slot, bytesPerJob);
-      acceptance.accepted.push([monitor, slot]);
-      if (read.is === 'job') {
+      const refusal = this.#refusalOf(read.job, takenNow);
+      if (refusal === null && read.is === 'job') {
+        metrics.accepted += 1;
+        held.hold(read.job.monitor, read.job.slot, bytesPerJob);
         taken.push(read.job);
         if ((read.job.wait_ms ?? 0) === 0) takenNow += 1;
-      } else {
-        onResult({ ...jobOf(read.job), ...notAttempted('unsupported', clock.wall()) }, batch.results);
+        continue;
       }
+      const kind = refusal ?? 'unsupported';
+      metrics.refused[kind] += 1;
+      if (kind === 'full') runner.turnedAway();
+      const reason = REASONS[kind];
+      // What is held or finished has its result already, or will have it.
+      if (reason !== null)
+        onResult({ ...jobOf(read.job), ...notAttempted(reason, clock.wall()) }, batch.results);
     }
-    // The answer goes out before the first probe begins, because the coordinator waits for it.
-    this.#say(acceptance);
     const arrivedAt = receivedAt - this.#unreadMs(taken, receivedAt);
     for (const job of taken) runner.submit(job, arrivedAt, batch.results);
   }
@@ -191,24 +190,16 @@ export class Intake {
     return this.#lateReading.of(ahead.slot - ahead.wait_ms, receivedAt);
   }
 
-  #refusalOf(monitor: number, slot: number, takenFromBatch: number): Refusal | null {
+  #refusalOf({ monitor, slot }: Omit<CheckJob, 'check'>, takenFromBatch: number): Refusal | null {
     const { held, runner, concurrency } = this.#parts;
-    if (this.#isDraining) return 'draining';
     const state = held.stateOf(monitor, slot);
     if (state !== 'unknown') return state;
+    if (this.#isDraining) return 'draining';
     // Jobs that were sent ahead of their slots take no place yet. The bound on held jobs limits them.
     const jobs = runner.running + runner.pending - runner.ahead + takenFromBatch;
     const isFull =
       held.size >= MAX_HELD_JOBS || held.bytes >= MOST_HELD_BYTES || jobs >= JOBS_PER_PLACE * concurrency;
     return isFull ? 'full' : null;
-  }
-
-  #dropJob(key: [monitor: number, slot: number] | null, acceptance: Acceptance): void {
-    this.#parts.metrics.droppedJobs += 1;
-    this.#warnings.warn('dropped a job that cannot be read', { batch: acceptance.batch, job: key });
-    if (key === null) return;
-    this.#parts.metrics.refused.invalid += 1;
-    acceptance.refused.push([key[0], key[1], 'invalid']);
   }
 
   async #onRunNow(request: RunNow): Promise<void> {
@@ -222,11 +213,8 @@ export class Intake {
     });
   }
 
-  /**
-   * Publishes an answer. While disconnected it is lost: the coordinator then offers the batch again and hears
-   * `held`.
-   */
-  #say(message: Acceptance | RunOutcome): void {
+  /** Publishes an answer. While disconnected it is lost, and the region counts as silent. */
+  #say(message: RunOutcome): void {
     const { bus, region } = this.#parts;
     try {
       bus.publish(agentsSubject(region), JSON.stringify(message));

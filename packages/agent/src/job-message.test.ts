@@ -18,7 +18,7 @@ const job = (check: unknown): Record<string, unknown> => ({
 
 describe('a message of the jobs subject', () => {
   test('is a batch or a request to run now', () => {
-    const batch = { v: 1, kind: 'jobs', batch: 'b', jobs: [1, 'not read here'], results: RESULTS };
+    const batch = { v: 1, kind: 'jobs', jobs: [1, 'not read here'], results: RESULTS };
     expect(readJobsMessage(bytes(JSON.stringify(batch)))).toEqual(batch);
     const runNow = { v: 1, kind: 'run_now', run: 'r', check: tcpCheck() };
     const read = readJobsMessage(bytes(JSON.stringify(runNow)));
@@ -35,18 +35,17 @@ describe('a message of the jobs subject', () => {
     ['a subject that is no text', { results: 1 }, false],
     ['a subject without end', { results: 'x'.repeat(257) }, false],
   ])('with %s', (_, change, isRead) => {
-    const batch = { v: 1, kind: 'jobs', batch: 'b', jobs: [1], results: RESULTS, ...change };
+    const batch = { v: 1, kind: 'jobs', jobs: [1], results: RESULTS, ...change };
     expect(readJobsMessage(bytes(JSON.stringify(batch)))).toEqual(isRead ? batch : 'invalid');
   });
 
   test('may have exactly 1 MiB', () => {
-    const around = JSON.stringify({ v: 1, kind: 'jobs', batch: 'b', jobs: [''], results: RESULTS }).length;
+    const around = JSON.stringify({ v: 1, kind: 'jobs', jobs: [''], results: RESULTS }).length;
     const message = (length: number): Uint8Array =>
       bytes(
         JSON.stringify({
           v: 1,
           kind: 'jobs',
-          batch: 'b',
           jobs: ['x'.repeat(length - around)],
           results: RESULTS,
         }),
@@ -89,12 +88,12 @@ describe('a job', () => {
     expect(readJob({ ...job(tcpCheck()), wait_ms }).is).toBe(isRead ? 'job' : 'invalid');
   });
 
-  test('of a kind from the future is told apart from a broken one', () => {
-    expect(readJob(job({ type: 'icmp' }))).toMatchObject({
-      is: 'unsupported',
-      job: { monitor: 1, slot: 3, token: 't' },
-    });
-    expect(readJob(job({ type: 'tcp' }))).toEqual({ is: 'invalid', key: [1, 3] });
+  test('whose check is unknown or broken is told apart from one that cannot be answered', () => {
+    for (const type of ['icmp', 'tcp'])
+      expect(readJob(job({ type }))).toMatchObject({
+        is: 'unsupported',
+        job: { monitor: 1, slot: 3, token: 't' },
+      });
     expect(readJob({ ...job({ type: 'icmp' }), version: 0 })).toEqual({ is: 'invalid', key: [1, 3] });
     expect(readJob({ check: tcpCheck() })).toEqual({ is: 'invalid', key: null });
   });

@@ -1,4 +1,3 @@
-import { checkKind } from '@svc/shared/messages/check.ts';
 import {
   type CheckJob,
   checkJob,
@@ -6,7 +5,6 @@ import {
   jobsMessage,
   readCheckJob,
 } from '@svc/shared/messages/check-job.ts';
-import { z } from 'zod';
 import type { DropReason } from './metrics.ts';
 
 /**
@@ -31,26 +29,22 @@ export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
 }
 
 /**
- * A job of a batch: readable, of a kind that this agent does not know, or unreadable (with its key where that
- * can be read).
+ * A job of a batch: readable, with a check that this agent does not know or cannot read, or unreadable (with its key where
+ * that can be read).
  */
 export type ReadJob =
   | { is: 'job'; job: CheckJob }
   | { is: 'unsupported'; job: Omit<CheckJob, 'check'> }
   | { is: 'invalid'; key: [monitor: number, slot: number] | null };
 
-/** A job of a kind that only newer agents know. */
-const unknownKind = checkJob.omit({ check: true }).extend({
-  check: z.object({ type: z.string().refine((type) => !checkKind.safeParse(type).success) }),
-});
-
+const head = checkJob.omit({ check: true });
 const jobKey = checkJob.pick({ monitor: true, slot: true });
 
 export function readJob(value: unknown): ReadJob {
   const job = readCheckJob(value);
   if (job !== null) return { is: 'job', job };
-  const newer = unknownKind.safeParse(value);
-  if (newer.success) return { is: 'unsupported', job: newer.data };
+  const readable = head.safeParse(value);
+  if (readable.success) return { is: 'unsupported', job: readable.data };
   const key = jobKey.safeParse(value);
   return { is: 'invalid', key: key.success ? [key.data.monitor, key.data.slot] : null };
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import type { JobKey } from '@svc/shared/messages/heartbeat.ts';
 import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 import type { HeldJobs } from './held-jobs.ts';
 import { LastOutcomes } from './last-outcomes.ts';
@@ -27,7 +26,7 @@ export type ReporterParts = {
 /** Results that will share a message, in the order in which they came. */
 type OpenBatch = {
   readonly texts: string[];
-  readonly jobs: { key: JobKey; isFinal: boolean }[];
+  readonly jobs: { monitor: number; slot: number; isFinal: boolean }[];
   bytes: number;
   /** When the batch is sent at the latest, monotonic ms. */
   flushAt: number;
@@ -71,8 +70,8 @@ export class Reporter {
     }
     batch.texts.push(text);
     batch.bytes += bytes;
-    // A job that was not run may be offered again, also to this agent.
-    batch.jobs.push({ key: [result.monitor, result.slot], isFinal: result.outcome !== 'not_run' });
+    // A job that was not run may be sent again, also to this agent.
+    batch.jobs.push({ monitor: result.monitor, slot: result.slot, isFinal: result.outcome !== 'not_run' });
     if (batch.texts.length >= LIMITS.resultsPerMessage) batch.flush();
     else this.#flushWithin(withinMs, batch);
   }
@@ -107,9 +106,9 @@ export class Reporter {
   }
 
   #release(jobs: OpenBatch['jobs'], how: 'kept' | 'dropped'): void {
-    for (const { key, isFinal } of jobs) {
-      this.#parts.held.release(key[0], key[1], how === 'kept' && isFinal ? 'finished' : 'forgotten');
-      if (how === 'dropped') this.#lastOutcomes.forget(key[0]);
+    for (const { monitor, slot, isFinal } of jobs) {
+      this.#parts.held.release(monitor, slot, how === 'kept' && isFinal ? 'finished' : 'forgotten');
+      if (how === 'dropped') this.#lastOutcomes.forget(monitor);
     }
   }
 }

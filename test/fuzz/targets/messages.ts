@@ -116,7 +116,7 @@ function handled(data: Uint8Array): AgentMessage | null {
 
 export const MESSAGES_OF_AGENTS: FuzzTarget = {
   name: 'messages-of-agents',
-  corpus: corpusOf('heartbeat', 'acceptance', 'run_outcome'),
+  corpus: corpusOf('heartbeat', 'run_outcome'),
   words: WORDS,
   mutate: mutatedJson,
   parse: handled,

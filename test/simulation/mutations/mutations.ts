@@ -109,19 +109,6 @@ const DECLARED_AGAIN: Partial<World> = {
   ],
 };
 
-/** A check of before a start begins after it, and runs. Meanwhile what is probed was changed. */
-const SENT_AHEAD: Partial<World> = {
-  seed: 11,
-  lengthMs: 2_400_000,
-  isAhead: true,
-  isDeclaredMeanwhile: true,
-  troubles: [{ from: 870_000, until: 2_000_000, regions: null, sees: 'hung', flapMs: 0 }],
-  moves: [
-    { at: 876_540, do: 'restart', downMs: 20, isBeforeCommit: false },
-    { at: 876_560, do: 'change-probe' },
-  ],
-};
-
 const HOUR = 3_600_000;
 
 /** In a maintenance window the target goes down for hours. */
@@ -380,20 +367,13 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the last region of a slot is offered no job',
     file: 'dispatch/scheduler.ts',
-    from: 'for (let index = 0; index < live.length; index += 1) {\n      const region = live[index] as Region;\n      // The job may',
-    to: 'for (let index = 0; index < Math.max(1, live.length - 1); index += 1) {\n      const region = live[index] as Region;\n      // The job may',
+    from: 'for (let index = 0; index < live.length; index += 1) {\n      const region = live[index] as Region;\n      if (skips.length',
+    to: 'for (let index = 0; index < Math.max(1, live.length - 1); index += 1) {\n      const region = live[index] as Region;\n      if (skips.length',
   },
   {
     name: 'a region leaves out a slot while nothing of it runs',
     file: 'dispatch/scheduler.ts',
     from: "      } else if (!overload.admits(monitor, asking, region)) {\n        skips.push({ region, reason: 'overloaded' });",
     to: "      } else if (asking.slot % 7 === 0 && live.length > 1) {\n        skips.push({ region, reason: 'predecessor-running' });",
-  },
-  {
-    name: 'a check that was sent ahead of its slot before a start counts as one of what was changed since',
-    file: 'recording/recorder.ts',
-    from: 'if (this.#probedOtherwise?.has(monitorId)) return Number.POSITIVE_INFINITY;',
-    to: '',
-    story: SENT_AHEAD,
   },
 ];

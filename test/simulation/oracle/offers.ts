@@ -15,6 +15,8 @@ export class Offers {
   /** Regions that were given a slot and have not been offered its job. `since`: monotonic ms. */
   readonly #owed = new Map<Region, { readonly slot: number; readonly since: number }>();
   readonly #running = new Map<Region, Map<number, Job>>();
+  /** What regions have answered, also in a life before. */
+  readonly #answered = new Set<string>();
 
   /**
    * Answers the first fault in who is given a slot; null: none.
@@ -35,7 +37,9 @@ export class Offers {
   ): string | null {
     for (const region of given) {
       const isHeld = [...heldBy(region)].includes(slot);
-      if (!isHeld) this.#owed.set(region, { slot, since: now });
+      // What was answered before it is given, in a life before, is not asked for.
+      const isAnswered = this.#answered.has(`${region} ${slot}`);
+      if (!isHeld && !isAnswered) this.#owed.set(region, { slot, since: now });
     }
     const due = live.filter((region) => declared === null || declared.includes(region));
     const missing = due.find((region) => !given.includes(region));
@@ -50,7 +54,13 @@ export class Offers {
 
   /** Nobody waits for the region's part of the slot. */
   answered(region: Region, slot: number): void {
+    this.read(region, slot);
     this.#running.get(region)?.delete(slot);
+  }
+
+  /** The region's report is read: it is asked nothing more about the slot. */
+  read(region: Region, slot: number): void {
+    this.#answered.add(`${region} ${slot}`);
     if (this.#owed.get(region)?.slot === slot) this.#owed.delete(region);
   }
 

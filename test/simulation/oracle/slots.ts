@@ -106,6 +106,11 @@ export class Slots {
     for (const region of regions) this.#offers.offered(region, { slot, version });
   }
 
+  /** The region's report is read. */
+  read(region: Region, slot: number): void {
+    this.#offers.read(region, slot);
+  }
+
   /** The region has reported the slot, or abstains. */
   answered(region: Region, slot: number): void {
     this.#offers.answered(region, slot);

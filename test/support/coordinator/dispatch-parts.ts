@@ -8,7 +8,7 @@ import {
   rollCall,
 } from '@svc/shared/messages/check-job.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
-import type { Capability, Heartbeat, JobKey, Refusal } from '@svc/shared/messages/heartbeat.ts';
+import type { Capability, Heartbeat } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, agentsSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -117,13 +117,13 @@ export class TestAgent {
   readonly offers: CheckJob[] = [];
   /** Every batch in which they came. */
   readonly batches: JobBatch[] = [];
-  held: JobKey[] = [];
+  held: [monitor: number, slot: number][] = [];
   /** Number of jobs that it was offered. */
   offered = 0;
   /** Whether {@link offers} and {@link batches} are kept, and each job is validated; of each batch the first is. */
   remembers = true;
-  /** How it answers batches; null: not at all. */
-  answer: 'accept' | Refusal | null = 'accept';
+  /** Whether it takes jobs; false: they are lost. */
+  takes = true;
   isDraining = false;
   capacity = 100;
   /** The newest message's first job must begin within this time after its slot, ms. */
@@ -133,8 +133,6 @@ export class TestAgent {
   /** What it announces; nothing: an agent of version 0.1. */
   understands: readonly Capability[] = [];
   onOffer: () => void = () => {};
-  /** Lets batches and the answers to them arrive later: the way to the region takes time, and the way back. */
-  travels: (arrive: () => void) => void = (arrive) => arrive();
 
   constructor(bus: Bus, region: Region, id = `agent-${region}`) {
     this.id = id;
@@ -153,7 +151,7 @@ export class TestAgent {
       version: '1.2.3',
       capacity: this.capacity,
       running: 0,
-      held: this.held,
+      held: this.held.length,
       loop_delay_ms: 0,
       clock: 0,
       started_at: 0,
@@ -183,22 +181,7 @@ export class TestAgent {
       this.batches.push(batch.data);
       this.offers.push(...jobs);
     }
-    const { answer } = this;
-    if (answer !== null) this.travels(() => this.#say(batch.data.batch, jobs, answer));
+    if (this.takes) this.held.push(...jobs.map(({ monitor, slot }): [number, number] => [monitor, slot]));
     this.onOffer();
-  }
-
-  #say(batch: string, jobs: readonly CheckJob[], answer: 'accept' | Refusal): void {
-    const keys = jobs.map(({ monitor, slot }): JobKey => [monitor, slot]);
-    if (answer === 'accept') this.held.push(...keys);
-    const acceptance = {
-      v: 1,
-      kind: 'acceptance',
-      agent: this.id,
-      batch,
-      accepted: answer === 'accept' ? keys : [],
-      refused: answer === 'accept' ? [] : keys.map(([monitor, slot]) => [monitor, slot, answer]),
-    };
-    this.travels(() => this.#bus.publish(agentsSubject(this.region), JSON.stringify(acceptance)));
   }
 }

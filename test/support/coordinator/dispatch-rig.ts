@@ -8,7 +8,7 @@ import { newestOf } from '../../../packages/coordinator/src/dispatch/newest-slot
 import { RegionPresence } from '../../../packages/coordinator/src/dispatch/region-presence.ts';
 import { SlotClock } from '../../../packages/coordinator/src/dispatch/slot-clock.ts';
 import type { LiveMonitor } from '../../../packages/coordinator/src/domain/monitor.ts';
-import type { SlotRecovery, UndecidedSlot } from '../../../packages/coordinator/src/domain/slots.ts';
+import type { SlotRecovery } from '../../../packages/coordinator/src/domain/slots.ts';
 import type { Backlog } from '../../../packages/coordinator/src/domain/thinning.ts';
 import type { Store } from '../../../packages/coordinator/src/store/store.ts';
 import { FakeClock } from '../fake-clock.ts';
@@ -17,17 +17,7 @@ import { DeclaredMonitors, KeptSlots, log } from './dispatch-parts.ts';
 
 /** What the recorder would be asked and told. */
 class KeptRecovery implements SlotRecovery {
-  open: UndecidedSlot[] = [];
-  readonly resumes: { id: number; slot: number; waitedFor: string[] }[] = [];
   resumedCount = 0;
-
-  undecidedSlots(): Iterable<UndecidedSlot> {
-    return this.open;
-  }
-
-  resume({ id }: LiveMonitor, slot: number, waitedFor: readonly string[]): void {
-    this.resumes.push({ id, slot, waitedFor: [...waitedFor] });
-  }
 
   resumed(): void {
     this.resumedCount += 1;

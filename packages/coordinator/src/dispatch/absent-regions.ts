@@ -37,6 +37,12 @@ export class AbsentRegions {
     return this.#declared.count(region) > 0;
   }
 
+  /** Whether active monitors declare regions, and all of these are live. */
+  areAllLive(isLive: (region: Region) => boolean): boolean {
+    const declared = REGIONS.filter((region) => this.isDeclared(region));
+    return declared.length > 0 && declared.every(isLive);
+  }
+
   /** A region has lost its last agent. */
   lost(region: Region, lastSeenAt: number): void {
     this.#parts.presence.went(region, lastSeenAt);

@@ -37,7 +37,7 @@ function beat(agent: string, facts: Partial<Heartbeat> = {}, region = REGION) {
     version: '0.2.0',
     capacity: 10,
     running: 0,
-    held: [],
+    held: 0,
     loop_delay_ms: 0,
     clock: clock.wall(),
     started_at: 0,
@@ -58,13 +58,6 @@ describe('agents with one id', () => {
     expect([...agents.agentsOf(REGION)]).toHaveLength(2);
     expect(said('same id')).toMatchObject([{ agent: 'same' }]);
     expect(counters.sharedAgentIds).toBe(1);
-  });
-
-  test('an acceptance belongs to the one that sent it', () => {
-    const one = beat('same', { boot: 'a' });
-    const two = beat('same', { boot: 'b' });
-    expect(agents.seen(REGION, 'same', 'a')).toBe(one);
-    expect(agents.seen(REGION, 'same', 'b')).toBe(two);
   });
 
   test('one that was started again is no second one, and its former life is gone soon', () => {

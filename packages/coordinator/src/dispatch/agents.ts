@@ -1,4 +1,3 @@
-import { Bag } from '@svc/shared/bag.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import {
@@ -14,7 +13,6 @@ import {
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { DispatchCounters } from './counters.ts';
-import type { Job } from './job.ts';
 import { SickAgents } from './sick-agents.ts';
 
 /** Time within which every agent that lives is heard, ms: one interval of heartbeats and their possible delay. */
@@ -76,8 +74,6 @@ export class KnownAgent {
   lastSeenWall = 0;
   /** Heartbeats so far. */
   serial = 0;
-  /** The jobs it accepted; kept by the in-flight table. */
-  readonly jobs = new Bag<Job>();
 
   constructor(id: string, region: Region, bootId = '') {
     this.id = id;
@@ -237,7 +233,7 @@ export class Agents {
     agent.version = message.version;
     agent.capacity = message.capacity;
     agent.running = message.running;
-    agent.held = message.held.length;
+    agent.held = message.held;
     agent.begun = message.begun ?? 0;
     agent.late = message.late ?? 0;
     agent.loopDelayMs = message.loop_delay_ms;
@@ -274,7 +270,7 @@ export class Agents {
       this.#known.delete(agent);
       this.#sickAgents.gone(agent);
       this.#parts.counters.agentsGone += 1;
-      this.#log.warn(GONE, { region, agent: agent.id, jobs: agent.jobs.size }, region);
+      this.#log.warn(GONE, { region, agent: agent.id }, region);
       this.#parts.onGone(agent);
     }
     if (lastSeenAt === 0) return;

@@ -1,5 +1,4 @@
 import { CAPABILITIES } from '@svc/shared/messages/heartbeat.ts';
-import { agentsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
@@ -12,7 +11,7 @@ import {
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions, memoryRig, type Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { gridSlotFrom, gridSlotUntil, phaseOf } from '../domain/schedule.ts';
+import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
 import { HEARTBEAT_ROUND_MS } from './agents.ts';
 import { AHEAD_MS, MOST_AHEAD_MS } from './scheduler.ts';
@@ -62,7 +61,7 @@ function settle(monitorId: number, slot: number, region: Region, timedOut = fals
 }
 
 describe('from the slot to the result', () => {
-  test('a first slot comes at once, is accepted, and the next lies on the grid', async () => {
+  test('a first slot comes at once, and the next lies on the grid', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     await rig.clock.advanceSettling(100);
     expect(rig.sink.opens).toEqual([{ id: 1, slot: expect.any(Number), regions: [FRA] }]);
@@ -74,9 +73,8 @@ describe('from the slot to the result', () => {
     expect(job?.start_within_ms).toBe(10_000);
     expect(rig.dispatch.counters).toMatchObject({
       slots: { dispatched: 1 },
-      offers: { first: 1 },
+      asked: { first: 1 },
       messages: 1,
-      answers: { accepted: 1 },
     });
 
     report(agent as TestAgent);
@@ -107,7 +105,8 @@ describe('from the slot to the result', () => {
   });
 
   test('a slot whose predecessor still runs is skipped in that region, and only there', async () => {
-    const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
+    const monitor = liveMonitor(1, { regions: [FRA, PAR], longestCheckMs: 60_000 });
+    const [fra, par] = await begin([monitor], [FRA, PAR]);
     await rig.clock.advanceSettling(200);
     report(par as TestAgent);
     await rig.clock.advanceSettling(45_000);
@@ -133,7 +132,7 @@ describe('from the slot to the result', () => {
   });
 
   test('a timed-out check stays marked while it is not run', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
+    const [agent] = await begin([liveMonitor(1, { longestCheckMs: 60_000 })]);
     await rig.clock.advanceSettling(200);
     for (const reason of [undefined, 'overloaded', 'network-down', undefined] as const) {
       const slot = agent?.offers.at(-1)?.slot ?? 0;
@@ -193,259 +192,16 @@ describe('regions without an agent', () => {
   });
 });
 
-describe('offers', () => {
-  test('what nobody takes is offered at growing intervals, then the region abstains', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    if (agent) agent.answer = null;
-    await rig.clock.advanceSettling(9_900);
-    expect(rig.sink.abstentions).toEqual([]);
-    expect(rig.dispatch.counters).toMatchObject({ offers: { first: 1, repeated: 4 } });
-    expect(new Set(agent?.offers.map(({ token }) => token)).size).toBe(1);
-    expect(agent?.offers.map(({ start_within_ms }) => start_within_ms)).toEqual([
-      10_000, 9_450, 8_400, 6_350, 2_300,
-    ]);
-    await rig.clock.advanceSettling(1_000);
-    const [slot] = rig.sink.opens;
-    expect(rig.sink.abstentions).toEqual([{ id: 1, slot: slot?.slot, region: FRA, reason: 'no-agent' }]);
-    expect(rig.dispatch.inFlight).toBe(0);
-  });
-
-  test.each(['full', 'draining'] as const)('a job refused as %s is offered again', async (refusal) => {
-    const [agent] = await begin([liveMonitor(1)]);
-    if (agent) agent.answer = refusal;
-    await rig.clock.advanceSettling(1_000);
-    expect(agent?.offers.length).toBeGreaterThan(2);
-    if (agent) agent.answer = 'accept';
-    await rig.clock.advanceSettling(500);
-    expect(rig.dispatch.counters.answers.accepted).toBe(1);
-    expect(rig.sink.abstentions).toEqual([]);
-  });
-
-  test('a job that no agent can read is unsupported', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    if (agent) agent.answer = 'invalid';
-    await rig.clock.advanceSettling(11_000);
-    expect(rig.sink.abstentions).toMatchObject([{ reason: 'unsupported' }]);
-  });
-
-  test.each(['held', 'finished'] as const)(
-    'a job refused as %s has its result on the way',
-    async (refusal) => {
-      const [agent] = await begin([liveMonitor(1)]);
-      if (agent) agent.answer = refusal;
-      await rig.clock.advanceSettling(1_500);
-      expect(rig.dispatch.counters.offers).toEqual({ first: 1, repeated: 0 });
-      const slot = rig.sink.opens[0]?.slot ?? 0;
-      settle(1, slot, FRA, false);
-      expect(rig.dispatch.inFlight).toBe(0);
-    },
-  );
-
-  describe('of a job that an agent gives back as it shuts down', () => {
-    const giveBack = (slot: number) =>
-      rig.dispatch.settled({ monitorId: 1, slot, region: FRA, is: 'given-back', timedOut: false });
-
-    test('begin again after the commit, not before', async () => {
-      const [agent] = await begin([liveMonitor(1)]);
-      await rig.clock.advanceSettling(100);
-      const slot = agent?.offers[0]?.slot ?? 0;
-      if (agent) agent.held = [];
-      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'shutting-down')).toBe(true);
-      await rig.clock.advanceSettling(1_000);
-      expect(agent?.offers).toHaveLength(1);
-      giveBack(slot);
-      await rig.clock.advanceSettling(100);
-      expect(agent?.offers).toHaveLength(2);
-      // Told a second time, as after a batch that was recorded anew.
-      giveBack(slot);
-      giveBack(slot);
-      await rig.clock.advanceSettling(10_000);
-      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'shutting-down')).toBe(false);
-      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'agent-starved')).toBe(false);
-      expect(rig.dispatch.isOfferedAgain(2, slot, FRA, 'shutting-down')).toBe(false);
-    });
-
-    test('wait for the commit, however long: neither heartbeats nor a gone agent make it lost', async () => {
-      await begin([liveMonitor(1)], []);
-      const agent = new TestAgent(rig.bus, FRA);
-      const silence = keepBeating(agent);
-      keepBeating(new TestAgent(rig.bus, FRA, 'other'));
-      await rig.clock.advanceSettling(1_200);
-      const slot = rig.sink.opens[0]?.slot ?? 0;
-      const holder = agent.offers.length > 0 ? agent : null;
-      if (holder !== null) holder.held = [];
-      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'shutting-down')).toBe(true);
-      rig.isCaughtUp = false;
-      silence();
-      await rig.clock.advanceSettling(8_000);
-      expect(rig.dispatch.counters).toMatchObject({
-        agentsGone: 1,
-        jobsLost: 0,
-        offers: { first: 1, repeated: 0 },
-      });
-      giveBack(slot);
-      await rig.clock.advanceSettling(100);
-      expect(rig.dispatch.counters).toMatchObject({ offers: { first: 1, repeated: 1 } });
-    });
-
-    test('have passed their bound when the commit comes: the region abstains', async () => {
-      const [agent] = await begin([liveMonitor(1)]);
-      await rig.clock.advanceSettling(100);
-      const slot = agent?.offers[0]?.slot ?? 0;
-      if (agent) agent.held = [];
-      rig.isCaughtUp = false;
-      await rig.clock.advanceSettling(11_000);
-      expect(rig.sink.abstentions).toEqual([]);
-      giveBack(slot);
-      expect(rig.sink.abstentions).toEqual([{ id: 1, slot, region: FRA, reason: 'job-lost' }]);
-      expect(rig.dispatch.inFlight).toBe(0);
-    });
-  });
-});
-
-describe('lost jobs', () => {
-  test('a job absent from two heartbeats is offered again while its bound lasts', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    await rig.clock.advanceSettling(1_000);
-    if (agent) agent.held = [];
-    await rig.clock.advanceSettling(2_000);
-    expect(rig.dispatch.counters.jobsLost).toBe(0);
-    await rig.clock.advanceSettling(2_000);
-    expect(rig.dispatch.counters.jobsLost).toBe(1);
-    expect(agent?.offers).toHaveLength(2);
-  });
-
-  test('not while the reader of results is behind', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    await rig.clock.advanceSettling(1_000);
-    if (agent) agent.held = [];
-    rig.isCaughtUp = false;
-    await rig.clock.advanceSettling(20_000);
-    expect(rig.dispatch.counters.jobsLost).toBe(0);
-    rig.isCaughtUp = true;
-    await rig.clock.advanceSettling(50);
-    expect(rig.sink.abstentions).toMatchObject([{ id: 1, reason: 'job-lost' }]);
-  });
-
-  test('also while a backlog of another region is read', async () => {
-    const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
-    await rig.clock.advanceSettling(1_000);
-    rig.behind.add(PAR);
-    for (const agent of [fra, par]) if (agent) agent.held = [];
-    await rig.clock.advanceSettling(5_000);
-    expect(rig.dispatch.counters.jobsLost).toBe(1);
-    expect([fra?.offers.length, par?.offers.length]).toEqual([2, 1]);
-  });
-
-  test('a job that has ended holds up no later slot while results are not read', async () => {
-    const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
-    await rig.clock.advanceSettling(1_000);
-    rig.isCaughtUp = false;
-    // Its result lies in a stream, and nobody reads it. The other agent runs its check on and on.
-    for (let passed = 0; passed < 100_000; passed += 5_000) {
-      if (fra) fra.held = [];
-      await rig.clock.advanceSettling(5_000);
-    }
-    expect(rig.sink.opens.length).toBeGreaterThanOrEqual(3);
-    expect(fra?.offers).toHaveLength(rig.sink.opens.length);
-    expect(par?.offers).toHaveLength(1);
-    expect(new Set(rig.sink.skips.map(({ region }) => region))).toEqual(new Set([PAR]));
-    expect(rig.sink.abstentions).toEqual([]);
-    expect(rig.dispatch.inFlight).toBe(2);
-    rig.isCaughtUp = true;
-    if (fra) fra.held = [];
-    await rig.clock.advanceSettling(5_000);
-    expect(rig.dispatch.counters.jobsLost).toBe(1);
-  });
-
-  test('two absences that do not follow each other are none', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    await rig.clock.advanceSettling(1_000);
-    const held = agent?.held ?? [];
-    for (let round = 0; round < 4; round += 1) {
-      if (agent) agent.held = round % 2 === 0 ? [] : held;
-      await rig.clock.advanceSettling(2_000);
-    }
-    expect(rig.dispatch.counters.jobsLost).toBe(0);
-  });
-
-  test('a job whose acceptance got lost is known from the heartbeat', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    if (agent) agent.answer = null;
-    await rig.clock.advanceSettling(100);
-    if (agent) agent.held = [[1, agent.offers[0]?.slot ?? 0]];
-    agent?.beat();
-    await rig.clock.advanceSettling(15_000);
-    expect(agent?.offers).toHaveLength(1);
-    expect(rig.sink.abstentions).toEqual([]);
-  });
-
-  test('a job that is named again was not lost', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    await rig.clock.advanceSettling(1_000);
-    const held = agent?.held ?? [];
-    rig.isCaughtUp = false;
-    if (agent) agent.held = [];
-    await rig.clock.advanceSettling(4_000);
-    if (agent) agent.held = held;
-    await rig.clock.advanceSettling(2_000);
-    rig.isCaughtUp = true;
-    await rig.clock.advanceSettling(3_000);
-    expect(rig.dispatch.counters.jobsLost).toBe(0);
-  });
-
-  test('with its agent gone, a job goes to another one', async () => {
-    await begin([liveMonitor(1)], []);
-    const first = new TestAgent(rig.bus, FRA, 'first');
-    const silence = keepBeating(first);
-    await rig.clock.advanceSettling(1_200);
-    expect(first.offers).toHaveLength(1);
-    silence();
-    first.close();
-    const second = new TestAgent(rig.bus, FRA, 'second');
-    keepBeating(second);
-    await rig.clock.advanceSettling(6_000);
-    expect(second.offers).toHaveLength(1);
-    expect(second.offers[0]?.slot).toBe(first.offers[0]?.slot);
-    expect(rig.sink.abstentions).toEqual([]);
-  });
-
-  test('a job that is held stays, however long', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    await rig.clock.advanceSettling(60_000);
-    expect(agent?.offers).toHaveLength(1);
-    expect(rig.sink.abstentions).toEqual([]);
-  });
-
-  test('a job held far longer than its check can take is given up', async () => {
-    await begin([liveMonitor(1)]);
-    await rig.clock.advanceSettling(125_000);
-    expect(rig.sink.abstentions).toMatchObject([{ id: 1, reason: 'job-lost' }]);
-  });
-});
-
 describe('silence', () => {
-  test('of a region is judged without asking another, and without waiting for it', async () => {
-    const [fra] = await begin([liveMonitor(1), liveMonitor(2, { regions: [PAR] })], [FRA, PAR]);
-    if (fra) fra.answer = null;
-    rig.bus.silent.add(agentsSubject(PAR));
-    rig.bus.apartFlushes.length = 0;
-    await rig.clock.advanceSettling(2_000);
-    // After 0.5 and 1 s more.
-    expect(fra?.offers).toHaveLength(3);
-    expect(new Set(rig.bus.apartFlushes)).toEqual(new Set([agentsSubject(FRA)]));
-  });
-
   test('is not judged while messages wait in the socket', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
+    await begin([liveMonitor(1)]);
     await rig.clock.advanceSettling(100);
     rig.bus.freeze();
     await rig.clock.advanceSettling(20_000);
-    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 0, jobsLost: 0 });
+    expect(rig.dispatch.counters.agentsGone).toBe(0);
     rig.bus.thaw();
     await rig.clock.advanceSettling(100);
-    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 0, jobsLost: 0 });
-    expect(agent?.offers).toHaveLength(1);
+    expect(rig.dispatch.counters.agentsGone).toBe(0);
   });
 
   test('is not judged in a late tick nor shortly after', async () => {
@@ -472,7 +228,45 @@ describe('silence', () => {
     rig.bus.setConnected(true);
     agent?.beat();
     await rig.clock.advanceSettling(5_000);
-    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 0, jobsLost: 0 });
+    expect(rig.dispatch.counters.agentsGone).toBe(0);
+  });
+
+  test('after a reconnect regions are asked once more what they have not answered, when agents may be heard', async () => {
+    const [agent] = await begin([liveMonitor(1, { longestCheckMs: 60_000 })]);
+    await rig.clock.advanceSettling(1_000);
+    rig.bus.setConnected(false);
+    await rig.clock.advanceSettling(1_000);
+    rig.bus.setConnected(true);
+    await rig.clock.advanceSettling(2_000);
+    expect(agent?.offers).toHaveLength(1);
+    await rig.clock.advanceSettling(600);
+    expect(agent?.offers.map(({ slot }) => slot)).toEqual([rig.sink.opens[0]?.slot, rig.sink.opens[0]?.slot]);
+  });
+
+  test('of an agent that is gone: its region is asked once more what it has not answered', async () => {
+    await begin([liveMonitor(1, { longestCheckMs: 60_000 })], []);
+    const agent = new TestAgent(rig.bus, FRA);
+    const silence = keepBeating(agent);
+    await rig.clock.advanceSettling(100);
+    silence();
+    agent.close();
+    const other = new TestAgent(rig.bus, FRA, 'other');
+    keepBeating(other);
+    await rig.clock.advanceSettling(7_000);
+    expect(other.offers.map(({ slot }) => slot)).toEqual([rig.sink.opens[0]?.slot]);
+  });
+
+  test('of an agent that has drained asks for nothing', async () => {
+    await begin([liveMonitor(1, { longestCheckMs: 60_000 })], []);
+    const agent = new TestAgent(rig.bus, FRA);
+    const silence = keepBeating(agent);
+    await rig.clock.advanceSettling(100);
+    agent.isDraining = true;
+    agent.beat();
+    silence();
+    keepBeating(new TestAgent(rig.bus, FRA, 'other'));
+    await rig.clock.advanceSettling(7_000);
+    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 1, asked: { first: 1, again: 0 } });
   });
 
   test('of an agent that comes back some seconds after the connection does not count', async () => {
@@ -489,40 +283,6 @@ describe('silence', () => {
     agent.beat();
     await rig.clock.advanceSettling(4_000);
     expect(rig.dispatch.counters.agentsGone).toBe(0);
-  });
-
-  test('after a reconnect agents say what they hold before anything is given up', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    if (agent) agent.answer = null;
-    await rig.clock.advanceSettling(100);
-    const [job] = agent?.offers ?? [];
-    rig.bus.setConnected(false);
-    await rig.clock.advanceSettling(14_500);
-    if (agent) agent.held = [[1, job?.slot ?? 0]];
-    rig.bus.setConnected(true);
-    await rig.clock.advanceSettling(3_000);
-    expect(rig.sink.abstentions).toEqual([]);
-    expect(agent?.offers).toHaveLength(1);
-  });
-
-  test('after a reconnect is not judged earlier because a tick was late meanwhile', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    if (agent) agent.answer = null;
-    await rig.clock.advanceSettling(100);
-    const [job] = agent?.offers ?? [];
-    rig.bus.setConnected(false);
-    await rig.clock.advanceSettling(9_000);
-    rig.bus.setConnected(true);
-    await rig.clock.advanceSettling(100);
-    rig.clock.stall(400);
-    await rig.clock.advanceSettling(1_500);
-    expect(rig.dispatch.counters.ticksLate).toBe(1);
-    // The agent's own connection is back only now.
-    if (agent) agent.held = [[1, job?.slot ?? 0]];
-    agent?.beat();
-    await rig.clock.advanceSettling(1_000);
-    expect(rig.sink.abstentions).toEqual([]);
-    expect(agent?.offers).toHaveLength(1);
   });
 
   test('without a connection nothing is published; jobs wait within their bound', async () => {
@@ -544,25 +304,12 @@ describe('silence', () => {
     expect(rig.sink.abstentions.length).toBeGreaterThanOrEqual(2);
     expect(new Set(rig.sink.abstentions.map(({ reason }) => reason))).toEqual(new Set(['no-agent']));
   });
-
-  test('a region that answers 503 is offered its jobs again with the first heartbeat', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    agent?.close();
-    // Offered at 0, 0.5 and 1.6 s; the next offer by itself would be at 3.6 s.
-    await rig.clock.advanceSettling(2_000);
-    expect(rig.dispatch.counters.messagesUnheard).toBeGreaterThan(0);
-    const back = new TestAgent(rig.bus, FRA, 'back');
-    back.beat();
-    await rig.clock.advanceSettling(50);
-    expect(back.offers).toHaveLength(1);
-    expect(rig.sink.abstentions).toEqual([]);
-  });
 });
 
 describe('changes of the declaration', () => {
   test('a deactivated monitor is not offered any more', async () => {
     const [agent] = await begin([liveMonitor(1)]);
-    if (agent) agent.answer = null;
+    if (agent) agent.takes = false;
     await rig.clock.advanceSettling(300);
     rig.monitors.set(liveMonitor(1, { active: false }));
     await rig.clock.advanceSettling(60_000);
@@ -607,24 +354,11 @@ describe('changes of the declaration', () => {
       await rig.clock.advanceSettling(100);
       expect(agent?.offers.map(({ version }) => version)).toEqual([1, 2]);
       expect(rig.sink.skips).toEqual([]);
-      expect(rig.dispatch.inFlight).toBe(2);
       const [old, young] = agent?.offers ?? [];
       settle(1, old?.slot ?? 0, FRA);
       expect(rig.dispatch.inFlight).toBe(1);
       settle(1, young?.slot ?? 0, FRA);
       expect(rig.dispatch.inFlight).toBe(0);
-    });
-
-    test('forget the old check when its agent no longer names it, and tell nobody', async () => {
-      const [agent] = await begin([liveMonitor(1, HOURLY)]);
-      await rig.clock.advanceSettling(1_000);
-      rig.monitors.set(liveMonitor(1, { ...HOURLY, version: 2 }));
-      await rig.clock.advanceSettling(100);
-      agent?.held.shift();
-      await rig.clock.advanceSettling(6_000);
-      expect(rig.dispatch.inFlight).toBe(1);
-      expect(rig.sink.abstentions).toEqual([]);
-      expect(agent?.offers).toHaveLength(2);
     });
 
     test('get it after off and on again, while the check of before runs', async () => {
@@ -669,7 +403,7 @@ describe('changes of the declaration', () => {
 
   test('a removed region is not offered any more, the others go on', async () => {
     const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
-    if (par) par.answer = null;
+    if (par) par.takes = false;
     await rig.clock.advanceSettling(200);
     rig.monitors.set(liveMonitor(1, { regions: [FRA] }));
     await rig.clock.advanceSettling(45_000);
@@ -685,18 +419,6 @@ describe('changes of the declaration', () => {
     rig.monitors.set(liveMonitor(1, { regions: [FRA], periodMs: 3_600_000 }));
     await rig.clock.advanceSettling(100);
     expect(fra?.offers).toHaveLength(1);
-  });
-
-  test('a deleted monitor whose job runs is forgotten with its result', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    await rig.clock.advanceSettling(200);
-    rig.monitors.delete(1);
-    expect(rig.dispatch.inFlight).toBe(1);
-    if (agent) agent.held = [];
-    await rig.clock.advanceSettling(6_000);
-    expect(rig.dispatch.inFlight).toBe(0);
-    expect(agent?.offers).toHaveLength(1);
-    expect(rig.sink.abstentions).toEqual([]);
   });
 
   test('another period takes effect from the last slot on', async () => {
@@ -780,13 +502,15 @@ describe('ahead of their slots', () => {
   });
 
   test('jobs share messages', async () => {
-    const [agent] = await beginAhead(Array.from({ length: 600 }, (_, index) => liveMonitor(index + 1)));
+    const [agent] = await beginAhead(
+      Array.from({ length: 600 }, (_, index) => liveMonitor(index + 1, { longestCheckMs: 60_000 })),
+    );
     await rig.clock.advanceSettling(30_000);
     report(agent as TestAgent);
     const { messages } = rig.dispatch.counters;
-    const offers = rig.dispatch.counters.offers.first;
+    const offers = rig.dispatch.counters.asked.first;
     await rig.clock.advanceSettling(29_000);
-    const jobs = rig.dispatch.counters.offers.first - offers;
+    const jobs = rig.dispatch.counters.asked.first - offers;
     expect(jobs).toBeGreaterThan(550);
     expect((rig.dispatch.counters.messages - messages) / 29).toBeLessThanOrEqual(5.1);
   });
@@ -796,7 +520,7 @@ describe('ahead of their slots', () => {
     rig.bus.setConnected(false);
     for (let id = 1; id <= 600; id += 1) rig.monitors.set(liveMonitor(id));
     await rig.clock.advanceSettling(1_500);
-    (agent as TestAgent).answer = null;
+    (agent as TestAgent).takes = false;
     rig.bus.setConnected(true);
     await rig.clock.advanceSettling(100);
     const sizes = () => agent?.batches.map(({ jobs }) => jobs.length) ?? [];
@@ -857,21 +581,6 @@ describe('ahead of their slots', () => {
     expect(new Set(slots).size).toBe(slots.length);
     expect(slots).toEqual(slots.toSorted((a, b) => a - b));
   });
-
-  test('a job that an agent holds over a restart may lie ahead', async () => {
-    const monitor = liveMonitor(1);
-    rig = memoryRig({ store, monitors: [monitor], newest: { 1: Date.UTC(2026, 0, 1) - 30_000 } });
-    const starting = rig.dispatch.start();
-    const agent = new TestAgent(rig.bus, FRA);
-    agent.understands = UNDERSTANDS;
-    await rig.clock.advanceSettling(2_300);
-    const slot = rig.slotClock.now() + 300;
-    agent.held = [[1, slot]];
-    agent.beat();
-    await rig.clock.advanceSettling(200);
-    await starting;
-    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [FRA] }]);
-  });
 });
 
 describe('the start', () => {
@@ -881,35 +590,6 @@ describe('the start', () => {
     return rig.dispatch.start();
   }
   const NOW = Date.UTC(2026, 0, 1);
-
-  test('hears one round of heartbeats before anything is dispatched', async () => {
-    const slot = NOW - 5_000;
-    const starting = restart([liveMonitor(1)], { 1: slot - 30_000 });
-    const agent = new TestAgent(rig.bus, FRA);
-    agent.held = [[1, slot]];
-    keepBeating(agent);
-    await rig.clock.advanceSettling(2_400);
-    expect(rig.recovery.resumedCount).toBe(0);
-    await rig.clock.advanceSettling(100);
-    await starting;
-    expect(rig.dispatch.inFlight).toBe(1);
-    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [FRA] }]);
-    expect(rig.recovery.resumedCount).toBe(1);
-  });
-
-  test('agents are heard while something else starts, and nothing is dispatched before the start', async () => {
-    const slot = NOW - 5_000;
-    rig = memoryRig({ store, monitors: [liveMonitor(1)], newest: { 1: slot - 30_000 } });
-    rig.dispatch.listen();
-    const agent = new TestAgent(rig.bus, FRA);
-    agent.held = [[1, slot]];
-    keepBeating(agent);
-    await rig.clock.advanceSettling(60_000);
-    expect(rig.sink.opens).toEqual([]);
-    expect(agent.offers).toEqual([]);
-    await rig.dispatch.start();
-    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [FRA] }]);
-  });
 
   test('a monitor that is changed while agents are heard is planned once, as it is then', async () => {
     const slot = NOW - 5_000;
@@ -968,25 +648,6 @@ describe('the start', () => {
       expect(rig.dispatch.inFlight).toBe(1);
     });
 
-    test.each([
-      { title: 'holds a job that lay ahead', newest: slot },
-      { title: 'gave a job back before its slot came', newest: NOW + 1_800 },
-    ])('gives it at once also where an agent $title', async ({ newest }) => {
-      // No slot of before is about what is probed now.
-      const floors = { 1: Number.POSITIVE_INFINITY };
-      rig = memoryRig({ store, monitors: [liveMonitor(1, HOURLY)], newest: { 1: newest }, floors });
-      const agent = new TestAgent(rig.bus, FRA);
-      agent.held = [[1, NOW + 1_800]];
-      keepBeating(agent);
-      const starting = rig.dispatch.start();
-      await rig.clock.advanceSettling(2_600);
-      await starting;
-      expect(rig.recovery.resumes).toEqual([]);
-      await rig.clock.advanceSettling(200);
-      expect(rig.sink.skips).toEqual([]);
-      expect(agent.offers.map(({ version }) => version)).toEqual([2]);
-    });
-
     test('gives none where a later slot was given', async () => {
       rig = memoryRig({
         store,
@@ -1003,143 +664,15 @@ describe('the start', () => {
     });
   });
 
-  test('a job whose result was recorded meanwhile is not taken up', async () => {
-    const slot = NOW - 5_000;
-    const starting = restart([liveMonitor(1)], { 1: slot - 30_000 });
-    const agent = new TestAgent(rig.bus, FRA);
-    agent.held = [[1, slot]];
-    agent.beat();
-    await rig.clock.advanceSettling(100);
-    settle(1, slot, FRA, false);
-    agent.beat();
-    await rig.clock.advanceSettling(2_400);
-    await starting;
-    expect(rig.recovery.resumes).toEqual([]);
-  });
-
-  test('a job whose result was read before the heartbeats are heard is not taken up', async () => {
-    const slot = NOW - 5_000;
-    rig = memoryRig({ store, monitors: [liveMonitor(1)], newest: { 1: slot - 30_000 } });
-    rig.dispatch.arrived(1, slot, FRA, 0);
-    rig.dispatch.settled({ monitorId: 1, slot, region: FRA, is: 'reported', timedOut: false });
-    const starting = rig.dispatch.start();
-    const agent = new TestAgent(rig.bus, FRA);
-    agent.held = [[1, slot]];
-    agent.beat();
-    await rig.clock.advanceSettling(2_600);
-    await starting;
-    expect(rig.dispatch.inFlight).toBe(0);
-    expect(rig.recovery.resumes).toEqual([]);
-  });
-
-  test('a slot whose result was read meanwhile is given only to the regions that have not reported', async () => {
-    const slot = gridSlotUntil(NOW, 30_000, phaseOf(1, 30_000));
-    rig = memoryRig({
-      store,
-      monitors: [liveMonitor(1, { regions: [FRA, PAR] })],
-      newest: { 1: slot - 30_000 },
-      at: slot + 1_000,
-    });
-    const starting = rig.dispatch.start();
-    const agents = [FRA, PAR].map((region) => new TestAgent(rig.bus, region));
-    for (const agent of agents) keepBeating(agent);
-    await rig.clock.advanceSettling(1_000);
-    rig.dispatch.arrived(1, slot, FRA, 0);
-    await rig.clock.advanceSettling(2_000);
-    await starting;
-    expect(agents.map(({ offers }) => offers.map((job) => job.slot))).toEqual([[], [slot]]);
-    expect(rig.sink.opens).toEqual([{ id: 1, slot, regions: [FRA, PAR] }]);
-  });
-
-  test('a region whose result is read and not recorded is waited for and offered nothing', async () => {
-    const slot = NOW - 2_000;
-    const starting = restart([liveMonitor(1, { regions: [FRA, PAR] })], { 1: slot });
-    const agents = [FRA, PAR].map((region) => new TestAgent(rig.bus, region));
-    for (const agent of agents) keepBeating(agent);
-    rig.recovery.open = [{ monitorId: 1, slot, answered: [FRA] }];
-    await rig.clock.advanceSettling(2_400);
-    rig.dispatch.arrived(1, slot, PAR, 0);
-    await rig.clock.advanceSettling(200);
-    await starting;
-    expect(agents.flatMap(({ offers }) => offers)).toEqual([]);
-    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [PAR] }]);
-  });
-
-  test('the backlog of a region holds up no slot that is asked elsewhere', async () => {
-    const slot = NOW - 2_000;
-    const monitors = [
-      liveMonitor(1),
-      liveMonitor(2, { regions: [FRA, PAR] }),
-      liveMonitor(3, { regions: null }),
-    ];
-    const starting = restart(monitors, { 1: slot, 2: slot, 3: slot });
+  test('the start is over when the streams of all regions are read', async () => {
+    rig = memoryRig({ store, monitors: [liveMonitor(1)], newest: { 1: NOW - 2_000 } });
     rig.behind.add(PAR);
-    rig.recovery.open = [1, 2, 3].map((monitorId) => ({ monitorId, slot, answered: [FRA] }));
+    await rig.dispatch.start();
     keepBeating(new TestAgent(rig.bus, FRA));
-    await rig.clock.advanceSettling(2_600);
-    await starting;
-    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [] }]);
     await rig.clock.advanceSettling(10_000);
     expect(rig.recovery.resumedCount).toBe(0);
     rig.behind.clear();
-    await rig.clock.advanceSettling(100);
-    expect(rig.recovery.resumes.map(({ id }) => id)).toEqual([1, 2, 3]);
-    expect(rig.recovery.resumedCount).toBe(1);
-  });
-
-  test.each([
-    { name: 'of a slot in the future', key: [1, NOW + 60_000] },
-    { name: 'of a monitor that its region does not check', key: [2, NOW - 5_000] },
-    { name: 'of no monitor', key: [3, NOW - 5_000] },
-  ] as const)('a held job $name is not believed', async ({ key }) => {
-    const starting = restart([liveMonitor(1), liveMonitor(2, { regions: [PAR] })], { 1: NOW - 30_000 });
-    const agent = new TestAgent(rig.bus, FRA);
-    agent.held = [[...key]];
-    agent.beat();
-    await rig.clock.advanceSettling(2_600);
-    await starting;
-    expect(rig.recovery.resumes).toEqual([]);
-    expect(rig.recovery.resumedCount).toBe(1);
-  });
-
-  test('a slot that an agent still runs is no predecessor of itself', async () => {
-    const slot = gridSlotUntil(NOW, 30_000, phaseOf(1, 30_000));
-    const starting = restart([liveMonitor(1)], { 1: slot - 30_000 });
-    const agent = new TestAgent(rig.bus, FRA);
-    agent.held = [[1, slot]];
-    keepBeating(agent);
-    await rig.clock.advanceSettling(3_000);
-    await starting;
-    expect(rig.sink.opens.every((open) => open.slot === slot)).toBe(true);
-    expect(rig.sink.skips).toEqual([]);
-    expect(agent.offers).toEqual([]);
-  });
-
-  test('missing regions of an open slot are offered it again within its bound', async () => {
-    const slot = NOW - 2_000;
-    const starting = restart([liveMonitor(1, { regions: [FRA, PAR] })], { 1: slot });
-    rig.recovery.open = [{ monitorId: 1, slot, answered: [FRA] }];
-    const agents = [FRA, PAR].map((region) => new TestAgent(rig.bus, region));
-    for (const agent of agents) keepBeating(agent);
-    await rig.clock.advanceSettling(2_600);
-    await starting;
-    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [PAR] }]);
-    expect(agents.map(({ offers }) => offers.map((job) => job.slot))).toEqual([[], [slot]]);
-    expect(agents[1]?.offers[0]?.start_within_ms).toBeLessThanOrEqual(5_500);
-  });
-
-  test('missing regions of an old open slot abstain, once the reader has caught up', async () => {
-    const slot = NOW - 12_000;
-    const starting = restart([liveMonitor(1)], { 1: slot });
-    rig.isCaughtUp = false;
-    rig.recovery.open = [{ monitorId: 1, slot, answered: [] }];
-    keepBeating(new TestAgent(rig.bus, FRA));
-    await rig.clock.advanceSettling(3_000);
-    await starting;
-    expect(rig.sink.abstentions).toEqual([]);
-    rig.isCaughtUp = true;
-    await rig.clock.advanceSettling(100);
-    expect(rig.sink.abstentions).toEqual([{ id: 1, slot, region: FRA, reason: 'job-lost' }]);
+    await rig.clock.advanceSettling(60_000);
     expect(rig.recovery.resumedCount).toBe(1);
   });
 

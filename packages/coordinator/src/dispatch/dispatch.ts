@@ -3,7 +3,6 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { AgentMessage } from '@svc/shared/messages/heartbeat.ts';
-import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
@@ -11,13 +10,12 @@ import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../dom
 import type { Backlog } from '../domain/thinning.ts';
 import { AbsentRegions } from './absent-regions.ts';
 import { AgentMessages } from './agent-messages.ts';
-import { Agents, HEARTBEAT_ROUND_MS } from './agents.ts';
+import { Agents, HEARTBEAT_ROUND_MS, type KnownAgent } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
-import { EarlierLife } from './earlier-life.ts';
-import { InFlight } from './in-flight.ts';
 import { jobKey } from './job.ts';
 import type { JobTokens } from './job-tokens.ts';
 import { ManualRuns, type RegionAnswer } from './manual-runs.ts';
+import { OpenJobs } from './open-jobs.ts';
 import { Overload } from './overload.ts';
 import { Publisher } from './publisher.ts';
 import { RegionEars } from './region-ears.ts';
@@ -36,8 +34,6 @@ const TICK_MS = 50;
 const LATE_TICK_MS = 250;
 /** Time after a late tick during which no silence is judged, ms. */
 const AFTER_LATE_MS = 500;
-/** Interval at which unpublished jobs are checked, ms. */
-const EXPIRE_EVERY_MS = 500;
 
 export type DispatchParts = {
   bus: Bus;
@@ -72,24 +68,27 @@ export class Dispatch implements SlotOutcomes {
   readonly agents: Agents;
   readonly #parts: DispatchParts;
   readonly #overload: Overload;
-  readonly #inFlight: InFlight;
+  readonly #jobs: OpenJobs;
   readonly #scheduler: Scheduler;
   readonly #publisher: Publisher;
   readonly #ears: RegionEars;
   readonly #runs: ManualRuns;
-  readonly #earlierLife: EarlierLife;
+  /** Regions whose streams hold results from before the start, as far as is known. */
+  readonly #unread = new Set<Region>(REGIONS);
   readonly #slowChecks = new SlowChecks();
   readonly #absent: AbsentRegions;
   readonly #silence: SilenceJudge;
-  /** Regions in which the server said that nobody listens. */
-  readonly #deaf = new Set<Region>();
+  /** Regions that lost an agent which had not given back what it held. */
+  readonly #bereft = new Set<Region>();
   readonly #stopping = new AbortController();
   #listening: Promise<void> | null = null;
   #stops: (() => void)[] = [];
-  #hearing: Promise<void> = Promise.resolve();
   #isDispatching = false;
+  /** The agents' own connections are back at this monotonic instant; infinite: nothing was lost with a connection. */
+  #reconnectedUntil = Number.POSITIVE_INFINITY;
   #tickDueAt = 0;
-  #expireAt = 0;
+  /** Slots are opened when agents are known, at this monotonic instant at the latest. */
+  #openFrom = 0;
 
   constructor(parts: DispatchParts) {
     this.#parts = parts;
@@ -102,32 +101,36 @@ export class Dispatch implements SlotOutcomes {
       counters,
       onRegionLive: (region) => presence.came(region),
       onRegionLost: (region, lastSeenAt) => this.#absent.lost(region, lastSeenAt),
-      onGone: (agent) => this.#inFlight.agentGone(agent, clock.monotonic()),
+      onGone: (agent) => this.#gone(agent),
     });
     this.#overload = new Overload({
       ...parts,
       agents: this.agents,
       counters,
     });
-    this.#inFlight = new InFlight({ events, counters, readerCaughtUp });
+    this.#jobs = new OpenJobs({
+      events,
+      counters,
+      readerCaughtUp,
+      isLive: (region) => this.agents.isLive(region),
+      isBehind: () => this.#overload.isBehind,
+    });
     this.#scheduler = new Scheduler({
       ...parts,
       regions: this.agents,
-      inFlight: this.#inFlight,
+      jobs: this.#jobs,
       counters,
       overload: this.#overload,
-      hasReported: (...job) => this.#earlierLife.hasReported(...job),
     });
     this.#publisher = new Publisher({
       bus,
       log,
       agents: this.agents,
-      inFlight: this.#inFlight,
+      jobs: this.#jobs,
       slowChecks: this.#slowChecks,
       tokens,
       counters,
       overload: this.#overload,
-      onNoResponders: (region) => this.#deaf.add(region),
     });
     const messages = new AgentMessages({
       clock,
@@ -148,16 +151,14 @@ export class Dispatch implements SlotOutcomes {
       log,
       ears: this.#ears,
       agents: this.agents,
-      inFlight: this.#inFlight,
       signal: this.#stopping.signal,
     });
     this.#runs = new ManualRuns({ bus, clock });
-    this.#earlierLife = new EarlierLife({ ...parts, agents: this.agents, inFlight: this.#inFlight });
   }
 
   /** Number of jobs that are not reported yet. */
   get inFlight(): number {
-    return this.#inFlight.size;
+    return this.#jobs.size;
   }
 
   /** The regions that active monitors declare or that have a live agent, in the fixed order. */
@@ -170,10 +171,7 @@ export class Dispatch implements SlotOutcomes {
     return this.#ears.muted;
   }
 
-  /**
-   * Follows the declaration, and resolves when agents are heard. If jobs of an earlier life may exist, the next
-   * round of heartbeats (2.5 s) reports them. Other parts may start in this time.
-   */
+  /** Follows the declaration, and resolves when agents can be heard. */
   listen(): Promise<void> {
     this.#listening ??= this.#listen();
     return this.#listening;
@@ -181,7 +179,6 @@ export class Dispatch implements SlotOutcomes {
 
   async #listen(): Promise<void> {
     const { bus, monitors, presence } = this.#parts;
-    this.#publisher.start();
     this.#runs.start();
     presence.start();
     this.#stops.push(bus.onConnection((isConnected) => this.#connectionChanged(isConnected)));
@@ -191,20 +188,18 @@ export class Dispatch implements SlotOutcomes {
     }
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
     await this.#ears.open();
-    if (this.#stopping.signal.aborted) return;
-    if (this.#earlierLife.mayHaveJobs()) this.#hearing = this.#earlierLife.hear(this.#agentsHeard());
   }
 
   /**
-   * Listens, unless {@link listen} was called before, and begins to dispatch when the agents are heard.
-   * Resolves when it has begun, or was stopped before.
+   * Listens, unless {@link listen} was called before, and begins to dispatch. The first slots are opened when the regions
+   * are known: when all that monitors declare are live, half a second after the last one came to life, or after a round of
+   * heartbeats.
    */
   async start(): Promise<void> {
     const { clock } = this.#parts;
     await this.listen();
-    await this.#hearing;
     if (this.#stopping.signal.aborted) return;
-    this.#earlierLife.begin(clock.monotonic());
+    this.#openFrom = clock.monotonic() + HEARTBEAT_ROUND_MS;
     this.#isDispatching = true;
     this.#scheduler.start();
     this.#tickDueAt = clock.monotonic();
@@ -213,13 +208,12 @@ export class Dispatch implements SlotOutcomes {
     this.#tick();
   }
 
-  /** Stops. Agents keep the jobs under way; the next life learns of them from heartbeats. */
+  /** Stops. Agents keep the jobs under way, and report them to the next life. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const stop of this.#stops) stop();
     this.#stops = [];
     await this.#ears.close();
-    this.#publisher.stop();
     this.#runs.stop();
     await this.#parts.presence.stop();
   }
@@ -236,31 +230,28 @@ export class Dispatch implements SlotOutcomes {
 
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
     if (reason !== 'shutting-down') return false;
-    return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#parts.clock.monotonic());
+    return this.#jobs.isAskedAgain(monitorId, slot, region, this.#parts.clock.monotonic());
   }
 
   arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
-    this.#earlierLife.arrived(monitorId, slot, region);
-    const job = this.#inFlight.get(monitorId, region);
-    // Only agents that took the job at once count: an offer without an answer delays a job for other reasons.
+    const job = this.#jobs.get(monitorId, region);
     // Checks that timed out before wait for their half of the agents' places, while the others begin in time.
-    if (tookMs !== null && job?.slot === slot && job.offers === 1 && !this.#slowChecks.has(job.key)) {
+    if (tookMs !== null && job?.slot === slot && !job.isAskedAgain && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
       this.counters.resultDelay.record(Math.max(0, delayMs) / 1_000);
     }
-    this.#inFlight.recorded(monitorId, slot, region);
+    this.#jobs.reported(monitorId, slot, region);
   }
 
   settled(outcome: SlotOutcome): void {
     const { monitorId, slot, region, is } = outcome;
-    this.#earlierLife.settled(outcome);
     switch (is) {
       case 'reported':
         this.#reported(outcome);
-        this.#inFlight.recorded(monitorId, slot, region);
+        this.#jobs.answered(monitorId, slot, region);
         return;
       case 'given-back':
-        this.#inFlight.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
+        this.#jobs.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
         return;
       default:
         is satisfies never;
@@ -298,10 +289,9 @@ export class Dispatch implements SlotOutcomes {
     }
     try {
       this.#overload.tick(now);
-      this.#earlierLife.tick(now);
-      this.#scheduler.tick(now);
-      this.#inFlight.loseMissing(now);
-      this.#expire(now);
+      this.#endRestart();
+      if (this.#knowsRegions(now)) this.#scheduler.tick(now);
+      this.#judgeJobs(now);
       this.#publisher.publish(now);
       this.#absent.tick(now);
     } catch (error) {
@@ -311,22 +301,10 @@ export class Dispatch implements SlotOutcomes {
   }
 
   #onMessage(region: Region, message: AgentMessage): void {
-    const now = this.#parts.clock.monotonic();
     switch (message.kind) {
-      case 'heartbeat': {
-        const agent = this.agents.heartbeat(region, message);
-        if (agent === null) return;
-        this.#inFlight.heartbeat(agent, message.held, now, (id, slot) =>
-          this.#earlierLife.held(agent, id, slot, now),
-        );
-        if (!agent.isDraining && this.#deaf.delete(region)) this.#inFlight.offerAgain(region);
+      case 'heartbeat':
+        this.agents.heartbeat(region, message);
         return;
-      }
-      case 'acceptance': {
-        const agent = this.agents.seen(region, message.agent, message.boot);
-        if (agent !== null) this.#inFlight.acceptance(agent, message, now);
-        return;
-      }
       case 'run_outcome':
         this.#runs.outcome(region, message);
         return;
@@ -335,11 +313,36 @@ export class Dispatch implements SlotOutcomes {
     }
   }
 
-  /** Resolves after one round of heartbeats. */
-  async #agentsHeard(): Promise<void> {
-    await pause(this.#parts.clock, HEARTBEAT_ROUND_MS, this.#stopping.signal);
-    // Parts that start meanwhile may have held the thread: arrived heartbeats are handled first.
-    await this.allHeard();
+  /** What it had not given back is lost. This is called before its region counts as without agents. */
+  #gone({ region, isDraining }: KnownAgent): void {
+    if (!isDraining) this.#bereft.add(region);
+  }
+
+  /** The restart is over when all that was reported before it is read. */
+  #endRestart(): void {
+    if (this.#unread.size === 0) return;
+    for (const region of this.#unread) if (this.#parts.readerCaughtUp(region)) this.#unread.delete(region);
+    if (this.#unread.size === 0) this.#parts.recovery.resumed();
+  }
+
+  #knowsRegions(now: number): boolean {
+    if (now >= this.#openFrom) return true;
+    if (this.agents.live().length === 0) return false;
+    if (!this.#absent.areAllLive((region) => this.agents.isLive(region)) && !this.agents.isSettled())
+      return false;
+    this.#openFrom = now;
+    return true;
+  }
+
+  #judgeJobs(now: number): void {
+    for (const region of this.#bereft) this.#jobs.lost(region, now);
+    this.#bereft.clear();
+    if (now >= this.#reconnectedUntil) {
+      // What went out before, or while agents were not back, may be lost.
+      for (const region of REGIONS) this.#jobs.lost(region, now);
+      this.#reconnectedUntil = Number.POSITIVE_INFINITY;
+    }
+    if (this.#silence.canJudge(now)) this.#jobs.judge(now);
   }
 
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
@@ -353,7 +356,7 @@ export class Dispatch implements SlotOutcomes {
     for (const region of before.regions ?? REGIONS) {
       const isStillChecked =
         after?.active === true && (after.regions === null || after.regions.includes(region));
-      if (!isStillChecked || !isSameProbe) this.#inFlight.withdraw(before.id, region);
+      if (!isStillChecked || !isSameProbe) this.#jobs.withdraw(before.id, region);
     }
   }
 
@@ -361,6 +364,7 @@ export class Dispatch implements SlotOutcomes {
     if (!isConnected) return;
     const { clock } = this.#parts;
     for (const region of REGIONS) this.#hears(region);
+    this.#reconnectedUntil = clock.monotonic() + HEARTBEAT_ROUND_MS;
     this.#silence.waitUntil(clock.monotonic() + HEARTBEAT_ROUND_MS);
   }
 
@@ -368,11 +372,5 @@ export class Dispatch implements SlotOutcomes {
   #hears(region: Region): void {
     this.agents.hears(region);
     this.#publisher.callRoll(region);
-  }
-
-  #expire(now: number): void {
-    if (now < this.#expireAt) return;
-    this.#expireAt = now + EXPIRE_EVERY_MS;
-    this.#inFlight.expireQueued(now);
   }
 }

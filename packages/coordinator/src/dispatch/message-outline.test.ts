@@ -1,5 +1,5 @@
 import { LIMITS } from '@svc/shared/limits.ts';
-import { MAX_AGENT_MESSAGE_BYTES, MAX_HELD_JOBS, REFUSALS } from '@svc/shared/messages/heartbeat.ts';
+import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
 import { describe, expect, test } from 'vitest';
 import { isWorthParsing } from './message-outline.ts';
 
@@ -18,7 +18,9 @@ describe('the largest of what agents say is worth parsing', () => {
       version: '"'.repeat(64),
       capacity: largest,
       running: largest,
-      held: new Array(MAX_HELD_JOBS).fill([largest, largest]),
+      held: largest,
+      begun: largest,
+      late: largest,
       loop_delay_ms: largest,
       clock: largest,
       started_at: largest,
@@ -30,14 +32,6 @@ describe('the largest of what agents say is worth parsing', () => {
     });
     expect(heartbeat.length).toBeLessThanOrEqual(MAX_AGENT_MESSAGE_BYTES);
     expect(isWorthParsing(heartbeat)).toBe(true);
-  });
-
-  test('an acceptance', () => {
-    const accepted = new Array(LIMITS.jobsPerMessage).fill([largest, largest]);
-    const refused = accepted.map((job) => [...job, REFUSALS[0]]);
-    expect(
-      isWorthParsing(bytes({ v: 1, kind: 'acceptance', agent, batch: '"'.repeat(64), accepted, refused })),
-    ).toBe(true);
   });
 
   test('the outcome of a check that was run by hand', () => {

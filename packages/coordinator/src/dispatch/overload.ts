@@ -7,6 +7,7 @@ import {
   type Backlog,
   factorOfWorkspace,
   isLagging,
+  LAG_MS,
   nextThinning,
   runsUnder,
   type Thinning,
@@ -100,6 +101,11 @@ export class Overload implements Shedding {
     if (this.#runs(this.#of(region), monitor, asking)) return true;
     this.#parts.counters.jobsSkipped['region-overloaded'] += 1;
     return false;
+  }
+
+  /** Whether what is reported lies unrecorded for seconds. */
+  get isBehind(): boolean {
+    return this.#backlog.oldestMs >= LAG_MS;
   }
 
   /** A result is recorded. */

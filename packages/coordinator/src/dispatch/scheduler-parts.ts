@@ -2,7 +2,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents } from '../domain/slots.ts';
 import type { DispatchCounters } from './counters.ts';
-import type { InFlight } from './in-flight.ts';
+import type { OpenJobs } from './open-jobs.ts';
 import type { SlotClock } from './slot-clock.ts';
 
 /** The regions as scheduling needs them; the registry of agents implements it. */
@@ -39,7 +39,7 @@ export type SchedulerParts = {
   monitors: LiveMonitors;
   slotClock: SlotClock;
   regions: LiveRegions;
-  inFlight: InFlight;
+  jobs: OpenJobs;
   events: SlotEvents;
   counters: DispatchCounters;
   overload: Shedding;
@@ -47,6 +47,4 @@ export type SchedulerParts = {
   newestSlot: (monitorId: number) => number | null;
   /** Slots up to this one are not about what is probed now; 0: none is known. Asked at the start. */
   floorSlot: (monitorId: number) => number;
-  /** Whether the region has reported the slot, which an earlier life gave it. */
-  hasReported: (monitorId: number, slot: number, region: Region) => boolean;
 };

@@ -36,8 +36,8 @@ const JOBS_AHEAD_PER_TICK = 1_500;
 
 /**
  * Opens the slots of active monitors when they are due, or somewhat earlier where agents take jobs ahead. For
- * each slot it decides which regions get the job, notifies the evaluation, and puts the jobs into the
- * in-flight table, from where they are published.
+ * each slot it decides which regions get the job, notifies the evaluation, and asks them
+ * ({@link OpenJobs}).
  *
  * The first slot of a monitor waits for agents: until all its regions are live, or until no region has come
  * to life for half a second. Later slots go to the regions that are live.
@@ -131,7 +131,7 @@ export class Scheduler {
       for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt <= until; plan = this.#due.peek()) {
         const isAhead = plan.dueAt > now;
         if (isAhead ? jobs >= JOBS_AHEAD_PER_TICK : this.#allowance < 1) return;
-        if (this.#isRunningYet(plan, now)) {
+        if (this.#isRunningYet(plan, now, monotonic)) {
           this.#due.delete(plan);
           postponed.push(plan);
         } else jobs += this.#take(plan, now, monotonic);
@@ -142,9 +142,10 @@ export class Scheduler {
   }
 
   /** Whether the slot lies further ahead than usual, and its predecessor may end before the usual time. */
-  #isRunningYet({ monitor, dueAt }: Plan, now: number): boolean {
+  #isRunningYet({ monitor, dueAt }: Plan, now: number, monotonic: number): boolean {
     if (dueAt <= now + AHEAD_MS) return false;
-    return this.#liveOf(monitor).some((region) => this.#parts.inFlight.get(monitor.id, region) !== undefined);
+    const { jobs } = this.#parts;
+    return this.#liveOf(monitor).some((region) => jobs.isRunning(monitor.id, region, monotonic));
   }
 
   /**
@@ -191,7 +192,7 @@ export class Scheduler {
    * @returns the number of opened jobs; null: the slot is skipped because of overload
    */
   #open(plan: Plan, slot: number, now: number, monotonic: number): number | null {
-    const { inFlight, events, counters, overload, hasReported } = this.#parts;
+    const { jobs: openJobs, events, counters, overload } = this.#parts;
     const { monitor, isFirst } = plan;
     const live = this.#liveOf(monitor);
     if (live.length === 0) {
@@ -213,13 +214,11 @@ export class Scheduler {
     events.opened(monitor, slot, live);
     for (const { region, reason } of skips) events.skipped(monitor, slot, region, reason);
     let jobs = 0;
-    const startAt = monotonic + Math.max(0, slot - now);
+    const slotAt = monotonic + slot - now;
     for (let index = 0; index < live.length; index += 1) {
       const region = live[index] as Region;
-      // The job may also belong to this slot: an agent held it over a restart.
-      if (inFlight.get(monitor.id, region) !== undefined || hasReported(monitor.id, slot, region)) continue;
       if (skips.length > 0 && skips.some((skip) => skip.region === region)) continue;
-      inFlight.open(monitor, slot, region, startAt);
+      openJobs.open(monitor, slot, region, slotAt, monotonic);
       jobs += 1;
     }
     return jobs;
@@ -236,13 +235,11 @@ export class Scheduler {
   }
 
   #skips(monitor: LiveMonitor, asking: AskingSlot, live: readonly Region[], now: number): readonly Skip[] {
-    const { inFlight, overload, counters } = this.#parts;
+    const { jobs, overload, counters } = this.#parts;
     const skips: Skip[] = [];
     for (let index = 0; index < live.length; index += 1) {
       const region = live[index] as Region;
-      const job = inFlight.get(monitor.id, region);
-      if (job?.slot === asking.slot) continue;
-      if (job !== undefined && !inFlight.endUnread(job, now)) {
+      if (jobs.isRunning(monitor.id, region, now)) {
         counters.jobsSkipped['predecessor-running'] += 1;
         skips.push({ region, reason: 'predecessor-running' });
       } else if (!overload.admits(monitor, asking, region)) {

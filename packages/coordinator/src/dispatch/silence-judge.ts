@@ -3,7 +3,6 @@ import { isCode } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Agents } from './agents.ts';
-import type { InFlight } from './in-flight.ts';
 import type { RegionEars } from './region-ears.ts';
 
 export type SilenceJudgeParts = {
@@ -11,14 +10,13 @@ export type SilenceJudgeParts = {
   readonly log: Logger;
   readonly ears: Pick<RegionEars, 'caughtUp'>;
   readonly agents: Agents;
-  readonly inFlight: InFlight;
   /** Aborts when dispatch stops: no verdict is made any more. */
   readonly signal: AbortSignal;
 };
 
 /**
- * Decides what follows from silence: that an agent is gone, and that an offer was not accepted. It judges
- * only messages that did not come, so it waits until all messages that have arrived are handled.
+ * Decides from silence that an agent is gone. It judges only messages that did not come, so it waits until all messages that
+ * have arrived are handled.
  */
 export class SilenceJudge {
   readonly #parts: SilenceJudgeParts;
@@ -40,18 +38,21 @@ export class SilenceJudge {
     this.#from = Math.max(this.#from, from);
   }
 
+  /** Whether silence means something at `now` (monotonic, ms). */
+  canJudge(now: number): boolean {
+    return now >= this.#from && this.#parts.bus.isConnected;
+  }
+
   /**
-   * Judges the silence of each region in which something is overdue. A region that floods delays no other.
-   * Call it in every tick.
+   * Judges the silence of each region with an agent that is overdue. A region that floods delays no other. Call it in every
+   * tick.
    *
    * @param asOf monotonic instant, ms
    */
   judge(asOf: number): void {
-    const { bus, inFlight, agents } = this.#parts;
-    if (asOf < this.#from || !bus.isConnected) return;
-    const regions = [...inFlight.overdueRegions(asOf), ...agents.silentRegions(asOf)];
-    if (regions.length === 0) return;
-    const concerned = [...new Set(regions)].filter((region) => !this.#judging.has(region));
+    const { bus, agents } = this.#parts;
+    if (!this.canJudge(asOf)) return;
+    const concerned = [...new Set(agents.silentRegions(asOf))].filter((region) => !this.#judging.has(region));
     if (concerned.length === 0) return;
     const flushed = bus.flush();
     for (const region of concerned) void this.#judgeRegion(region, asOf, flushed);
@@ -59,13 +60,12 @@ export class SilenceJudge {
 
   /** The round trip comes before the verdict: afterwards every message that was sent in time is handled. */
   async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
-    const { bus, log, ears, agents, inFlight, signal } = this.#parts;
+    const { bus, log, ears, agents, signal } = this.#parts;
     this.#judging.add(region);
     try {
       const [hasCaughtUp] = await Promise.all([ears.caughtUp(region), flushed]);
       if (!hasCaughtUp || signal.aborted || asOf < this.#from) return;
       agents.judge(region, asOf);
-      inFlight.judge(region, asOf);
     } catch (error) {
       // The bus itself says that it is lost, somewhat later.
       if (bus.isConnected && !isCode(error, 'bus-disconnected'))

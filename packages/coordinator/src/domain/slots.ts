@@ -65,19 +65,8 @@ export interface SlotOutcomes {
   settled(outcome: SlotOutcome): void;
 }
 
-/** An undecided slot from before a restart, known from its reports. */
-export type UndecidedSlot = {
-  readonly monitorId: number;
-  readonly slot: number;
-  /** Regions that have reported. */
-  readonly answered: readonly Region[];
-};
-
-/** What dispatch asks and tells after a restart, once it has heard the agents. */
+/** What dispatch tells after a restart. */
 export interface SlotRecovery {
-  undecidedSlots(): Iterable<UndecidedSlot>;
-  /** Only these regions of the slot may still report. */
-  resume(monitor: LiveMonitor, slot: number, waitedFor: readonly Region[]): void;
-  /** Ends the restart: every slot that is still waited for was named, and other slots wait for no region. */
+  /** Ends the restart: the streams are read, and slots of before wait for no region. */
   resumed(): void;
 }

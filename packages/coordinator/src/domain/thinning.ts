@@ -71,7 +71,8 @@ export type Backlog = {
   readonly oldestMs: number;
 };
 
-const LAG_MS = 5_000;
+/** Age of an unrecorded event from which on the recording lags, ms. */
+export const LAG_MS = 5_000;
 
 /**
  * Whether the recording cannot follow: it lags by some seconds, and by ever more although it works. Nothing is recorded by

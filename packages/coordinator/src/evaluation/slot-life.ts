@@ -38,12 +38,13 @@ export function give(
   if (canEnter(frame, state, monitor)) judgeAnew(frame, state, monitor, slot);
 }
 
-/** After a restart: slots whose given regions nobody has named wait for no region. */
+/**
+ * After a restart: slots whose given regions nobody has named wait for no region. Those that no region has answered either are
+ * not known any more: they may be given again.
+ */
 export function giveNobody(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
-  for (const open of state.open) {
-    if (open.isGivenKnown) continue;
-    open.isGivenKnown = true;
-  }
+  state.open = state.open.filter(({ isGivenKnown, answered }) => isGivenKnown || answered !== NO_REGIONS);
+  for (const open of state.open) open.isGivenKnown = true;
   settle(frame, state, monitor);
 }
 

@@ -2,7 +2,7 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { regionSet, regionsOf } from '../domain/region-set.ts';
-import type { SlotEvents, SlotRecovery, UndecidedSlot } from '../domain/slots.ts';
+import type { SlotEvents, SlotRecovery } from '../domain/slots.ts';
 import { BELIEVED_AHEAD_MS } from '../domain/status.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
 import type { StatusChange } from '../evaluation/frame.ts';
@@ -197,7 +197,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /** Undecided slots from before the start that {@link resume} has not named yet. */
-  *undecidedSlots(): Iterable<UndecidedSlot> {
+  *undecidedSlots(): Iterable<{ monitorId: number; slot: number; answered: readonly Region[] }> {
     for (const state of this.#parts.states.values()) {
       for (const { slot, answered, isGivenKnown } of state.open) {
         if (!isGivenKnown) yield { monitorId: state.id, slot, answered: regionsOf(answered) };

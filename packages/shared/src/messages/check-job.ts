@@ -12,7 +12,7 @@ const openedCheck = check.transform((value) => new Secret(value));
  * One check for one region.
  *
  * `token` is a keyed hash of (monitor, region, slot) that only the coordinator can make. It comes back with the
- * result and proves that the job was given to this region. It is the same for every offer of the job.
+ * result and proves that the job was given to this region. It is the same whenever the job is sent.
  */
 export const checkJob = z.object({
   monitor: z.number().int().positive(),
@@ -83,8 +83,6 @@ function usualJob(value: unknown): CheckJob | null {
 export const jobBatch = z.object({
   v: messageVersion,
   kind: z.literal('jobs'),
-  /** Id that comes back in the acceptance; unique within the coordinator's life. */
-  batch: z.string().max(64),
   jobs: z.array(z.unknown()).min(1).max(LIMITS.jobsPerMessage),
   /**
    * Subject on which the results of these jobs are reported: `svc.results.<own region>` or one token below it.

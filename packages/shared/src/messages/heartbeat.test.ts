@@ -1,12 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  acceptance,
-  CAPABILITIES,
-  type Heartbeat,
-  heartbeat,
-  sicknessesOf,
-  understands,
-} from './heartbeat.ts';
+import { CAPABILITIES, type Heartbeat, heartbeat, sicknessesOf, understands } from './heartbeat.ts';
 
 const HEARTBEAT: Heartbeat = {
   v: 1,
@@ -15,7 +8,7 @@ const HEARTBEAT: Heartbeat = {
   version: '0.1.0',
   capacity: 1,
   running: 0,
-  held: [],
+  held: 0,
   loop_delay_ms: 0,
   clock: 1,
   started_at: 1,
@@ -39,14 +32,6 @@ test.each([
   ['no list', 'jobs-ahead'],
 ])('%s in what it understands: the heartbeat is refused', (_, value) => {
   expect(heartbeat.safeParse({ ...HEARTBEAT, understands: value }).success).toBe(false);
-});
-
-test('the answer to the largest batch is read', () => {
-  const keys = Array.from({ length: 512 }, (_, index) => [index + 1, 1]);
-  const answer = { v: 1, kind: 'acceptance', agent: 'a', batch: 'b' };
-  const refused = keys.map((key) => [...key, 'full']);
-  expect(acceptance.safeParse({ ...answer, accepted: keys, refused }).success).toBe(true);
-  expect(acceptance.safeParse({ ...answer, accepted: [...keys, [513, 1]], refused: [] }).success).toBe(false);
 });
 
 test('what an agent finds wrong with itself is read as far as it is known', () => {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { LIMITS } from '../limits.ts';
 import { runResult } from './check-result.ts';
 import { messageVersion } from './subjects.ts';
 
@@ -7,39 +6,13 @@ import { messageVersion } from './subjects.ts';
 export const HEARTBEAT_INTERVAL_MS = 2_000;
 export const HEARTBEATS_MISSED = 3;
 
-/** Most jobs that an agent may hold. */
-export const MAX_HELD_JOBS = 16_000;
-
-/** No message of an agent is longer: at most 36 bytes for each held job, and 13 KB for the rest. */
+/** No message of an agent is longer: the texts of a `run_outcome` have 37,000 characters at most. */
 export const MAX_AGENT_MESSAGE_BYTES = 576 * 1_024;
 
 const agentId = z.string().min(1).max(128);
 
 /** Id that an agent draws at its start, so that agents with one id are told apart. */
 const bootId = z.string().min(1).max(64);
-
-export type JobKey = [monitor: number, slot: number];
-
-/**
- * A hand-written check takes 1 ms for a full heartbeat. A schema of tuples takes 30 ms and delays everything
- * else.
- */
-const jobKeys = (most: number) =>
-  z.custom<JobKey[]>(
-    (value) => Array.isArray(value) && value.length <= most && value.every(isJobKey),
-    `not a list of at most ${most} [monitor, slot]`,
-  );
-
-function isJobKey(value: unknown): value is JobKey {
-  if (!Array.isArray(value) || value.length !== 2) return false;
-  const monitor: unknown = value[0];
-  const slot: unknown = value[1];
-  return isCount(monitor) && monitor > 0 && isCount(slot);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
 
 /**
  * Capabilities that agents announce by name. A coordinator uses one in a region only where every agent of the
@@ -81,8 +54,8 @@ export const heartbeat = z.object({
   capacity: z.number().int().positive(),
   /** Attempts in progress. */
   running: z.number().int().nonnegative(),
-  /** Jobs that the agent accepted and whose result the stream has not acknowledged yet. */
-  held: jobKeys(MAX_HELD_JOBS),
+  /** Number of jobs that the agent has and whose result the stream has not acknowledged yet. */
+  held: z.number().int().nonnegative(),
   /**
    * Checks that were begun or refused for want of room since the last heartbeat, and those of them that began more than
    * 250 ms late or were refused (absent: none). Those of monitors whose last attempt timed out do not count.
@@ -120,27 +93,6 @@ export function sicknessesOf({ sick = [] }: Pick<Heartbeat, 'sick'>): readonly S
   return SICKNESSES.filter((each) => sick.includes(each));
 }
 
-/**
- * Why an agent did not take an offered job. With `held` and `finished`, the agent has sent the result or will
- * send it.
- */
-export const REFUSALS = ['held', 'finished', 'full', 'draining', 'invalid'] as const;
-export type Refusal = (typeof REFUSALS)[number];
-
-/** `svc.agents.<region>`: sent at once after a batch of jobs was read. */
-export const acceptance = z.object({
-  v: messageVersion,
-  kind: z.literal('acceptance'),
-  agent: agentId,
-  boot: bootId.optional(),
-  batch: z.string().max(64),
-  accepted: jobKeys(LIMITS.jobsPerMessage),
-  refused: z
-    .array(z.tuple([z.number().int(), z.number().int(), z.enum(REFUSALS)]))
-    .max(LIMITS.jobsPerMessage),
-});
-export type Acceptance = z.infer<typeof acceptance>;
-
 /** `svc.agents.<region>`: the answer to `run_now`. */
 const runOutcome = z.object({
   v: messageVersion,
@@ -151,5 +103,5 @@ const runOutcome = z.object({
 });
 export type RunOutcome = z.infer<typeof runOutcome>;
 
-export const agentMessage = z.discriminatedUnion('kind', [heartbeat, acceptance, runOutcome]);
+export const agentMessage = z.discriminatedUnion('kind', [heartbeat, runOutcome]);
 export type AgentMessage = z.infer<typeof agentMessage>;

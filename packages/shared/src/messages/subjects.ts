@@ -34,7 +34,7 @@ export const jobsSubject = (region: Region): string => `svc.jobs.${region}`;
  */
 export const resultsSubject = (region: Region): string => `svc.results.${region}`;
 
-/** Agent to coordinator, not kept: heartbeats, acceptances, run-now outcomes. */
+/** Agent to coordinator, not kept: heartbeats, run-now outcomes. */
 export const agentsSubject = (region: Region): string => `svc.agents.${region}`;
 
 export const ALL_JOBS = 'svc.jobs.*';

@@ -1,14 +1,14 @@
 import type { Outcome } from '../messages/check-result.ts';
-import type { Refusal, Sickness } from '../messages/heartbeat.ts';
+import type { Sickness } from '../messages/heartbeat.ts';
 import { counter, gauge, histogram } from './instrument.ts';
 
 const REFUSALS = {
-  held: 'The agent holds the job already: its first answer was lost, or the job is offered again.',
+  held: 'The agent holds the job already: the region was asked once more.',
   finished: 'The agent ran the job within the last five minutes.',
   full: 'The agent has as many jobs as it can run in time.',
   draining: 'The agent is ending.',
-  invalid: 'The job could not be read, except its monitor and slot.',
-} satisfies Record<Refusal, string>;
+  unsupported: 'The agent does not know this kind of check, or cannot read it; update the agent.',
+};
 
 const OUTCOMES = {
   passed: 'The target is up.',
@@ -34,7 +34,7 @@ export const AGENT_COUNTERS = {
     },
   ),
   accepted: counter('svc_agent_jobs_accepted_total', 'Jobs that were taken.'),
-  refused: counter('svc_agent_jobs_refused_total', 'Jobs that were offered and not taken.', {
+  refused: counter('svc_agent_jobs_refused_total', 'Jobs that came and were not taken.', {
     label: { name: 'reason', values: REFUSALS },
     advice: 'Where `full` grows, the region needs more agents, or a higher `SVC_CONCURRENCY`.',
   }),

@@ -8,9 +8,8 @@ const SICKNESSES = {
 } satisfies Record<Sickness, string>;
 
 const ABSTENTIONS = {
-  'no-agent': 'No agent took the job in time.',
-  'job-lost': 'The agent that held the job is gone.',
-  unsupported: 'The agents of the region do not know this kind of check; update them.',
+  'no-agent': 'There was no connection to NATS while the check could begin.',
+  'job-lost': 'The region was silent: the job was lost, or its agent is gone.',
   'internal-error': 'The job could not be published; the log has the reason.',
 } satisfies { [R in NotRunReason]?: string };
 
@@ -58,44 +57,27 @@ export const DISPATCH_COUNTERS = {
       advice: 'Any growth: slots are left out. The log names the region, and every how many slots one runs.',
     },
   ),
-  offers: counter(
-    'svc_job_offers_total',
-    'Jobs that were published. A job counts each time that it is offered.',
-    {
-      label: {
-        name: 'offer',
-        values: {
-          first: 'The job was offered for the first time.',
-          repeated: 'The job was offered again, because nobody took it or its agent lost it.',
-        },
-      },
-    },
-  ),
-  messages: counter('svc_job_messages_total', 'Messages in which jobs were published.'),
-  messagesUnheard: counter(
-    'svc_job_messages_unheard_total',
-    'Messages with jobs that the NATS server returned, because no agent listens in the region.',
-  ),
-  answers: counter('svc_job_answers_total', 'Answers of agents to offered jobs.', {
+  asked: counter('svc_jobs_sent_total', 'Jobs that were sent to a region.', {
     label: {
-      name: 'answer',
+      name: 'time',
       values: {
-        accepted: 'The agent took the job.',
-        refused: 'The agent did not take it; `svc_agent_jobs_refused_total` of the agent says why.',
+        first: 'The region was asked for the first time.',
+        again: 'The region was asked once more, because it was silent, or its agent gave the job back.',
       },
     },
   }),
+  messages: counter('svc_job_messages_total', 'Messages in which jobs were published.'),
   abstained: counter('svc_jobs_abstained_total', 'Jobs that were given up: the region abstains.', {
     label: { name: 'reason', values: ABSTENTIONS },
     advice: 'Any steady growth: checks do not run. Look at the agents of the region, under `/v1/regions`.',
   }),
   jobsLost: counter(
     'svc_jobs_lost_total',
-    'Jobs that an agent took and that vanished from it, or with it. They are offered again while there is time.',
+    'Jobs that their region did not answer. They are sent once more while half of the period is left.',
   ),
   resultDelay: histogram(
     'svc_result_delay_seconds',
-    'How long after its slot a result came, less the time that its check took. Results wait up to 0.25 s to be sent together. Only checks count that did not fail, and whose job an agent took when it was first offered.',
+    'How long after its slot a result came, less the time that its check took. Results wait up to 0.25 s to be sent together. Only checks count that did not fail, and whose region was asked once.',
     {
       unit: 'seconds',
       bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.35, 0.5, 1, 2.5, 5, 10],
