@@ -176,7 +176,7 @@ describe('imports point the right way', () => {
     const wrong = imports('packages/*/src/**/*.ts', sources).filter(
       ({ file, target }) =>
         target === 'nats' &&
-        !/shared\/src\/nats-(apart|bus|headers|keys|message|result-streams|stream-reading|trial)\.ts$/.test(
+        !/shared\/src\/nats-(bus|headers|heartbeats|keys|message|result-streams|stream-reading|trial)\.ts$/.test(
           file,
         ),
     );

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Check } from '@svc/shared/messages/check.ts';
 import {
-  agentsSubject,
+  ALL_HEARTBEATS,
   jobsSubject,
   MESSAGE_VERSION,
   resultsSubject,
@@ -34,7 +34,7 @@ export class AgentLoad {
       for (const { outcome } of batch.results)
         this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
     });
-    bus.subscribe(agentsSubject(REGION), () => {});
+    bus.subscribe(ALL_HEARTBEATS, () => {});
   }
 
   /** @param root the checkout whose agent it is; undefined: this one */

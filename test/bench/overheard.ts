@@ -1,4 +1,4 @@
-import { ALL_AGENTS, ALL_JOBS, ALL_RESULTS } from '@svc/shared/messages/subjects.ts';
+import { ALL_HEARTBEATS, ALL_JOBS, ALL_RESULTS } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { pino } from 'pino';
 import type { System } from '../support/system.ts';
@@ -20,9 +20,7 @@ export class Overheard {
   private constructor(bus: NatsBus) {
     this.#bus = bus;
     bus.subscribe(ALL_JOBS, () => this.#jobs.broken());
-    bus.subscribe(ALL_AGENTS, ({ data }) => {
-      if (Buffer.from(data).includes('"kind":"heartbeat"')) this.#heartbeats.broken();
-    });
+    bus.subscribe(ALL_HEARTBEATS, () => this.#heartbeats.broken());
     bus.subscribe(ALL_RESULTS, ({ subject, data }) => {
       const batch = JSON.parse(Buffer.from(data).toString()) as {
         results: { monitor: number; slot: number }[];

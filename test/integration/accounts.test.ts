@@ -6,13 +6,21 @@ import { ResultOutbox } from '@svc/agent/result-outbox.ts';
 import type { BusMessage } from '@svc/shared/bus.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
-import { agentsSubject, jobsSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import {
+  heartbeatSubject,
+  heartbeatsStream,
+  jobsSubject,
+  resultsStream,
+  resultsSubject,
+  runSubject,
+} from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { connect, Events, type NatsConnection, headers as natsHeaders, nkeyAuthenticator } from 'nats';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { jetStreamOf } from '../support/jetstream.ts';
 import { natsAccounts } from '../support/nats-accounts.ts';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { openedIn, serviceIn, targetIn } from '../support/opened.ts';
@@ -107,7 +115,9 @@ describe('an agent', () => {
     ['jobs of its region in a queue group of its own', jobsSubject(OWN), 'mine'],
     ['jobs of all regions', 'svc.jobs.*', 'agents'],
     ['results of another region', resultsSubject(OTHER), undefined],
-    ['signs of life of another region', agentsSubject(OTHER), undefined],
+    ['heartbeats of another region', heartbeatSubject(OTHER, '*'), undefined],
+    ['heartbeats of its region', heartbeatSubject(OWN, '*'), undefined],
+    ['answers to checks by hand of another region', runSubject(OTHER, '*'), undefined],
     ['answers to another region', `_INBOX_${OTHER}.>`, undefined],
     ['answers to the coordinator', '_INBOX.>', undefined],
     ['what the stream hands out', '$JS.>', undefined],
@@ -131,7 +141,9 @@ describe('an agent', () => {
     ['results of a shard of another region', `${resultsSubject(OTHER)}.1`],
     ['results two levels below its own', `${resultsSubject(OWN)}.1.1`],
     ['results of no region', 'svc.results'],
-    ['signs of life of another region', agentsSubject(OTHER)],
+    ['a heartbeat of another region', heartbeatSubject(OTHER, 'one')],
+    ['a heartbeat two levels below its own', heartbeatSubject(OWN, 'one.two')],
+    ['an answer to a check by hand of another region', runSubject(OTHER, 'run')],
     ['answers to another region', `_INBOX_${OTHER}.x`],
     ['a list of the streams', '$JS.API.STREAM.LIST'],
     ['a question about the account', '$JS.API.INFO'],
@@ -152,6 +164,17 @@ describe('an agent', () => {
       [`a pull from a consumer of ${region}`, `${api('CONSUMER.MSG.NEXT', region)}.mine`],
       [`a removal of a consumer of ${region}`, `${api('CONSUMER.DELETE', region)}.mine`],
       [`a mirror of ${region}`, `$JS.API.STREAM.CREATE.MIRROR_${region}`],
+      ...[
+        'STREAM.PURGE',
+        'STREAM.DELETE',
+        'STREAM.UPDATE',
+        'STREAM.MSG.GET',
+        'DIRECT.GET',
+        'CONSUMER.CREATE',
+      ].map((what) => [
+        `${what} of the heartbeats of ${region}`,
+        `$JS.API.${what}.${heartbeatsStream(region)}`,
+      ]),
     ]),
   ])('cannot send %s', async (_what, subject) => {
     const before = await Promise.all([own.info(), other.info()]);
@@ -298,32 +321,73 @@ describe('an agent', () => {
   const serverMebibytes = () =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1_024;
 
-  test('does not fill the memory of the server with signs of life that ask for an answer', async () => {
-    const hearing = coordinator.subscribe(agentsSubject(OWN), () => {});
-    await coordinator.flush();
-    const before = serverMebibytes();
-    for (let n = 0; n < 200_000; n += 1) {
-      cheat.publish(agentsSubject(OWN), 'x', { reply: `_INBOX_${OWN}.${n}` });
+  test.each([
+    ['of one agent', () => 'one'],
+    ['of invented agents', (n: number) => `invented-${n}`],
+  ])(
+    'does not fill the memory of the server with heartbeats %s that ask for an answer',
+    async (_, bootOf) => {
+      const reading = await coordinator.readHeartbeats(
+        OWN,
+        () => {},
+        () => {},
+      );
+      const before = serverMebibytes();
+      for (let n = 0; n < 200_000; n += 1) {
+        cheat.publish(heartbeatSubject(OWN, bootOf(n)), 'x', { reply: `_INBOX_${OWN}.${n}` });
+        if (n % 500 === 0) await cheat.flush();
+      }
+      await allHandled();
+      await reading.close();
+      expect(serverMebibytes() - before).toBeLessThan(64);
+    },
+  );
+
+  test('pushes out no heartbeat of another region, and none of the agents of its own', async (context) => {
+    const kept: string[] = [];
+    // What the test before has sent is forgotten.
+    const { streams } = await jetStreamOf(coordinator.connection);
+    await streams.purge(heartbeatsStream(OWN));
+    for (const region of REGIONS) {
+      const reading = await coordinator.readHeartbeats(
+        region,
+        ({ subject, data }) => void kept.push(`${subject} ${Buffer.from(data)}`),
+        () => {},
+      );
+      context.onTestFinished(() => reading.close());
+    }
+    const honest = await Promise.all(REGIONS.map(connectAs));
+    for (const connection of honest) context.onTestFinished(() => connection.close());
+    const beat = (text: string): void => {
+      for (const [index, region] of REGIONS.entries())
+        honest[index]?.publish(heartbeatSubject(region, 'honest'), text);
+    };
+    beat('before');
+    await expect.poll(() => kept.filter((text) => text.endsWith(' before'))).toHaveLength(REGIONS.length);
+    for (let n = 0; n < 5_000; n += 1) {
+      cheat.publish(heartbeatSubject(OWN, `invented-${n}`), 'x'.repeat(n % 2 === 0 ? 4_000 : 10));
       if (n % 500 === 0) await cheat.flush();
     }
     await allHandled();
-    hearing.close();
-    expect(serverMebibytes() - before).toBeLessThan(64);
+    beat('after');
+    await expect
+      .poll(() => kept.filter((text) => text.endsWith('honest after')))
+      .toHaveLength(REGIONS.length);
   });
 
   test('says the longest that it may, and nothing longer', async (context) => {
     const talkative = await connectAs(OWN);
     context.onTestFinished(() => talkative.close());
     const heard = new Promise<number>((resolve) => {
-      coordinator.subscribe(agentsSubject(OWN), ({ data }) => resolve(data.length));
+      coordinator.subscribe(runSubject(OWN, 'run'), ({ data }) => resolve(data.length));
     });
     await coordinator.flush();
-    talkative.publish(agentsSubject(OWN), 'x'.repeat(MAX_AGENT_MESSAGE_BYTES));
+    talkative.publish(runSubject(OWN, 'run'), 'x'.repeat(MAX_AGENT_MESSAGE_BYTES));
     expect(await heard).toBe(MAX_AGENT_MESSAGE_BYTES);
     const failure = firstError(talkative);
     // Its own client would keep to what the server says.
     Object.assign(talkative.info ?? {}, { max_payload: 1_024 ** 2 });
-    talkative.publish(agentsSubject(OWN), 'x'.repeat(MAX_AGENT_MESSAGE_BYTES + 1));
+    talkative.publish(runSubject(OWN, 'run'), 'x'.repeat(MAX_AGENT_MESSAGE_BYTES + 1));
     // The client shows no more of "maximum payload violation".
     expect(await failure).toBe('NATS_PROTOCOL_ERR');
   });

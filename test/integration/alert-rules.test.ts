@@ -1,7 +1,7 @@
 /** Each alert rule fires on a real Prometheus that scrapes a real service in which its case was caused. */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { agentsSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { heartbeatSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { connect, type NatsConnection } from 'nats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -169,6 +169,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     return JSON.stringify({
       v: 1,
       kind: 'heartbeat',
+      boot: 'boot',
       version: '0.1.0',
       capacity: 100,
       running: 0,
@@ -187,7 +188,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
       const stop = service.clock.every(1_000, () => {
         const clock = Math.round(service.clock.wall()) + 60_000;
         const heartbeat = heartbeatOf({ agent: 'pretended', clock, sick: ['starved'] });
-        stranger.publish(agentsSubject(PRETENDED), heartbeat);
+        stranger.publish(heartbeatSubject(PRETENDED, 'pretended'), heartbeat);
       });
       try {
         await fired();
@@ -266,7 +267,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
       ['SvcForeignMessages'],
       ({ fired }) =>
         asStranger((stranger) =>
-          fired(async () => stranger.publish(agentsSubject('hosta-fra'), 'no message of svc')),
+          fired(async () => stranger.publish(heartbeatSubject('hosta-fra', 'stranger'), 'no message of svc')),
         ),
     ],
     [
@@ -277,7 +278,11 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
           fired(async () => {
             round += 1;
             for (const boot of ['one', 'other', 'one']) {
-              stranger.publish(agentsSubject(PRETENDED), heartbeatOf({ agent: `copied-${round}`, boot }));
+              stranger.publish(
+                heartbeatSubject(PRETENDED, `${boot}-${round}`),
+                heartbeatOf({ agent: `copied-${round}`, boot }),
+              );
+              await stranger.flush();
             }
           }),
         );
@@ -289,7 +294,10 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
         asStranger((stranger) =>
           fired(async () => {
             for (let agent = 0; agent < 1_100; agent += 1) {
-              stranger.publish(agentsSubject(PRETENDED), heartbeatOf({ agent: `further-${agent}` }));
+              stranger.publish(
+                heartbeatSubject(PRETENDED, `further-${agent}`),
+                heartbeatOf({ agent: `further-${agent}` }),
+              );
             }
           }),
         ),

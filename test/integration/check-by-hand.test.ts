@@ -8,6 +8,7 @@ import { NetworkWatch } from '@svc/agent/network/watch.ts';
 import { ManualRuns } from '@svc/coordinator/dispatch/manual-runs.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { RunOutcome } from '@svc/shared/messages/heartbeat.ts';
+import { runSubject } from '@svc/shared/messages/subjects.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, expect, test } from 'vitest';
 import { FRA, log } from '../support/coordinator/dispatch-parts.ts';
@@ -52,9 +53,8 @@ function answerAsAgent(travelMs: number): void {
         const result: RunOutcome['result'] = isOurs
           ? { outcome: 'not_run', reason: 'network-down', started_at: 0, attempts: [] }
           : { outcome: 'failed', started_at: 0, attempts: [] };
-        clock.after(travelMs / 2, () =>
-          runs.outcome(FRA, { v: 1, kind: 'run_outcome', agent: 'agent-1', run, result }),
-        );
+        const outcome: RunOutcome = { v: 1, kind: 'run_outcome', agent: 'agent-1', result };
+        clock.after(travelMs / 2, () => bus.publish(runSubject(FRA, run), JSON.stringify(outcome)));
       });
     });
   });

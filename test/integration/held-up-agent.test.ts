@@ -61,10 +61,9 @@ async function found(meanwhile: (agent: Program) => Promise<string>): Promise<ob
   const target = await startRawTarget((socket) => void meanwhile(agent).then((said) => socket.write(said)));
   closing.push(target.close);
   const outcome = Promise.withResolvers<object>();
-  const subscription = bus.subscribe('svc.agents.*', ({ data }) => {
-    const message = JSON.parse(Buffer.from(data).toString());
-    if (message.kind === 'run_outcome') outcome.resolve(message.result);
-  });
+  const subscription = bus.subscribe(`svc.runs.${REGION}.one`, ({ data }) =>
+    outcome.resolve(JSON.parse(Buffer.from(data).toString()).result),
+  );
   const check = httpCheck(target.url, { timeout: TIMEOUT_MS });
   bus.publish(`svc.jobs.${REGION}`, JSON.stringify({ v: 1, kind: 'run_now', run: 'one', check }));
   const result = await outcome.promise;

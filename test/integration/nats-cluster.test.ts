@@ -7,7 +7,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { agentsSubject, jobsSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import {
+  heartbeatSubject,
+  jobsSubject,
+  resultsStream,
+  resultsSubject,
+} from '@svc/shared/messages/subjects.ts';
 import { connect, type NatsConnection, nkeyAuthenticator, type Subscription } from 'nats';
 import { expect, type TestContext, test } from 'vitest';
 import { type ConfiguredNats, startConfiguredNats } from '../support/configured-nats.ts';
@@ -85,8 +90,10 @@ test('a cluster of three servers carries jobs, results and signs of life, also w
 
   const jobs = agent.subscribe(jobsSubject(REGION), { queue: 'agents' });
   expect(await untilHeard(() => coordinator.publish(jobsSubject(REGION), 'job'), jobs)).toBe('job');
-  const signs = coordinator.subscribe(agentsSubject(REGION));
-  expect(await untilHeard(() => agent.publish(agentsSubject(REGION), 'alive'), signs)).toBe('alive');
+  const signs = coordinator.subscribe(heartbeatSubject(REGION, 'one'));
+  expect(await untilHeard(() => agent.publish(heartbeatSubject(REGION, 'one'), 'alive'), signs)).toBe(
+    'alive',
+  );
 
   // The servers choose a leader of JetStream first.
   const stream = { name: resultsStream(REGION), subjects: [resultsSubject(REGION)] };

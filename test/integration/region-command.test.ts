@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
 import { lockFile } from '@svc/shared/file-lock.ts';
-import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { heartbeatSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { NatsTrial } from '@svc/shared/nats-trial.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -49,7 +49,7 @@ async function stateOf(seed: string): Promise<'accepted' | string> {
   const parts = { url: `nats://${listen}`, name: 'test', inboxPrefix: '_INBOX_hosta-ams' };
   try {
     const trial = await NatsTrial.open({ ...parts, nkeySeed: new Secret(seed) });
-    const own = await trial.mayPublish(agentsSubject('hosta-ams'));
+    const own = await trial.mayPublish(heartbeatSubject('hosta-ams', 'one'));
     const other = await trial.mayPublish(resultsSubject('hosta-fra'));
     await trial.close();
     return `accepted, own ${own}, other ${other}`;

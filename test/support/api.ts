@@ -133,7 +133,6 @@ export async function startApi(
     agents: {
       agentsOf: (region) => agents.get(region) ?? [],
       live: () => [...agents.keys()],
-      muted: () => ['hosta-ams'],
     },
     checks: { runNow: async () => [] },
     whatIfs: { compare: async () => null },

@@ -1,6 +1,6 @@
 /**
  * A process that sends everything that a region's key allows, as fast as it can: `node flood.ts URL SUBJECT
- * BYTES CONNECTIONS`, with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the
+ * BYTES CONNECTIONS`, with another name in each subject for a `#`, and with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the
  * process that started it. It prints how many messages the server has read, from time to time.
  */
 import { connect, nkeyAuthenticator } from 'nats';
@@ -16,6 +16,7 @@ const key = SEED === undefined ? {} : { authenticator: nkeyAuthenticator(new Tex
 const message = Buffer.alloc(Number(bytes), 'x');
 
 let sent = 0;
+let named = 0;
 
 async function flood(): Promise<void> {
   // A server that is flooded on a busy machine may be too late for a connection, which is tried again.
@@ -26,7 +27,10 @@ async function flood(): Promise<void> {
     ...key,
   });
   for (;;) {
-    for (let n = 0; n < AT_ONCE; n += 1) connection.publish(subject, message);
+    for (let n = 0; n < AT_ONCE; n += 1) {
+      named += 1;
+      connection.publish(subject.replace('#', `invented-${named}`), message);
+    }
     await connection.flush();
     sent += AT_ONCE;
     if (sent % TOLD_EVERY === 0) console.log(sent);

@@ -49,14 +49,13 @@ export class HeldResources {
       inbox: () => bus.inbox(),
       close: () => bus.close(),
       onConnection: (listener) => both(hold(this.#listeners), bus.onConnection(listener)),
-      subscribeApart: async (...subscription) => {
-        const apart = await bus.subscribeApart(...subscription);
+      readHeartbeats: async (...parts) => {
+        const reading = await bus.readHeartbeats(...parts);
         const release = hold(this.#subscriptions);
         return {
-          flush: () => apart.flush(),
           close: async () => {
             release();
-            await apart.close();
+            await reading.close();
           },
         };
       },

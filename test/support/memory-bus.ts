@@ -1,5 +1,15 @@
-import type { ApartSubscription, Bus, BusMessage, BusSubscription, PublishOptions } from '@svc/shared/bus.ts';
+import type {
+  Bus,
+  BusMessage,
+  BusSubscription,
+  PublishOptions,
+  StreamMessage,
+  StreamReading,
+  SubscribeOptions,
+} from '@svc/shared/bus.ts';
+import { heartbeatSubject } from '@svc/shared/messages/subjects.ts';
 import { BusDisconnected } from '@svc/shared/nats-bus.ts';
+import type { Region } from '@svc/shared/regions.ts';
 
 type Subscription = { pattern: RegExp; handler: (message: BusMessage) => void; queue: string | undefined };
 
@@ -14,15 +24,7 @@ export class MemoryBus implements Bus {
   #turn = 0;
   #inboxes = 0;
   #frozen: (() => void)[] | null = null;
-  /** Ends a connection of a subject's own. */
-  readonly #apart = new Map<() => void, string>();
   isConnected = true;
-  /** Separate connections on which no round trip ends. */
-  readonly silent = new Set<string>();
-  /** Subjects of connections of their own, for each round trip. */
-  readonly apartFlushes: string[] = [];
-  /** No further connection is to be had. */
-  refusesApart = false;
   /** Every message that was published, oldest first. */
   readonly published: { subject: string; text: string }[] = [];
   /** Whether {@link published} is kept. */
@@ -39,7 +41,7 @@ export class MemoryBus implements Bus {
   subscribe(
     subject: string,
     handler: (message: BusMessage) => void,
-    options: { queue?: string } = {},
+    options: SubscribeOptions = {},
   ): BusSubscription & { drain(): Promise<void> } {
     const pattern = new RegExp(`^${subject.replaceAll('.', '\\.').replaceAll('*', '[^.]+')}$`);
     const subscription: Subscription = { pattern, handler, queue: options.queue };
@@ -50,42 +52,29 @@ export class MemoryBus implements Bus {
     return { close, drain: async () => close() };
   }
 
-  async subscribeApart(
-    subject: string,
-    handler: (message: BusMessage) => void,
-    onEnd: () => void,
-  ): Promise<ApartSubscription> {
+  /** Nothing is kept before it is read, and nothing of it is lost while a handler works. */
+  async readHeartbeats(
+    region: Region,
+    handler: (message: StreamMessage) => Promise<void> | void,
+    onEnd: (error: unknown) => void,
+  ): Promise<StreamReading> {
     await Promise.resolve();
-    if (!this.isConnected || this.refusesApart) throw new BusDisconnected();
-    const subscription = this.subscribe(subject, handler);
+    if (!this.isConnected) throw new BusDisconnected();
+    let sequence = 0;
+    const subscription = this.subscribe(heartbeatSubject(region, '*'), ({ subject, data }) => {
+      sequence += 1;
+      void handler({ sequence, subject, data, time: 0, messageId: '' });
+    });
+    const stopListening = this.onConnection((isConnected) => {
+      if (isConnected) return;
+      void close();
+      onEnd(new BusDisconnected());
+    });
     const close = async (): Promise<void> => {
       subscription.close();
       stopListening();
-      this.#apart.delete(end);
     };
-    const end = (): void => {
-      void close();
-      onEnd();
-    };
-    const stopListening = this.onConnection((isConnected) => {
-      if (!isConnected) end();
-    });
-    this.#apart.set(end, subject);
-    const flush = (): Promise<void> => {
-      this.apartFlushes.push(subject);
-      return this.silent.has(subject) ? new Promise(() => {}) : this.flush();
-    };
-    return { flush, close };
-  }
-
-  /** Subjects that are heard over connections of their own. */
-  get apart(): readonly string[] {
-    return [...this.#apart.values()];
-  }
-
-  /** The server cuts the subject's own connections off. */
-  cutOff(subject: string): void {
-    for (const [end, each] of this.#apart) if (each === subject) end();
+    return { close };
   }
 
   /** Messages wait in the socket, as while the event loop stands still, until {@link thaw}. */

@@ -320,7 +320,6 @@ const NATS: Row = {
       'ops',
       query(`sum(${rate('svc_agent_subject_messages_dropped_total')})`, "on agents' subjects"),
       query(`sum(${rate('svc_batches_disowned_total')})`, 'disowned batches'),
-      query(`sum(${rate('svc_region_mutings_total')})`, 'muted regions'),
     ),
   ],
 };

@@ -1,11 +1,7 @@
+import type { BusMessage } from '@svc/shared/bus.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import { type CheckResult, checkResult, resultBatch } from '@svc/shared/messages/check-result.ts';
-import {
-  type AgentMessage,
-  agentMessage,
-  type Heartbeat,
-  type RunOutcome,
-} from '@svc/shared/messages/heartbeat.ts';
+import { type Heartbeat, heartbeat, type RunOutcome, runOutcome } from '@svc/shared/messages/heartbeat.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -24,7 +20,9 @@ let server: NatsServer;
 /** The coordinator's side. */
 let bus: NatsBus;
 let stream: RegionStream;
-let heard: AgentMessage[];
+type Said = Heartbeat | RunOutcome;
+
+let heard: Said[];
 let listeners: Set<() => void>;
 let agent: Agent;
 let probe: ScriptedProbe;
@@ -36,10 +34,12 @@ beforeEach(async () => {
   await stream.ensure({ maxBytes: 1e8 });
   heard = [];
   listeners = new Set();
-  bus.subscribe('svc.agents.*', (message) => {
-    heard.push(agentMessage.parse(JSON.parse(Buffer.from(message.data).toString())));
+  const hear = (read: { parse(value: unknown): Said }) => (message: BusMessage) => {
+    heard.push(read.parse(JSON.parse(Buffer.from(message.data).toString())));
     for (const listener of listeners) listener();
-  });
+  };
+  bus.subscribe(`svc.heartbeats.${REGION}.*`, hear(heartbeat));
+  bus.subscribe(`svc.runs.${REGION}.run-1`, hear(runOutcome));
   await bus.flush();
 });
 
@@ -71,7 +71,7 @@ async function startAgent(
 }
 
 /** The first message that `isIt` accepts among those heard and those to come. */
-function message<M extends AgentMessage>(isIt: (message: AgentMessage) => message is M): Promise<M> {
+function message<M extends Said>(isIt: (message: Said) => message is M): Promise<M> {
   return new Promise((resolve) => {
     const look = (): void => {
       const found = heard.find(isIt);
@@ -288,7 +288,7 @@ describe('taking jobs', () => {
     const foreign = [
       'svc.results.hostb-par',
       `svc.results.${REGION}.a.b`,
-      'svc.agents.hosta-fra',
+      'svc.heartbeats.hosta-fra',
       '$SYS.x',
       '',
     ];
@@ -300,19 +300,6 @@ describe('taking jobs', () => {
     expect(agent.metrics.accepted).toBe(1);
   });
 
-  test('a roll call is answered with a heartbeat at once', async () => {
-    await startAgent();
-    await heartbeatWith(() => true);
-    const before = heard.length;
-    bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'roll_call' }));
-    bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'run_now', run: 'run-1', check: tcpCheck({ retry: 0 }) }));
-    // Handled after the roll call, and long before the next heartbeat that comes by itself.
-    await probe.begun(1);
-    probe.attempts[0]?.end(outcomeOf('passed'));
-    await message((found): found is RunOutcome => found.kind === 'run_outcome');
-    expect(heard[before]).toMatchObject({ kind: 'heartbeat', agent: 'agent-1' });
-  });
-
   test('run now is answered, not recorded', async () => {
     await startAgent();
     bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'run_now', run: 'run-1', check: tcpCheck({ retry: 3 }) }));
@@ -321,7 +308,6 @@ describe('taking jobs', () => {
     const answer = await message((found): found is RunOutcome => found.kind === 'run_outcome');
     expect(answer).toMatchObject({
       agent: 'agent-1',
-      run: 'run-1',
       result: { outcome: 'failed', error_message: 'refused' },
     });
     expect((await stream.info()).lastSequence).toBe(0);

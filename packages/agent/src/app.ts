@@ -8,7 +8,6 @@ import type { Logger } from '@svc/shared/log.ts';
 import { returnMemoryAfterStart } from '@svc/shared/memory-after-start.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES, type Sickness } from '@svc/shared/messages/heartbeat.ts';
-import { agentsSubject } from '@svc/shared/messages/subjects.ts';
 import { AGENT_GAUGES } from '@svc/shared/metrics/agent-instruments.ts';
 import { LoopDelay } from '@svc/shared/metrics/loop-delay.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
@@ -123,11 +122,10 @@ export class Agent {
       held,
       starvation: this.#starvation,
       onResult,
-      onRollCall: () => this.#heartbeats.beat(),
     });
     this.#heartbeats = new Heartbeats({
       ...shared,
-      subject: agentsSubject(config.region),
+      region: config.region,
       agentId: this.id,
       bootId,
       version: VERSION,

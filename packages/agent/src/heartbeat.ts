@@ -9,7 +9,8 @@ import {
   type Heartbeat,
   type Sickness,
 } from '@svc/shared/messages/heartbeat.ts';
-import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
+import { heartbeatSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
+import type { Region } from '@svc/shared/regions.ts';
 
 /** The part of a heartbeat that changes. */
 export type AgentState = {
@@ -25,7 +26,7 @@ export type AgentState = {
 
 export type HeartbeatsParts = {
   bus: Bus;
-  subject: string;
+  region: Region;
   agentId: string;
   bootId: string;
   version: string;
@@ -35,15 +36,21 @@ export type HeartbeatsParts = {
   state: () => AgentState;
 };
 
+/** Wait until a heartbeat that NATS did not keep is repeated, ms. */
+const REPEAT_MS = 250;
+
 /**
- * Tells the coordinator that this agent lives and which jobs it holds: every 2 s, and at once after a
- * reconnect.
+ * Tells that this agent lives: every 2 s, and at once after a reconnect. NATS keeps the newest heartbeat until the
+ * coordinator reads it. While NATS has no stream for that, because no coordinator has connected since the server's start,
+ * the server says so, and the heartbeat is repeated soon.
  */
 export class Heartbeats {
   readonly #parts: HeartbeatsParts;
   readonly #startedAt: number;
   #stopTimer: () => void = () => {};
   #stopListening: () => void = () => {};
+  #cancelRepeat: () => void = () => {};
+  #inbox = '';
 
   constructor(parts: HeartbeatsParts) {
     this.#parts = parts;
@@ -52,21 +59,32 @@ export class Heartbeats {
 
   start(): void {
     const { bus, clock } = this.#parts;
+    this.#inbox = bus.inbox();
+    const answers = bus.subscribe(this.#inbox, ({ isNoResponders }) => {
+      if (!isNoResponders) return;
+      this.#cancelRepeat();
+      this.#cancelRepeat = clock.after(REPEAT_MS, () => this.beat());
+    });
     this.#stopTimer = clock.every(HEARTBEAT_INTERVAL_MS, () => this.beat());
-    this.#stopListening = bus.onConnection((isConnected) => {
+    const stopListening = bus.onConnection((isConnected) => {
       if (isConnected) this.beat();
     });
+    this.#stopListening = () => {
+      stopListening();
+      answers.close();
+    };
     this.beat();
   }
 
   stop(): void {
     this.#stopTimer();
     this.#stopListening();
+    this.#cancelRepeat();
   }
 
   /** Sends one heartbeat now; none while the connection is down. */
   beat(): void {
-    const { bus, subject, agentId, bootId, version, capacity, clock, log, state } = this.#parts;
+    const { bus, region, agentId, bootId, version, capacity, clock, log, state } = this.#parts;
     if (!bus.isConnected) return;
     const { running, held, begun, late, loopDelayMs, isDraining, sicknesses, disownedBatches } = state();
     const heartbeat: Heartbeat = {
@@ -90,7 +108,7 @@ export class Heartbeats {
       understands: [...AGENT_UNDERSTANDS],
     };
     try {
-      bus.publish(subject, JSON.stringify(heartbeat));
+      bus.publish(heartbeatSubject(region, bootId), JSON.stringify(heartbeat), { reply: this.#inbox });
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'could not send a heartbeat');
     }

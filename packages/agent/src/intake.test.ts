@@ -41,7 +41,6 @@ function started() {
     held: new HeldJobs(clock),
     starvation,
     onResult: () => {},
-    onRollCall: () => {},
   });
   starvation.start();
   runner.start();

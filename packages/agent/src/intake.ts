@@ -7,10 +7,10 @@ import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-resul
 import type { RunOutcome } from '@svc/shared/messages/heartbeat.ts';
 import {
   AGENT_QUEUE,
-  agentsSubject,
   isResultsSubjectOf,
   jobsSubject,
   MESSAGE_VERSION,
+  runSubject,
 } from '@svc/shared/messages/subjects.ts';
 import type { AGENT_COUNTERS } from '@svc/shared/metrics/agent-instruments.ts';
 import type { LabelValue } from '@svc/shared/metrics/instrument.ts';
@@ -66,8 +66,6 @@ export type IntakeParts = {
    * named.
    */
   onResult: (result: CheckResult, subject: string) => void;
-  /** Called when the coordinator asks which agents exist. */
-  onRollCall: () => void;
 };
 
 /**
@@ -138,9 +136,6 @@ export class Intake {
       case 'run_now':
         void this.#onRunNow(read);
         return;
-      case 'roll_call':
-        this.#parts.onRollCall();
-        return;
       default:
         read satisfies never;
     }
@@ -203,26 +198,14 @@ export class Intake {
   }
 
   async #onRunNow(request: RunNow): Promise<void> {
-    const result = await this.#parts.runner.runNow(request.check);
-    this.#say({
-      v: MESSAGE_VERSION,
-      kind: 'run_outcome',
-      agent: this.#parts.agentId,
-      run: request.run,
-      result,
-    });
-  }
-
-  /** Publishes an answer. While disconnected it is lost, and the region counts as silent. */
-  #say(message: RunOutcome): void {
-    const { bus, region } = this.#parts;
+    const { bus, region, runner, agentId: agent } = this.#parts;
+    const result = await runner.runNow(request.check);
+    const answer: RunOutcome = { v: MESSAGE_VERSION, kind: 'run_outcome', agent, result };
     try {
-      bus.publish(agentsSubject(region), JSON.stringify(message));
+      bus.publish(runSubject(region, request.run), JSON.stringify(answer));
     } catch (error) {
-      this.#warnings.warn('could not answer the coordinator', {
-        kind: message.kind,
-        error: messageOf(error),
-      });
+      // While disconnected it is lost, and the region counts as silent.
+      this.#warnings.warn('could not answer a check by hand', { error: messageOf(error) });
     }
   }
 }

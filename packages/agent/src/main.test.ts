@@ -118,9 +118,11 @@ describe('the agent as a process', () => {
     const bus = await connectBus({ url: server.url, name: 'coordinator', log: pino({ level: 'silent' }) });
     const outcomes = new Map<string, unknown>();
     const both = new Promise<void>((resolve) => {
-      bus.subscribe('svc.agents.*', ({ data }) => {
-        const message = JSON.parse(Buffer.from(data).toString());
-        if (message.kind === 'run_outcome') outcomes.set(message.run, message.result);
+      bus.subscribe('svc.runs.hosta-fra.*', ({ subject, data }) => {
+        outcomes.set(
+          subject.slice(subject.lastIndexOf('.') + 1),
+          JSON.parse(Buffer.from(data).toString()).result,
+        );
         if (outcomes.size === 2) resolve();
       });
     });

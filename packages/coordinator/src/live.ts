@@ -53,7 +53,6 @@ export function servedLive(
     agents: {
       agentsOf: (region) => (isLeading() ? (current()?.agents.agentsOf(region) ?? []) : []),
       live: () => (isLeading() ? (current()?.agents.live() ?? []) : []),
-      muted: () => (isLeading() ? (current()?.agents.muted() ?? []) : []),
     },
     checks: { runNow: async (...check) => leader().checks.runNow(...check) },
     deliveries: {

@@ -44,7 +44,6 @@ export function leadingMeasurements(sources: Sources, startedAt: number): Measur
         ...regionGauges(dispatch),
         jobsInFlight: dispatch.inFlight,
         agentsSick: dispatch.agents.sick,
-        regionsMuted: dispatch.muted.length,
       },
       startedAt,
     ),

@@ -207,7 +207,6 @@ export class Term {
       agents: {
         agentsOf: (region) => dispatch.agents.agentsOf(region),
         live: () => dispatch.agents.live(),
-        muted: () => dispatch.muted,
       },
       checks: dispatch,
       deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),

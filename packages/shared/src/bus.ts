@@ -17,21 +17,22 @@ export interface Bus {
   subscribe(
     subject: string,
     handler: (message: BusMessage) => void,
-    options?: { queue?: string },
+    options?: SubscribeOptions,
   ): BusSubscription;
   /**
-   * Subscribes over a connection of its own to the same servers. When more arrives than is read, the server
-   * cuts off this connection alone. The connection is tried once and not made again. The promise resolves
-   * when it is connected. {@link ApartSubscription.flush} tells when the server has the subscription.
+   * Reads the heartbeats of a region's agents: the newest of each agent that NATS keeps, then those that come.
    *
-   * @param onEnd called once, when the connection has ended for a reason other than `close`
-   * @throws the error of the connection attempt
+   * `handler` is called for each heartbeat. While its promise is pending, no further heartbeat is handled or
+   * asked for, and NATS keeps only the newest of each agent. `onEnd` is called once, when reading ends for any
+   * reason but `close`: connection lost, stream or consumer gone. The caller then reads anew.
+   *
+   * @throws BusDisconnected, or what the server answered
    */
-  subscribeApart(
-    subject: string,
-    handler: (message: BusMessage) => void,
-    onEnd: () => void,
-  ): Promise<ApartSubscription>;
+  readHeartbeats(
+    region: Region,
+    handler: (message: StreamMessage) => Promise<void> | void,
+    onEnd: (error: unknown) => void,
+  ): Promise<StreamReading>;
   /**
    * Resolves when the server has answered a round trip: every message that it had sent before was handled.
    * Rejects when the connection is lost.
@@ -44,6 +45,9 @@ export interface Bus {
   /** Drains subscriptions, flushes pending publishes and closes the connection. Never rejects. */
   close(): Promise<void>;
 }
+
+/** `max`: the subscription ends after so many messages, at the server too. */
+export type SubscribeOptions = { queue?: string; max?: number };
 
 export type PublishOptions = { reply?: string; messageId?: string };
 
@@ -66,15 +70,6 @@ export interface BusSubscription {
    * connection it closes at once. Never rejects.
    */
   drain(): Promise<void>;
-}
-
-export interface ApartSubscription {
-  /** Like {@link Bus.flush}, for this connection. It also rejects when the connection is closed meanwhile. */
-  flush(): Promise<void>;
-  /**
-   * Ends the connection at once and drops what the server or the socket still holds. It may be called twice.
-   */
-  close(): Promise<void>;
 }
 
 /**
@@ -120,11 +115,14 @@ export interface ResultStreams {
 }
 
 /**
- * Most bytes that one reading may have asked for and not handled: one message of the largest size with its
- * headers and subjects. All 28 regions together stay below 8 MiB, above which a NATS server set up by
- * `svc region init` cuts a connection off.
+ * Most bytes that one reading of results may have asked for and not handled: one message of the largest size with its
+ * headers and subjects. Those of all 28 regions and {@link HEARTBEATS_AHEAD_BYTES} stay below 8 MiB together, above
+ * which a NATS server set up by `svc region init` cuts a connection off.
  */
 export const READ_AHEAD_BYTES = 264 * 1_024;
+
+/** The same of one reading of heartbeats. */
+export const HEARTBEATS_AHEAD_BYTES = 16 * 1_024;
 
 /** `bytes`: what the stream holds now. `maxBytes`: its limit, beyond which the oldest messages are dropped. */
 export type StreamInfo = {

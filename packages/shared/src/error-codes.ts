@@ -77,7 +77,6 @@ const COORDINATOR_CODES = {
 /** Codes of the connection to NATS. */
 const BUS_CODES = {
   'bus-disconnected': 'There is no connection to NATS.',
-  'apart-ended': 'A separate connection to NATS has ended.',
   'stream-read-ended': 'NATS ended the reading of a stream. It is read again from the recorded position.',
   'stream-unreadable': 'A message of a stream cannot be read. svc tries again.',
   'stream-too-large': 'NATS has no room for the results of a region.',

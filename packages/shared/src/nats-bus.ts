@@ -13,13 +13,22 @@ import {
   nkeyAuthenticator,
   type Subscription,
 } from 'nats';
-import type { ApartSubscription, Bus, BusMessage, BusSubscription, PublishOptions } from './bus.ts';
+import type {
+  Bus,
+  BusMessage,
+  BusSubscription,
+  PublishOptions,
+  StreamMessage,
+  StreamReading,
+  SubscribeOptions,
+} from './bus.ts';
 import { messageOf, SvcError } from './errors.ts';
 import type { Logger } from './log.ts';
 import { MAX_AGENT_MESSAGE_BYTES } from './messages/heartbeat.ts';
-import { connectApart } from './nats-apart.ts';
+import { readHeartbeats } from './nats-heartbeats.ts';
 import { guardedHandler } from './nats-message.ts';
 import { type NatsServers, parseNatsServers, shownServers } from './nats-servers.ts';
+import type { Region } from './regions.ts';
 import type { Secret } from './secret.ts';
 
 /** There is no connection, and nothing was sent. `publish` and `flush` throw it. */
@@ -178,7 +187,7 @@ function isLoss(error: unknown): boolean {
 
 /** {@link Bus} over one NATS connection. Made by {@link connectBus}. */
 export class NatsBus implements Bus {
-  /** For `nats-result-streams.ts` and `nats-stream-reading.ts` only. */
+  /** For `nats-heartbeats.ts`, `nats-result-streams.ts` and `nats-stream-reading.ts` only. */
   readonly connection: NatsConnection;
   readonly #options: ConnectionOptions;
   readonly #log: Logger;
@@ -218,7 +227,7 @@ export class NatsBus implements Bus {
   subscribe(
     subject: string,
     handler: (message: BusMessage) => void,
-    options: { queue?: string } = {},
+    options: SubscribeOptions = {},
   ): BusSubscription {
     const subscription = this.connection.subscribe(subject, {
       ...options,
@@ -227,12 +236,12 @@ export class NatsBus implements Bus {
     return { close: () => subscription.unsubscribe(), drain: () => this.#drain(subscription) };
   }
 
-  subscribeApart(
-    subject: string,
-    handler: (message: BusMessage) => void,
-    onEnd: () => void,
-  ): Promise<ApartSubscription> {
-    return connectApart(this.#options, subject, guardedHandler(subject, handler, this.#log), onEnd);
+  readHeartbeats(
+    region: Region,
+    handler: (message: StreamMessage) => Promise<void> | void,
+    onEnd: (error: unknown) => void,
+  ): Promise<StreamReading> {
+    return readHeartbeats(this, region, handler, onEnd);
   }
 
   async #drain(subscription: Subscription): Promise<void> {
@@ -250,8 +259,8 @@ export class NatsBus implements Bus {
   }
 
   /**
-   * Asks the server and resolves with its answer. For `nats-result-streams.ts` and `nats-stream-reading.ts` only, beside
-   * this file.
+   * Asks the server and resolves with its answer. For `nats-heartbeats.ts`, `nats-result-streams.ts` and
+   * `nats-stream-reading.ts` only, beside this file.
    *
    * @throws BusDisconnected without a connection, and as soon as it is lost: the client would wait for an answer that
    *   cannot come any more

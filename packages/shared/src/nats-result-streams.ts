@@ -162,7 +162,7 @@ export class NatsResultStreams implements ResultStreams {
     onEnd: (error: unknown) => void,
     created?: string,
   ): Promise<StreamReading> {
-    return readStream(this.#bus, stream, fromSequence, handler, onEnd, created);
+    return readStream(this.#bus, stream, fromSequence, handler, onEnd, { created });
   }
 
   async #create(region: Region, maxBytes: number): Promise<StreamInfo> {

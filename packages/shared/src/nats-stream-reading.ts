@@ -1,7 +1,14 @@
-import { AckPolicy, DeliverPolicy, type JetStreamManager, type Msg, type NatsError, nanos } from 'nats';
-import { READ_AHEAD_BYTES, type StreamMessage, type StreamReading } from './bus.ts';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  type JetStreamManager,
+  type Msg,
+  type NatsConnection,
+  type NatsError,
+  nanos,
+} from 'nats';
+import { type Bus, READ_AHEAD_BYTES, type StreamMessage, type StreamReading } from './bus.ts';
 import { SvcError } from './errors.ts';
-import type { NatsBus } from './nats-bus.ts';
 import { messageBytes, messageIdOf } from './nats-headers.ts';
 
 /** The reading of a stream ended without `close`. The caller looks at the stream again and reads anew. */
@@ -25,7 +32,20 @@ const SILENCE_MS = 3 * HEARTBEAT_MS;
 const INACTIVE_MS = 300_000;
 
 const WAITING = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
-const ASK = JSON.stringify({ batch: MOST_MESSAGES, max_bytes: READ_AHEAD_BYTES, ...WAITING });
+
+/** The bus as a reading needs it. */
+export type ReadableBus = Pick<Bus, 'isConnected' | 'publish' | 'inbox' | 'onConnection'> & {
+  readonly connection: NatsConnection;
+  /** Rejects as soon as the connection is lost. */
+  unlessLost<T>(ask: () => Promise<T>): Promise<T>;
+};
+
+export type ReadingOptions = {
+  /** When the stream to read was created, as the server tells it. Left out: any stream of the name is read. */
+  created?: string | undefined;
+  /** Most bytes that are asked for and not handled. Default {@link READ_AHEAD_BYTES}. */
+  readAheadBytes?: number;
+};
 
 export type MessageHandler = (message: StreamMessage) => Promise<void> | void;
 
@@ -50,12 +70,12 @@ export type MessageHandler = (message: StreamMessage) => Promise<void> | void;
  * @throws StreamReadEnded when the stream is another one than that of `created`
  */
 export async function readStream(
-  bus: NatsBus,
+  bus: ReadableBus,
   stream: string,
   fromSequence: number,
   handler: MessageHandler,
   onEnd: (error: unknown) => void,
-  created?: string,
+  { created, readAheadBytes = READ_AHEAD_BYTES }: ReadingOptions = {},
 ): Promise<StreamReading> {
   const manager = await bus.connection.jetstreamManager({ checkAPI: false });
   const { name } = await bus.unlessLost(() =>
@@ -69,7 +89,7 @@ export async function readStream(
       inactive_threshold: nanos(INACTIVE_MS),
     }),
   );
-  const reading = new Reading({ bus, manager, stream, consumer: name, handler, onEnd });
+  const reading = new Reading({ bus, manager, stream, consumer: name, handler, onEnd, readAheadBytes });
   if (created !== undefined) {
     // A stream that was made anew before its consumer was has other messages at these places. Servers up to 2.10 begin
     // such a consumer after the newest message, 2.15 waits in silence until there are as many messages as before
@@ -86,18 +106,21 @@ export async function readStream(
 }
 
 type ReadingParts = {
-  readonly bus: NatsBus;
+  readonly bus: ReadableBus;
   readonly manager: JetStreamManager;
   readonly stream: string;
   readonly consumer: string;
   readonly handler: MessageHandler;
   readonly onEnd: (error: unknown) => void;
+  /** Most bytes that are asked for and not handled; see {@link READ_AHEAD_BYTES}. */
+  readonly readAheadBytes: number;
 };
 
 /** One consumer from its creation to its end. */
 class Reading implements StreamReading {
   readonly #parts: ReadingParts;
   readonly #inbox: string;
+  readonly #request: string;
   #unsubscribe: () => void = () => {};
   #stopWatching: () => void = () => {};
   #stopTimer: () => void = () => {};
@@ -125,6 +148,7 @@ class Reading implements StreamReading {
   constructor(parts: ReadingParts) {
     this.#parts = parts;
     this.#inbox = parts.bus.inbox();
+    this.#request = JSON.stringify({ batch: MOST_MESSAGES, max_bytes: parts.readAheadBytes, ...WAITING });
   }
 
   start(): void {
@@ -152,11 +176,11 @@ class Reading implements StreamReading {
     const { bus, stream, consumer } = this.#parts;
     this.#isAsking = true;
     this.#wanted = MOST_MESSAGES;
-    this.#wantedBytes = READ_AHEAD_BYTES;
+    this.#wantedBytes = this.#parts.readAheadBytes;
     this.#hasDelivered = false;
     this.#heardAt = performance.now();
     try {
-      bus.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, ASK, { reply: this.#inbox });
+      bus.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, this.#request, { reply: this.#inbox });
     } catch (error) {
       this.#stop(error);
     }

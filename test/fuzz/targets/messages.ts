@@ -1,16 +1,12 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { readJob, readJobsMessage } from '@svc/agent/job-message.ts';
-import { AgentMessages } from '@svc/coordinator/dispatch/agent-messages.ts';
-import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
+import { readHeartbeat } from '@svc/coordinator/dispatch/heartbeat-readers.ts';
 import { parseResults } from '@svc/coordinator/recording/parse-results.ts';
-import { systemClock } from '@svc/shared/clock.ts';
 import { checkResult, readCheckResult } from '@svc/shared/messages/check-result.ts';
-import type { AgentMessage } from '@svc/shared/messages/heartbeat.ts';
 import { isResultsSubjectOf, regionOfSubject } from '@svc/shared/messages/subjects.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { pino } from 'pino';
 import { garbage } from '../../support/garbage.ts';
 import { mutatedJson, parsed } from '../json-mutations.ts';
 import { type FuzzTarget, json, latin1, never } from '../target.ts';
@@ -71,7 +67,7 @@ function opened(message: object): object {
 
 export const MESSAGES_TO_AGENTS: FuzzTarget = {
   name: 'messages-to-agents',
-  corpus: corpusOf('jobs', 'run_now', 'roll_call'),
+  corpus: corpusOf('jobs', 'run_now'),
   words: WORDS,
   mutate: mutatedJson,
   parse: readJobsMessage,
@@ -96,34 +92,17 @@ export const MESSAGES_TO_AGENTS: FuzzTarget = {
 /** As JSON carries it: 0 for -0. */
 const asSent = (message: object): unknown => JSON.parse(JSON.stringify(message));
 
-const log = pino({ level: 'silent' });
-
-/** The message, or null when it is dropped, which is counted. */
-function handled(data: Uint8Array): AgentMessage | null {
-  const read: AgentMessage[] = [];
-  const counters = newCounters();
-  const onMessage = (_region: string, message: AgentMessage) => void read.push(message);
-  new AgentMessages({ clock: systemClock, log, counters, onMessage }).handle(REGION, {
-    subject: `svc.agents.${REGION}`,
-    data,
-    reply: '',
-    bytes: 0,
-    isNoResponders: false,
-  });
-  equal(read.length + counters.messagesDropped, 1, 'messages read or counted as dropped');
-  return read[0] ?? null;
-}
-
 export const MESSAGES_OF_AGENTS: FuzzTarget = {
   name: 'messages-of-agents',
-  corpus: corpusOf('heartbeat', 'run_outcome'),
+  corpus: corpusOf('heartbeat'),
   words: WORDS,
   mutate: mutatedJson,
-  parse: handled,
+  parse: readHeartbeat,
   isRefusal: never,
   check(input) {
-    const message = handled(input);
-    if (message !== null) deepEqual(handled(json(message)), asSent(message), 'a message that is read again');
+    const message = readHeartbeat(input);
+    if (message !== null)
+      deepEqual(readHeartbeat(json(message)), asSent(message), 'a message that is read again');
   },
 };
 
@@ -163,7 +142,7 @@ export const SUBJECTS: FuzzTarget = {
     'svc.results.hosta-fra',
     'svc.results.hosta-fra.0',
     'svc.jobs.hosta-fra',
-    'svc.agents.hostb-par',
+    'svc.heartbeats.hostb-par.x',
   ].map(latin1),
   words: ['.', '*', '>', ' ', '\r\n', 'svc', 'results', ...REGIONS],
   parse: (input) => regionOfSubject(input.toString()),

@@ -1,15 +1,9 @@
 import type { Bus, BusSubscription } from '@svc/shared/bus.ts';
 import { createLogger } from '@svc/shared/log.ts';
-import {
-  type CheckJob,
-  checkJob,
-  type JobBatch,
-  jobBatch,
-  rollCall,
-} from '@svc/shared/messages/check-job.ts';
+import { type CheckJob, checkJob, type JobBatch, jobBatch } from '@svc/shared/messages/check-job.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Capability, Heartbeat } from '@svc/shared/messages/heartbeat.ts';
-import { AGENT_QUEUE, agentsSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
+import { AGENT_QUEUE, heartbeatSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import type { LiveMonitor, LiveMonitors } from '../../../packages/coordinator/src/domain/monitor.ts';
@@ -111,6 +105,8 @@ export class KeptSlots implements SlotEvents {
 export class TestAgent {
   readonly id: string;
   readonly region: Region;
+  /** Tells its lives apart. */
+  readonly boot: string;
   readonly #bus: Bus;
   readonly #subscription: BusSubscription;
   /** Every job it was offered. */
@@ -130,12 +126,13 @@ export class TestAgent {
   startWithinMs = Number.POSITIVE_INFINITY;
   /** The same for the newest job of each monitor. */
   readonly startWithinMsOf = new Map<number, number>();
-  /** What it announces; nothing: an agent of version 0.1. */
+  /** What it announces. */
   understands: readonly Capability[] = [];
   onOffer: () => void = () => {};
 
   constructor(bus: Bus, region: Region, id = `agent-${region}`) {
     this.id = id;
+    this.boot = `boot-${id}`;
     this.region = region;
     this.#bus = bus;
     this.#subscription = bus.subscribe(jobsSubject(region), ({ data }) => this.#take(data), {
@@ -148,6 +145,7 @@ export class TestAgent {
       v: 1,
       kind: 'heartbeat',
       agent: this.id,
+      boot: this.boot,
       version: '1.2.3',
       capacity: this.capacity,
       running: 0,
@@ -158,7 +156,7 @@ export class TestAgent {
       draining: this.isDraining,
       understands: [...this.understands],
     };
-    this.#bus.publish(agentsSubject(this.region), JSON.stringify(heartbeat));
+    this.#bus.publish(heartbeatSubject(this.region, this.boot), JSON.stringify(heartbeat));
   }
 
   close(): void {
@@ -168,10 +166,7 @@ export class TestAgent {
   #take(data: Uint8Array): void {
     const message: unknown = JSON.parse(Buffer.from(data).toString());
     const batch = jobBatch.safeParse(message);
-    if (!batch.success) {
-      if (rollCall.safeParse(message).success) this.beat();
-      return;
-    }
+    if (!batch.success) return;
     const offered = batch.data.jobs;
     this.offered += offered.length;
     this.startWithinMs = checkJob.parse(offered[0]).start_within_ms;

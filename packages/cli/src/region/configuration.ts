@@ -1,5 +1,11 @@
 import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
-import { AGENT_QUEUE, agentsSubject, jobsSubject, resultsSubjects } from '@svc/shared/messages/subjects.ts';
+import {
+  AGENT_QUEUE,
+  heartbeatSubject,
+  jobsSubject,
+  resultsSubjects,
+  runSubject,
+} from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 /** Public nkeys (`U…`) of users: the server needs nothing else. A part has two while its key is being replaced. */
@@ -107,7 +113,9 @@ export function accountsBlock({ coordinator, system, agents }: PublicKeys): stri
     ...regions.flatMap(([region]) => exportsOf(region).map((line) => `      ${line}`)),
     '    ]',
     '    imports: [',
-    ...regions.map(([region]) => `      ${imported('stream', accountOf(region), agentsSubject(region))}`),
+    ...regions.flatMap(([region]) =>
+      saidBy(region).map((subject) => `      ${imported('stream', accountOf(region), subject)}`),
+    ),
     '    ]',
     '  }',
     ...regions.flatMap(([region, keys]) => regionAccount(region, keys).map((line) => `  ${line}`)),
@@ -123,11 +131,14 @@ export function accountsBlock({ coordinator, system, agents }: PublicKeys): stri
  * the server's 65,536.
  */
 const MAX_CONNECTIONS = 1_024;
-/** An agent has three subscriptions. */
+/** An agent has four subscriptions. */
 const MAX_SUBSCRIPTIONS = 8 * MAX_CONNECTIONS;
 
 /** Name of a region's account. */
 const accountOf = (region: Region): string => `R_${region}`;
+
+/** What a region's agents say beside results. */
+const saidBy = (region: Region): string[] => [heartbeatSubject(region, '*'), runSubject(region, '*')];
 
 function exportsOf(region: Region): string[] {
   const accounts = `accounts: [${accountOf(region)}]`;
@@ -138,7 +149,7 @@ function exportsOf(region: Region): string[] {
 }
 
 function regionAccount(region: Region, keys: readonly string[]): string[] {
-  const publish = [...resultsSubjects(region), agentsSubject(region)].map(quoted).join(', ');
+  const publish = [...resultsSubjects(region), ...saidBy(region)].map(quoted).join(', ');
   const subscribe = [`${jobsSubject(region)} ${AGENT_QUEUE}`, `_INBOX_${region}.>`].map(quoted).join(', ');
   return [
     `${accountOf(region)}: {`,
@@ -162,7 +173,9 @@ function regionAccount(region: Region, keys: readonly string[]): string[] {
     '  ]',
     // Not a service: for each request of a service the server keeps a way back for the answer, and nobody
     // answers these messages.
-    `  exports: [ { stream: ${quoted(agentsSubject(region))}, accounts: [APP] } ]`,
+    `  exports: [ ${saidBy(region)
+      .map((subject) => `{ stream: ${quoted(subject)}, accounts: [APP] }`)
+      .join(', ')} ]`,
     '}',
   ];
 }

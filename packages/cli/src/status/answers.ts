@@ -42,7 +42,6 @@ export const regionsAnswer = z.object({
     z.object({
       region: z.string(),
       last_seen_at: z.number().nullable(),
-      muted: z.boolean(),
       agents: z.array(
         z.object({
           id: z.string(),

@@ -42,7 +42,7 @@ ${describeSettings(CLI_SETTINGS)}
     const all = regionsAnswer.parse(regions.body).data;
     const status: Status = {
       system: parsed.data,
-      regions: all.filter(({ agents, muted, last_seen_at: at }) => agents.length > 0 || muted || at !== null),
+      regions: all.filter(({ agents, last_seen_at: at }) => agents.length > 0 || at !== null),
     };
     const now = Date.now();
     const findings = findingsIn(status, now);

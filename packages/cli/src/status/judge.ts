@@ -67,7 +67,7 @@ function queueFindings({ queues }: Status['system']): Finding[] {
 }
 
 function regionFindings(
-  { region, agents, muted, last_seen_at: seenAt }: Status['regions'][number],
+  { region, agents, last_seen_at: seenAt }: Status['regions'][number],
   now: number,
 ): Finding[] {
   const sick = agents.flatMap(({ id, machine, sick: faults }) =>
@@ -76,15 +76,6 @@ function regionFindings(
       todo: SICK[fault] ?? 'read its log',
     })),
   );
-  if (muted) {
-    return [
-      ...sick,
-      {
-        what: `${region} is muted: it sends more than is read`,
-        todo: `find out who has its key; "svc region rotate ${region} --now" gives it another one`,
-      },
-    ];
-  }
   const isMissed = agents.length === 0 && seenAt !== null && now - seenAt < MISSED_FOR_MS;
   return isMissed
     ? [{ what: `${region} has lost its last agent`, todo: `start an agent there, or look at its log` }]

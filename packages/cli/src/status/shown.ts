@@ -45,10 +45,10 @@ function coordinator(
 }
 
 function regionTable(regions: Status['regions'], now: number): string {
-  const rows = regions.flatMap(({ region, agents, muted, last_seen_at: seenAt }) => {
+  const rows = regions.flatMap(({ region, agents, last_seen_at: seenAt }) => {
     if (agents.length === 0) {
       const since = seenAt === null ? 'never' : `${age((now - seenAt) / 1_000)} ago`;
-      return [[region, muted ? 'muted' : 'none', '', '', `last seen ${since}`]];
+      return [[region, 'none', '', '', `last seen ${since}`]];
     }
     return agents.map(({ id, version, load, draining, sick }) => [
       region,

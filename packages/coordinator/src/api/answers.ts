@@ -233,10 +233,6 @@ export const regionView = z
     sick: z.array(z.enum(SICKNESSES)).meta({
       description: 'Faults that the agents of the region find in themselves. Empty where they find none.',
     }),
-    muted: z.boolean().meta({
-      description:
-        '`true`: the agents of the region, or somebody with their key, send more messages than the coordinator reads. The region is not heard for a while, and counts as a region without agents.',
-    }),
     agents: z.array(
       z.object({
         id: z.string(),
@@ -263,7 +259,6 @@ export const regionView = z
         region: 'hosta-fra',
         last_seen_at: 1_767_225_600_000,
         sick: [],
-        muted: false,
         agents: [
           {
             id: 'fra-1',

@@ -121,8 +121,6 @@ export interface AgentDirectory {
   agentsOf(region: Region): Iterable<LiveAgent>;
   /** Regions with an agent that takes jobs. */
   live(): readonly Region[];
-  /** Regions that are not heard for a while, because their agents send more messages than are read. */
-  muted(): readonly Region[];
 }
 
 type DeclaredPlace = {

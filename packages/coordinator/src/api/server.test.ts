@@ -703,7 +703,6 @@ describe('tokens, regions, health', () => {
       region: 'hosta-fra',
       last_seen_at: 5,
       sick: ['starved'],
-      muted: false,
       agents: [
         {
           id: 'a1',
@@ -724,7 +723,6 @@ describe('tokens, regions, health', () => {
       region: 'hosta-ams',
       last_seen_at: null,
       sick: [],
-      muted: true,
       agents: [],
     });
   });

@@ -3,7 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import { Agents, HEARTBEAT_ROUND_MS, MOST_LINES, SILENCE_MS } from './agents.ts';
+import { Agents, MOST_LINES, SILENCE_MS } from './agents.ts';
 import { newCounters } from './counters.ts';
 
 const REGION: Region = 'hosta-fra';
@@ -34,6 +34,7 @@ function beat(agent: string, facts: Partial<Heartbeat> = {}, region = REGION) {
     v: 1,
     kind: 'heartbeat',
     agent,
+    boot: 'boot',
     version: '0.2.0',
     capacity: 10,
     running: 0,
@@ -73,43 +74,19 @@ describe('agents with one id', () => {
     expect(said('same id')).toEqual([]);
     expect(counters.sharedAgentIds).toBe(0);
   });
-
-  test('those of version 0.1, which draw nothing, are one', () => {
-    expect(beat('old')).toBe(beat('old'));
-    expect([...agents.agentsOf(REGION)]).toHaveLength(1);
-  });
 });
 
 describe('what all agents of a region understand', () => {
   const today = { understands: CAPABILITIES.slice() };
   const understood = () => CAPABILITIES.filter((each) => agents.understand(REGION, each));
 
-  test('is known after a round of heartbeats', () => {
-    agents.hears(REGION);
-    beat('new', today);
-    clock.advance(HEARTBEAT_ROUND_MS - 1);
+  test('is what each of them announces', () => {
     expect(understood()).toEqual([]);
-    clock.advance(1);
+    beat('new', today);
     expect(understood()).toEqual(CAPABILITIES);
-  });
-
-  test('is nothing that one of version 0.1 does not, which was heard last', () => {
-    agents.hears(REGION);
-    beat('new', today);
-    clock.advance(HEARTBEAT_ROUND_MS - 1);
-    beat('old');
-    clock.advance(HEARTBEAT_ROUND_MS);
+    beat('other', { boot: 'other' });
     expect(understood()).toEqual([]);
-  });
-
-  test('is not known again after a time without hearing', () => {
-    agents.hears(REGION);
-    beat('new', today);
-    clock.advance(HEARTBEAT_ROUND_MS);
-    agents.hears(REGION);
-    beat('new', today);
-    expect(understood()).toEqual([]);
-    clock.advance(HEARTBEAT_ROUND_MS);
+    beat('other', { boot: 'other', ...today });
     expect(understood()).toEqual(CAPABILITIES);
   });
 });

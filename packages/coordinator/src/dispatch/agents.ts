@@ -6,6 +6,7 @@ import {
   HEARTBEAT_INTERVAL_MS,
   HEARTBEATS_MISSED,
   type Heartbeat,
+  MAX_AGENTS_PER_REGION,
   type Sickness,
   sicknessesOf,
   understands,
@@ -24,8 +25,6 @@ export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
  * so its jobs can be offered again sooner.
  */
 const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
-/** Most agents known in a region. Further ones are dropped, so that no sender can fill the memory. */
-export const MAX_AGENTS_PER_REGION = 1_000;
 /**
  * Most log lines of one text about the agents of one region in 10 s. A fleet of twenty agents is logged in full, and
  * invented agents fill no log.
@@ -40,9 +39,7 @@ const SETTLED_MS = 500;
 export class KnownAgent {
   /** Set by its operator, or generated. */
   readonly id: string;
-  /**
-   * Names this life of the agent; '' when the agent (0.1) sends none: agents with the same id are then one.
-   */
+  /** Names this life of the agent. */
   readonly bootId: string;
   readonly region: Region;
   version = '';
@@ -75,7 +72,7 @@ export class KnownAgent {
   /** Heartbeats so far. */
   serial = 0;
 
-  constructor(id: string, region: Region, bootId = '') {
+  constructor(id: string, region: Region, bootId: string) {
     this.id = id;
     this.bootId = bootId;
     this.region = region;
@@ -109,8 +106,6 @@ type RegionAgents = {
   tellDisownedAt: number;
   /** Capabilities that every agent announced. */
   common: ReadonlySet<Capability>;
-  /** Monotonic ms from which on all of its agents are known, because a round of heartbeats was heard. */
-  isKnownFrom: number;
 };
 
 /**
@@ -142,7 +137,6 @@ export class Agents {
         disownedUntold: 0,
         tellDisownedAt: Number.NEGATIVE_INFINITY,
         common: new Set(),
-        isKnownFrom: Number.POSITIVE_INFINITY,
       });
     }
   }
@@ -157,13 +151,10 @@ export class Agents {
   }
 
   /**
-   * Whether every agent of the region announced the capability: any of them may get the next batch. No, until a
-   * round of heartbeats was heard: agents of this version answer the roll call at once, and one of 0.1 may
-   * follow.
+   * Whether every agent of the region announced the capability: any of them may get the next batch.
    */
   understand(region: Region, capability: Capability): boolean {
-    const { common, isKnownFrom } = this.#of(region);
-    return common.has(capability) && this.#parts.clock.monotonic() >= isKnownFrom;
+    return this.#of(region).common.has(capability);
   }
 
   /** Whether some live region takes jobs ahead of their slots. */
@@ -200,7 +191,7 @@ export class Agents {
    *
    * @returns null when the region already has too many agents
    */
-  seen(region: Region, id: string, bootId = ''): KnownAgent | null {
+  seen(region: Region, id: string, bootId: string): KnownAgent | null {
     const { agents } = this.#of(region);
     const key = keyOf(id, bootId);
     let agent = agents.get(key);
@@ -280,13 +271,11 @@ export class Agents {
 
   /**
    * Notes that the region is heard from now on, for the first time or again. Before, none of its agents could
-   * be heard, so the count of silence restarts. Agents may have come meanwhile.
+   * be heard, so the count of silence restarts.
    */
   hears(region: Region): void {
     const now = this.#parts.clock.monotonic();
-    const state = this.#of(region);
-    state.isKnownFrom = now + HEARTBEAT_ROUND_MS;
-    for (const agent of state.agents.values()) agent.lastSeenAt = now;
+    for (const agent of this.#of(region).agents.values()) agent.lastSeenAt = now;
   }
 
   /** An agent that is heard after another one with its id began: both are alive. */

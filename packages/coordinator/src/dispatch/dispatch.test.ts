@@ -275,7 +275,6 @@ describe('silence', () => {
     agent.beat();
     await rig.clock.advanceSettling(100);
     rig.bus.setConnected(false);
-    // Its own connection is not back at once, so it hears no roll call.
     agent.close();
     await rig.clock.advanceSettling(30_000);
     rig.bus.setConnected(true);
@@ -810,8 +809,8 @@ test('run now asks every region and says which stayed silent', async () => {
   const request = rig.bus.published.find(({ text }) => text.includes('run_now'));
   expect(JSON.parse(request?.text ?? '')).toMatchObject({ v: 1, kind: 'run_now', check: { type: 'tcp' } });
   const result = { outcome: 'passed', started_at: 1, latency: 3, attempts: [] };
-  const outcome = { v: 1, kind: 'run_outcome', agent: 'a', run: JSON.parse(request?.text ?? '').run, result };
-  rig.bus.publish(`svc.agents.${PAR}`, JSON.stringify(outcome));
+  const outcome = { v: 1, kind: 'run_outcome', agent: 'a', result };
+  rig.bus.publish(`svc.runs.${PAR}.${JSON.parse(request?.text ?? '').run}`, JSON.stringify(outcome));
   await rig.clock.advanceSettling(5_900);
   await rig.clock.advanceSettling(200);
   expect(await running).toEqual([

@@ -2,23 +2,21 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
-import type { AgentMessage } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
 import type { Backlog } from '../domain/thinning.ts';
 import { AbsentRegions } from './absent-regions.ts';
-import { AgentMessages } from './agent-messages.ts';
 import { Agents, HEARTBEAT_ROUND_MS, type KnownAgent } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
+import { HeartbeatReaders } from './heartbeat-readers.ts';
 import { jobKey } from './job.ts';
 import type { JobTokens } from './job-tokens.ts';
 import { ManualRuns, type RegionAnswer } from './manual-runs.ts';
 import { OpenJobs } from './open-jobs.ts';
 import { Overload } from './overload.ts';
 import { Publisher } from './publisher.ts';
-import { RegionEars } from './region-ears.ts';
 import type { RegionPresence } from './region-presence.ts';
 import { Scheduler } from './scheduler.ts';
 import { SilenceJudge } from './silence-judge.ts';
@@ -71,7 +69,7 @@ export class Dispatch implements SlotOutcomes {
   readonly #jobs: OpenJobs;
   readonly #scheduler: Scheduler;
   readonly #publisher: Publisher;
-  readonly #ears: RegionEars;
+  readonly #readers: HeartbeatReaders;
   readonly #runs: ManualRuns;
   /** Regions whose streams hold results from before the start, as far as is known. */
   readonly #unread = new Set<Region>(REGIONS);
@@ -132,24 +130,18 @@ export class Dispatch implements SlotOutcomes {
       counters,
       overload: this.#overload,
     });
-    const messages = new AgentMessages({
-      clock,
-      log,
-      counters,
-      onMessage: (region, message) => this.#onMessage(region, message),
-    });
-    this.#ears = new RegionEars({
+    this.#readers = new HeartbeatReaders({
       bus,
       clock,
       log,
       counters,
-      onMessage: (region, message) => messages.handle(region, message),
-      onHearing: (region) => this.#hears(region),
+      onHeartbeat: (region, message) => void this.agents.heartbeat(region, message),
+      onReading: (region) => this.agents.hears(region),
     });
     this.#silence = new SilenceJudge({
       bus,
       log,
-      ears: this.#ears,
+      readers: this.#readers,
       agents: this.agents,
       signal: this.#stopping.signal,
     });
@@ -164,11 +156,6 @@ export class Dispatch implements SlotOutcomes {
   /** The regions that active monitors declare or that have a live agent, in the fixed order. */
   get regions(): readonly Region[] {
     return REGIONS.filter((region) => this.#absent.isDeclared(region) || this.agents.isLive(region));
-  }
-
-  /** Regions whose agents send more than is read, and are not heard for a while. */
-  get muted(): readonly Region[] {
-    return this.#ears.muted;
   }
 
   /** Follows the declaration, and resolves when agents can be heard. */
@@ -187,7 +174,7 @@ export class Dispatch implements SlotOutcomes {
       this.#overload.changed(null, monitor);
     }
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
-    await this.#ears.open();
+    await this.#readers.open();
   }
 
   /**
@@ -213,7 +200,7 @@ export class Dispatch implements SlotOutcomes {
     this.#stopping.abort();
     for (const stop of this.#stops) stop();
     this.#stops = [];
-    await this.#ears.close();
+    await this.#readers.close();
     this.#runs.stop();
     await this.#parts.presence.stop();
   }
@@ -221,11 +208,6 @@ export class Dispatch implements SlotOutcomes {
   /** See {@link Scheduler.openAhead}. */
   openAhead(ms: number): void {
     this.#scheduler.openAhead(ms);
-  }
-
-  /** Resolves when all messages that agents had sent are handled, in all regions that can be heard. */
-  async allHeard(): Promise<void> {
-    await this.#ears.allCaughtUp();
   }
 
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
@@ -300,19 +282,6 @@ export class Dispatch implements SlotOutcomes {
     this.#silence.judge(now);
   }
 
-  #onMessage(region: Region, message: AgentMessage): void {
-    switch (message.kind) {
-      case 'heartbeat':
-        this.agents.heartbeat(region, message);
-        return;
-      case 'run_outcome':
-        this.#runs.outcome(region, message);
-        return;
-      default:
-        message satisfies never;
-    }
-  }
-
   /** What it had not given back is lost. This is called before its region counts as without agents. */
   #gone({ region, isDraining }: KnownAgent): void {
     if (!isDraining) this.#bereft.add(region);
@@ -363,14 +332,8 @@ export class Dispatch implements SlotOutcomes {
   #connectionChanged(isConnected: boolean): void {
     if (!isConnected) return;
     const { clock } = this.#parts;
-    for (const region of REGIONS) this.#hears(region);
+    for (const region of REGIONS) this.agents.hears(region);
     this.#reconnectedUntil = clock.monotonic() + HEARTBEAT_ROUND_MS;
     this.#silence.waitUntil(clock.monotonic() + HEARTBEAT_ROUND_MS);
-  }
-
-  /** Restarts the count of silence; live agents report at once. */
-  #hears(region: Region): void {
-    this.agents.hears(region);
-    this.#publisher.callRoll(region);
   }
 }

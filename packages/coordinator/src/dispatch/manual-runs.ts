@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Bus } from '@svc/shared/bus.ts';
+import type { Bus, BusMessage } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { SvcError } from '@svc/shared/errors.ts';
-import type { RunOutcome } from '@svc/shared/messages/heartbeat.ts';
-import { jobsSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
+import { MAX_AGENT_MESSAGE_BYTES, type RunOutcome, runOutcome } from '@svc/shared/messages/heartbeat.ts';
+import { jobsSubject, MESSAGE_VERSION, runSubject } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 
@@ -33,6 +33,8 @@ class TooManyRuns extends SvcError {
 }
 
 type Run = { answers: Map<Region, RegionAnswer>; waiting: Set<Region>; end: () => void };
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Runs checks by hand: one attempt per region, whose outcomes are collected and not recorded. */
 export class ManualRuns {
@@ -80,6 +82,12 @@ export class ManualRuns {
     const run: Run = { answers: new Map(), waiting: new Set(regions), end: resolve };
     this.#runs.set(id, run);
     const cancel = this.#clock.after(timeoutMs + MARGIN_MS, resolve);
+    // One message of each region is taken, whatever comes.
+    const subscriptions = regions.map((region) =>
+      this.#bus.subscribe(runSubject(region, id), (message) => this.#answered(id, region, message), {
+        max: 1,
+      }),
+    );
     try {
       const message = `{"v":${MESSAGE_VERSION},"kind":"run_now","run":"${id}","check":${checkText.reveal()}}`;
       for (const region of regions) {
@@ -90,14 +98,24 @@ export class ManualRuns {
       if (regions.length > 0) await promise;
     } finally {
       cancel();
+      for (const subscription of subscriptions) subscription.close();
       this.#runs.delete(id);
     }
     return regions.map((region) => run.answers.get(region) ?? { region, agent: null, result: null });
   }
 
-  /** Takes an agent's answer. Answers that no run waits for are ignored. */
-  outcome(region: Region, { run, agent, result }: RunOutcome): void {
-    this.#settle(run, region, { region, agent, result });
+  /** An answer that cannot be read counts as silence. */
+  #answered(id: string, region: Region, { data }: BusMessage): void {
+    let answer: RegionAnswer | null = null;
+    try {
+      if (data.length <= MAX_AGENT_MESSAGE_BYTES) {
+        const { agent, result } = runOutcome.parse(JSON.parse(utf8.decode(data)));
+        answer = { region, agent, result };
+      }
+    } catch {
+      // Nobody's agent sends this.
+    }
+    this.#settle(id, region, answer);
   }
 
   #settle(id: string, region: Region, answer: RegionAnswer | null): void {

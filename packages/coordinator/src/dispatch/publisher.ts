@@ -16,8 +16,6 @@ import type { SlowChecks } from './slow-checks.ts';
 /** End of a message of jobs. */
 const MESSAGE_END = ']}';
 
-const ROLL_CALL = `{"v":${MESSAGE_VERSION},"kind":"roll_call"}`;
-
 export type PublisherParts = {
   bus: Bus;
   log: Logger;
@@ -46,12 +44,6 @@ export class Publisher {
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
-  }
-
-  /** Asks the agents of the region to report; they answer with heartbeats. Does nothing while disconnected. */
-  callRoll(region: Region): void {
-    const { bus } = this.#parts;
-    if (bus.isConnected) bus.publish(this.#subjects[regionIndex(region)] as string, ROLL_CALL);
   }
 
   /** Publishes queued jobs. While disconnected they wait as long as they are of use. */

@@ -3,12 +3,12 @@ import { isCode } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Agents } from './agents.ts';
-import type { RegionEars } from './region-ears.ts';
+import type { HeartbeatReaders } from './heartbeat-readers.ts';
 
 export type SilenceJudgeParts = {
   readonly bus: Pick<Bus, 'isConnected' | 'flush'>;
   readonly log: Logger;
-  readonly ears: Pick<RegionEars, 'caughtUp'>;
+  readonly readers: Pick<HeartbeatReaders, 'isRead'>;
   readonly agents: Agents;
   /** Aborts when dispatch stops: no verdict is made any more. */
   readonly signal: AbortSignal;
@@ -44,8 +44,7 @@ export class SilenceJudge {
   }
 
   /**
-   * Judges the silence of each region with an agent that is overdue. A region that floods delays no other. Call it in every
-   * tick.
+   * Judges the silence of each region with an agent that is overdue. Call it in every tick.
    *
    * @param asOf monotonic instant, ms
    */
@@ -60,11 +59,11 @@ export class SilenceJudge {
 
   /** The round trip comes before the verdict: afterwards every message that was sent in time is handled. */
   async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
-    const { bus, log, ears, agents, signal } = this.#parts;
+    const { bus, log, readers, agents, signal } = this.#parts;
     this.#judging.add(region);
     try {
-      const [hasCaughtUp] = await Promise.all([ears.caughtUp(region), flushed]);
-      if (!hasCaughtUp || signal.aborted || asOf < this.#from) return;
+      await flushed;
+      if (!readers.isRead(region) || signal.aborted || asOf < this.#from) return;
       agents.judge(region, asOf);
     } catch (error) {
       // The bus itself says that it is lost, somewhat later.

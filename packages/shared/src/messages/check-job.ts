@@ -95,17 +95,12 @@ export const jobBatch = z.object({
 const runNow = z.object({
   v: messageVersion,
   kind: z.literal('run_now'),
-  run: z.string().max(64),
+  /** The last token of the subject of its answer. */
+  run: z.string().regex(/^[\w-]{1,64}$/),
   check: openedCheck,
 });
 
-/**
- * `svc.jobs.<region>`, kind `roll_call`: the agents answer with a heartbeat at once. A coordinator that has
- * just begun to listen would otherwise not know for up to 2 s which agents exist.
- */
-export const rollCall = z.object({ v: messageVersion, kind: z.literal('roll_call') });
-
-export const jobsMessage = z.discriminatedUnion('kind', [jobBatch, runNow, rollCall]);
+export const jobsMessage = z.discriminatedUnion('kind', [jobBatch, runNow]);
 
 export type JobBatch = z.infer<typeof jobBatch>;
 export type RunNow = z.infer<typeof runNow>;

@@ -5,6 +5,7 @@ const HEARTBEAT: Heartbeat = {
   v: 1,
   kind: 'heartbeat',
   agent: 'a',
+  boot: 'b',
   version: '0.1.0',
   capacity: 1,
   running: 0,

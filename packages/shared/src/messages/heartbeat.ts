@@ -8,11 +8,17 @@ export const HEARTBEATS_MISSED = 3;
 
 /** No message of an agent is longer: the texts of a `run_outcome` have 37,000 characters at most. */
 export const MAX_AGENT_MESSAGE_BYTES = 576 * 1_024;
+/** Most agents of a region. Further ones are counted and not used. */
+export const MAX_AGENTS_PER_REGION = 1_000;
+/** Most agents of a region whose heartbeats NATS keeps: some more, so that too many agents are noticed. */
+export const MAX_KEPT_HEARTBEATS = MAX_AGENTS_PER_REGION + 100;
+/** No heartbeat is longer, with its headers, bytes. A usual one has 500. */
+export const MAX_HEARTBEAT_BYTES = 4 * 1_024;
 
 const agentId = z.string().min(1).max(128);
 
 /** Id that an agent draws at its start, so that agents with one id are told apart. */
-const bootId = z.string().min(1).max(64);
+const bootId = z.string().regex(/^[\w-]{1,64}$/);
 
 /**
  * Capabilities that agents announce by name. A coordinator uses one in a region only where every agent of the
@@ -43,12 +49,12 @@ export type Sickness = (typeof SICKNESSES)[number];
 /** Bound on the faults that an agent of another version reports. */
 const MAX_SICKNESSES = 16;
 
-/** `svc.agents.<region>`, every 2 s and at once after a (re)connect. */
+/** `svc.heartbeats.<region>.<boot>`, every 2 s and at once after a (re)connect. */
 export const heartbeat = z.object({
   v: messageVersion,
   kind: z.literal('heartbeat'),
   agent: agentId,
-  boot: bootId.optional(),
+  boot: bootId,
   version: z.string().max(64),
   /** Attempts that the agent can run at once. */
   capacity: z.number().int().positive(),
@@ -93,15 +99,11 @@ export function sicknessesOf({ sick = [] }: Pick<Heartbeat, 'sick'>): readonly S
   return SICKNESSES.filter((each) => sick.includes(each));
 }
 
-/** `svc.agents.<region>`: the answer to `run_now`. */
-const runOutcome = z.object({
+/** `svc.runs.<region>.<run>`: the answer to `run_now`. */
+export const runOutcome = z.object({
   v: messageVersion,
   kind: z.literal('run_outcome'),
   agent: agentId,
-  run: z.string().max(64),
   result: runResult,
 });
 export type RunOutcome = z.infer<typeof runOutcome>;
-
-export const agentMessage = z.discriminatedUnion('kind', [heartbeat, runOutcome]);
-export type AgentMessage = z.infer<typeof agentMessage>;

@@ -21,7 +21,7 @@ test.each([
   [`svc.results.hosta-fra.${'x'.repeat(65)}`, false],
   ['svc.results.*', false],
   ['svc.jobs.hosta-fra', false],
-  ['svc.agents.hosta-fra', false],
+  ['svc.heartbeats.hosta-fra', false],
   ['$JS.API.STREAM.PURGE.SVC_RESULTS', false],
   ['', false],
 ])('%j is a subject for the results of hosta-fra: %s', (subject, is) => {

@@ -25,7 +25,7 @@ export const MESSAGE_VERSION = 1;
  */
 export const messageVersion = z.number().int().min(1);
 
-/** Coordinator to one agent of the region: batches of jobs, run-now requests, roll calls. */
+/** Coordinator to one agent of the region: batches of jobs, run-now requests. */
 export const jobsSubject = (region: Region): string => `svc.jobs.${region}`;
 
 /**
@@ -34,12 +34,22 @@ export const jobsSubject = (region: Region): string => `svc.jobs.${region}`;
  */
 export const resultsSubject = (region: Region): string => `svc.results.${region}`;
 
-/** Agent to coordinator, not kept: heartbeats, run-now outcomes. */
-export const agentsSubject = (region: Region): string => `svc.agents.${region}`;
+/**
+ * Agent to coordinator: heartbeats. NATS keeps the newest of each subject, so each life of an agent has its own.
+ *
+ * @param boot what the agent drew at its start: letters, digits, `_` and `-`
+ */
+export const heartbeatSubject = (region: Region, boot: string): string => `svc.heartbeats.${region}.${boot}`;
+
+/** Agent to coordinator, not kept: the outcome of a check that is run by hand. @param run its id */
+export const runSubject = (region: Region, run: string): string => `svc.runs.${region}.${run}`;
+
+/** Name of the JetStream stream in memory that keeps the newest heartbeat of each agent of a region. */
+export const heartbeatsStream = (region: Region): string => `SVC_HEARTBEATS_${region}`;
 
 export const ALL_JOBS = 'svc.jobs.*';
 export const ALL_RESULTS = 'svc.results.>';
-export const ALL_AGENTS = 'svc.agents.*';
+export const ALL_HEARTBEATS = 'svc.heartbeats.*.*';
 
 /**
  * One token below a region's results subject: letters, digits, `_` and `-`. No wildcard and no further level

@@ -94,14 +94,6 @@ export const DISPATCH_COUNTERS = {
     'Times that a region that monitors declare lost its last agent, or had none at the start.',
     { advice: 'Any growth: start an agent in the region that the log names.' },
   ),
-  regionMutings: counter(
-    'svc_region_mutings_total',
-    'Times that a region was muted, because its agents sent more messages than the coordinator reads.',
-    {
-      advice:
-        "Any growth: an agent, or somebody with the region's key, floods its subjects. The log names it.",
-    },
-  ),
   messagesDropped: counter(
     'svc_agent_subject_messages_dropped_total',
     "Messages on the agents' subjects that could not be read.",
@@ -165,9 +157,4 @@ export const DISPATCH_GAUGES = {
     label: { name: 'sickness', values: SICKNESSES },
     advice: 'Above 0 for more than a minute: `/v1/regions` and the log name the agents.',
   }),
-  regionsMuted: gauge(
-    'svc_regions_muted',
-    'Regions that are muted for a while, because their agents sent more messages than the coordinator reads.',
-    { advice: 'Above 0: see `svc_region_mutings_total`.' },
-  ),
 };

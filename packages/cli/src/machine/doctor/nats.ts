@@ -1,11 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import {
-  AGENT_QUEUE,
-  agentsSubject,
-  jobsSubject,
-  MESSAGE_VERSION,
-  resultsSubject,
-} from '@svc/shared/messages/subjects.ts';
+import { MAX_HEARTBEAT_BYTES } from '@svc/shared/messages/heartbeat.ts';
+import { AGENT_QUEUE, heartbeatSubject, jobsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { parseNatsServers, shownServers } from '@svc/shared/nats-servers.ts';
 import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { NatsTrial } from '@svc/shared/nats-trial.ts';
@@ -104,7 +99,8 @@ async function ofAgent(trial: NatsTrial, region: Region): Promise<Finding[]> {
     (await trial.maySubscribe(jobsSubject(region), AGENT_QUEUE))
       ? ok(`the key may take jobs of ${region}`)
       : failed(`the key may not take jobs of ${region}`, OTHER_REGION),
-    (await trial.mayPublish(agentsSubject(region), answerToNothing()))
+    // NATS keeps no heartbeat of this length.
+    (await trial.mayPublish(heartbeatSubject(region, 'svc-doctor'), ' '.repeat(MAX_HEARTBEAT_BYTES + 1)))
       ? ok('the key may send heartbeats')
       : failed(`the key may not send heartbeats of ${region}`, OTHER_REGION),
     await isBound(trial, region, other),
@@ -130,18 +126,6 @@ async function mayReport(trial: NatsTrial, region: Region): Promise<Finding> {
   }
 }
 
-/** A message that every coordinator reads and makes nothing of: it names no batch that anybody has sent. */
-function answerToNothing(): string {
-  return JSON.stringify({
-    v: MESSAGE_VERSION,
-    kind: 'acceptance',
-    agent: 'svc-doctor',
-    batch: 'svc-doctor',
-    accepted: [],
-    refused: [],
-  });
-}
-
 /** A key of an agent must reach nothing of other regions, and not the jobs of its own as a sender. */
 async function isBound(trial: NatsTrial, region: Region, other: Region): Promise<Finding> {
   const allowed = [
@@ -159,7 +143,7 @@ async function isBound(trial: NatsTrial, region: Region, other: Region): Promise
 async function ofCoordinator(trial: NatsTrial): Promise<Finding[]> {
   const [region] = REGIONS;
   const isRefused = [
-    ...((await trial.maySubscribe('svc.agents.*')) ? [] : ['hear agents']),
+    ...((await trial.maySubscribe('svc.runs.*.*')) ? [] : ['hear agents']),
     ...((await trial.maySubscribe('$JS.API.>')) ? [] : ['manage streams']),
   ];
   const answers = await trial.askAll('$JS.API.INFO', {});

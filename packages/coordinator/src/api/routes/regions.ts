@@ -21,7 +21,6 @@ export function regionEndpoints({ store, agents }: Pick<ApiParts, 'store' | 'age
       answers: { 200: { description: 'The 28 regions.', schema: regionsView } },
       async handle() {
         const lastSeenAt = await regionsLastSeen(store);
-        const muted = agents.muted();
         const data = REGIONS.map((region): RegionView => {
           const alive = [...agents.agentsOf(region)].map(agentView);
           const seen = alive.map(({ last_seen_at }) => last_seen_at);
@@ -29,7 +28,6 @@ export function regionEndpoints({ store, agents }: Pick<ApiParts, 'store' | 'age
             region,
             last_seen_at: Math.max(...seen, lastSeenAt.get(region) ?? 0) || null,
             sick: SICKNESSES.filter((each) => alive.some(({ sick }) => sick.includes(each))),
-            muted: muted.includes(region),
             agents: alive,
           };
         });

@@ -61,8 +61,8 @@ function regionTable(regions: readonly RegionView[], now: number): Html {
 <tbody>${regions.map((region) => row(region, now))}</tbody></table></div>`;
 }
 
-function row({ region, agents, sick, muted, last_seen_at }: RegionView, now: number): Html {
-  const [state, word] = stateOf({ agents, sick, muted });
+function row({ region, agents, sick, last_seen_at }: RegionView, now: number): Html {
+  const [state, word] = stateOf({ agents, sick });
   const running = agents.reduce((sum, agent) => sum + agent.running, 0);
   const capacity = agents.reduce((sum, agent) => sum + agent.capacity, 0);
   const figures = new Intl.NumberFormat('en');
@@ -74,12 +74,7 @@ function row({ region, agents, sick, muted, last_seen_at }: RegionView, now: num
 }
 
 /** The state of a region: down without agents, degraded where all or some of them cannot judge. */
-function stateOf({
-  agents,
-  sick,
-  muted,
-}: Pick<RegionView, 'agents' | 'sick' | 'muted'>): readonly [State, string] {
-  if (muted) return ['down', 'Not heard'];
+function stateOf({ agents, sick }: Pick<RegionView, 'agents' | 'sick'>): readonly [State, string] {
   if (agents.length === 0) return ['down', 'No agent'];
   if (agents.every((agent) => agent.draining)) return ['degraded', 'Stopping'];
   return sick.length > 0 ? ['degraded', 'Sick'] : ['operational', 'Works'];

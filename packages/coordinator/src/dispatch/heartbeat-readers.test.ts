@@ -1,0 +1,116 @@
+import { MAX_KEPT_HEARTBEATS } from '@svc/shared/messages/heartbeat.ts';
+import { heartbeatSubject } from '@svc/shared/messages/subjects.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FRA, PAR } from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { MemoryBus } from '../../../../test/support/memory-bus.ts';
+import { newCounters } from './counters.ts';
+import { HeartbeatReaders } from './heartbeat-readers.ts';
+
+let clock: FakeClock;
+let bus: MemoryBus;
+let counters: ReturnType<typeof newCounters>;
+let readers: HeartbeatReaders;
+let heard: [region: Region, agent: string][];
+let begun: Region[];
+/** What a handler answered to a heartbeat: null, or a promise that is pending. */
+let pauses: number;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  bus = new MemoryBus();
+  counters = newCounters();
+  heard = [];
+  begun = [];
+  pauses = 0;
+  readers = new HeartbeatReaders({
+    bus: {
+      get isConnected() {
+        return bus.isConnected;
+      },
+      readHeartbeats: (region, handler, onEnd) =>
+        bus.readHeartbeats(
+          region,
+          (message) => {
+            const handled = handler(message);
+            if (handled === undefined) return;
+            pauses += 1;
+            return handled.then(() => {
+              pauses -= 1;
+            });
+          },
+          onEnd,
+        ),
+    },
+    clock,
+    log: pino({ level: 'silent' }),
+    counters,
+    onHeartbeat: (region, { agent }) => void heard.push([region, agent]),
+    onReading: (region) => void begun.push(region),
+  });
+});
+afterEach(() => readers.close());
+
+function beat(region: Region, agent: string): void {
+  const facts = { v: 1, kind: 'heartbeat', version: '1', capacity: 1, running: 0, held: 0, loop_delay_ms: 0 };
+  const text = JSON.stringify({ ...facts, agent, boot: agent, clock: 0, started_at: 0, draining: false });
+  bus.publish(heartbeatSubject(region, agent), text);
+}
+
+test('each region is read, and begins to be read again when its reading has ended', async () => {
+  await readers.open();
+  expect(begun).toEqual(REGIONS);
+  expect(readers.isRead(FRA)).toBe(true);
+  beat(FRA, 'one');
+  beat(PAR, 'two');
+  await clock.advanceSettling(0);
+  expect(heard).toEqual([
+    [FRA, 'one'],
+    [PAR, 'two'],
+  ]);
+  bus.setConnected(false);
+  await clock.advanceSettling(0);
+  expect(readers.isRead(FRA)).toBe(false);
+  await clock.advanceSettling(2_000);
+  expect(begun).toHaveLength(REGIONS.length);
+  bus.setConnected(true);
+  await clock.advanceSettling(500);
+  expect(begun).toHaveLength(2 * REGIONS.length);
+  expect(readers.isRead(FRA)).toBe(true);
+});
+
+test('without a connection the start does not wait for one', async () => {
+  bus.setConnected(false);
+  await readers.open();
+  expect(begun).toEqual([]);
+  expect(readers.isRead(FRA)).toBe(false);
+});
+
+test('no more heartbeats of a region are read in 2 s than NATS keeps, and others are read meanwhile', async () => {
+  await readers.open();
+  for (let agent = 1; agent < MAX_KEPT_HEARTBEATS; agent += 1) beat(FRA, `agent-${agent}`);
+  await clock.advanceSettling(0);
+  expect(pauses).toBe(0);
+  beat(FRA, 'one-more');
+  beat(PAR, 'other');
+  await clock.advanceSettling(1_900);
+  expect(heard.at(-1)).toEqual([PAR, 'other']);
+  expect(pauses).toBe(1);
+  await clock.advanceSettling(100);
+  expect(pauses).toBe(0);
+  beat(FRA, 'later');
+  await clock.advanceSettling(0);
+  expect(heard.at(-1)).toEqual([FRA, 'later']);
+  expect(pauses).toBe(0);
+});
+
+test('what is no heartbeat is dropped and counted', async () => {
+  await readers.open();
+  for (const text of ['', '{', 'null', '{"v":1,"kind":"heartbeat"}'])
+    bus.publish(heartbeatSubject(FRA, 'x'), text);
+  await clock.advanceSettling(0);
+  expect(heard).toEqual([]);
+  expect(counters.messagesDropped).toBe(4);
+});
