@@ -14,7 +14,7 @@ import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
 import { HEARTBEAT_ROUND_MS } from './agents.ts';
-import { AHEAD_MS, MOST_AHEAD_MS } from './scheduler.ts';
+import { AHEAD_MS } from './scheduler.ts';
 
 let database: TemporaryStore;
 let store: Store;
@@ -469,35 +469,6 @@ describe('ahead of their slots', () => {
     expect(job?.start_within_ms).toBe(10_000);
     expect(rig.sink.opens.at(-1)?.slot).toBe(job?.slot);
     expect(agent?.batches.at(-1)?.results).toBe(`svc.results.${FRA}`);
-  });
-
-  test('before a pause of the thread, jobs go out that begin in it', async () => {
-    const [agent] = await beginAhead(Array.from({ length: 300 }, (_, index) => liveMonitor(index + 1)));
-    await rig.clock.advanceSettling(30_000);
-    report(agent as TestAgent);
-    rig.dispatch.openAhead(MOST_AHEAD_MS);
-    await rig.clock.advanceSettling(300);
-    const pauseFrom = rig.slotClock.now();
-    rig.clock.stall(1_500);
-    await rig.clock.advanceSettling(50);
-    const slots = rig.sink.opens.map(({ slot }) => slot).filter((slot) => slot > pauseFrom);
-    const inPause = slots.filter((slot) => slot <= pauseFrom + 1_500);
-    expect(inPause.length).toBeGreaterThanOrEqual(10);
-    const late = agent?.offers.filter(({ slot, wait_ms }) => slot > pauseFrom && wait_ms === undefined);
-    expect(late).toEqual([]);
-  });
-
-  test('before a pause of the thread, a check that may yet end in time is no reason to skip its next slot', async () => {
-    const [agent] = await beginAhead([liveMonitor(1)]);
-    await nextBatch(agent as TestAgent);
-    const next = (agent?.offers.at(-1)?.slot ?? 0) + 30_000;
-    await rig.clock.advanceSettling(next - 1_700 - rig.slotClock.now());
-    rig.dispatch.openAhead(MOST_AHEAD_MS);
-    await rig.clock.advanceSettling(300);
-    report(agent as TestAgent);
-    await rig.clock.advanceSettling(1_300);
-    expect(rig.sink.skips).toEqual([]);
-    expect(agent?.offers.at(-1)?.slot).toBe(next);
   });
 
   test('jobs share messages', async () => {

@@ -205,11 +205,6 @@ export class Dispatch implements SlotOutcomes {
     await this.#parts.presence.stop();
   }
 
-  /** See {@link Scheduler.openAhead}. */
-  openAhead(ms: number): void {
-    this.#scheduler.openAhead(ms);
-  }
-
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
     if (reason !== 'shutting-down') return false;
     return this.#jobs.isAskedAgain(monitorId, slot, region, this.#parts.clock.monotonic());

@@ -11,7 +11,7 @@ export type Plan = Due & {
   phase: number;
   /** Its next slot is the first since it was created or activated. */
   isFirst: boolean;
-  /** Newest slot that it was given, at most {@link MOST_AHEAD_MS} ahead; 0: none. */
+  /** Newest slot that it was given, at most {@link AHEAD_MS} ahead; 0: none. */
   lastSlot: number;
 };
 

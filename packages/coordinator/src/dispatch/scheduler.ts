@@ -16,10 +16,8 @@ import type { AskingSlot, SchedulerParts } from './scheduler-parts.ts';
 const CATCH_UP_PER_SECOND = 500;
 /** Time whose slots may be caught up in one tick, ms. */
 const BURST_MS = 100;
-/** Longest usual time before their instants at which slots are opened, where agents take jobs ahead, ms. */
+/** Longest time before their instants at which slots are opened, where agents take jobs ahead, ms. */
 export const AHEAD_MS = 400;
-/** The same while a pause of this thread is prepared ({@link Scheduler.openAhead}), ms. */
-export const MOST_AHEAD_MS = 2_000;
 /**
  * The next slots are opened when the open ones reach no further than this, ms. It is enough for a late tick,
  * the travel time and the agent's reading, so that the check starts at its slot. The slots between the two
@@ -125,38 +123,12 @@ export class Scheduler {
     this.#forgetEnded(now);
     if (this.#parked.size > 0 && this.#parkedSerial !== regions.liveSerial) this.#unpark(now);
     const until = this.#openUntil(now);
-    const postponed: Plan[] = [];
     let jobs = 0;
-    try {
-      for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt <= until; plan = this.#due.peek()) {
-        const isAhead = plan.dueAt > now;
-        if (isAhead ? jobs >= JOBS_AHEAD_PER_TICK : this.#allowance < 1) return;
-        if (this.#isRunningYet(plan, now, monotonic)) {
-          this.#due.delete(plan);
-          postponed.push(plan);
-        } else jobs += this.#take(plan, now, monotonic);
-      }
-    } finally {
-      for (const plan of postponed) this.#due.set(plan, plan.dueAt);
+    for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt <= until; plan = this.#due.peek()) {
+      const isAhead = plan.dueAt > now;
+      if (isAhead ? jobs >= JOBS_AHEAD_PER_TICK : this.#allowance < 1) return;
+      jobs += this.#take(plan, now, monotonic);
     }
-  }
-
-  /** Whether the slot lies further ahead than usual, and its predecessor may end before the usual time. */
-  #isRunningYet({ monitor, dueAt }: Plan, now: number, monotonic: number): boolean {
-    if (dueAt <= now + AHEAD_MS) return false;
-    const { jobs } = this.#parts;
-    return this.#liveOf(monitor).some((region) => jobs.isRunning(monitor.id, region, monotonic));
-  }
-
-  /**
-   * Opens the slots of the next time from the next tick on, because this thread is about to be held: their checks do
-   * not wait for it. Without effect where no agent takes jobs ahead, and for monitors whose checks run: their next slots
-   * would be skipped.
-   *
-   * @param ms at most {@link MOST_AHEAD_MS}
-   */
-  openAhead(ms: number): void {
-    this.#aheadUntil = Math.max(this.#aheadUntil, this.#parts.slotClock.now() + ms);
   }
 
   /** Where no agent takes jobs ahead, slots are opened when they have come. */
