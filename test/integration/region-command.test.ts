@@ -229,7 +229,7 @@ test('without an init the first region begins with a server on loopback', async 
   expect(out).toContain(again.out);
 });
 
-test('what an earlier version made stays valid', async () => {
+test('keys without a state, as a killed command leaves them, stay valid', async () => {
   const { out } = await region('add', 'hosta-ams');
   await rm(file('regions.json'));
   await rm(file('accounts.conf'));
@@ -260,7 +260,7 @@ describe('nothing is lost', () => {
     await serverIn();
   });
 
-  test('when a key came without its state, as an earlier version could leave it: both are valid', async () => {
+  test('when a key came without its state, as from a backup: both are valid', async () => {
     const { out } = await region('add', 'hosta-ams');
     const before = await region('init', '--listen', listen);
     const state = await readFile(file('regions.json'), 'utf8');

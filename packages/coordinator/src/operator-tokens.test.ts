@@ -2,14 +2,14 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   type ConfiguredStore,
   configuredStore,
   silentLog,
   temporaryFolder,
 } from '../../../test/support/configured-store.ts';
-import { OperatorTokens, operatorTokens, operatorTokensOf } from './operator-tokens.ts';
+import { OperatorTokens, operatorTokens } from './operator-tokens.ts';
 import { Tokens } from './store/tokens.ts';
 
 const [OLD, NEW] = ['old-token-'.repeat(4), 'new-token-'.repeat(4)];
@@ -62,48 +62,10 @@ test('a file with another token takes its place over two lines, without a restar
   expect(JSON.stringify(errors.mock.calls)).not.toContain(OLD);
 });
 
-describe('what is said of short tokens', () => {
-  test.each([
-    ['x'.repeat(31), 1],
-    ['x'.repeat(32), 0],
-  ])('%s', async (secret, count) => {
-    const warnings: unknown[][] = [];
-    const log = Object.assign(Object.create(silentLog), {
-      warn: (...said: unknown[]) => warnings.push(said),
-    });
-    const { workspaceId, clock } = parts;
-    running = new OperatorTokens({
-      tokens,
-      workspaceId,
-      secrets: new Secret([secret]),
-      path: null,
-      clock,
-      log,
-    });
-    await running.start();
-    expect(warnings).toHaveLength(count);
-    expect(JSON.stringify(warnings)).not.toContain(secret);
-  });
-});
-
 test.each([
-  ['0.1.0', 31, true],
-  ['0.1.9', 16, true],
-  ['0.1.0', 15, false],
-  ['0.2.0', 31, false],
-  ['0.10.0', 31, false],
-  ['1.0.0', 31, false],
-  ['0.2.0', 32, true],
-])('version %s takes a token of %d characters: %j', (version, length, isTaken) => {
-  const { success, error } = operatorTokensOf(version).safeParse('x'.repeat(length));
-  expect(success).toBe(isTaken);
-  if (!isTaken) expect(error?.message).toContain('make one with');
-});
-
-test.each([
-  ['x'.repeat(16), ['x'.repeat(16)]],
+  ['x'.repeat(32), ['x'.repeat(32)]],
   [`${OLD}\r\n${NEW}\r\n`, [OLD, NEW]],
-  ['x'.repeat(15), null],
+  ['x'.repeat(31), null],
   ['', null],
   [`${OLD}\n${NEW}\n${OLD}x`, null],
   [`${OLD} ${NEW}`, null],

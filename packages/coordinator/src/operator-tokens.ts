@@ -4,41 +4,34 @@ import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import { VERSION } from '@svc/shared/version.ts';
 import { z } from 'zod';
 import type { Tokens } from './store/tokens.ts';
 
-/** Version 0.1 warns of shorter tokens, and every later one refuses them. */
-const SHORT_TOKEN = 32;
-/** The version that warns refuses tokens that are shorter than this. */
-const GUESSABLE_TOKEN = 16;
+/** Shorter tokens are refused: they can be guessed. */
+const LEAST_TOKEN = 32;
 
 /**
  * The content of SVC_API_TOKEN or its file: one token, or two tokens in two lines. Both are valid at once, so
  * that one can replace the other without a moment in which a client is refused. Clients use the first.
- *
- * @param version of svc
  */
-export function operatorTokensOf(version: string) {
-  const least = /^0\.1\./.test(version) ? GUESSABLE_TOKEN : SHORT_TOKEN;
-  return z
-    .string()
-    .transform((text) => text.split(/\r?\n/).filter((line) => line !== ''))
-    .pipe(
-      z
-        .array(
-          z
-            .string()
-            .min(least, `must have at least ${least} characters: make one with \`openssl rand -base64 32\``)
-            .max(512, 'must have at most 512 characters')
-            .regex(/^[\u0021-\u007e]*$/, 'must not contain blanks or characters outside ASCII'),
-        )
-        .min(1, 'must contain a token')
-        .max(2, 'must have at most two lines, one token each'),
-    );
-}
-
-export const operatorTokens = operatorTokensOf(VERSION);
+export const operatorTokens = z
+  .string()
+  .transform((text) => text.split(/\r?\n/).filter((line) => line !== ''))
+  .pipe(
+    z
+      .array(
+        z
+          .string()
+          .min(
+            LEAST_TOKEN,
+            `must have at least ${LEAST_TOKEN} characters: make one with \`openssl rand -base64 32\``,
+          )
+          .max(512, 'must have at most 512 characters')
+          .regex(/^[\u0021-\u007e]*$/, 'must not contain blanks or characters outside ASCII'),
+      )
+      .min(1, 'must contain a token')
+      .max(2, 'must have at most two lines, one token each'),
+  );
 
 export type OperatorTokensParts = {
   readonly tokens: Tokens;
@@ -102,10 +95,5 @@ export class OperatorTokens {
     const isNew = secrets.some((secret) => tokens.lookup(secret)?.isOperator !== true);
     await tokens.setOperatorTokens(workspaceId, secrets, clock.wall());
     if (isNew) log.info({ count: secrets.length }, 'the API tokens of the operator were set');
-    if (secrets.some(({ length }) => length < SHORT_TOKEN)) {
-      log.warn(
-        `SVC_API_TOKEN has fewer than ${SHORT_TOKEN} characters, which the next version refuses: make a longer one with \`openssl rand -base64 32\``,
-      );
-    }
   }
 }

@@ -177,8 +177,8 @@ export class NatsFolder {
 
   /**
    * Completes what a rotation has left that was cut short. A key that the state names takes its place; one that it does
-   * not name was never told to anybody. Where a file has another key than the state, because it came from a backup or
-   * from an earlier version, both keys are valid from the next change on: nobody knows which of them is used.
+   * not name was never told to anybody. Where a file has another key than the state, because it came from a backup,
+   * both keys are valid from the next change on: nobody knows which of them is used.
    */
   async #completeKeys(): Promise<void> {
     for (const part of this.#state === null ? [] : partsOf(this.#state)) {
@@ -196,7 +196,7 @@ export class NatsFolder {
     }
   }
 
-  /** State of a folder without one: its keys, where an earlier version of svc made them, or new ones. */
+  /** State of a folder without one: the keys that a killed command has left, or new ones. */
   async #adopted(): Promise<NatsState> {
     const keysIn = async (part: Part) => ({
       key: (await this.#keyIn(part)).publicKey,

@@ -195,7 +195,7 @@ const foundNow = z.object({
     .nullable()
     .meta({
       description:
-        'Every assertion by itself. Null where the attempt ended before they were looked at, or the agent is older than 0.2.',
+        'Every assertion by itself. Null where the attempt ended before they were looked at, or the agent does not tell.',
     }),
 });
 
@@ -297,8 +297,7 @@ export const tokenView = z
     operator: z.boolean().meta({ description: 'Whether the token is one of `SVC_API_TOKEN`.' }),
     created_at: instant,
     created_by: z.object({ id, name: z.string() }).nullable().meta({
-      description:
-        'Token that made this token. Null where the settings or an earlier version of svc made it.',
+      description: 'Token that made this token. Null where the settings made it.',
     }),
     expires_at: instant
       .nullable()

@@ -116,10 +116,6 @@ describe('at a start', () => {
       },
     ],
     [
-      'that an older svc has applied another one since',
-      () => parts.store.transaction(({ db }) => writeFact(db, 'declared_digest', '0'.repeat(64))),
-    ],
-    [
       'of which what is known cannot be understood',
       () => parts.store.transaction(({ db }) => writeFact(db, 'declared_sources', '{')),
     ],

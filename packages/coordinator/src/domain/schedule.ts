@@ -36,7 +36,7 @@ export function phaseOf(id: number, period: number): number {
   return phase - (phase % SLOT_STEP_MS);
 }
 
-/** {@link phaseOf} of svc 0.1, at any millisecond. It finds the results of that version. */
+/** A number from 0 to below `size` that is spread evenly over all ids. */
 export function spreadOf(id: number, size: number): number {
   // The finalizer of MurmurHash3 puts consecutive ids far apart.
   let hash = id | 0;

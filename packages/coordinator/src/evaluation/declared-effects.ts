@@ -107,7 +107,7 @@ export function channelUnlinked(
   if (known === null) return;
   unlinked(evaluation.frame, monitorId, known);
   const counted = countedVotes(evaluation.frame, state, monitor);
-  // An entry that an earlier version has written does not say when the incident began.
+  // A link that was told nothing does not say when the incident began.
   const isOfState = known.incident === state.incident;
   const incidentSince = known.incidentSince ?? (isOfState ? state.incidentSince : null);
   closeOn(evaluation.frame, monitorId, { ...known, incidentSince }, monitor, counted, 'channel-unlinked');
@@ -141,8 +141,7 @@ export function channelRemoved(evaluation: Evaluation, notificationId: number): 
 }
 
 /**
- * Whether the probed attributes changed. A state from an earlier version of svc does not say which version
- * its votes are about: they are about the one that was declared before.
+ * Whether the probed attributes changed. A state without votes is about the version that was declared before.
  */
 function isProbedOtherwise(
   state: MonitorState,

@@ -45,8 +45,7 @@ export type MonitorState = {
    */
   intervals: readonly ReasonInterval[];
   /**
-   * Version of the probed attributes that the votes are about; null: unknown (written by an earlier version
-   * of svc).
+   * Version of the probed attributes that the votes are about; null: none has voted yet.
    */
   version: number | null;
   /** Newest decided slot; 0 before the first. */

@@ -4,7 +4,7 @@ import { type Readable, readingOf } from './reading-of.ts';
 import { RESOURCE_TABLES } from './resources.ts';
 import type { Transaction } from './store.ts';
 
-/** Facts about the declared file that was applied last. Older versions of svc know the digest only. */
+/** Facts about the declared file that was applied last. */
 const DIGEST = 'declared_digest';
 const SOURCES = 'declared_sources';
 
@@ -55,8 +55,7 @@ export async function appliedDeclaration(source: Readable): Promise<AppliedDecla
   const db = readingOf(source);
   const stored = await readFact(db, SOURCES);
   const { data } = storedSources.safeParse(stored);
-  // Otherwise a version of svc that knows the digest only has applied another file since.
-  return data !== undefined && data.digest === (await readFact(db, DIGEST)) ? data : null;
+  return data ?? null;
 }
 
 /** To be called in the transaction that applied the declaration, after all its other writes. */

@@ -17,8 +17,8 @@ const linkDetail = z.object({
   providerType: z.string(),
   announced: z.enum(ANNOUNCED),
   incident: z.string().nullable(),
-  /** When the incident began, epoch ms; null: an earlier version has written the entry, or there is none. */
-  incidentSince: z.number().nullable().default(null),
+  /** When the incident began, epoch ms; null: there is none. */
+  incidentSince: z.number().nullable(),
 });
 
 /** The content of a link's row before it was removed. */

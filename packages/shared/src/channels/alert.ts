@@ -90,8 +90,7 @@ export const alert = z.object({
    */
   incident: z.string(),
   /**
-   * The last outcome of each region and its slot (epoch ms; absent in alerts that an earlier version of svc
-   * stored).
+   * The last outcome of each region and its slot (epoch ms; absent: not known).
    */
   regions: z.array(
     z.object({ region: z.enum(REGIONS), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),

@@ -7,7 +7,7 @@ export function privateOf(workspace: string): Buffer {
   return Buffer.from(JSON.stringify({ workspace } satisfies z.infer<typeof kept>));
 }
 
-/** Null when nothing was kept, as after an import and in states of older versions. */
+/** Null when nothing was kept, as after an import. */
 export function workspaceIn(bytes: Uint8Array | undefined): string | null {
   if (bytes === undefined || bytes.length === 0) return null;
   try {
