@@ -133,7 +133,7 @@ class Port {
 
   #connected(): void {
     if (this.#leavesFromLoopback()) {
-      this.#failed(Object.assign(new Error('no local address'), { code: 'EADDRNOTAVAIL' }));
+      this.#failed({ code: 'EADDRNOTAVAIL' });
       return;
     }
     this.#isConnected = true;
@@ -165,8 +165,7 @@ class Port {
   /**
    * Handles an ICMP error or a missing route. It concerns the server, and therefore every query on this port.
    */
-  readonly #failed = (error: NodeJS.ErrnoException): void => {
-    const { code = 'EUNKNOWN' } = error;
+  readonly #failed = ({ code = 'EUNKNOWN' }: Pick<NodeJS.ErrnoException, 'code'>): void => {
     if (!this.isOpen) {
       // A socket that could not even be bound does not report its close.
       this.#closed.resolve();
@@ -182,7 +181,7 @@ class Port {
   /**
    * Without a callback, Node drops the errors of sending. Among them are the ICMP errors of earlier queries.
    */
-  readonly #sendDone = (error: Error | null): void => {
+  readonly #sendDone = (error: NodeJS.ErrnoException | null): void => {
     if (error !== null && this.isOpen) this.#failed(error);
   };
 
