@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/longest-first.ts';
+import { ByProject } from './test/support/by-project.ts';
 import { processStarters } from './test/support/process-starters.ts';
 import { TIME_LIMITS } from './test/support/time-limits.ts';
 
@@ -67,7 +67,7 @@ const project = (
 
 /**
  * Tests beside the code keep the processors busy. Tests of several parts wait for three quarters of their time, and those
- * in a browser work: they are one project, in the order of their length, so that seven of them, mixed, keep the processors
+ * in a browser work: they are one project, so that seven of them, mixed, keep the processors
  * busy too; what is left when the last of them run is for the planted defects and for fuzzing. Files of a project share its
  * workers, each of which loads the sources once (decision 0293). The test that kills processes at 1,000 checks a second
  * comes last: beside it are only the simulated worlds, with the lowest priority (decision 0293).
@@ -86,7 +86,7 @@ export default defineConfig({
       'test/support/fresh-connections.ts',
       'test/support/secrets-in-texts.ts',
     ],
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: ByProject },
     projects: [
       project(1, {
         name: 'unit',
