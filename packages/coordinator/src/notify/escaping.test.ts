@@ -37,3 +37,10 @@ test.each([
 ])('a text that is one address: %s', (text, formed) => {
   expect(addressIn(FORMS, text)).toBe(formed);
 });
+
+test('an address is found before as many marks and brackets as a text may have, and more', () => {
+  const end = ').'.repeat(25_000);
+  expect(inForms(FORMS, `https://a.example/b${end}`)).toBe(
+    `[https://a.example/b](https://a.example/b)${end}`,
+  );
+});

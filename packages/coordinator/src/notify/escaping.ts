@@ -55,17 +55,28 @@ export function addressIn({ link, address }: TextForms, text: string): string {
   return isLink ? link(text, text.replace(/[\s<>"]/g, encodeURIComponent)) : address(text);
 }
 
-const MARKS = /[.,:;!?'’”»]$/;
-const BRACKETS = [
-  ['(', ')'],
-  ['[', ']'],
-  ['{', '}'],
-] as const;
+const MARKS = new Set(".,:;!?'’”»");
+const BRACKETS: ReadonlyMap<string, string> = new Map([
+  [')', '('],
+  [']', '['],
+  ['}', '{'],
+]);
 
-/** An address without the marks of the sentence after it. A bracket at its end stays when it opens in the address. */
+/**
+ * An address without the marks of the sentence after it. A bracket at its end stays when it opens in the address.
+ * The time is linear in the length: the text may be an incident's, which a mail to each subscriber has.
+ */
 function withoutMarks(found: string): string {
-  const isOpen = BRACKETS.some(
-    ([open, close]) => found.endsWith(close) && found.split(open).length < found.split(close).length,
-  );
-  return isOpen || MARKS.test(found) ? withoutMarks(found.slice(0, -1)) : found;
+  const counts = new Map<string, number>();
+  for (const character of found) counts.set(character, (counts.get(character) ?? 0) + 1);
+  const count = (character: string) => counts.get(character) ?? 0;
+  let end = found.length;
+  for (; end > 0; end -= 1) {
+    const last = found.charAt(end - 1);
+    const opening = BRACKETS.get(last);
+    const isUnopened = opening !== undefined && count(opening) < count(last);
+    if (!isUnopened && !MARKS.has(last)) break;
+    counts.set(last, count(last) - 1);
+  }
+  return found.slice(0, end);
 }
