@@ -8,7 +8,7 @@ const PAINTED = `new Promise((resolve) => {
 })`;
 
 /** The page is not painted before these, as its markup says. */
-const BLOCKING = /\/times\.[0-9a-f]+\.js$/;
+const BLOCKING = /\/(?:times|status-page)\.[^/]*\.js$/;
 
 /** From now on, the scripts of the page arrive after it was painted, as on a slow line. */
 export async function holdScripts(page: Page): Promise<void> {

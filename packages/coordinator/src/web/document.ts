@@ -26,6 +26,8 @@ export type PageDocument = {
   readonly icon?: string;
   /** Whether search engines may list it. The default is no. */
   readonly isIndexed?: boolean;
+  /** A script beside that of times without which the page is not painted, because it writes days as the visitor has them. */
+  readonly paintsAfter?: Asset;
   /** Class of the `body` element. */
   readonly kind?: string;
 };
@@ -55,7 +57,7 @@ ${[BASE_STYLE, ...styles].map(
   // they are written, so no column moves. The script is kept for ever: only the first page waits for it.
   (
     script,
-  ) => html`<script type="module" src="${script.path}"${script === TIMES_SCRIPT ? html` blocking="render"` : NO_HTML}></script>
+  ) => html`<script type="module" src="${script.path}"${script === TIMES_SCRIPT || script === page.paintsAfter ? html` blocking="render"` : NO_HTML}></script>
 `,
 )}${head}</head>
 <body class="${kind}">

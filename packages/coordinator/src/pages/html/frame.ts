@@ -31,6 +31,7 @@ export function framedPage(view: PageView, place: Place, { title, path, body }: 
     ...iconOf(view, place),
     styles: [PAGE_STYLE],
     scripts: [TIMES_SCRIPT, PAGE_SCRIPT],
+    paintsAfter: PAGE_SCRIPT,
     head: html`${
       description === null
         ? NO_HTML
