@@ -81,6 +81,19 @@ const HALF_REPORTED: Partial<World> = {
   moves: [{ at: 4 * PERIOD + 6_720, do: 'restart', downMs: 5_000, isBeforeCommit: false }],
 };
 
+/** Checks take longer than three periods, so each report is late. The coordinator is killed between two of them. */
+const LATE_REPORTS: Partial<World> = {
+  seed: 1,
+  periodMs: PERIOD,
+  lengthMs: 20 * PERIOD,
+  timeoutMs: 22_500,
+  retry: 3,
+  regions: [A],
+  agents: [A],
+  troubles: [{ from: 4 * PERIOD, until: 18 * PERIOD, regions: null, sees: 'hung', flapMs: 0 }],
+  moves: [{ at: 342_500, do: 'restart', downMs: 8_000, isBeforeCommit: false }],
+};
+
 /** In the first slot one region fails, one passes, and one gives the job back and then cannot run it. */
 const SECOND_NOT_RUN: Partial<World> = {
   seed: 8,
@@ -252,6 +265,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'evaluation/slot-life.ts',
     from: 'if (!castNews(frame, state, monitor, [vote])) return;\n  frame.moved.add(state);',
     to: 'if (!castNews(frame, state, monitor, [vote])) return;',
+    story: LATE_REPORTS,
   },
   {
     name: 'votes do not age',
