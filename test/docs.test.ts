@@ -17,7 +17,7 @@ function below(pattern: string): string[] {
   return globSync(pattern, { cwd: ROOT, exclude });
 }
 
-const FILES = [...below('*'), ...below('{packages,test,deploy,docs}/**/*')];
+const FILES = [...below('*'), ...below('{packages,test,deploy,docs,findings}/**/*')];
 
 const PAGES = FILES.filter((path) => path.endsWith('.md'));
 const DECISIONS = PAGES.filter((path) => /^docs\/decisions\/\d{4}-/.test(path)).sort();
