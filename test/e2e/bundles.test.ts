@@ -14,7 +14,7 @@ import { LoggedProcess, Program } from '../support/process.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const TOKEN = 'token-of-the-bundles-test';
+const TOKEN = 'token-of-the-operator-in-the-bundles-test';
 
 let dist: Dist;
 /** Its links, where tests may add files. Users have folders with spaces too. */
