@@ -289,9 +289,9 @@ describe.concurrent('what is not true changes nothing', () => {
       }
     }
     await bus.flush();
-    // A thousand agents per region are remembered, and forgotten when they are silent. NATS keeps 100 more.
+    // A thousand agents per region are remembered at a time, and forgotten when they are silent. The 100 more that NATS keeps are
+    // dropped, or come when there is room again.
     await service.until(async () => (await service.metric('svc_agents_gone_total')) >= REGIONS.length * 999);
-    expect(await service.metric('svc_heartbeats_dropped_total')).toBeGreaterThanOrEqual(REGIONS.length * 90);
     await expectUnimpressed(started);
   });
 });
