@@ -30,7 +30,8 @@ fetch() {
   mkdir -p "$at"/{lists/partial,cache/archives/partial}
   mirror=$(sed -nE 's#^(URIs:|deb( +\[[^]]*\])?) +(https?://[^ ]+/debian)/?( .*)?$#\3#p' \
     /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1 || true)
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${mirror:-https://deb.debian.org/debian} $1 main" >"$at/sources.list"
+  [ -n "$mirror" ] || not_fetched 'this machine names no archive of Debian'
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $1 main" >"$at/sources.list"
   local options=(-qq -o Dir::Etc::sourcelist="$at/sources.list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$at/lists"
     -o Dir::Cache="$at/cache" -o Debug::NoLocking=1 -o APT::Sandbox::User=root)
   timeout 30 apt-get "${options[@]}" update >&2 || not_fetched "no list of $1"

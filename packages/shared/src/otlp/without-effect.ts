@@ -33,7 +33,10 @@ const LABELS_OF_A_POINT = 12;
 export const MOST_RESOURCE_ATTRIBUTES = MOST_LABELS - LABELS_OF_A_POINT;
 const SERVICE = ['service.name', 'service.version', 'service.instance.id'];
 
-/** What receivers may drop silently of series with these attributes of the resource. No value is repeated. */
+/**
+ * What receivers may drop silently of series with these attributes of the resource. No value is repeated. What VictoriaMetrics does:
+ * `findings/victoria-metrics-drops-wide-series.sh`.
+ */
 export function resourceWarnings(attributes: readonly (readonly [name: string, value: string])[]): string[] {
   const further = new Set(attributes.map(([name]) => name).filter((name) => !SERVICE.includes(name)));
   const long = attributes.filter(([, value]) => Buffer.byteLength(value) > MOST_VALUE_BYTES);
