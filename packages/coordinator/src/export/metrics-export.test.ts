@@ -295,3 +295,21 @@ test('the guard judges the endpoints of monitors, and lets that of the operator 
   await receiver.until(() => checksOf(1) === undefined && receiver.requests.length >= 2);
   expect(asked.sort()).toEqual([false, true]);
 });
+
+test('requests stay small where names and targets are long', async () => {
+  const ids = Array.from({ length: 300 }, (_, index) => index + 1);
+  const long = { name: 'n'.repeat(250), target: `https://example.com/${'a'.repeat(2_028)}` };
+  await store.commit([
+    {
+      sql: `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+        updated_at) VALUES (?, 9, 'http', 'Web', 1, '{}', 0, 0, 0)`,
+      rows: ids.filter((id) => id > 2).map((id) => [id]),
+    },
+  ]);
+  for (const id of ids) monitors.set({ ...exported(id), ...long });
+  await started({ settings: { ...NO_EXPORT_SETTINGS, isCompressed: false } });
+  const received = () => new Set(receiver.series.map(({ attributes: has }) => has['svc.monitor.id']));
+  await receiver.until(() => received().size === ids.length);
+  const bytes = receiver.requests.map(({ headers }) => Number(headers['content-length']));
+  expect(Math.max(...bytes)).toBeLessThan(2_000_000);
+});

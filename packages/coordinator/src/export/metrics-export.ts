@@ -37,6 +37,8 @@ const HISTORY_MS = 24 * 3_600_000;
 const AHEAD_MS = 60_000;
 /** Points of one request: making it holds the thread for some milliseconds. */
 const MOST_POINTS = 2_000;
+/** Characters of names and targets in one request, which each point repeats: 2,000 points with the longest ones take up to 48 ms. */
+const MOST_TEXT = 1_000_000;
 /** Delay after which totals that begin or end are stored, ms. */
 const SAVE_NEW_AFTER_MS = 1_000;
 /** Pause after totals that could not be stored, ms. */
@@ -401,15 +403,20 @@ export class MetricsExport {
   *#batchesOf(ids: ReadonlySet<number>): Generator<number[]> {
     let batch: number[] = [];
     let points = 0;
+    let text = 0;
     for (const id of ids) {
       const exported = this.#exported.get(id);
       if (exported === undefined) continue;
       batch.push(id);
-      points += mostPoints(exported.totals);
-      if (points < MOST_POINTS) continue;
+      const { monitor, totals } = exported;
+      const most = mostPoints(totals);
+      points += most;
+      text += most * (monitor.name.length + monitor.target.length);
+      if (points < MOST_POINTS && text < MOST_TEXT) continue;
       yield batch;
       batch = [];
       points = 0;
+      text = 0;
     }
     if (batch.length > 0) yield batch;
   }
