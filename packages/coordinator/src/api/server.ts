@@ -13,7 +13,6 @@ import { isLoopbackHost } from './host-check.ts';
 import { createApp } from './http-app.ts';
 import { DEFAULT_TIMEOUTS } from './listener-timeouts.ts';
 import { Problem } from './problem.ts';
-import { readyFirst } from './ready-answers.ts';
 import { readTlsFiles, TlsFilesWatch } from './tls-files.ts';
 
 export interface Api {
@@ -34,8 +33,7 @@ export function createApi(parts: ApiParts): Api {
   const errorHandler = () => malformed().response(randomUUID());
   // Only URLs are made with this name, of requests of HTTP/1.0 without a host: no part of svc takes it for one.
   const listener = getRequestListener(app.fetch, { errorHandler, hostname: 'svc.invalid' });
-  const handle = readyFirst(listener, sites, parts);
-  const server = createListener(handle, parts);
+  const server = createListener(listener, parts);
   const watch =
     tls === null
       ? null
@@ -75,15 +73,15 @@ async function close(server: Server | TlsServer, clock: Clock): Promise<void> {
 }
 
 function createListener(
-  handle: RequestListener,
+  answer: RequestListener,
   { tls = null, timeouts = DEFAULT_TIMEOUTS, maxConnections = connectionLimit() }: ApiParts,
 ): Server | TlsServer {
   // By default Node checks the time-outs every 30 s, so that a head would have 40 s.
   const connectionsCheckingInterval = timeouts.checkEvery;
   const server: Server | TlsServer =
     tls === null
-      ? createServer({ connectionsCheckingInterval }, handle)
-      : createTlsServer({ connectionsCheckingInterval, handshakeTimeout: timeouts.handshake }, handle);
+      ? createServer({ connectionsCheckingInterval }, answer)
+      : createTlsServer({ connectionsCheckingInterval, handshakeTimeout: timeouts.handshake }, answer);
   server.headersTimeout = timeouts.headers;
   server.requestTimeout = timeouts.request;
   server.timeout = timeouts.idle;

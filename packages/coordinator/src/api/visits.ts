@@ -24,18 +24,12 @@ export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }
     url,
     method: request.method === 'HEAD' ? 'GET' : request.method,
     host,
-    isOwnHost: isOwnHost(host, publicUrl),
+    isOwnHost:
+      host === new URL(publicUrl).hostname ||
+      isLoopbackHost(host) ||
+      isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0,
     isSecure: hasTls || (publicUrl.startsWith('https:') && !isLoopbackHost(host)),
     peer,
     requestId,
   };
-}
-
-/** Whether a host is this service's own: see {@link Visit}. @param host as {@link hostOf} returns it */
-export function isOwnHost(host: string, publicUrl: string): boolean {
-  return (
-    host === new URL(publicUrl).hostname ||
-    isLoopbackHost(host) ||
-    isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
-  );
 }

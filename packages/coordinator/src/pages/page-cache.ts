@@ -89,16 +89,6 @@ export class PageCache {
     return entry.kept === null ? 'unknown' : { kept: entry.kept, staleSince: this.#staleSince(entry) };
   }
 
-  /** What {@link find} answers at once; null: it has to look first. */
-  ready(name: PageName): FoundPage | null {
-    const key = JSON.stringify(name);
-    const entry = this.#entries.get(key);
-    if (entry === undefined || entry.kept === null || !this.#isFresh(entry)) return null;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    return { kept: entry.kept, staleSince: null };
-  }
-
   #isFresh({ goodAt, check, declarations }: Entry): boolean {
     const { clock, store } = this.#parts;
     const age = clock.monotonic() - goodAt;

@@ -30,9 +30,9 @@ export type KeptPage = {
 };
 
 type Rendering = {
-  readonly ended: Promise<RenderedDocument | null>;
-  /** Null: it has not ended, or the page has no such document. */
-  document: RenderedDocument | null;
+  readonly document: Promise<RenderedDocument | null>;
+  /** Bytes that it takes; 0 until it is rendered. */
+  bytes: number;
 };
 
 /** A document as it is sent. */
@@ -72,27 +72,18 @@ export class Documents {
     const known = kept.documents.get(key);
     if (known !== undefined) {
       this.#use(known, kept, key);
-      return known.ended;
+      return known.document;
     }
     const text = document.render(kept.view, place);
-    const rendering: Rendering = { ended: rendered(text, { document, kept, place }), document: null };
+    const rendering: Rendering = { document: rendered(text, { document, kept, place }), bytes: 0 };
     kept.documents.set(key, rendering);
     const [oldest] = kept.documents;
     if (kept.documents.size > MOST_KEPT && oldest !== undefined) this.#remove(oldest[1], kept, oldest[0]);
-    return rendering.ended.then((made) => {
-      rendering.document = made;
+    return rendering.document.then((made) => {
+      rendering.bytes = OVERHEAD + (made === null ? 0 : made.plain.byteLength + made.gzipped.byteLength);
       if (kept.documents.get(key) === rendering) this.#add(rendering, kept, key);
       return made;
     });
-  }
-
-  /** A document that is rendered already; null: it is not. */
-  ready(kept: KeptPage, path: string, place: Place): RenderedDocument | null {
-    const key = keyOf(path, place);
-    const known = kept.documents.get(key);
-    if (known === undefined || known.document === null) return null;
-    this.#use(known, kept, key);
-    return known.document;
   }
 
   /** A page is replaced or dropped: nobody asks for its documents any more. */
@@ -102,7 +93,7 @@ export class Documents {
 
   #add(rendering: Rendering, kept: KeptPage, key: string): void {
     this.#uses.set(rendering, { kept, key });
-    this.#bytes += bytesOf(rendering);
+    this.#bytes += rendering.bytes;
     for (const [oldest, place] of this.#uses) {
       if (this.#bytes <= this.#mostBytes || oldest === rendering) break;
       this.#remove(oldest, place.kept, place.key);
@@ -121,16 +112,12 @@ export class Documents {
 
   #remove(rendering: Rendering, kept: KeptPage, key: string): void {
     if (kept.documents.get(key) === rendering) kept.documents.delete(key);
-    if (this.#uses.delete(rendering)) this.#bytes -= bytesOf(rendering);
+    if (this.#uses.delete(rendering)) this.#bytes -= rendering.bytes;
   }
 }
 
 function keyOf(path: string, { origin, path: base, words, staleSince }: Place): string {
   return JSON.stringify([path, origin, base, words.language, staleSince]);
-}
-
-function bytesOf({ document }: Rendering): number {
-  return OVERHEAD + (document === null ? 0 : document.plain.byteLength + document.gzipped.byteLength);
 }
 
 type Made = { readonly document: PageDocument; readonly kept: KeptPage; readonly place: Place };

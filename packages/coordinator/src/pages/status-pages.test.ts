@@ -122,31 +122,7 @@ describe('a public page', () => {
   });
 });
 
-describe('what is ready in memory', () => {
-  /** All of an answer but what is different for each request. */
-  async function answerTo(path: string, headers: Record<string, string>, method = 'GET') {
-    const answer = await get(path, headers, method);
-    const { date: _date, 'x-request-id': id, ...rest } = Object.fromEntries(answer.headers);
-    expect(id).toMatch(/^[\w-]{36}$/);
-    return { status: answer.status, headers: rest, text: await answer.text() };
-  }
-
-  test.each(DOCUMENTS.map(([path]) => path))('is answered as any other request: %s', async (path) => {
-    const known = (await get(`/status/example${path}`)).headers.get('etag') ?? '';
-    for (const headers of [
-      { 'accept-encoding': 'gzip' },
-      { 'accept-encoding': 'identity' },
-      { 'accept-language': 'de' },
-      { 'if-none-match': known },
-    ] as Record<string, string>[]) {
-      await get(`/status/example${path}`, headers);
-      // The query asks for nothing, but such a request is never answered from memory alone.
-      const expected = await answerTo(`/status/example${path}?`, headers);
-      expect(await answerTo(`/status/example${path}`, headers)).toEqual(expected);
-      expect(expected.status).toBe('if-none-match' in headers ? 304 : 200);
-    }
-  });
-
+describe('a kept page', () => {
   test('is counted, and has the id that the client gave', async () => {
     await get('/status/example');
     const before = counters.answers[200];

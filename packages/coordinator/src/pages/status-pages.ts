@@ -2,7 +2,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { StoredPage } from '../configuration/stored.ts';
 import type { PageName } from '../store/shown-pages.ts';
 import { pageHeaders } from '../web/headers.ts';
-import type { ReadyAnswer, ReadyRequest, Site, Visit } from '../web/site.ts';
+import type { Site, Visit } from '../web/site.ts';
 import { documentAt, type PageDocument } from './documents.ts';
 import type { MayRead } from './may-read.ts';
 import { PageCache, type PageCacheParts } from './page-cache.ts';
@@ -45,7 +45,6 @@ type Target = {
 export function createStatusPages(parts: StatusPagesParts): Site {
   const cache = new PageCache(parts);
   return {
-    ready: (request) => readyAt(request, parts.publicUrl, cache),
     async answer(visit) {
       try {
         const target = await targetOf(visit, parts);
@@ -60,53 +59,15 @@ export function createStatusPages(parts: StatusPagesParts): Site {
 
 async function targetOf(visit: Visit, { publicUrl, slugOfHost }: StatusPagesParts): Promise<Target | null> {
   const { pathname } = visit.url;
-  if (visit.isOwnHost) return ownTarget(pathname, publicUrl);
+  if (visit.isOwnHost) {
+    const [, slug, path = ''] = /^\/status\/([a-z0-9-]{1,256})(\/.*)?$/.exec(pathname) ?? [];
+    if (slug === undefined) return null;
+    return { name: { slug }, origin: new URL(publicUrl).origin, base: `/status/${slug}`, path };
+  }
   const slug = await slugOfHost(visit.host);
   if (slug === null) return null;
   const origin = originOfDomain(visit.host, publicUrl);
   return { name: { slug }, origin, base: '', path: pathname === '/' ? '' : pathname };
-}
-
-/** The page under one of this service's own hosts; null: the path is not that of a page. */
-function ownTarget(pathname: string, publicUrl: string): Target | null {
-  const match = /^\/status\/([a-z0-9-]{1,256})(\/.*)?$/.exec(pathname);
-  if (match === null) return null;
-  const slug = match[1] ?? '';
-  return {
-    name: { slug },
-    origin: new URL(publicUrl).origin,
-    base: `/status/${slug}`,
-    path: match[2] ?? '',
-  };
-}
-
-/**
- * A document of a page that everybody may read, where both are current in memory: without a gate, forms, a query and the
- * look for newer data, nothing is left to wait for.
- */
-function readyAt(
-  { target, headers, isOwnHost }: ReadyRequest,
-  publicUrl: string,
-  cache: PageCache,
-): ReadyAnswer | null {
-  if (!target.startsWith('/status/') || target.includes('?') || !isOwnHost) return null;
-  const own = ownTarget(target, publicUrl);
-  const document = own === null ? null : documentAt(own.path);
-  const found = own === null || document === null ? null : cache.ready(own.name);
-  if (own === null || document === null || found === null) return null;
-  const { kept, staleSince } = found;
-  if (kept.view.page.attributes.access_type !== 'public') return null;
-  const header = (name: string) => {
-    const value = headers[name];
-    return typeof value === 'string' ? value : null;
-  };
-  const language = languageOf(
-    null,
-    document.kind === 'data' ? undefined : (header('accept-language') ?? undefined),
-  );
-  const place = { origin: own.origin, path: own.base, words: wordsOf(language), staleSince };
-  const rendered = cache.documents.ready(kept, own.path, place);
-  return rendered === null ? null : answerOf(rendered, header);
 }
 
 async function answerAt(
@@ -136,18 +97,14 @@ async function answerAt(
   if (refusal !== null) return refusal;
   const rendered = document === null ? null : await cache.documents.of(found.kept, document, path, place);
   if (rendered === null) return notFound(visit);
-  const { status, headers, body } = answerOf(rendered, (name) => visit.request.headers.get(name));
-  return new Response(body, { status, headers });
+  return answerWith(rendered, visit.request.headers);
 }
 
-/** Headers of a request, by their names in lower case. */
-type Asked = (name: 'accept-encoding' | 'if-none-match') => string | null;
-
-function answerOf({ headers, etag, plain, gzipped }: RenderedDocument, asked: Asked): ReadyAnswer {
-  if (isKnown(asked('if-none-match'), etag)) return { status: 304, headers, body: null };
-  const coding = asked('accept-encoding') ?? '';
-  if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(coding)) return { status: 200, headers, body: plain };
-  return { status: 200, headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipped };
+function answerWith({ headers, etag, plain, gzipped }: RenderedDocument, asked: Headers): Response {
+  if (isKnown(asked.get('if-none-match'), etag)) return new Response(null, { status: 304, headers });
+  const coding = asked.get('accept-encoding') ?? '';
+  if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(coding)) return new Response(plain, { headers });
+  return new Response(gzipped, { headers: { ...headers, 'content-encoding': 'gzip' } });
 }
 
 /** Whether `If-None-Match` names the tag (RFC 9110, section 13.1.2: weak comparison). */
