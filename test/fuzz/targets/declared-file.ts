@@ -2,8 +2,8 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { interpolate } from '@svc/coordinator/declare/interpolate.ts';
-import { parseDeclaration, parsedWithPositions } from '@svc/coordinator/declare/parse.ts';
-import { plainEntries } from '@svc/coordinator/declare/plain-entries.ts';
+import { parseDeclaration } from '@svc/coordinator/declare/parse.ts';
+import { piecesOf, wholePiece } from '@svc/coordinator/declare/pieces.ts';
 import { parse, stringify } from 'yaml';
 import { DECLARED_SAMPLE } from '../../support/declared-sample.ts';
 import { VALID } from '../../support/resources.ts';
@@ -115,12 +115,15 @@ export const DECLARED_FILE: FuzzTarget = {
   mostBytes: 16 * 1_024,
   check(input) {
     const text = input.toString();
-    const plain = plainEntries(text, SOURCES);
-    const careful = parsedWithPositions(text, 'svc.yaml', SOURCES);
-    if (plain !== null)
-      deepEqual({ entries: plain, errors: [] }, careful, 'the fast reading beside the careful one');
+    const whole = parseDeclaration(text, 'svc.yaml', SOURCES, [wholePiece(text)]);
+    const cut = parseDeclaration(text, 'svc.yaml', SOURCES, piecesOf(text, 1));
+    // Wrong syntax has consequences, of which the whole shows more.
+    if (whole.errors.some(({ message }) => message.startsWith('invalid YAML')))
+      deepEqual(cut.errors[0], whole.errors[0], 'the first error in pieces');
+    else if (whole.errors.length > 0) deepEqual(cut.errors, whole.errors, 'the errors in pieces');
+    else deepEqual(cut, whole, 'what pieces declare');
     const lines = text.split(/\r\n|\r|\n/).length;
-    for (const { line, column } of careful.errors) {
+    for (const { line, column } of whole.errors) {
       equal(line >= 1 && line <= lines + 1 && column >= 1, true, `an error at ${line}:${column}`);
     }
   },

@@ -1,43 +1,48 @@
+import type { Resources } from '@svc/shared/resources/registry.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referenceIn } from './references.ts';
 
 /** A broken rule over several entries, reported at the later one. */
-export type Clash = { readonly address: Address; readonly path: readonly string[]; readonly message: string };
+export type Clash = { readonly path: readonly string[]; readonly message: string };
 
-/** Conflicts between entries that are valid by themselves. */
-export function clashes(entries: readonly DeclaredEntry[]): Clash[] {
-  return [...sharedAddresses(entries), ...groupsOfOtherPages(entries)];
-}
+/** Finds conflicts between entries that are valid by themselves. */
+export class Clashes {
+  /** The entry of each slug and custom domain. */
+  readonly #taken = new Map<string, Address>();
+  readonly #pageOfGroup = new Map<Address, string>();
 
-/** Slugs and custom domains must be unique. */
-function sharedAddresses(entries: readonly DeclaredEntry[]): Clash[] {
-  const taken = new Map<string, Address>();
-  const found: Clash[] = [];
-  for (const entry of entries) {
-    if (entry.kind !== 'svc_status_page') continue;
-    for (const name of ['slug', 'custom_domain'] as const) {
-      const value = entry.attributes[name];
-      if (value === null) continue;
-      const first = taken.get(`${name} ${value}`);
-      if (first === undefined) taken.set(`${name} ${value}`, addressOf(entry));
-      else found.push({ address: addressOf(entry), path: [name], message: `is taken by ${first}` });
+  /** The conflicts of an entry with those before it. Entries come in order of dependency. */
+  of(entry: DeclaredEntry): Clash[] {
+    switch (entry.kind) {
+      case 'svc_status_page':
+        return this.#sharedAddresses(addressOf(entry), entry.attributes);
+      case 'svc_status_page_component_group':
+        this.#pageOfGroup.set(addressOf(entry), entry.attributes.page_id);
+        return [];
+      case 'svc_status_page_component':
+        return this.#groupOfOtherPage(entry.attributes);
+      default:
+        return [];
     }
   }
-  return found;
-}
 
-/** A component and its group must belong to the same page. */
-function groupsOfOtherPages(entries: readonly DeclaredEntry[]): Clash[] {
-  const pageOf = new Map<Address, string>();
-  for (const entry of entries) {
-    if (entry.kind === 'svc_status_page_component_group')
-      pageOf.set(addressOf(entry), entry.attributes.page_id);
+  /** Slugs and custom domains must be unique. */
+  #sharedAddresses(address: Address, attributes: Resources['svc_status_page']): Clash[] {
+    return (['slug', 'custom_domain'] as const).flatMap((name) => {
+      const value = attributes[name];
+      if (value === null) return [];
+      const first = this.#taken.get(`${name} ${value}`);
+      if (first !== undefined) return [{ path: [name], message: `is taken by ${first}` }];
+      this.#taken.set(`${name} ${value}`, address);
+      return [];
+    });
   }
-  return entries.flatMap((entry) => {
-    if (entry.kind !== 'svc_status_page_component') return [];
-    const group = referenceIn(entry.attributes.group_id);
-    const page = group === null ? undefined : pageOf.get(group);
-    if (page === undefined || page === entry.attributes.page_id) return [];
-    return [{ address: addressOf(entry), path: ['group_id'], message: 'is a group of another page' }];
-  });
+
+  /** A component and its group must belong to the same page. */
+  #groupOfOtherPage({ group_id, page_id }: Resources['svc_status_page_component']): Clash[] {
+    const group = referenceIn(group_id);
+    const page = group === null ? undefined : this.#pageOfGroup.get(group);
+    if (page === undefined || page === page_id) return [];
+    return [{ path: ['group_id'], message: 'is a group of another page' }];
+  }
 }

@@ -20,9 +20,6 @@ export type Entries = {
   at(position: number): DeclaredEntry | undefined;
 };
 
-/** An entry as it is written. */
-export type RawEntry = Pick<DeclaredEntry, 'kind' | 'name' | 'line' | 'column'> & { value: unknown };
-
 /** An entry's address: `svc_http_monitor.api`. */
 export type Address = string;
 

@@ -11,9 +11,10 @@ import {
   visit,
   type YAMLMap,
 } from 'yaml';
+import type { Piece } from './pieces.ts';
 import { yamlProblem } from './yaml-errors.ts';
 
-/** An error at an offset (UTF-16 code units from the start of the text). */
+/** An error at an offset (UTF-16 code units from the start of the whole text). */
 export type SourceError = { readonly offset: number; readonly message: string };
 
 export type Member = { readonly key: string; readonly keyOffset: number; readonly value: Node | null };
@@ -29,23 +30,48 @@ const MAX_ALIASED_NODES = 500_000;
 /** Deepest nesting of mappings and lists. No declaration needs more than six levels. */
 const MAX_DEPTH = 32;
 
-/** A YAML text with positions (JSON is YAML). Its errors are collected in `errors`. */
+/** The text of a declared file. */
+export class SourceText {
+  readonly text: string;
+  readonly #lines = new LineCounter();
+
+  constructor(text: string) {
+    this.text = text;
+    let start = 0;
+    do {
+      this.#lines.addNewLine(start);
+      start = text.indexOf('\n', start) + 1;
+    } while (start > 0);
+  }
+
+  /** Line and column, from 1. */
+  position(offset: number): { line: number; column: number } {
+    const { line, col } = this.#lines.linePos(offset);
+    return { line, column: col };
+  }
+}
+
+/** A piece of YAML with positions (JSON is YAML). Its errors are collected in `errors`. */
 export class SourceDocument {
   readonly errors: SourceError[] = [];
   /** Set when an alias, a merge or a limit left a value incomplete. It may be reset between values. */
   isBroken = false;
   /** The root; null when the text is empty or not YAML. */
   readonly root: Node | null;
-  readonly #lines = new LineCounter();
+  readonly #source: SourceText;
+  readonly #piece: Piece;
   readonly #targets: ReadonlyMap<Alias, Node>;
   readonly #said = new Set<string>();
   readonly #followed = new Set<Node>();
   #aliasedNodes = 0;
 
-  constructor(text: string) {
+  constructor(source: SourceText, piece: Piece) {
+    this.#source = source;
+    this.#piece = piece;
+    const text = piece.before + source.text.slice(piece.start, piece.end) + piece.after;
     const document = this.#parsed(text);
     for (const problem of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
-      this.report(problem.pos[0], yamlProblem(problem.code, problem.message));
+      this.report(this.#offsetOfWhole(problem.pos[0]), yamlProblem(problem.code, problem.message));
     }
     this.root = document?.contents ?? null;
     this.#targets = document !== null && text.includes('*') ? targetsOf(document) : new Map();
@@ -54,22 +80,22 @@ export class SourceDocument {
   #parsed(text: string): Document<Node> | null {
     try {
       // uniqueKeys: the library's check takes quadratic time, and members() has its own.
-      return parseDocument(text, {
-        lineCounter: this.#lines,
-        uniqueKeys: false,
-        prettyErrors: false,
-      }) as Document<Node>;
+      return parseDocument(text, { uniqueKeys: false, prettyErrors: false }) as Document<Node>;
     } catch {
       // The parser recurses: a text of very many levels exhausts its stack.
-      this.report(0, yamlProblem('RESOURCE_EXHAUSTION', ''));
+      this.report(this.#piece.start, yamlProblem('RESOURCE_EXHAUSTION', ''));
       return null;
     }
   }
 
-  /** Line and column, from 1. */
-  position(offset: number): { line: number; column: number } {
-    const { line, col } = this.#lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
+  /** Offset of a node in the whole text. */
+  offsetOf(node: Node): number {
+    return this.#offsetOfWhole(node.range?.[0] ?? 0);
+  }
+
+  #offsetOfWhole(offset: number): number {
+    const { before, start, end } = this.#piece;
+    return Math.min(Math.max(start, offset - before.length + start), end);
   }
 
   /** Reports each error once, because mappings are walked again to find positions. */
@@ -78,6 +104,11 @@ export class SourceDocument {
     if (this.#said.has(said)) return;
     this.#said.add(said);
     this.errors.push({ offset, message });
+  }
+
+  reportTwice(key: string, offset: number, firstOffset: number): void {
+    const { line } = this.#source.position(firstOffset);
+    this.report(offset, `"${key}" is given twice: it is already in line ${line}`);
   }
 
   /** Reports an error after which a value is not the intended one. */
@@ -91,7 +122,10 @@ export class SourceDocument {
     if (!isAlias(node)) return node;
     const target = this.#targets.get(node);
     if (target !== undefined) return target;
-    this.#reportBroken(offsetOf(node), `the alias *${node.source} has no anchor &${node.source} before it`);
+    this.#reportBroken(
+      this.offsetOf(node),
+      `the alias *${node.source} has no anchor &${node.source} before it`,
+    );
     return null;
   }
 
@@ -105,7 +139,7 @@ export class SourceDocument {
     for (const pair of map.items) {
       const keyNode = pair.key as Node;
       const value = (pair.value ?? null) as Node | null;
-      const keyOffset = offsetOf(keyNode);
+      const keyOffset = this.offsetOf(keyNode);
       if (!isScalar(keyNode) || typeof keyNode.value !== 'string') {
         this.report(keyOffset, 'a key must be a string: put it in quotes');
         continue;
@@ -117,8 +151,7 @@ export class SourceDocument {
       }
       const first = own.get(key);
       if (first !== undefined) {
-        const { line } = this.position(first.keyOffset);
-        this.report(keyOffset, `"${key}" is given twice: it is already in line ${line}`);
+        this.reportTwice(key, keyOffset, first.keyOffset);
         continue;
       }
       own.set(key, { key, keyOffset, value });
@@ -150,10 +183,10 @@ export class SourceDocument {
   plain(node: Node | null, onText: TextHook, depth = 0): unknown {
     if (isAlias(node)) return this.#plainAlias(node, onText, depth);
     // Inside an alias every node is an added one.
-    if (node !== null && this.#followed.size > 0 && this.#isOverBudget(offsetOf(node))) return undefined;
+    if (node !== null && this.#followed.size > 0 && this.#isOverBudget(this.offsetOf(node))) return undefined;
     if (isMap(node) || isSeq(node)) {
       if (depth > MAX_DEPTH) {
-        this.#reportBroken(offsetOf(node), `nested more than ${MAX_DEPTH} levels deep`);
+        this.#reportBroken(this.offsetOf(node), `nested more than ${MAX_DEPTH} levels deep`);
         return undefined;
       }
       if (isSeq(node)) return node.items.map((item) => this.plain(item as Node | null, onText, depth + 1));
@@ -162,14 +195,14 @@ export class SourceDocument {
     }
     if (!isScalar(node)) return null;
     if (typeof node.value !== 'string') return node.value;
-    return onText(node.value, offsetOf(node)) ?? undefined;
+    return onText(node.value, this.offsetOf(node)) ?? undefined;
   }
 
   #plainAlias(alias: Alias, onText: TextHook, depth: number): unknown {
     const target = this.resolved(alias);
     if (target === null) return undefined;
     if (this.#followed.has(target)) {
-      this.#reportBroken(offsetOf(alias), `the alias *${alias.source} contains itself`);
+      this.#reportBroken(this.offsetOf(alias), `the alias *${alias.source} contains itself`);
       return undefined;
     }
     this.#followed.add(target);
@@ -194,7 +227,7 @@ export class SourceDocument {
    */
   locate(node: Node | null, path: readonly (string | number)[], fallback: number, atKey = false): number {
     let current = node;
-    let offset = path.length === 0 && node !== null ? offsetOf(node) : fallback;
+    let offset = path.length === 0 && node !== null ? this.offsetOf(node) : fallback;
     for (const [index, step] of path.entries()) {
       current = this.resolved(current);
       if (isMap(current)) {
@@ -202,19 +235,15 @@ export class SourceDocument {
         if (member === undefined) return offset;
         const isKeyMeant = atKey && index === path.length - 1;
         current = member.value;
-        offset = current === null || isKeyMeant ? member.keyOffset : offsetOf(current);
+        offset = current === null || isKeyMeant ? member.keyOffset : this.offsetOf(current);
       } else if (isSeq(current) && typeof step === 'number') {
         current = (current.items[step] ?? null) as Node | null;
         if (current === null) return offset;
-        offset = offsetOf(current);
+        offset = this.offsetOf(current);
       } else return offset;
     }
     return offset;
   }
-}
-
-export function offsetOf(node: Node): number {
-  return node.range?.[0] ?? 0;
 }
 
 /** The target of each alias: the last node before it with that anchor. */

@@ -7,13 +7,13 @@ import {
   type ResourceKind,
 } from '@svc/shared/resources/registry.ts';
 import { isMap, type Node } from 'yaml';
-import { clashes } from './clashes.ts';
+import { Clashes } from './clashes.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
-import { type Member, offsetOf, SourceDocument } from './document.ts';
+import { type Member, SourceDocument, type SourceError, SourceText } from './document.ts';
 import { interpolate, type Sources } from './interpolate.ts';
 import { isLocalName } from './local-name.ts';
 import type { LocatedError } from './located-error.ts';
-import { plainEntries } from './plain-entries.ts';
+import { piecesOf } from './pieces.ts';
 import {
   type FoundReference,
   misplacedReference,
@@ -35,36 +35,68 @@ type WrittenEntry = Member & { readonly kind: ResourceKind };
  * Reads a declaration: syntax, insertions, every resource, and references between them. All errors are found
  * at once. It is pure except for `sources`, which may be asked twice for the same thing.
  *
+ * The text is read in pieces of some entries, because the position of every value takes much memory. What is
+ * known of the entries in other pieces are their addresses.
+ *
  * @param file name of the file, for errors
  */
-export function parseDeclaration(text: string, file: string, sources: Sources): ParsedDeclaration {
-  const plain = plainEntries(text, sources);
-  return plain === null ? parsedWithPositions(text, file, sources) : { entries: plain, errors: [] };
-}
-
-/**
- * Like {@link parseDeclaration}, but keeps the position of every value, which takes up to four times as long
- * and twice the memory.
- */
-export function parsedWithPositions(text: string, file: string, sources: Sources): ParsedDeclaration {
-  const document = new SourceDocument(text);
-  const entries = document.errors.length > 0 ? [] : readEntries(document, sources);
-  const errors = document.errors
-    .toSorted((a, b) => a.offset - b.offset)
-    .map(({ offset, message }) => ({ file, ...document.position(offset), message }));
-  return { entries, errors };
-}
-
-function readEntries(document: SourceDocument, sources: Sources): DeclaredEntry[] {
-  const written = writtenEntries(document);
-  const declared = new Set(written.map(({ kind, key }) => addressOf({ kind, name: key })));
-  const entries = written.flatMap((entry) => readEntry(document, entry, declared, sources) ?? []);
-  for (const { address, path, message } of clashes(entries)) {
-    const entry = written.find(({ kind, key }) => addressOf({ kind, name: key }) === address);
-    if (entry !== undefined) reportIssue(document, entry, { path, message });
+export function parseDeclaration(
+  text: string,
+  file: string,
+  sources: Sources,
+  pieces = piecesOf(text),
+): ParsedDeclaration {
+  const source = new SourceText(text);
+  const declaration: OpenDeclaration = { source, sources, places: new Map(), clashes: new Clashes() };
+  const entries: DeclaredEntry[] = [];
+  const syntaxErrors: SourceError[] = [];
+  const errors: SourceError[] = [];
+  for (const piece of pieces.toSorted((a, b) => rankOf(a.kind) - rankOf(b.kind))) {
+    const document = new SourceDocument(source, piece);
+    syntaxErrors.push(...document.errors);
+    // What follows from wrong syntax would only confuse.
+    if (syntaxErrors.length > 0) continue;
+    for (const entry of readEntries(document, declaration)) entries.push(entry);
+    errors.push(...document.errors);
   }
-  const rank = (kind: ResourceKind) => RESOURCE_KINDS.indexOf(kind);
-  return entries.sort((a, b) => rank(a.kind) - rank(b.kind));
+  const found = syntaxErrors.length > 0 ? syntaxErrors : errors;
+  const located = found
+    .sort((a, b) => a.offset - b.offset)
+    .map(({ offset, message }) => ({ file, ...source.position(offset), message }));
+  return { entries, errors: located };
+}
+
+/** What is known while a declaration is read. */
+type OpenDeclaration = {
+  readonly source: SourceText;
+  readonly sources: Sources;
+  /** Offsets of the entries' names, also of entries with errors. */
+  readonly places: Map<Address, number>;
+  readonly clashes: Clashes;
+};
+
+/** Place in the order of dependency. */
+function rankOf(kind: ResourceKind | null): number {
+  return kind === null ? -1 : RESOURCE_KINDS.indexOf(kind);
+}
+
+function readEntries(document: SourceDocument, declaration: OpenDeclaration): DeclaredEntry[] {
+  const written = writtenEntries(document).sort((a, b) => rankOf(a.kind) - rankOf(b.kind));
+  const once = written.filter((entry) => isGivenOnce(document, entry, declaration));
+  return once.flatMap((entry) => readEntry(document, entry, declaration) ?? []);
+}
+
+/** Notes the entry. An entry whose name another piece has is reported. */
+function isGivenOnce(
+  document: SourceDocument,
+  { kind, key, keyOffset }: WrittenEntry,
+  { places }: OpenDeclaration,
+): boolean {
+  const address = addressOf({ kind, name: key });
+  const first = places.get(address);
+  if (first === undefined) places.set(address, keyOffset);
+  else document.reportTwice(key, keyOffset, first);
+  return first === undefined;
 }
 
 function writtenEntries(document: SourceDocument): WrittenEntry[] {
@@ -74,7 +106,10 @@ function writtenEntries(document: SourceDocument): WrittenEntry[] {
     return [];
   }
   if (!isMap(root)) {
-    document.report(offsetOf(root), 'the file must be a mapping of resource types, like svc_http_monitor');
+    document.report(
+      document.offsetOf(root),
+      'the file must be a mapping of resource types, like svc_http_monitor',
+    );
     return [];
   }
   return document.members(root).flatMap((member) => {
@@ -95,7 +130,7 @@ function entriesOf(document: SourceDocument, kind: ResourceKind, member: Member)
   const map = document.resolved(member.value);
   if (map === null || isNothing(map)) return [];
   if (!isMap(map)) {
-    document.report(offsetOf(map), `${kind} must be a mapping of names, each with its attributes`);
+    document.report(document.offsetOf(map), `${kind} must be a mapping of names, each with its attributes`);
     return [];
   }
   return document.members(map).flatMap((entry) => {
@@ -116,8 +151,7 @@ function isNothing(node: Node): boolean {
 function readEntry(
   document: SourceDocument,
   entry: WrittenEntry,
-  declared: ReadonlySet<Address>,
-  sources: Sources,
+  { source, sources, places, clashes }: OpenDeclaration,
 ): DeclaredEntry | null {
   const errorsBefore = document.errors.length;
   // Strings with a known error. The schema's messages about them would only confuse.
@@ -152,7 +186,7 @@ function readEntry(
   for (const reference of placedReferences(entry.kind, value)) {
     const offset = offsetAt(reference.path);
     count(offset, -1);
-    const problem = referenceProblem(entry.kind, reference, declared);
+    const problem = referenceProblem(entry.kind, reference, places);
     if (problem === null) continue;
     report(offset, reference.path, isInserted(reference.path) ? WRONG_INSERTED_REFERENCE : problem);
   }
@@ -165,12 +199,14 @@ function readEntry(
     }
   }
   if (!parsed.ok || document.errors.length > errorsBefore) return null;
-  return {
+  const read = {
     kind: entry.kind,
     name: entry.key,
     attributes: parsed.value,
-    ...document.position(entry.keyOffset),
+    ...source.position(entry.keyOffset),
   } as DeclaredEntry;
+  for (const clash of clashes.of(read)) reportIssue(document, entry, clash);
+  return read;
 }
 
 type Path = Issue['path'];

@@ -28,8 +28,8 @@ export async function readDeclaration(request: ReadRequest, signal: AbortSignal)
   const worker = new Worker(new URL('./read-worker.ts', import.meta.url), {
     name: 'declared-file',
     workerData: request,
-    // 15,000 monitors with positions need some 350 MiB. Beyond the limit the thread ends with an error, and
-    // the process does not.
+    // 15,000 monitors in one piece need some 350 MiB. Beyond the limit the thread ends with an error, and the
+    // process does not.
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB, maxYoungGenerationSizeMb: MAX_YOUNG_MIB },
   });
   try {

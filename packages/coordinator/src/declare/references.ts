@@ -51,12 +51,12 @@ export function referencesOf(
 /**
  * The problem of a reference at `path` of a resource of `kind`; null when it is right.
  *
- * @param declared addresses of all entries
+ * @param declared has the addresses of all entries on which this one may depend
  */
 export function referenceProblem(
   kind: ResourceKind,
   { path, to }: FoundReference,
-  declared: ReadonlySet<Address>,
+  declared: ReadonlyMap<Address, unknown>,
 ): string | null {
   const [attribute] = path;
   const allowed = ID_ATTRIBUTES[kind].find(([name]) => name === attribute)?.[1] ?? [];
@@ -69,7 +69,7 @@ export function referenceProblem(
   if (declared.has(to)) return null;
   const meant = nearest(
     to,
-    [...declared].filter((address) => address.startsWith(`${target}.`)),
+    [...declared.keys()].filter((address) => address.startsWith(`${target}.`)),
   );
   return `${to} is not declared${meant === null ? '' : `: did you mean ${meant}?`}`;
 }

@@ -1,0 +1,191 @@
+import { isResourceKind, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { CST, Lexer } from 'yaml';
+import { isLocalName } from './local-name.ts';
+
+/** A part of a declaration's text that is read by itself, as if it were a declaration. */
+export type Piece = {
+  /** Type of all its entries; null: it is the whole text. */
+  readonly kind: ResourceKind | null;
+  /** Text that makes the part a declaration. */
+  readonly before: string;
+  readonly after: string;
+  /** Offset of its first character in the whole text; `end` is the offset after its last. */
+  readonly start: number;
+  end: number;
+};
+
+/** Most entries in a piece. */
+const MOST_ENTRIES = 100;
+
+/**
+ * Cuts a declaration between entries, so that its positions need memory for a hundred entries only. The nodes of
+ * 100,000 monitors take 2 GiB.
+ *
+ * A text that is not simply types with named entries is one piece: one with aliases, several documents, a type that
+ * is unknown or given twice. So is one in which something is left open.
+ */
+export function piecesOf(text: string, mostEntries = MOST_ENTRIES): readonly Piece[] {
+  return new Cutter(mostEntries).cut(text) ?? [wholePiece(text)];
+}
+
+export function wholePiece(text: string): Piece {
+  return { kind: null, before: '', start: 0, end: text.length, after: '' };
+}
+
+type TokenType = CST.TokenType | null;
+
+/** Tokens after which a text is one piece. */
+const UNCUT: ReadonlySet<TokenType> = new Set<TokenType>([
+  'alias',
+  'byte-order-mark',
+  'directive-line',
+  'doc-start',
+  'doc-end',
+  'flow-error-end',
+]);
+
+class Cutter {
+  readonly #mostEntries: number;
+  readonly #pieces: Piece[] = [];
+  readonly #kinds = new Set<ResourceKind>();
+  /** Number of open brackets. */
+  #depth = 0;
+  /** Whether the root is in brackets, as in JSON; null: it has not begun. */
+  #isFlow: boolean | null = null;
+  /** In block style: the column of the section's entries; null before its first. */
+  #column: number | null = null;
+  /** In brackets: the key whose value comes next. */
+  #key: string | null = null;
+  #isEntryNext = false;
+  /** Entries in the last piece. */
+  #entries = 0;
+
+  constructor(mostEntries: number) {
+    this.#mostEntries = mostEntries;
+  }
+
+  /** Answers null for a text that is one piece. */
+  cut(text: string): readonly Piece[] | null {
+    let offset = 0;
+    let isScalar = false;
+    /** Whether the next scalar is the text of a block scalar, which begins in a line of its own. */
+    let isTextNext = false;
+    /** Column of the next token when only blanks precede it in its line; null otherwise. */
+    let column: number | null = 0;
+    for (const token of new Lexer().lex(text)) {
+      if (token === CST.SCALAR) {
+        isScalar = true;
+        continue;
+      }
+      if (token === CST.DOCUMENT) continue;
+      const type = isScalar ? 'scalar' : CST.tokenType(token);
+      isScalar = false;
+      if (type === 'space' && column !== null) column = token.includes('\t') ? Number.NaN : token.length;
+      const isBlank = type === 'space' || type === 'newline' || type === 'comment';
+      if (!isBlank) {
+        if (UNCUT.has(type) || !this.#take(type, token, offset, isTextNext ? null : column)) return null;
+        column = null;
+        isTextNext = type === 'block-scalar-header';
+      }
+      offset += token.length;
+      if (token.endsWith('\n')) column = 0;
+    }
+    const last = this.#pieces.at(-1);
+    if (last === undefined || this.#depth > 0) return null;
+    if (this.#isFlow === false) last.end = text.length;
+    return this.#pieces;
+  }
+
+  /** Takes a token; false when the text is one piece. */
+  #take(type: TokenType, token: string, offset: number, column: number | null): boolean {
+    this.#isFlow ??= type === 'flow-map-start';
+    const isTaken = this.#isFlow
+      ? this.#takeInBrackets(type, token, offset)
+      : this.#depth > 0 || column === null || this.#beginLine(type, token, offset, column);
+    if (type === 'flow-map-start' || type === 'flow-seq-start') this.#depth += 1;
+    if (type === 'flow-map-end' || type === 'flow-seq-end') this.#depth -= 1;
+    return isTaken;
+  }
+
+  #beginLine(type: TokenType, token: string, offset: number, column: number): boolean {
+    if (column === 0) {
+      this.#column = null;
+      return type === 'scalar' && this.#beginSection(token, { before: '', start: offset, after: '' });
+    }
+    const kind = this.#pieces.at(-1)?.kind;
+    this.#column ??= column;
+    if (kind === undefined || !(column >= this.#column)) return false;
+    if (column > this.#column) return true;
+    if (this.#entries === this.#mostEntries)
+      this.#begin(kind, { before: `${kind}:\n`, start: offset - column, after: '' });
+    this.#entries += 1;
+    return isName(type, token);
+  }
+
+  #takeInBrackets(type: TokenType, token: string, offset: number): boolean {
+    const isValueNext = this.#key !== null;
+    if (this.#depth === 0) return this.#pieces.length === 0;
+    if (this.#depth > 2) return true;
+    if (this.#depth === 2) return this.#takeEntry(type, token, offset);
+    switch (type) {
+      case 'map-value-ind':
+        return isValueNext;
+      case 'comma':
+      case 'flow-map-end':
+        return !isValueNext;
+      case 'flow-map-start': {
+        const key = this.#key ?? '';
+        this.#key = null;
+        this.#isEntryNext = true;
+        return this.#beginSection(key, { before: `{${key}: {`, start: offset + 1, after: '}}' });
+      }
+      default:
+        this.#key = nameIn(token);
+        return !isValueNext && isName(type, token);
+    }
+  }
+
+  #takeEntry(type: TokenType, token: string, offset: number): boolean {
+    const last = this.#pieces.at(-1);
+    if (last === undefined) return false;
+    last.end = offset;
+    if (type === 'flow-map-end') return true;
+    if (type === 'flow-seq-end') return false;
+    if (type === 'comma') {
+      if (this.#isEntryNext) return false;
+      this.#isEntryNext = true;
+      if (this.#entries === this.#mostEntries) this.#begin(last.kind, { ...last, start: offset + 1 });
+      return true;
+    }
+    if (!this.#isEntryNext) return true;
+    this.#isEntryNext = false;
+    this.#entries += 1;
+    return isName(type, token);
+  }
+
+  /** Answers false for a type that is unknown or was given before. */
+  #beginSection(kind: string, piece: Pick<Piece, 'before' | 'start' | 'after'>): boolean {
+    if (!isResourceKind(kind) || this.#kinds.has(kind)) return false;
+    this.#kinds.add(kind);
+    this.#begin(kind, piece);
+    return true;
+  }
+
+  #begin(kind: ResourceKind | null, piece: Pick<Piece, 'before' | 'start' | 'after'>): void {
+    const last = this.#pieces.at(-1);
+    if (last !== undefined && this.#isFlow === false) last.end = piece.start;
+    this.#pieces.push({ ...piece, kind, end: piece.start });
+    this.#entries = 0;
+  }
+}
+
+function isName(type: TokenType, token: string): boolean {
+  return type === 'scalar' || type === 'single-quoted-scalar' || type === 'double-quoted-scalar'
+    ? isLocalName(nameIn(token))
+    : false;
+}
+
+/** The name in a plain or quoted scalar. Names have no escapes. */
+function nameIn(token: string): string {
+  return /^(["'])(.*)\1$/.exec(token)?.[2] ?? token;
+}
