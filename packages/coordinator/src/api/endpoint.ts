@@ -38,8 +38,11 @@ export type EndpointAnswer = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** A schema in the OpenAPI document: a zod schema, or declared resources by their definitions. */
-export type DocumentedSchema = z.ZodType | { readonly resource: ResourceKind | readonly ResourceKind[] };
+/** A schema in the OpenAPI document: a zod schema, declared resources by their definitions, or a page of a list of those. */
+export type DocumentedSchema =
+  | z.ZodType
+  | { readonly resource: ResourceKind | readonly ResourceKind[] }
+  | { readonly resources: readonly ResourceKind[] };
 
 export type AnswerHeader =
   | 'ETag'
@@ -59,8 +62,8 @@ export type Documented = {
 
 export type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key';
 
-/** One operation of the API, with its route, its access rules and its documentation. */
-export type Endpoint = {
+/** One operation of the API: its route, its access rules and its documentation. {@link serve} gives it a handler. */
+export type Endpoint<T extends EndpointTypes = EndpointTypes> = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path like `/v1/monitors/{id}`. Every parameter is a positive integer. */
   readonly path: string;
@@ -83,20 +86,87 @@ export type Endpoint = {
    */
   readonly problems?: readonly ProblemCode[];
   readonly headers?: readonly RequestHeader[];
-  handle(request: ApiRequest<never, never>): Promise<EndpointAnswer> | EndpointAnswer;
+  /** For the compiler alone: the types that the schemas stand for. It never has a value. */
+  readonly types?: T;
 };
 
-/** Defines an endpoint whose handler has the types of the schemas. */
-export function endpoint<Q extends z.ZodObject = z.ZodObject, B extends DocumentedSchema = z.ZodUnknown>(
-  definition: Omit<Endpoint, 'query' | 'body' | 'handle'> & {
-    query?: Q;
-    body?: B;
-    handle(
-      request: ApiRequest<z.infer<Q>, B extends z.ZodType ? z.infer<B> : unknown>,
-    ): Promise<EndpointAnswer> | EndpointAnswer;
+/** What the schemas of an endpoint stand for. */
+export type EndpointTypes = {
+  /** Names of the ids in its path, and of its query parameters. */
+  readonly ids: string;
+  readonly filters: string;
+  /** The parsed query and body, as its handler gets them. */
+  readonly query: unknown;
+  readonly body: unknown;
+  /** The body of a success. */
+  readonly answer: unknown;
+};
+
+type IdsIn<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | IdsIn<Rest> : never;
+
+/** The parsed body of a request. Resources are not parsed yet. */
+export type BodyIn<B extends DocumentedSchema> = [B] extends [never]
+  ? undefined
+  : B extends z.ZodType
+    ? z.infer<B>
+    : unknown;
+
+type AnswerIn<D> = D extends { readonly schema: infer S }
+  ? ViewOf<S>
+  : D extends { readonly contentType: string }
+    ? string
+    : null;
+
+/** What a schema stands for in an answer. */
+export type ViewOf<S> = S extends z.ZodType ? z.infer<S> : object;
+
+/** An endpoint whose types are those of its path and schemas. */
+export type EndpointOf<
+  P extends string,
+  Q extends z.ZodObject,
+  B extends DocumentedSchema,
+  A extends Endpoint['answers'],
+> = Endpoint<{
+  ids: IdsIn<P>;
+  filters: Extract<keyof z.input<Q>, string>;
+  query: z.infer<Q>;
+  body: BodyIn<B>;
+  answer: { [S in keyof A]: AnswerIn<A[S]> }[keyof A];
+}>;
+
+/** The query of an endpoint that takes none. */
+export type NoQuery = z.ZodObject<Record<never, never>>;
+
+/** Defines an endpoint, with the types of its path and schemas. */
+export function endpoint<
+  const P extends string,
+  Q extends z.ZodObject = NoQuery,
+  B extends DocumentedSchema = never,
+  const A extends Endpoint['answers'] = Endpoint['answers'],
+>(
+  definition: Omit<Endpoint, 'path' | 'query' | 'body' | 'answers' | 'types'> & {
+    readonly path: P;
+    readonly query?: Q;
+    readonly body?: B;
+    readonly answers: A;
   },
-): Endpoint {
+): EndpointOf<P, Q, B, A> {
   return definition;
+}
+
+/** A request to an endpoint. */
+export type RequestOf<E extends Endpoint> =
+  E extends Endpoint<infer T> ? ApiRequest<T['query'], T['body']> : never;
+
+type Handler<T extends EndpointTypes> = (
+  request: ApiRequest<T['query'], T['body']>,
+) => Promise<EndpointAnswer> | EndpointAnswer;
+
+/** An endpoint with what answers its requests. */
+export type ServedEndpoint = Endpoint & { readonly handle: Handler<never> };
+
+export function serve<T extends EndpointTypes>(defined: Endpoint<T>, handle: Handler<T>): ServedEndpoint {
+  return { ...defined, handle };
 }
 
 /** The workspace whose objects a request may see. Endpoints that are not public always have a token. */

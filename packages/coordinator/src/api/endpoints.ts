@@ -1,6 +1,6 @@
 import type { ApiParts } from './api-parts.ts';
 import type { AuditTrail } from './audit.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { ServedEndpoint } from './endpoint.ts';
 import { auditEndpoints } from './routes/audit.ts';
 import { checkEndpoints } from './routes/check.ts';
 import { componentEndpoints } from './routes/components.ts';
@@ -31,7 +31,7 @@ import { whatIfEndpoints } from './routes/what-if.ts';
 import { workspaceEndpoints } from './routes/workspaces.ts';
 
 /** Every endpoint of the API, in the order in which it is documented. */
-export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
+export function apiEndpoints(parts: ApiParts, trail: AuditTrail): ServedEndpoint[] {
   return [
     ...monitorEndpoints(parts),
     ...monitorStateEndpoints(parts),

@@ -9,7 +9,7 @@ import type { ApiParts } from './api-parts.ts';
 import type { AuditTrail } from './audit.ts';
 import { docsPage } from './docs-page.ts';
 import { DOCS_POLICY } from './docs-style.ts';
-import type { Endpoint, EndpointAnswer } from './endpoint.ts';
+import type { Endpoint, EndpointAnswer, ServedEndpoint } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
 import { isExpectedHost, isLoopbackHost } from './host-check.ts';
@@ -172,7 +172,7 @@ function setCommonHeaders(context: ApiContext, requestId: string, isPage: boolea
 }
 
 /** Admits, parses and answers the requests of one endpoint. */
-function handlerOf(endpoint: Endpoint, answering: Answering): Handler<{ Variables: Variables }> {
+function handlerOf(endpoint: ServedEndpoint, answering: Answering): Handler<{ Variables: Variables }> {
   const { parts, trail, gate, peerOf } = answering;
   const counted = { method: endpoint.method, route: endpoint.path };
   const parseQuery = queryParser(endpoint);

@@ -97,7 +97,7 @@ function ownAnswers(endpoint: Endpoint): Json {
   };
 }
 
-function answer({ method, path, access }: Endpoint, documented: Documented): Json {
+function answer({ access }: Endpoint, documented: Documented): Json {
   const { description, schema, contentType, headers = [] } = documented;
   const common = ['X-Request-Id', ...(access === 'public' ? [] : ['Svc-Workspace'])];
   const references = [...common, ...headers].map((name) => [name, { $ref: `#/components/headers/${name}` }]);
@@ -105,15 +105,12 @@ function answer({ method, path, access }: Endpoint, documented: Documented): Jso
   if (contentType !== undefined)
     return { ...shared, content: { [contentType]: { schema: { type: 'string' } } } };
   if (schema === undefined) return shared;
-  // The list of a collection. Its envelope is the same for all kinds.
-  const isList = method === 'GET' && 'resource' in schema && !path.endsWith('}');
-  const content = isList ? listSchema(schema.resource) : schemaOf(schema, 'output');
-  return { ...shared, content: { 'application/json': { schema: content } } };
+  return { ...shared, content: { 'application/json': { schema: schemaOf(schema, 'output') } } };
 }
 
-function listSchema(resource: ResourceKind | readonly ResourceKind[]): Json {
+/** A page of a list of resources. Its envelope is the same for all kinds. */
+function listSchema(kinds: readonly ResourceKind[]): Json {
   const whole = { type: 'integer', minimum: 0 };
-  const kinds = [resource].flat() as ResourceKind[];
   return {
     type: 'object',
     properties: {
@@ -143,6 +140,7 @@ function queryParameters(query: z.ZodObject): Json[] {
 }
 
 function schemaOf(schema: DocumentedSchema, io: 'input' | 'output'): Json {
+  if ('resources' in schema) return listSchema(schema.resources);
   if (!('resource' in schema)) return jsonSchema(schema, io);
   const references = ([schema.resource].flat() as ResourceKind[]).map((kind) => ({
     $ref: `#/components/schemas/${io === 'input' ? inputName(kind) : kind}`,

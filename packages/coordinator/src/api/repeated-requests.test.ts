@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { addRows, rowsOf } from '../../../../test/support/store-rows.ts';
-import { attributesIn } from './resource-body.ts';
+import { attributesIn } from './collection.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };

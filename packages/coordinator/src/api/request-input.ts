@@ -69,7 +69,7 @@ export function parseBody(endpoint: Endpoint, body: unknown): unknown {
     throw invalid([{ path: [], message: `has more than ${MOST_MEMBERS} members` }]);
   }
   const schema = endpoint.body;
-  if (schema === undefined || 'resource' in schema) return body;
+  if (schema === undefined || !('safeParse' in schema)) return body;
   const long = longListIn(body);
   if (long !== null) throw invalid([{ path: long, message: `has more than ${LIMITS.noteTargets} entries` }]);
   const parsed = schema.safeParse(withoutRepeated(endpoint, body), { error: defaultMessage });

@@ -3,7 +3,7 @@ import { AUDIT_OUTCOMES, type AuditRow, newestAudit } from '../../store/audit.ts
 import { type AuditView, auditView, id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import type { AuditTrail } from '../audit.ts';
-import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
+import { endpoint, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 
 const cursorKeys = z.tuple([z.number().int()]);
@@ -20,34 +20,35 @@ const filters = {
   }),
 };
 
+const auditLines = endpoint({
+  method: 'GET',
+  path: '/v1/audit',
+  access: 'admin',
+  tag: 'Audit',
+  summary: 'List the lines of the audit trail, newest first',
+  description:
+    "Lines are kept for 400 days. A token sees the lines of its workspace. The operator's token sees the lines of all workspaces, and the refusals of requests without a valid token. A change and its line are written together. `login` is the first request of a token from an address within a day. What the dashboard refuses itself is `open` or `send` of `dashboard/…`; what it asks of the API has the lines of the API. Where one token or address is refused hundreds of times, not every refusal becomes a line; `svc_audit_lines_left_out_total` counts the others.",
+  query: cursorPage.extend(filters),
+  answers: { 200: { description: 'A page of lines.', schema: historyOf(auditView) } },
+});
+
 export function auditEndpoints(
   { store }: Pick<ApiParts, 'store'>,
   trail: Pick<AuditTrail, 'settled'>,
-): Endpoint[] {
+): ServedEndpoint[] {
   return [
-    endpoint({
-      method: 'GET',
-      path: '/v1/audit',
-      access: 'admin',
-      tag: 'Audit',
-      summary: 'List the lines of the audit trail, newest first',
-      description:
-        "Lines are kept for 400 days. A token sees the lines of its workspace. The operator's token sees the lines of all workspaces, and the refusals of requests without a valid token. A change and its line are written together. `login` is the first request of a token from an address within a day. What the dashboard refuses itself is `open` or `send` of `dashboard/…`; what it asks of the API has the lines of the API. Where one token or address is refused hundreds of times, not every refusal becomes a line; `svc_audit_lines_left_out_total` counts the others.",
-      query: cursorPage.extend(filters),
-      answers: { 200: { description: 'A page of lines.', schema: historyOf(auditView) } },
-      async handle(request) {
-        const { limit, cursor, outcome, token_id, object } = request.query;
-        await trail.settled();
-        const rows = await newestAudit(store, {
-          workspaceId: request.token?.isOperator === true ? null : workspaceOf(request),
-          beforeId: decodeCursor(cursor, cursorKeys)?.[0] ?? null,
-          limit: limit + 1,
-          outcome,
-          tokenId: token_id === undefined ? undefined : Number(token_id),
-          object,
-        });
-        return ok(historyPage(rows, limit, viewOf, (row) => [row.id]));
-      },
+    serve(auditLines, async (request) => {
+      const { limit, cursor, outcome, token_id, object } = request.query;
+      await trail.settled();
+      const rows = await newestAudit(store, {
+        workspaceId: request.token?.isOperator === true ? null : workspaceOf(request),
+        beforeId: decodeCursor(cursor, cursorKeys)?.[0] ?? null,
+        limit: limit + 1,
+        outcome,
+        tokenId: token_id === undefined ? undefined : Number(token_id),
+        object,
+      });
+      return ok(historyPage(rows, limit, viewOf, (row) => [row.id]));
     }),
   ];
 }

@@ -9,9 +9,9 @@ import type { RegionAnswer, RunNowResult } from '../../dispatch/manual-runs.ts';
 import { checkView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
-import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { attributesIn } from '../collection.ts';
+import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
-import { attributesIn } from '../resource-body.ts';
 import { monitorKindOf } from './monitors.ts';
 
 type Parts = Pick<ApiParts, 'monitors' | 'agents' | 'checks' | 'configuration'>;
@@ -19,7 +19,28 @@ type Parts = Pick<ApiParts, 'monitors' | 'agents' | 'checks' | 'configuration'>;
 /** Most simultaneous runs of one workspace, of the 32 that all workspaces share. */
 const RUNS_PER_WORKSPACE = 8;
 
-export function checkEndpoints({ monitors, agents, checks, configuration }: Parts): Endpoint[] {
+const checkNow = endpoint({
+  method: 'POST',
+  path: '/v1/monitors/{id}/check',
+  access: 'write',
+  tag: 'Monitors',
+  summary: 'Run one attempt in each region now. It is not recorded and causes no alert',
+  answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
+});
+
+const dryRun = endpoint({
+  method: 'POST',
+  path: '/v1/monitors/dry-run',
+  access: 'write',
+  tag: 'Monitors',
+  summary: 'Run the draft of a monitor in each of its regions now. It is not created',
+  description:
+    'The body is that of a create, and is validated as one. One attempt is made in each region, whatever `active`, `periodicity` and `retry` say. Nothing is recorded and nobody is alerted. A region that does not answer within `timeout` and 5 s has no result.',
+  body: { resource: MONITOR_KINDS },
+  answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
+});
+
+export function checkEndpoints({ monitors, agents, checks, configuration }: Parts): ServedEndpoint[] {
   const atOnce = new AtOnce();
   const run = async (
     workspaceId: number,
@@ -34,41 +55,22 @@ export function checkEndpoints({ monitors, agents, checks, configuration }: Part
     return ok({ data: answers.map(regionView) });
   };
   return [
-    endpoint({
-      method: 'POST',
-      path: '/v1/monitors/{id}/check',
-      access: 'write',
-      tag: 'Monitors',
-      summary: 'Run one attempt in each region now. It is not recorded and causes no alert',
-      answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
-      async handle(request) {
-        const id = idOf(request);
-        const monitor = monitors.get(id);
-        if (monitor?.workspaceId !== workspaceOf(request)) {
-          throw new Problem('not-found', `there is no monitor ${id}`);
-        }
-        const { timeout } = check.parse(JSON.parse(monitor.checkText.reveal()));
-        return run(workspaceOf(request), monitor.checkText, monitor.regions ?? agents.live(), timeout);
-      },
+    serve(checkNow, async (request) => {
+      const id = idOf(request);
+      const monitor = monitors.get(id);
+      if (monitor?.workspaceId !== workspaceOf(request)) {
+        throw new Problem('not-found', `there is no monitor ${id}`);
+      }
+      const { timeout } = check.parse(JSON.parse(monitor.checkText.reveal()));
+      return run(workspaceOf(request), monitor.checkText, monitor.regions ?? agents.live(), timeout);
     }),
-    endpoint({
-      method: 'POST',
-      path: '/v1/monitors/dry-run',
-      access: 'write',
-      tag: 'Monitors',
-      summary: 'Run the draft of a monitor in each of its regions now. It is not created',
-      description:
-        'The body is that of a create, and is validated as one. One attempt is made in each region, whatever `active`, `periodicity` and `retry` say. Nothing is recorded and nobody is alerted. A region that does not answer within `timeout` and 5 s has no result.',
-      body: { resource: MONITOR_KINDS },
-      answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
-      async handle(request) {
-        const kind = monitorKindOf(request.body);
-        const draft = attributesIn(kind, request.body) as AttributesOf<MonitorKind>;
-        configuration.checkMonitor(draft);
-        const drafted = toCheck(draft);
-        const checkText = new Secret(JSON.stringify(drafted));
-        return run(workspaceOf(request), checkText, draft.regions ?? agents.live(), drafted.timeout);
-      },
+    serve(dryRun, async (request) => {
+      const kind = monitorKindOf(request.body);
+      const draft = attributesIn(kind, request.body) as AttributesOf<MonitorKind>;
+      configuration.checkMonitor(draft);
+      const drafted = toCheck(draft);
+      const checkText = new Secret(JSON.stringify(drafted));
+      return run(workspaceOf(request), checkText, draft.regions ?? agents.live(), drafted.timeout);
     }),
   ];
 }

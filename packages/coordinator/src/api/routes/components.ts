@@ -2,48 +2,56 @@ import { COMPONENT_TYPES } from '@svc/shared/resources/component.ts';
 import type { StoredComponent } from '../../configuration/stored.ts';
 import { hiddenMonitors as idsOfHidden } from '../../store/monitors.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { type Collection, type CollectionScope, collectionEndpoints } from '../collection.ts';
-import { type Endpoint, idOf } from '../endpoint.ts';
-import { typeFilter } from '../filters.ts';
+import { defineResources, serveResources } from '../collection.ts';
+import { idOf, type ServedEndpoint, workspaceOf } from '../endpoint.ts';
+import type { ObjectRequest } from '../objects.ts';
 import { invalid, Problem } from '../problem.ts';
 import { componentView, groupView } from '../views.ts';
 
+const COMPONENT = defineResources('/v1/status-pages/{page_id}/components', {
+  tag: 'Status pages',
+  kinds: ['svc_status_page_component'],
+  named: 'own name',
+  types: COMPONENT_TYPES,
+});
+
+const COMPONENT_GROUP = defineResources('/v1/status-pages/{page_id}/component-groups', {
+  tag: 'Status pages',
+  kinds: ['svc_status_page_component_group'],
+  named: 'name',
+  removal: 'The components of the group stay on the page, without a group.',
+});
+
 /** The endpoints of the components and groups of status pages. */
-export function componentEndpoints(parts: ApiParts): Endpoint[] {
-  return [...collectionEndpoints(components(parts), parts), ...collectionEndpoints(groups(parts), parts)];
-}
-
-function components({ reading, store }: ApiParts): Collection<'components'> {
-  return {
-    table: 'components',
-    tag: 'Status pages',
-    kinds: ['svc_status_page_component'],
-    named: 'own name',
-    type: typeFilter(COMPONENT_TYPES),
-    requireParent: (scope) => requirePage(reading, scope),
+export function componentEndpoints(parts: ApiParts): ServedEndpoint[] {
+  const { reading, store } = parts;
+  const ofPage = {
+    requireParent: (request: ObjectRequest) => requirePage(reading, request),
     completed: onPage,
-    async present(stored) {
-      const hidden = await hiddenMonitors(store, reading, stored);
-      return stored.map((component) => {
-        const { type, monitor_id: monitorId } = component.attributes;
-        if (type === 'monitor' && monitorId === null) return componentView(component, [SHOWS_NOTHING]);
-        return componentView(component, hidden.has(Number(monitorId)) ? [HIDDEN] : []);
-      });
-    },
   };
-}
-
-function groups({ reading }: ApiParts): Collection<'component_groups'> {
-  return {
-    table: 'component_groups',
-    tag: 'Status pages',
-    kinds: ['svc_status_page_component_group'],
-    named: 'name',
-    removal: 'The components of the group stay on the page, without a group.',
-    requireParent: (scope) => requirePage(reading, scope),
-    completed: onPage,
-    present: (stored) => stored.map(groupView),
-  };
+  return [
+    ...serveResources(
+      COMPONENT,
+      {
+        ...ofPage,
+        table: 'components',
+        async present(stored) {
+          const hidden = await hiddenMonitors(store, reading, stored);
+          return stored.map((component) => {
+            const { type, monitor_id: monitorId } = component.attributes;
+            if (type === 'monitor' && monitorId === null) return componentView(component, [SHOWS_NOTHING]);
+            return componentView(component, hidden.has(Number(monitorId)) ? [HIDDEN] : []);
+          });
+        },
+      },
+      parts,
+    ),
+    ...serveResources(
+      COMPONENT_GROUP,
+      { ...ofPage, table: 'component_groups', present: (stored) => stored.map(groupView) },
+      parts,
+    ),
+  ];
 }
 
 const HIDDEN = 'the page does not show this component: the page is public and the monitor is not';
@@ -64,22 +72,16 @@ async function hiddenMonitors(
 }
 
 /** @throws Problem when it does not exist or belongs to another workspace */
-async function requirePage(
-  reading: ApiParts['reading'],
-  { workspaceId, ids }: CollectionScope,
-): Promise<void> {
-  const page = await reading.find('status_pages', { workspaceId }, pageOf(ids), 'masked');
-  if (page === null) throw new Problem('not-found', `there is no status page ${pageOf(ids)}`);
-}
-
-function pageOf(ids: CollectionScope['ids']): number {
-  return idOf({ ids }, 'page_id');
+async function requirePage(reading: ApiParts['reading'], request: ObjectRequest): Promise<void> {
+  const [workspaceId, pageId] = [workspaceOf(request), idOf(request, 'page_id')];
+  const page = await reading.find('status_pages', { workspaceId }, pageId, 'masked');
+  if (page === null) throw new Problem('not-found', `there is no status page ${pageId}`);
 }
 
 /** Sets `page_id` from the path when the body omits it. Another id is refused. */
-function onPage(body: unknown, { ids }: CollectionScope): unknown {
+function onPage(body: unknown, request: ObjectRequest): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const pageId = String(pageOf(ids));
+  const pageId = String(idOf(request, 'page_id'));
   const given = 'page_id' in body ? (body.page_id ?? pageId) : pageId;
   if (given !== pageId) {
     throw invalid([{ path: ['page_id'], message: `must be ${pageId}, the page in the path, or omitted` }]);

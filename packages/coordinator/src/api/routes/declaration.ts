@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiParts, DeclaredFileState } from '../api-parts.ts';
-import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
+import { endpoint, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 
 /** Most errors and warnings in an answer; the counts tell how many there are. */
 const MOST_PLACES = 200;
@@ -67,26 +67,27 @@ const declarationView = z
   });
 export type DeclarationView = z.infer<typeof declarationView>;
 
+const declarationState = endpoint({
+  method: 'GET',
+  path: '/v1/declaration',
+  access: 'read',
+  tag: 'Declaration',
+  summary: 'Read the state of the declared file, with its errors',
+  answers: { 200: { description: 'The state of the file.', schema: declarationView } },
+});
+
 export function declarationEndpoints({
   declaredFile,
   declaration,
-}: Pick<ApiParts, 'declaredFile' | 'declaration'>): Endpoint[] {
+}: Pick<ApiParts, 'declaredFile' | 'declaration'>): ServedEndpoint[] {
   return [
-    endpoint({
-      method: 'GET',
-      path: '/v1/declaration',
-      access: 'read',
-      tag: 'Declaration',
-      summary: 'Read the state of the declared file, with its errors',
-      answers: { 200: { description: 'The state of the file.', schema: declarationView } },
-      handle(request) {
-        if (declaredFile === undefined) return ok(view(null, 'none', null));
-        const state = declaration();
-        if (state === null) return ok(view(null, 'unread', null));
-        // The file of another workspace is none of this one's business.
-        if (state.workspaceId !== workspaceOf(request)) return ok(view(null, 'none', null));
-        return ok(view(declaredFile, stateOf(state), state));
-      },
+    serve(declarationState, (request) => {
+      if (declaredFile === undefined) return ok(view(null, 'none', null));
+      const state = declaration();
+      if (state === null) return ok(view(null, 'unread', null));
+      // The file of another workspace is none of this one's business.
+      if (state.workspaceId !== workspaceOf(request)) return ok(view(null, 'none', null));
+      return ok(view(declaredFile, stateOf(state), state));
     }),
   ];
 }

@@ -18,7 +18,6 @@ import type { Store } from '../../store/store.ts';
 import { openAlert, readMasked } from '../../store/stored-alerts.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
-import { shownTo } from '../collection.ts';
 import {
   type DeliveryView,
   deliveryView,
@@ -26,7 +25,8 @@ import {
   type TestedAlertView,
   testView,
 } from '../delivery-answers.ts';
-import { type ApiRequest, type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { type ApiRequest, endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
+import { shownTo } from '../objects.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
 import { requireMonitor } from './results.ts';
@@ -47,7 +47,7 @@ const TESTS_PER_WORKSPACE = 8;
 
 type Parts = Pick<ApiParts, 'store' | 'secrets' | 'deliveries'>;
 
-export function deliveryEndpoints(parts: Parts): Endpoint[] {
+export function deliveryEndpoints(parts: Parts): ServedEndpoint[] {
   const atOnce = new AtOnce();
   return [
     testEndpoint(parts, atOnce),
@@ -59,132 +59,138 @@ export function deliveryEndpoints(parts: Parts): Endpoint[] {
   ];
 }
 
-function testEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): Endpoint {
-  return endpoint({
-    method: 'POST',
-    path: '/v1/notifications/{id}/test',
-    access: 'write',
-    tag: 'Notifications',
-    summary: 'Send a test alert: one attempt, now',
-    description:
-      'The test is sent like a real alert, but past the queue, and the answer has the reply of the receiver. If the kind keeps incidents open, svc then ends the incident of the test. Afterwards the waiting alerts of the channel are tried again. A delivered test starts a stopped channel again.',
-    answers: { 200: { description: 'Outcome of the attempt, delivered or not.', schema: testView } },
-    async handle(request) {
-      const id = await requireNotification(store, workspaceOf(request), idOf(request));
-      const bounds = [
-        { key: `channel ${id}`, most: TESTS_PER_CHANNEL },
-        { key: `workspace ${workspaceOf(request)}`, most: TESTS_PER_WORKSPACE },
-      ];
-      const send = () => deliveries.sendTest(id);
-      const sending = atOnce
-        .run('tests of the channel or workspace', bounds, send)
-        .catch(async (error: unknown) => {
-          // The channel was removed during the test, so nothing is left to record it with.
-          await requireNotification(store, workspaceOf(request), id);
-          throw error;
-        });
-      const tested = await sending;
-      const resolved = tested.resolved === null ? null : testedView(tested.resolved);
-      return ok({ ...testedView(tested), resolved });
-    },
+const testChannel = endpoint({
+  method: 'POST',
+  path: '/v1/notifications/{id}/test',
+  access: 'write',
+  tag: 'Notifications',
+  summary: 'Send a test alert: one attempt, now',
+  description:
+    'The test is sent like a real alert, but past the queue, and the answer has the reply of the receiver. If the kind keeps incidents open, svc then ends the incident of the test. Afterwards the waiting alerts of the channel are tried again. A delivered test starts a stopped channel again.',
+  answers: { 200: { description: 'Outcome of the attempt, delivered or not.', schema: testView } },
+});
+
+function testEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): ServedEndpoint {
+  return serve(testChannel, async (request) => {
+    const id = await requireNotification(store, workspaceOf(request), idOf(request));
+    const bounds = [
+      { key: `channel ${id}`, most: TESTS_PER_CHANNEL },
+      { key: `workspace ${workspaceOf(request)}`, most: TESTS_PER_WORKSPACE },
+    ];
+    const send = () => deliveries.sendTest(id);
+    const sending = atOnce
+      .run('tests of the channel or workspace', bounds, send)
+      .catch(async (error: unknown) => {
+        // The channel was removed during the test, so nothing is left to record it with.
+        await requireNotification(store, workspaceOf(request), id);
+        throw error;
+      });
+    const tested = await sending;
+    const resolved = tested.resolved === null ? null : testedView(tested.resolved);
+    return ok({ ...testedView(tested), resolved });
   });
 }
 
-function retryAllEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): Endpoint {
-  return endpoint({
-    method: 'POST',
-    path: '/v1/notifications/{id}/retry',
-    access: 'write',
-    tag: 'Notifications',
-    summary: 'Queue all dead deliveries of a channel again, the oldest first',
-    description:
-      'Each gets its former id and a fresh schedule, as by the retry of one delivery. Tests and messages of svc about itself are left out. Alerts of a channel that is stopped are sent too; one that is delivered takes the channel up again.',
-    answers: { 202: { description: 'The deliveries are pending.', schema: retriedView } },
-    async handle(request) {
-      const id = await requireNotification(store, workspaceOf(request), idOf(request));
-      const bounds = [{ key: `retries ${id}`, most: 1 }];
-      const retried = await atOnce.run('retries of the channel', bounds, () => deliveries.replayAll(id));
-      return { status: 202, body: { retried } };
-    },
+const retryChannel = endpoint({
+  method: 'POST',
+  path: '/v1/notifications/{id}/retry',
+  access: 'write',
+  tag: 'Notifications',
+  summary: 'Queue all dead deliveries of a channel again, the oldest first',
+  description:
+    'Each gets its former id and a fresh schedule, as by the retry of one delivery. Tests and messages of svc about itself are left out. Alerts of a channel that is stopped are sent too; one that is delivered takes the channel up again.',
+  answers: { 202: { description: 'The deliveries are pending.', schema: retriedView } },
+});
+
+function retryAllEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): ServedEndpoint {
+  return serve(retryChannel, async (request) => {
+    const id = await requireNotification(store, workspaceOf(request), idOf(request));
+    const bounds = [{ key: `retries ${id}`, most: 1 }];
+    const retried = await atOnce.run('retries of the channel', bounds, () => deliveries.replayAll(id));
+    return { status: 202, body: { retried } };
   });
 }
 
-function ofChannelEndpoint(parts: Parts): Endpoint {
-  return endpoint({
-    method: 'GET',
-    path: '/v1/notifications/{id}/deliveries',
-    access: 'read',
-    tag: 'Notifications',
-    summary: 'List the alerts of a channel with every attempt to deliver them, newest first',
-    query: deliveryQuery,
-    answers: { 200: { description: 'A page of deliveries.', schema: historyOf(deliveryView) } },
-    async handle(request) {
-      const id = await requireNotification(parts.store, workspaceOf(request), idOf(request));
-      return ok(await pageOf(parts, { notificationId: id }, request));
-    },
+const channelDeliveries = endpoint({
+  method: 'GET',
+  path: '/v1/notifications/{id}/deliveries',
+  access: 'read',
+  tag: 'Notifications',
+  summary: 'List the alerts of a channel with every attempt to deliver them, newest first',
+  query: deliveryQuery,
+  answers: { 200: { description: 'A page of deliveries.', schema: historyOf(deliveryView) } },
+});
+
+function ofChannelEndpoint(parts: Parts): ServedEndpoint {
+  return serve(channelDeliveries, async (request) => {
+    const id = await requireNotification(parts.store, workspaceOf(request), idOf(request));
+    return ok(await pageOf(parts, { notificationId: id }, request));
   });
 }
 
-function ofMonitorEndpoint(parts: Parts): Endpoint {
-  return endpoint({
-    method: 'GET',
-    path: '/v1/monitors/{id}/deliveries',
-    access: 'read',
-    tag: 'Monitors',
-    summary: 'List the alerts about a monitor to all channels with every attempt, newest first',
-    query: deliveryQuery,
-    answers: { 200: { description: 'A page of deliveries.', schema: historyOf(deliveryView) } },
-    async handle(request) {
-      const { id: monitorId } = await requireMonitor(parts.store, workspaceOf(request), idOf(request));
-      return ok(await pageOf(parts, { monitorId }, request));
-    },
+const monitorDeliveries = endpoint({
+  method: 'GET',
+  path: '/v1/monitors/{id}/deliveries',
+  access: 'read',
+  tag: 'Monitors',
+  summary: 'List the alerts about a monitor to all channels with every attempt, newest first',
+  query: deliveryQuery,
+  answers: { 200: { description: 'A page of deliveries.', schema: historyOf(deliveryView) } },
+});
+
+function ofMonitorEndpoint(parts: Parts): ServedEndpoint {
+  return serve(monitorDeliveries, async (request) => {
+    const { id: monitorId } = await requireMonitor(parts.store, workspaceOf(request), idOf(request));
+    return ok(await pageOf(parts, { monitorId }, request));
   });
 }
 
-function readEndpoint({ store, secrets }: Parts): Endpoint {
-  return endpoint({
-    method: 'GET',
-    path: '/v1/deliveries/{id}',
-    access: 'read',
-    tag: 'Notifications',
-    summary: 'Read one delivery with every attempt',
-    answers: { 200: { description: 'The delivery.', schema: deliveryView } },
-    async handle(request) {
-      const id = idOf(request);
-      const row = await findDelivery(store, workspaceOf(request), id);
-      if (row === null) throw new Problem('not-found', `there is no delivery ${id}`);
-      return ok(viewOf(row, await attemptsOf(store, [id]), alertFor(secrets, shownTo(request))));
-    },
+const readDelivery = endpoint({
+  method: 'GET',
+  path: '/v1/deliveries/{id}',
+  access: 'read',
+  tag: 'Notifications',
+  summary: 'Read one delivery with every attempt',
+  answers: { 200: { description: 'The delivery.', schema: deliveryView } },
+});
+
+function readEndpoint({ store, secrets }: Parts): ServedEndpoint {
+  return serve(readDelivery, async (request) => {
+    const id = idOf(request);
+    const row = await findDelivery(store, workspaceOf(request), id);
+    if (row === null) throw new Problem('not-found', `there is no delivery ${id}`);
+    return ok(viewOf(row, await attemptsOf(store, [id]), alertFor(secrets, shownTo(request))));
   });
 }
 
-function retryEndpoint({ store, secrets, deliveries }: Parts): Endpoint {
-  return endpoint({
-    method: 'POST',
-    path: '/v1/deliveries/{id}/retry',
-    access: 'write',
-    tag: 'Notifications',
-    summary: 'Queue a dead delivery again, with the same id and a fresh schedule',
-    answers: { 202: { description: 'The delivery, pending.', schema: deliveryView } },
-    problems: ['conflict'],
-    async handle(request) {
-      const id = idOf(request);
-      const row = await findDelivery(store, workspaceOf(request), id);
-      if (row === null) throw new Problem('not-found', `there is no delivery ${id}`);
-      if (row.monitor_id === NO_MONITOR)
-        throw new Problem(
-          'conflict',
-          'this delivery was a test, or a message of svc: send another test instead',
-        );
-      const outcome = await deliveries.replay(id);
-      if (outcome !== 'replayed')
-        throw new Problem('conflict', `delivery ${id} is ${row.state}: only a dead delivery can be retried`);
-      const replayed = (await findDelivery(store, workspaceOf(request), id)) ?? row;
-      return {
-        status: 202,
-        body: viewOf(replayed, await attemptsOf(store, [id]), alertFor(secrets, 'open')),
-      };
-    },
+const retryDelivery = endpoint({
+  method: 'POST',
+  path: '/v1/deliveries/{id}/retry',
+  access: 'write',
+  tag: 'Notifications',
+  summary: 'Queue a dead delivery again, with the same id and a fresh schedule',
+  answers: { 202: { description: 'The delivery, pending.', schema: deliveryView } },
+  problems: ['conflict'],
+});
+
+function retryEndpoint({ store, secrets, deliveries }: Parts): ServedEndpoint {
+  return serve(retryDelivery, async (request) => {
+    const id = idOf(request);
+    const row = await findDelivery(store, workspaceOf(request), id);
+    if (row === null) throw new Problem('not-found', `there is no delivery ${id}`);
+    if (row.monitor_id === NO_MONITOR)
+      throw new Problem(
+        'conflict',
+        'this delivery was a test, or a message of svc: send another test instead',
+      );
+    const outcome = await deliveries.replay(id);
+    if (outcome !== 'replayed')
+      throw new Problem('conflict', `delivery ${id} is ${row.state}: only a dead delivery can be retried`);
+    const replayed = (await findDelivery(store, workspaceOf(request), id)) ?? row;
+    return {
+      status: 202,
+      body: viewOf(replayed, await attemptsOf(store, [id]), alertFor(secrets, 'open')),
+    };
   });
 }
 

@@ -4,7 +4,7 @@ import type { OverdueChannel } from '../../notify/overdue.ts';
 import type { Token } from '../../store/tokens.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
-import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import {
   type EndpointView,
   type OtlpTestView,
@@ -27,63 +27,65 @@ type Parts = Pick<
   'exports' | 'monitors' | 'overdue' | 'measurements' | 'readiness' | 'recentErrors'
 >;
 
-export function exportEndpoints(parts: Parts): Endpoint[] {
+const testExport = endpoint({
+  method: 'POST',
+  path: '/v1/monitors/{id}/otlp-test',
+  access: 'write',
+  tag: 'Monitors',
+  summary: 'Export the metrics of the monitor to its OTLP endpoint, now',
+  description:
+    'Sends the present values once, and answers the reply of the endpoint. If the endpoint refuses the encoding (400 or 415), the other one is tried, as in exports.',
+  answers: { 200: { description: 'The reply of the endpoint, good or bad.', schema: otlpTestView } },
+  problems: ['conflict'],
+});
+
+const systemState = endpoint({
+  method: 'GET',
+  path: '/v1/system',
+  access: 'read',
+  tag: 'System',
+  summary:
+    'State of the coordinator, its queues, the streams of results, the delivery of alerts and the export over OTLP',
+  description:
+    'The answer has the channels and the endpoints of the workspace. Only the token of the operator sees the default endpoint of the settings and the last errors of the log.',
+  answers: { 200: { description: 'The state of the service.', schema: systemView } },
+});
+
+export function exportEndpoints(parts: Parts): ServedEndpoint[] {
   const { exports, monitors, overdue } = parts;
   const atOnce = new AtOnce();
   return [
-    endpoint({
-      method: 'POST',
-      path: '/v1/monitors/{id}/otlp-test',
-      access: 'write',
-      tag: 'Monitors',
-      summary: 'Export the metrics of the monitor to its OTLP endpoint, now',
-      description:
-        'Sends the present values once, and answers the reply of the endpoint. If the endpoint refuses the encoding (400 or 415), the other one is tried, as in exports.',
-      answers: { 200: { description: 'The reply of the endpoint, good or bad.', schema: otlpTestView } },
-      problems: ['conflict'],
-      async handle(request) {
-        const id = idOf(request);
-        const workspaceId = workspaceOf(request);
-        const monitor = monitors.get(id);
-        if (monitor?.workspaceId !== workspaceId) {
-          throw new Problem('not-found', `there is no monitor ${id}`);
-        }
-        const bounds = [
-          { key: `monitor ${id}`, most: TESTS_PER_MONITOR },
-          { key: `workspace ${workspaceId}`, most: TESTS_PER_WORKSPACE },
-        ];
-        const answer = await atOnce.run('tests of the monitor or workspace', bounds, () =>
-          exports.test(id).catch(refuse),
-        );
-        const isDefault = monitor.declaredExport === null;
-        return ok(testViewOf(answer, { isDefault, isOperator: request.token?.isOperator === true }));
-      },
+    serve(testExport, async (request) => {
+      const id = idOf(request);
+      const workspaceId = workspaceOf(request);
+      const monitor = monitors.get(id);
+      if (monitor?.workspaceId !== workspaceId) {
+        throw new Problem('not-found', `there is no monitor ${id}`);
+      }
+      const bounds = [
+        { key: `monitor ${id}`, most: TESTS_PER_MONITOR },
+        { key: `workspace ${workspaceId}`, most: TESTS_PER_WORKSPACE },
+      ];
+      const answer = await atOnce.run('tests of the monitor or workspace', bounds, () =>
+        exports.test(id).catch(refuse),
+      );
+      const isDefault = monitor.declaredExport === null;
+      return ok(testViewOf(answer, { isDefault, isOperator: request.token?.isOperator === true }));
     }),
-    endpoint({
-      method: 'GET',
-      path: '/v1/system',
-      access: 'read',
-      tag: 'System',
-      summary:
-        'State of the coordinator, its queues, the streams of results, the delivery of alerts and the export over OTLP',
-      description:
-        'The answer has the channels and the endpoints of the workspace. Only the token of the operator sees the default endpoint of the settings and the last errors of the log.',
-      answers: { 200: { description: 'The state of the service.', schema: systemView } },
-      handle(request) {
-        const { token } = request;
-        const shown = exports.endpoints().filter((each) => token !== null && isShownTo(token, each));
-        const state = serviceState({
-          measurements: parts.measurements(),
-          parts: parts.readiness(),
-          errors: token?.isOperator === true ? (parts.recentErrors?.() ?? []) : [],
-        });
-        const late = overdue().filter(({ workspaceId }) => workspaceId === workspaceOf(request));
-        return ok({
-          ...state,
-          deliveries: { overdue: late.map(overdueView) },
-          export: { endpoints: shown.map(viewOf) },
-        } satisfies SystemView);
-      },
+    serve(systemState, (request) => {
+      const { token } = request;
+      const shown = exports.endpoints().filter((each) => token !== null && isShownTo(token, each));
+      const state = serviceState({
+        measurements: parts.measurements(),
+        parts: parts.readiness(),
+        errors: token?.isOperator === true ? (parts.recentErrors?.() ?? []) : [],
+      });
+      const late = overdue().filter(({ workspaceId }) => workspaceId === workspaceOf(request));
+      return ok({
+        ...state,
+        deliveries: { overdue: late.map(overdueView) },
+        export: { endpoints: shown.map(viewOf) },
+      } satisfies SystemView);
     }),
   ];
 }

@@ -9,31 +9,13 @@ import {
 } from '../../store/incidents.ts';
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { versionOptions } from '../collection.ts';
-import { createdAnswer, createdDocument } from '../created-answer.ts';
-import {
-  type ApiRequest,
-  type Endpoint,
-  type EndpointAnswer,
-  endpoint,
-  idOf,
-  NO_CONTENT,
-  ok,
-  workspaceOf,
-} from '../endpoint.ts';
-import { entityTag } from '../entity-tag.ts';
-import { createsOnce } from '../idempotency.ts';
-import { contentOf, incidentBody, newIncidentBody, updateContent } from '../incident-body.ts';
+import { idOf, type ServedEndpoint, workspaceOf } from '../endpoint.ts';
+import { contentOf, incidentBody, newIncidentBody, updateBody, updateContent } from '../incident-body.ts';
 import { instantText } from '../instants.ts';
-import { type IncidentView, incidentView } from '../note-answers.ts';
+import { type IncidentView, incidentView, type UpdateView, updateView } from '../note-answers.ts';
+import { defineObjects, type Member, type ObjectRequest, serveObjects, versionOptions } from '../objects.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
-import { updateEndpoints, viewOfUpdate } from './incident-updates.ts';
-
-const PATH = '/v1/incidents';
-const TAG = 'Incidents';
-
-const cursorKeys = z.tuple([z.number().int()]);
 
 const filters = {
   state: z
@@ -47,158 +29,170 @@ const filters = {
   }),
 };
 
-type Parts = Pick<ApiParts, 'store' | 'secrets' | 'clock' | 'incidents'>;
-
-/** The endpoints of incidents and of what people write about them. */
-export function incidentEndpoints(parts: Parts): Endpoint[] {
-  return [
-    listEndpoint(parts),
-    createEndpoint(parts),
-    readEndpoint(parts),
-    replaceEndpoint(parts),
-    removeEndpoint(parts),
-    ...updateEndpoints(parts),
-  ];
-}
-
-function listEndpoint({ store }: Parts): Endpoint {
-  return endpoint({
-    method: 'GET',
-    path: PATH,
-    access: 'read',
-    tag: TAG,
+const INCIDENT = defineObjects({
+  path: '/v1/incidents',
+  tag: 'Incidents',
+  noun: 'incident',
+  schema: incidentView,
+  repeats: incidentView,
+  list: {
     summary: 'List incidents, those of monitors and those that people wrote, newest first',
     description: 'Incidents are kept for 400 days after their end.',
     query: cursorPage.extend(filters),
-    answers: { 200: { description: 'A page of incidents.', schema: historyOf(incidentView) } },
-    async handle(request) {
-      const { limit, cursor, state, monitor_id, page_id } = request.query;
-      const rows = await newestIncidents(store, {
-        workspaceId: workspaceOf(request),
-        beforeId: decodeCursor(cursor, cursorKeys)?.[0] ?? null,
-        limit: limit + 1,
-        isOpen: state === undefined ? undefined : state === 'open',
-        monitorId: monitor_id === undefined ? undefined : Number(monitor_id),
-        pageId: page_id === undefined ? undefined : Number(page_id),
-      });
-      const updates = await updatesOf(
-        store,
-        rows.map((row) => row.id),
-      );
-      return ok(
-        historyPage(
-          rows,
-          limit,
-          (row) => viewOf(row, updates.get(row.id) ?? []),
-          (row) => [row.id],
-        ),
-      );
-    },
-  });
-}
-
-function createEndpoint(parts: Parts): Endpoint {
-  const { incidents } = parts;
-  return endpoint({
-    method: 'POST',
-    path: PATH,
-    access: 'write',
-    tag: TAG,
+    answer: 'A page of incidents.',
+    schema: historyOf(incidentView),
+  },
+  create: {
     summary: 'Write an incident for status pages, with its first update',
     body: newIncidentBody,
-    repeats: incidentView,
-    headers: ['Idempotency-Key'],
-    answers: { 201: createdDocument(incidentView) },
     problems: ['conflict', 'reference-not-found'],
-    async handle(request) {
-      const workspaceId = workspaceOf(request);
-      const { body } = request;
-      const once = createsOnce(request, { path: PATH, body }, parts);
-      const { id: incidentId, isNew } = await incidents.transaction(workspaceId, (change) =>
-        once(change.tx, () => change.create(contentOf(body), updateContent(body, change.now))),
-      );
-      const answered = await member(parts, workspaceId, incidentId);
-      return createdAnswer(answered, { noun: 'incident', id: incidentId, path: PATH, isNew });
-    },
-  });
-}
-
-function readEndpoint(parts: Parts): Endpoint {
-  return endpoint({
-    method: 'GET',
-    path: `${PATH}/{id}`,
-    access: 'read',
-    tag: TAG,
-    summary: 'Read an incident',
-    headers: ['If-None-Match'],
-    answers: { 200: { description: 'The incident.', schema: incidentView, headers: ['ETag'] } },
-    handle: (request) => requireIncident(parts, request),
-  });
-}
-
-function replaceEndpoint(parts: Parts): Endpoint {
-  return endpoint({
-    method: 'PUT',
-    path: `${PATH}/{id}`,
-    access: 'write',
-    tag: TAG,
+  },
+  read: { summary: 'Read an incident', answer: 'The incident.' },
+  replace: {
     summary: 'Replace the title, the impact and the pages of an incident',
+    answer: 'The incident as it is now.',
     body: incidentBody,
-    repeats: incidentView,
-    headers: ['If-Match'],
-    answers: { 200: { description: 'The incident as it is now.', schema: incidentView, headers: ['ETag'] } },
     problems: ['reference-not-found'],
-    async handle(request) {
-      const incidentId = idOf(request);
-      await parts.incidents.transaction(workspaceOf(request), async (change) => {
-        await change.replace(incidentId, contentOf(request.body), versionOptions(request));
-        await request.audit.write(change.tx);
-      });
-      return requireIncident(parts, request);
-    },
-  });
-}
-
-function removeEndpoint({ incidents }: Parts): Endpoint {
-  return endpoint({
-    method: 'DELETE',
-    path: `${PATH}/{id}`,
-    access: 'write',
-    tag: TAG,
+  },
+  remove: {
     summary: 'Remove an incident that people wrote, with its updates',
-    answers: { 204: { description: 'Removed.' } },
     problems: ['conflict'],
-    async handle(request) {
-      const incidentId = idOf(request);
-      await incidents.transaction(workspaceOf(request), async (change) => {
-        await change.remove(incidentId);
-        await request.audit.write(change.tx);
-      });
-      return NO_CONTENT;
+  },
+});
+
+const UPDATE = defineObjects({
+  path: '/v1/incidents/{incident_id}/updates',
+  tag: 'Incidents',
+  noun: 'update',
+  schema: updateView,
+  repeats: updateView,
+  verb: 'published',
+  list: {
+    summary: 'List the updates of an incident, newest first',
+    query: cursorPage,
+    answer: 'A page of updates.',
+    schema: historyOf(updateView),
+  },
+  create: {
+    summary: 'Publish an update of an incident',
+    description:
+      "Visitors of the incident's status pages see it at once, and subscribers are told. An incident of a monitor may have updates too.",
+    body: updateBody,
+    problems: ['conflict', 'reference-not-found'],
+  },
+  read: { summary: 'Read an update of an incident', answer: 'The update.' },
+  replace: {
+    summary: 'Correct an update of an incident',
+    description: 'Pages show the corrected text. Subscribers are not told again.',
+    answer: 'The update as it is now.',
+    body: updateBody,
+    problems: ['reference-not-found'],
+  },
+  remove: { summary: 'Remove an update of an incident' },
+});
+
+const incidentKeys = z.tuple([z.number().int()]);
+const updateKeys = z.tuple([z.number().int(), z.number().int()]);
+
+type Parts = Pick<ApiParts, 'store' | 'secrets' | 'clock' | 'incidents'>;
+
+/** The endpoints of incidents and of what people write about them. */
+export function incidentEndpoints(parts: Parts): ServedEndpoint[] {
+  return [...ofIncidents(parts), ...ofUpdates(parts)];
+}
+
+function ofIncidents(parts: Parts): ServedEndpoint[] {
+  const { store, incidents } = parts;
+  return serveObjects(
+    INCIDENT,
+    incidents,
+    {
+      async find(request, incidentId): Promise<Member | null> {
+        const incident = await findIncident(store, workspaceOf(request), incidentId);
+        if (incident === null) return null;
+        const updates = (await updatesOf(store, [incidentId])).get(incidentId) ?? [];
+        return { view: viewOf(incident, updates), rowVersion: incident.row_version };
+      },
+      async list(request) {
+        const { limit, cursor, state, monitor_id, page_id } = request.query;
+        const rows = await newestIncidents(store, {
+          workspaceId: workspaceOf(request),
+          beforeId: decodeCursor(cursor, incidentKeys)?.[0] ?? null,
+          limit: limit + 1,
+          isOpen: state === undefined ? undefined : state === 'open',
+          monitorId: monitor_id === undefined ? undefined : Number(monitor_id),
+          pageId: page_id === undefined ? undefined : Number(page_id),
+        });
+        const updates = await updatesOf(
+          store,
+          rows.map((row) => row.id),
+        );
+        const view = (row: StoredIncident) => viewOf(row, updates.get(row.id) ?? []);
+        return historyPage(rows, limit, view, (row) => [row.id]);
+      },
+      create: ({ body }) => ({
+        keyed: body,
+        write: (change) => change.create(contentOf(body), updateContent(body, change.now)),
+      }),
+      replace(request) {
+        const [content, versions] = [contentOf(request.body), versionOptions(request)];
+        return (change) => change.replace(idOf(request), content, versions);
+      },
+      remove: (request) => (change) => change.remove(idOf(request)),
     },
-  });
+    parts,
+  );
 }
 
-/** @throws Problem `not-found` */
-async function requireIncident(
-  parts: Parts,
-  request: Pick<ApiRequest, 'token' | 'ids'>,
-): Promise<EndpointAnswer> {
-  const answered = await member(parts, workspaceOf(request), idOf(request));
-  if (answered === null) throw new Problem('not-found', `there is no incident ${idOf(request)}`);
-  return answered;
+function ofUpdates(parts: Parts): ServedEndpoint[] {
+  const { store, incidents } = parts;
+  const incidentOf = (request: ObjectRequest) => idOf(request, 'incident_id');
+  return serveObjects(
+    UPDATE,
+    incidents,
+    {
+      missing: (request) => `incident ${incidentOf(request)} has no update ${idOf(request)}`,
+      async find(request, updateId): Promise<Member | null> {
+        const update = (await requireUpdates(store, request)).find((each) => each.id === updateId);
+        return update === undefined ? null : { view: viewOfUpdate(update), rowVersion: update.row_version };
+      },
+      async list(request) {
+        const { limit, cursor } = request.query;
+        const updates = await requireUpdates(store, request);
+        const before = decodeCursor(cursor, updateKeys);
+        const rows = [...updates]
+          .sort((a, b) => b.at - a.at || b.id - a.id)
+          .filter(({ at, id }) => before === null || at < before[0] || (at === before[0] && id < before[1]));
+        return historyPage(rows.slice(0, limit + 1), limit, viewOfUpdate, ({ at, id }) => [at, id]);
+      },
+      create: (request) => ({
+        keyed: request.body,
+        write: (change) => change.addUpdate(incidentOf(request), updateContent(request.body, change.now)),
+      }),
+      async replace(request) {
+        const versions = versionOptions(request);
+        const before = (await requireUpdates(store, request)).find((each) => each.id === idOf(request));
+        // Without an instant it stays where it is.
+        return (change) => {
+          const content = updateContent(request.body, before?.at ?? change.now);
+          return change.replaceUpdate(incidentOf(request), idOf(request), content, versions);
+        };
+      },
+      remove: (request) => (change) => change.removeUpdate(incidentOf(request), idOf(request)),
+    },
+    parts,
+  );
 }
 
-async function member(
-  { store }: Parts,
-  workspaceId: number,
-  incidentId: number,
-): Promise<EndpointAnswer | null> {
-  const incident = await findIncident(store, workspaceId, incidentId);
-  if (incident === null) return null;
-  const updates = (await updatesOf(store, [incidentId])).get(incidentId) ?? [];
-  const view = viewOf(incident, updates);
-  return ok(view, { etag: entityTag(incident.row_version, view) });
+/** @throws Problem `not-found` when the incident does not exist or belongs to another workspace */
+async function requireUpdates(
+  store: ApiParts['store'],
+  request: ObjectRequest,
+): Promise<readonly StoredUpdate[]> {
+  const incidentId = idOf(request, 'incident_id');
+  const incident = await findIncident(store, workspaceOf(request), incidentId);
+  if (incident === null) throw new Problem('not-found', `there is no incident ${incidentId}`);
+  return (await updatesOf(store, [incidentId])).get(incidentId) ?? [];
 }
 
 function viewOf(incident: StoredIncident, updates: readonly StoredUpdate[]): IncidentView {
@@ -217,5 +211,18 @@ function viewOf(incident: StoredIncident, updates: readonly StoredUpdate[]): Inc
     closure: incident.closure,
     page_ids: incident.pageIds.map(String),
     latest_update: newest === null ? null : viewOfUpdate(newest),
+  };
+}
+
+function viewOfUpdate(update: StoredUpdate): UpdateView {
+  return {
+    id: String(update.id),
+    incident_id: String(update.incident_id),
+    state: update.state,
+    text: update.text,
+    component_ids: update.componentIds.map(String),
+    at: instantText(update.at),
+    created_at: instantText(update.created_at),
+    updated_at: instantText(update.updated_at),
   };
 }

@@ -9,28 +9,12 @@ import {
 } from '../../store/maintenance-windows.ts';
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { versionOptions } from '../collection.ts';
-import { createdAnswer, createdDocument } from '../created-answer.ts';
-import {
-  type ApiRequest,
-  type Endpoint,
-  type EndpointAnswer,
-  endpoint,
-  idOf,
-  NO_CONTENT,
-  ok,
-  workspaceOf,
-} from '../endpoint.ts';
-import { entityTag } from '../entity-tag.ts';
-import { createsOnce } from '../idempotency.ts';
+import { endpoint, idOf, type ServedEndpoint, workspaceOf } from '../endpoint.ts';
 import { instantText } from '../instants.ts';
 import { windowBody, windowContent } from '../maintenance-body.ts';
 import { WINDOW_STATES, type WindowView, windowState, windowView } from '../note-answers.ts';
+import { defineObjects, furtherChange, type Member, serveObjects, versionOptions } from '../objects.ts';
 import { listOf, offsetPage } from '../paging.ts';
-import { Problem } from '../problem.ts';
-
-const PATH = '/v1/maintenance-windows';
-const TAG = 'Maintenance';
 
 const filters = {
   state: z
@@ -41,177 +25,104 @@ const filters = {
   page_id: id.optional().meta({ description: 'Only windows that name this status page.' }),
 };
 
-type Parts = Pick<ApiParts, 'store' | 'secrets' | 'clock' | 'slotNow' | 'maintenance'>;
-
-/** The endpoints of maintenance windows. */
-export function maintenanceEndpoints(parts: Parts): Endpoint[] {
-  return [
-    listEndpoint(parts),
-    createEndpoint(parts),
-    readEndpoint(parts),
-    replaceEndpoint(parts),
-    removeEndpoint(parts),
-    endEndpoint(parts),
-  ];
-}
-
-function listEndpoint({ store, slotNow }: Parts): Endpoint {
-  return endpoint({
-    method: 'GET',
-    path: PATH,
-    access: 'read',
-    tag: TAG,
+const WINDOW = defineObjects({
+  path: '/v1/maintenance-windows',
+  tag: 'Maintenance',
+  noun: 'maintenance window',
+  schema: windowView,
+  repeats: windowView,
+  list: {
     summary: 'List maintenance windows, by ascending id',
     query: offsetPage.extend(filters),
-    answers: { 200: { description: 'A page of the list.', schema: listOf(windowView) } },
-    async handle(request) {
-      const { limit, offset, state, monitor_id, page_id } = request.query;
-      const now = slotNow();
-      const found = await listWindows(store, workspaceOf(request), filterOf(monitor_id, page_id));
-      const all = found
-        .filter((window) => page_id === undefined || window.pageIds.includes(Number(page_id)))
-        .filter((window) => state === undefined || windowState(window, now) === state);
-      const data = await viewsOf(store, all.slice(offset, offset + limit), now);
-      return ok({ data, total: all.length, limit, offset });
-    },
-  });
-}
-
-function createEndpoint(parts: Parts): Endpoint {
-  const { maintenance } = parts;
-  return endpoint({
-    method: 'POST',
-    path: PATH,
-    access: 'write',
-    tag: TAG,
+    answer: 'A page of the list.',
+    schema: listOf(windowView),
+  },
+  create: {
     summary: 'Schedule a maintenance window, once or repeating',
     description:
       'During an occurrence the alerts of its monitors are held. When it ends, each channel is told the status of the monitor then, if it differs from what the channel was last told. The uptime of the monitors leaves the time out. A window in the past holds nothing, and changes the uptime of that time.',
     body: windowBody,
-    repeats: windowView,
-    headers: ['Idempotency-Key'],
-    answers: { 201: createdDocument(windowView) },
     problems: ['conflict', 'reference-not-found'],
-    async handle(request) {
-      const workspaceId = workspaceOf(request);
-      const { body } = request;
-      const content = windowContent(body);
-      const once = createsOnce(request, { path: PATH, body }, parts);
-      const { id: windowId, isNew } = await maintenance.transaction(workspaceId, (change) =>
-        once(change.tx, () => change.create(content)),
-      );
-      const answered = await member(parts, workspaceId, windowId);
-      return createdAnswer(answered, { noun: 'maintenance window', id: windowId, path: PATH, isNew });
-    },
-  });
-}
-
-function readEndpoint(parts: Parts): Endpoint {
-  return endpoint({
-    method: 'GET',
-    path: `${PATH}/{id}`,
-    access: 'read',
-    tag: TAG,
-    summary: 'Read a maintenance window',
-    headers: ['If-None-Match'],
-    answers: { 200: { description: 'The maintenance window.', schema: windowView, headers: ['ETag'] } },
-    handle: (request) => requireWindow(parts, request),
-  });
-}
-
-function replaceEndpoint(parts: Parts): Endpoint {
-  return endpoint({
-    method: 'PUT',
-    path: `${PATH}/{id}`,
-    access: 'write',
-    tag: TAG,
+  },
+  read: { summary: 'Read a maintenance window', answer: 'The maintenance window.' },
+  replace: {
     summary: 'Replace a maintenance window',
     description:
       'Alerts that it holds no longer are sent at once. Its past changes with it, and with it the uptime of that time: to end a window and keep its past, use `/end`.',
+    answer: 'The window as it is now.',
     body: windowBody,
-    repeats: windowView,
-    headers: ['If-Match'],
-    answers: { 200: { description: 'The window as it is now.', schema: windowView, headers: ['ETag'] } },
     problems: ['reference-not-found'],
-    async handle(request) {
-      const content = windowContent(request.body);
-      const windowId = idOf(request);
-      await parts.maintenance.transaction(workspaceOf(request), async (change) => {
-        await change.replace(windowId, content, versionOptions(request));
-        await request.audit.write(change.tx);
-      });
-      return requireWindow(parts, request);
-    },
-  });
-}
-
-function removeEndpoint({ maintenance }: Parts): Endpoint {
-  return endpoint({
-    method: 'DELETE',
-    path: `${PATH}/{id}`,
-    access: 'write',
-    tag: TAG,
+  },
+  remove: {
     summary: 'Remove a maintenance window, as if it had never been',
     description:
       'Alerts that it holds are sent at once. Its past counts for the uptime again. Subscribers of status pages who were told that it has begun are told that it is over.',
     headers: ['If-Match'],
-    answers: { 204: { description: 'Removed.' } },
-    async handle(request) {
-      const windowId = idOf(request);
-      await maintenance.transaction(workspaceOf(request), async (change) => {
-        await change.remove(windowId, versionOptions(request));
-        await request.audit.write(change.tx);
-      });
-      return NO_CONTENT;
-    },
-  });
-}
+  },
+});
 
-function endEndpoint(parts: Parts): Endpoint {
-  return endpoint({
-    method: 'POST',
-    path: `${PATH}/{id}/end`,
-    access: 'write',
-    tag: TAG,
-    summary: 'End a maintenance window now, with all of its later occurrences',
-    description: 'Alerts that it holds are sent at once. What was before stays maintenance.',
-    headers: ['If-Match'],
-    answers: { 200: { description: 'The window as it is now.', schema: windowView, headers: ['ETag'] } },
-    async handle(request) {
-      const windowId = idOf(request);
-      await parts.maintenance.transaction(workspaceOf(request), async (change) => {
-        await change.end(windowId, versionOptions(request));
-        await request.audit.write(change.tx);
-      });
-      return requireWindow(parts, request);
+const endWindow = endpoint({
+  method: 'POST',
+  path: '/v1/maintenance-windows/{id}/end',
+  access: 'write',
+  tag: 'Maintenance',
+  summary: 'End a maintenance window now, with all of its later occurrences',
+  description: 'Alerts that it holds are sent at once. What was before stays maintenance.',
+  headers: ['If-Match'],
+  answers: { 200: { description: 'The window as it is now.', schema: windowView, headers: ['ETag'] } },
+});
+
+type Parts = Pick<ApiParts, 'store' | 'secrets' | 'clock' | 'slotNow' | 'maintenance'>;
+
+/** The endpoints of maintenance windows. */
+export function maintenanceEndpoints(parts: Parts): ServedEndpoint[] {
+  const { store, slotNow, maintenance } = parts;
+  return serveObjects(
+    WINDOW,
+    maintenance,
+    {
+      async find(request, windowId): Promise<Member | null> {
+        const window = await findWindow(store, workspaceOf(request), windowId);
+        if (window === null) return null;
+        const [view = {}] = await viewsOf(store, [window], slotNow());
+        return { view, rowVersion: window.rowVersion };
+      },
+      async list(request) {
+        const { limit, offset, state, monitor_id, page_id } = request.query;
+        const now = slotNow();
+        const found = await listWindows(store, workspaceOf(request), filterOf(monitor_id, page_id));
+        const all = found
+          .filter((window) => page_id === undefined || window.pageIds.includes(Number(page_id)))
+          .filter((window) => state === undefined || windowState(window, now) === state);
+        const data = await viewsOf(store, all.slice(offset, offset + limit), now);
+        return { data, total: all.length, limit, offset };
+      },
+      create({ body }) {
+        const content = windowContent(body);
+        return { keyed: body, write: (change) => change.create(content) };
+      },
+      replace(request) {
+        const [content, versions] = [windowContent(request.body), versionOptions(request)];
+        return (change) => change.replace(idOf(request), content, versions);
+      },
+      remove(request) {
+        const versions = versionOptions(request);
+        return (change) => change.remove(idOf(request), versions);
+      },
+      further: [
+        furtherChange(endWindow, (request) => {
+          const versions = versionOptions(request);
+          return (change) => change.end(idOf(request), versions);
+        }),
+      ],
     },
-  });
+    parts,
+  );
 }
 
 function filterOf(monitorId: string | undefined, pageId: string | undefined): WindowFilter | null {
   if (monitorId !== undefined) return { target: 'monitors', id: Number(monitorId) };
   return pageId === undefined ? null : { target: 'pages', id: Number(pageId) };
-}
-
-/** @throws Problem `not-found` */
-async function requireWindow(
-  parts: Parts,
-  request: Pick<ApiRequest, 'token' | 'ids'>,
-): Promise<EndpointAnswer> {
-  const answered = await member(parts, workspaceOf(request), idOf(request));
-  if (answered === null) throw new Problem('not-found', `there is no maintenance window ${idOf(request)}`);
-  return answered;
-}
-
-async function member(
-  { store, slotNow }: Parts,
-  workspaceId: number,
-  windowId: number,
-): Promise<EndpointAnswer | null> {
-  const window = await findWindow(store, workspaceId, windowId);
-  if (window === null) return null;
-  const [view = {}] = await viewsOf(store, [window], slotNow());
-  return ok(view, { etag: entityTag(window.rowVersion, view) });
 }
 
 /** @param now epoch ms */

@@ -13,7 +13,7 @@ import {
 } from '../../store/monitor-overview.ts';
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
+import { endpoint, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { idsFilter, nameFilter, typeFilter } from '../filters.ts';
 import { listOf, offsetPage } from '../paging.ts';
 
@@ -104,7 +104,19 @@ const query = offsetPage.extend({
 
 type Parts = Pick<ApiParts, 'store' | 'monitors' | 'slotNow'>;
 
-export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Endpoint[] {
+const monitorStates = endpoint({
+  method: 'GET',
+  path: '/v1/monitor-states',
+  access: 'read',
+  tag: 'Monitors',
+  summary: 'List monitors by their states',
+  description:
+    'An overview: much shorter than the list of monitors, which has their attributes, and sorted. The states are as they were last recorded.',
+  query,
+  answers: { 200: { description: 'A page of the list.', schema: statesView } },
+});
+
+export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): ServedEndpoint[] {
   const maintenanceNow = new MaintenanceNow(store);
   const viewOf = ({ id, active, maintenance, ...row }: OverviewRow): MonitorStateView => {
     const monitor = monitors.get(id);
@@ -118,36 +130,25 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Endp
     };
   };
   return [
-    endpoint({
-      method: 'GET',
-      path: '/v1/monitor-states',
-      access: 'read',
-      tag: 'Monitors',
-      summary: 'List monitors by their states',
-      description:
-        'An overview: much shorter than the list of monitors, which has their attributes, and sorted. The states are as they were last recorded.',
-      query,
-      answers: { 200: { description: 'A page of the list.', schema: statesView } },
-      async handle(request) {
-        const { limit, offset, ids, name, type, state, maintenance, sort } = request.query;
-        const workspaceId = workspaceOf(request);
-        const { rows, counts, underMaintenance } = await monitorOverview(store, {
-          workspaceId,
-          ids,
-          nameContains: name,
-          type,
-          state,
-          windowsUnderWay: await maintenanceNow.underWay(workspaceId, slotNow()),
-          isUnderMaintenance: maintenance === undefined ? undefined : maintenance === 'true',
-          order: sort,
-          limit,
-          offset,
-        });
-        const total =
-          state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
-        const page = { data: rows.map(viewOf), total, limit, offset };
-        return ok({ ...page, counts, under_maintenance: underMaintenance } satisfies MonitorStatesView);
-      },
+    serve(monitorStates, async (request) => {
+      const { limit, offset, ids, name, type, state, maintenance, sort } = request.query;
+      const workspaceId = workspaceOf(request);
+      const { rows, counts, underMaintenance } = await monitorOverview(store, {
+        workspaceId,
+        ids,
+        nameContains: name,
+        type,
+        state,
+        windowsUnderWay: await maintenanceNow.underWay(workspaceId, slotNow()),
+        isUnderMaintenance: maintenance === undefined ? undefined : maintenance === 'true',
+        order: sort,
+        limit,
+        offset,
+      });
+      const total =
+        state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
+      const page = { data: rows.map(viewOf), total, limit, offset };
+      return ok({ ...page, counts, under_maintenance: underMaintenance } satisfies MonitorStatesView);
     }),
   ];
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { usesOfMonitor } from '../../store/monitor-uses.ts';
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { requireMonitor } from './results.ts';
 
 /** Most components and notifications in an answer; the counts tell how many there are. */
@@ -32,33 +32,34 @@ const usesView = z
     ],
   });
 
-export function monitorUsesEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoint[] {
+const monitorUses = endpoint({
+  method: 'GET',
+  path: '/v1/monitors/{id}/uses',
+  access: 'read',
+  tag: 'Monitors',
+  summary: 'List what refers to a monitor, and loses it with the monitor',
+  answers: { 200: { description: 'What refers to it.', schema: usesView } },
+});
+
+export function monitorUsesEndpoints({ store }: Pick<ApiParts, 'store'>): ServedEndpoint[] {
   return [
-    endpoint({
-      method: 'GET',
-      path: '/v1/monitors/{id}/uses',
-      access: 'read',
-      tag: 'Monitors',
-      summary: 'List what refers to a monitor, and loses it with the monitor',
-      answers: { 200: { description: 'What refers to it.', schema: usesView } },
-      async handle(request) {
-        const monitor = await requireMonitor(store, workspaceOf(request), idOf(request));
-        const { components, notifications } = await usesOfMonitor(store, monitor.id, MOST_NAMED);
-        return ok({
-          components: components.first.map(({ id, pageId, slug }) => ({
-            id: String(id),
-            page_id: String(pageId),
-            page_slug: slug,
-          })),
-          component_count: components.total,
-          notifications: notifications.first.map(({ id, name, providerType }) => ({
-            id: String(id),
-            name,
-            provider_type: providerType,
-          })),
-          notification_count: notifications.total,
-        });
-      },
+    serve(monitorUses, async (request) => {
+      const monitor = await requireMonitor(store, workspaceOf(request), idOf(request));
+      const { components, notifications } = await usesOfMonitor(store, monitor.id, MOST_NAMED);
+      return ok({
+        components: components.first.map(({ id, pageId, slug }) => ({
+          id: String(id),
+          page_id: String(pageId),
+          page_slug: slug,
+        })),
+        component_count: components.total,
+        notifications: notifications.first.map(({ id, name, providerType }) => ({
+          id: String(id),
+          name,
+          provider_type: providerType,
+        })),
+        notification_count: notifications.total,
+      });
     }),
   ];
 }

@@ -6,9 +6,8 @@ import {
 } from '@svc/shared/resources/monitors.ts';
 import { failingChannels } from '../../store/links.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { type Collection, collectionEndpoints } from '../collection.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { typeFilter } from '../filters.ts';
+import { defineResources, serveResources } from '../collection.ts';
+import type { ServedEndpoint } from '../endpoint.ts';
 import { invalid } from '../problem.ts';
 import { monitorView } from '../views.ts';
 
@@ -20,26 +19,32 @@ const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
 /** Most failing channels that a monitor's warnings name; the others are counted. */
 const MOST_NAMED = 10;
 
-export function monitorEndpoints(parts: ApiParts): Endpoint[] {
+const MONITOR = defineResources('/v1/monitors', {
+  tag: 'Monitors',
+  kinds: MONITOR_KINDS,
+  named: 'name',
+  types: MONITOR_TYPES,
+  removal:
+    'The monitor leaves the channels that it was linked to. While components of status pages show the monitor, the removal is refused (409), unless `cascade` removes them too or `components=keep` leaves them in place. Their `monitor_id` is null then, and pages leave them out.',
+  isShown: true,
+});
+
+export function monitorEndpoints(parts: ApiParts): ServedEndpoint[] {
   const { store, states, slotNow } = parts;
-  const collection: Collection<'monitors'> = {
-    table: 'monitors',
-    tag: 'Monitors',
-    kinds: MONITOR_KINDS,
-    named: 'name',
-    type: typeFilter(MONITOR_TYPES),
-    removal:
-      'The monitor leaves the channels that it was linked to. While components of status pages show the monitor, the removal is refused (409), unless `cascade` removes them too or `components=keep` leaves them in place. Their `monitor_id` is null then, and pages leave them out.',
-    isShown: true,
-    kindFor: monitorKindOf,
-    async present(stored) {
-      const ids = stored.map(({ id }) => id);
-      const failing = await failingChannels(store, ids, MOST_NAMED);
-      const surroundings = { states, failing, now: slotNow() };
-      return stored.map((monitor) => monitorView(monitor, surroundings));
+  return serveResources(
+    MONITOR,
+    {
+      table: 'monitors',
+      kindFor: monitorKindOf,
+      async present(stored) {
+        const ids = stored.map(({ id }) => id);
+        const failing = await failingChannels(store, ids, MOST_NAMED);
+        const surroundings = { states, failing, now: slotNow() };
+        return stored.map((monitor) => monitorView(monitor, surroundings));
+      },
     },
-  };
-  return collectionEndpoints(collection, parts);
+    parts,
+  );
 }
 
 /** The kind of a monitor in a body. @throws Problem `invalid` */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findComponents, type NamedComponent } from '../../store/components.ts';
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
+import { endpoint, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { idsFilter, nameFilter } from '../filters.ts';
 import { listOf, offsetPage } from '../paging.ts';
 
@@ -25,29 +25,30 @@ const query = offsetPage.extend({
   name: nameFilter('name, or that of its monitor,'),
 });
 
+const namedComponents = endpoint({
+  method: 'GET',
+  path: '/v1/components',
+  access: 'read',
+  tag: 'Status pages',
+  summary: 'List the components of all status pages with their names, by page and id',
+  query,
+  answers: { 200: { description: 'A page of the list.', schema: listOf(namedComponent) } },
+});
+
 /** The list of the components of all status pages, for who chooses among them. */
-export function namedComponentEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoint[] {
+export function namedComponentEndpoints({ store }: Pick<ApiParts, 'store'>): ServedEndpoint[] {
   return [
-    endpoint({
-      method: 'GET',
-      path: '/v1/components',
-      access: 'read',
-      tag: 'Status pages',
-      summary: 'List the components of all status pages with their names, by page and id',
-      query,
-      answers: { 200: { description: 'A page of the list.', schema: listOf(namedComponent) } },
-      async handle(request) {
-        const { limit, offset, ids, page_id: pageId, name } = request.query;
-        const { rows, total } = await findComponents(store, {
-          workspaceId: workspaceOf(request),
-          ids,
-          pageId: pageId === undefined ? undefined : Number(pageId),
-          nameContains: name,
-          limit,
-          offset,
-        });
-        return ok({ data: rows.map(viewOf), total, limit, offset });
-      },
+    serve(namedComponents, async (request) => {
+      const { limit, offset, ids, page_id: pageId, name } = request.query;
+      const { rows, total } = await findComponents(store, {
+        workspaceId: workspaceOf(request),
+        ids,
+        pageId: pageId === undefined ? undefined : Number(pageId),
+        nameContains: name,
+        limit,
+        offset,
+      });
+      return ok({ data: rows.map(viewOf), total, limit, offset });
     }),
   ];
 }

@@ -2,37 +2,43 @@ import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import type { Notification } from '@svc/shared/resources/registry.ts';
 import { sameAttributes } from '../../configuration/same-attributes.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { type Collection, collectionEndpoints } from '../collection.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { typeFilter } from '../filters.ts';
+import { defineResources, serveResources } from '../collection.ts';
+import type { ServedEndpoint } from '../endpoint.ts';
 import { invalid } from '../problem.ts';
 import { notificationView } from '../views.ts';
 
-export function notificationEndpoints(parts: ApiParts): Endpoint[] {
+const CHANNEL = defineResources('/v1/notifications', {
+  tag: 'Notifications',
+  kinds: ['svc_notification'],
+  named: 'name',
+  types: CHANNEL_KINDS,
+  removal: 'The deliveries of the channel are removed with it, also those that are pending.',
+});
+
+export function notificationEndpoints(parts: ApiParts): ServedEndpoint[] {
   const { channelProblem } = parts;
-  const collection: Collection<'notifications'> = {
-    table: 'notifications',
-    tag: 'Notifications',
-    kinds: ['svc_notification'],
-    named: 'name',
-    type: typeFilter(CHANNEL_KINDS),
-    removal: 'The deliveries of the channel are removed with it, also those that are pending.',
-    present: (stored) => stored.map(notificationView),
-    async written(change, id, attributes, before) {
-      const { provider_type: kind, settings } = attributes as Notification;
-      const problem = channelProblem(kind, settings);
-      if (problem === null) return;
-      const { message } = problem;
-      // A name or a monitor can be changed also while nothing can be delivered.
-      if (before !== null && isSentAlike(before as Notification, attributes as Notification)) {
-        return change.setChannelState(id, 'failing', message);
-      }
-      if (problem.reason === 'setting-missing') throw invalid([{ path: ['provider_type'], message }]);
-      if (problem.reason === 'address-denied') throw invalid([{ path: [kind, problem.attribute], message }]);
-      await change.setChannelState(id, 'failing', message);
+  return serveResources(
+    CHANNEL,
+    {
+      table: 'notifications',
+      present: (stored) => stored.map(notificationView),
+      async written(change, id, attributes, before) {
+        const { provider_type: kind, settings } = attributes as Notification;
+        const problem = channelProblem(kind, settings);
+        if (problem === null) return;
+        const { message } = problem;
+        // A name or a monitor can be changed also while nothing can be delivered.
+        if (before !== null && isSentAlike(before as Notification, attributes as Notification)) {
+          return change.setChannelState(id, 'failing', message);
+        }
+        if (problem.reason === 'setting-missing') throw invalid([{ path: ['provider_type'], message }]);
+        if (problem.reason === 'address-denied')
+          throw invalid([{ path: [kind, problem.attribute], message }]);
+        await change.setChannelState(id, 'failing', message);
+      },
     },
-  };
-  return collectionEndpoints(collection, parts);
+    parts,
+  );
 }
 
 function isSentAlike(one: Notification, other: Notification): boolean {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ServicePlace } from '../../pages/domains/pointing.ts';
 import { type CheckedDomain, checkedDomain } from '../../store/page-domains.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { type ApiRequest, type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { type ApiRequest, endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
 
 const domainView = z
@@ -36,37 +36,39 @@ const domainView = z
 
 type DomainParts = Pick<ApiParts, 'store' | 'reading' | 'domains'>;
 
+const pageDomain = endpoint({
+  method: 'GET',
+  path: '/v1/status-pages/{id}/domain',
+  access: 'read',
+  tag: 'Status pages',
+  summary: 'Read whether the custom domain of a page points here, or what is missing',
+  description:
+    'The DNS is checked every minute while something is missing, and every hour after that. A verified domain that points elsewhere three times in a row is not served any more. Of pages in several workspaces that declare one domain, the first that is verified holds it; for the others it stays `pending`, and `problem` says so.',
+  answers: { 200: { description: 'The domain and its last check.', schema: domainView } },
+});
+
+const checkPageDomain = endpoint({
+  method: 'POST',
+  path: '/v1/status-pages/{id}/domain/check',
+  access: 'write',
+  tag: 'Status pages',
+  summary: 'Check now where the custom domain of a page points',
+  answers: { 200: { description: 'The domain and this check.', schema: domainView } },
+});
+
 /** Where the custom domains of status pages point. */
-export function pageDomainEndpoints(parts: DomainParts): Endpoint[] {
+export function pageDomainEndpoints(parts: DomainParts): ServedEndpoint[] {
   const { store, domains } = parts;
   const view = async (domain: string, checked: CheckedDomain | null) =>
     ok(viewOf(domain, checked, await domains.service()));
   return [
-    endpoint({
-      method: 'GET',
-      path: '/v1/status-pages/{id}/domain',
-      access: 'read',
-      tag: 'Status pages',
-      summary: 'Read whether the custom domain of a page points here, or what is missing',
-      description:
-        'The DNS is checked every minute while something is missing, and every hour after that. A verified domain that points elsewhere three times in a row is not served any more. Of pages in several workspaces that declare one domain, the first that is verified holds it; for the others it stays `pending`, and `problem` says so.',
-      answers: { 200: { description: 'The domain and its last check.', schema: domainView } },
-      async handle(request) {
-        const { id, declared } = await declaredDomain(parts, request);
-        return view(declared, await checkedDomain(store, id));
-      },
+    serve(pageDomain, async (request) => {
+      const { id, declared } = await declaredDomain(parts, request);
+      return view(declared, await checkedDomain(store, id));
     }),
-    endpoint({
-      method: 'POST',
-      path: '/v1/status-pages/{id}/domain/check',
-      access: 'write',
-      tag: 'Status pages',
-      summary: 'Check now where the custom domain of a page points',
-      answers: { 200: { description: 'The domain and this check.', schema: domainView } },
-      async handle(request) {
-        const { id, declared } = await declaredDomain(parts, request);
-        return view(declared, await domains.check(id, declared));
-      },
+    serve(checkPageDomain, async (request) => {
+      const { id, declared } = await declaredDomain(parts, request);
+      return view(declared, await domains.check(id, declared));
     }),
   ];
 }

@@ -4,35 +4,36 @@ import { z } from 'zod';
 import { regionsLastSeen } from '../../store/region-presence.ts';
 import { type RegionView, regionView } from '../answers.ts';
 import type { ApiParts, LiveAgent } from '../api-parts.ts';
-import { type Endpoint, endpoint, ok } from '../endpoint.ts';
+import { endpoint, ok, type ServedEndpoint, serve } from '../endpoint.ts';
 
 const regionsView = z
   .object({ data: z.array(regionView) })
   .meta({ examples: [{ data: regionView.meta()?.examples }] });
 
-export function regionEndpoints({ store, agents }: Pick<ApiParts, 'store' | 'agents'>): Endpoint[] {
+const listRegions = endpoint({
+  method: 'GET',
+  path: '/v1/regions',
+  access: 'read',
+  tag: 'Regions',
+  summary: 'List all regions with their live agents',
+  answers: { 200: { description: 'The 28 regions.', schema: regionsView } },
+});
+
+export function regionEndpoints({ store, agents }: Pick<ApiParts, 'store' | 'agents'>): ServedEndpoint[] {
   return [
-    endpoint({
-      method: 'GET',
-      path: '/v1/regions',
-      access: 'read',
-      tag: 'Regions',
-      summary: 'List all regions with their live agents',
-      answers: { 200: { description: 'The 28 regions.', schema: regionsView } },
-      async handle() {
-        const lastSeenAt = await regionsLastSeen(store);
-        const data = REGIONS.map((region): RegionView => {
-          const alive = [...agents.agentsOf(region)].map(agentView);
-          const seen = alive.map(({ last_seen_at }) => last_seen_at);
-          return {
-            region,
-            last_seen_at: Math.max(...seen, lastSeenAt.get(region) ?? 0) || null,
-            sick: SICKNESSES.filter((each) => alive.some(({ sick }) => sick.includes(each))),
-            agents: alive,
-          };
-        });
-        return ok({ data });
-      },
+    serve(listRegions, async () => {
+      const lastSeenAt = await regionsLastSeen(store);
+      const data = REGIONS.map((region): RegionView => {
+        const alive = [...agents.agentsOf(region)].map(agentView);
+        const seen = alive.map(({ last_seen_at }) => last_seen_at);
+        return {
+          region,
+          last_seen_at: Math.max(...seen, lastSeenAt.get(region) ?? 0) || null,
+          sick: SICKNESSES.filter((each) => alive.some(({ sick }) => sick.includes(each))),
+          agents: alive,
+        };
+      });
+      return ok({ data });
     }),
   ];
 }

@@ -7,7 +7,7 @@ import { newestResults, type ResultRow } from '../../store/newest-results.ts';
 import { readResultDetail } from '../../store/result-detail.ts';
 import { type ResultView, resultView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage, instantIn } from '../paging.ts';
 import { Problem } from '../problem.ts';
 
@@ -19,45 +19,46 @@ const CLOCK_ERROR_MS = 24 * 3_600_000;
 
 const cursorKeys = z.tuple([z.number().int(), z.string()]);
 
-export function resultEndpoints({ store, slotNow }: Pick<ApiParts, 'store' | 'slotNow'>): Endpoint[] {
+const monitorResults = endpoint({
+  method: 'GET',
+  path: '/v1/monitors/{id}/results',
+  access: 'read',
+  tag: 'Monitors',
+  summary: 'List the results of a monitor, newest first',
+  query: cursorPage.extend({
+    region: z
+      .enum(REGIONS, 'is not a region')
+      .optional()
+      .meta({ description: 'Only results of this region.' }),
+    outcome: z
+      .enum(OUTCOMES, 'must be passed, degraded, failed or not_run')
+      .optional()
+      .meta({ description: 'Only results with this outcome.' }),
+    from: instantIn('Only results of slots at or after this instant, epoch ms.'),
+    until: instantIn('Only results of slots before this instant, epoch ms.'),
+  }),
+  answers: { 200: { description: 'A page of results.', schema: historyOf(resultView) } },
+});
+
+export function resultEndpoints({ store, slotNow }: Pick<ApiParts, 'store' | 'slotNow'>): ServedEndpoint[] {
   return [
-    endpoint({
-      method: 'GET',
-      path: '/v1/monitors/{id}/results',
-      access: 'read',
-      tag: 'Monitors',
-      summary: 'List the results of a monitor, newest first',
-      query: cursorPage.extend({
-        region: z
-          .enum(REGIONS, 'is not a region')
-          .optional()
-          .meta({ description: 'Only results of this region.' }),
-        outcome: z
-          .enum(OUTCOMES, 'must be passed, degraded, failed or not_run')
-          .optional()
-          .meta({ description: 'Only results with this outcome.' }),
-        from: instantIn('Only results of slots at or after this instant, epoch ms.'),
-        until: instantIn('Only results of slots before this instant, epoch ms.'),
-      }),
-      answers: { 200: { description: 'A page of results.', schema: historyOf(resultView) } },
-      async handle(request) {
-        const { limit, cursor, region = null, outcome = null, from = 0, until = null } = request.query;
-        const { id: monitorId, createdAt } = await requireMonitor(store, workspaceOf(request), idOf(request));
-        const after = decodeCursor(cursor, cursorKeys);
-        const rows = await newestResults(store, {
-          monitorId,
-          since: Math.max(createdAt - CLOCK_ERROR_MS, from),
-          before: until,
-          region,
-          outcome,
-          ...(outcome === null
-            ? {}
-            : { mayHave: await slotsWithOutcome(store, { monitorId, region, outcome }, slotNow()) }),
-          after: after === null ? null : { slot: after[0], region: after[1] },
-          limit: limit + 1,
-        });
-        return ok(historyPage(rows, limit, viewOf, (row) => [row.slot, row.region]));
-      },
+    serve(monitorResults, async (request) => {
+      const { limit, cursor, region = null, outcome = null, from = 0, until = null } = request.query;
+      const { id: monitorId, createdAt } = await requireMonitor(store, workspaceOf(request), idOf(request));
+      const after = decodeCursor(cursor, cursorKeys);
+      const rows = await newestResults(store, {
+        monitorId,
+        since: Math.max(createdAt - CLOCK_ERROR_MS, from),
+        before: until,
+        region,
+        outcome,
+        ...(outcome === null
+          ? {}
+          : { mayHave: await slotsWithOutcome(store, { monitorId, region, outcome }, slotNow()) }),
+        after: after === null ? null : { slot: after[0], region: after[1] },
+        limit: limit + 1,
+      });
+      return ok(historyPage(rows, limit, viewOf, (row) => [row.slot, row.region]));
     }),
   ];
 }

@@ -6,8 +6,17 @@ import { isEntitled } from '../../pages/subscribers/entitled.ts';
 import { listSubscribers, type Recipient, removeRecipient } from '../../store/page-recipients.ts';
 import { existingResources } from '../../store/resources.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { shownTo } from '../collection.ts';
-import { type ApiRequest, type Endpoint, endpoint, idOf, NO_CONTENT, ok, workspaceOf } from '../endpoint.ts';
+import {
+  type ApiRequest,
+  endpoint,
+  idOf,
+  NO_CONTENT,
+  ok,
+  type ServedEndpoint,
+  serve,
+  workspaceOf,
+} from '../endpoint.ts';
+import { shownTo } from '../objects.ts';
 import { listOf, offsetPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
 
@@ -38,57 +47,58 @@ const subscriberView = z
     ],
   });
 
+const pageSubscribers = endpoint({
+  method: 'GET',
+  path: '/v1/status-pages/{page_id}/subscribers',
+  access: 'read',
+  tag: 'Status pages',
+  summary: 'List the subscribers of a page',
+  query: offsetPage,
+  answers: { 200: { description: 'A page of subscribers.', schema: listOf(subscriberView) } },
+});
+
+const removeSubscriber = endpoint({
+  method: 'DELETE',
+  path: '/v1/status-pages/{page_id}/subscribers/{id}',
+  access: 'write',
+  tag: 'Status pages',
+  summary: 'Remove a subscriber, with its address and the mails that wait for it',
+  answers: { 204: { description: 'The subscriber is removed.' } },
+});
+
 /** The people who get the news of a status page by mail. They subscribe on the page itself. */
 export function subscriberEndpoints({
   store,
   reading,
   visitorKey,
-}: Pick<ApiParts, 'store' | 'reading' | 'visitorKey'>): Endpoint[] {
+}: Pick<ApiParts, 'store' | 'reading' | 'visitorKey'>): ServedEndpoint[] {
   const requirePage = async (request: Pick<ApiRequest, 'token' | 'ids'>): Promise<number> => {
     const id = idOf(request, 'page_id');
     if ((await existingResources(store, 'status_pages', workspaceOf(request), [id])).has(id)) return id;
     throw new Problem('not-found', `there is no status page ${id}`);
   };
   return [
-    endpoint({
-      method: 'GET',
-      path: '/v1/status-pages/{page_id}/subscribers',
-      access: 'read',
-      tag: 'Status pages',
-      summary: 'List the subscribers of a page',
-      query: offsetPage,
-      answers: { 200: { description: 'A page of subscribers.', schema: listOf(subscriberView) } },
-      async handle(request) {
-        const pageId = await requirePage(request);
-        const { limit, offset } = request.query;
-        const { rows, total } = await listSubscribers(store, pageId, { limit, offset });
-        const shown = shownTo(request);
-        const scope = { workspaceId: workspaceOf(request) };
-        const page = await reading.find('status_pages', scope, pageId, 'open');
-        const access = page === null ? null : declaredAccess(page);
-        const isHeld = (row: Recipient) =>
-          access !== null && !isEntitled({ id: pageId, access }, visitorKey, row);
-        return ok({ data: rows.map((row) => viewOf(row, shown, isHeld(row))), total, limit, offset });
-      },
+    serve(pageSubscribers, async (request) => {
+      const pageId = await requirePage(request);
+      const { limit, offset } = request.query;
+      const { rows, total } = await listSubscribers(store, pageId, { limit, offset });
+      const shown = shownTo(request);
+      const scope = { workspaceId: workspaceOf(request) };
+      const page = await reading.find('status_pages', scope, pageId, 'open');
+      const access = page === null ? null : declaredAccess(page);
+      const isHeld = (row: Recipient) =>
+        access !== null && !isEntitled({ id: pageId, access }, visitorKey, row);
+      return ok({ data: rows.map((row) => viewOf(row, shown, isHeld(row))), total, limit, offset });
     }),
-    endpoint({
-      method: 'DELETE',
-      path: '/v1/status-pages/{page_id}/subscribers/{id}',
-      access: 'write',
-      tag: 'Status pages',
-      summary: 'Remove a subscriber, with its address and the mails that wait for it',
-      answers: { 204: { description: 'The subscriber is removed.' } },
-      async handle(request) {
-        const pageId = await requirePage(request);
-        const id = idOf(request);
-        await store.transaction(async (tx) => {
-          const removed = await removeRecipient(tx, { id, pageId });
-          if (removed === null)
-            throw new Problem('not-found', `status page ${pageId} has no subscriber ${id}`);
-          await request.audit.write(tx);
-        });
-        return NO_CONTENT;
-      },
+    serve(removeSubscriber, async (request) => {
+      const pageId = await requirePage(request);
+      const id = idOf(request);
+      await store.transaction(async (tx) => {
+        const removed = await removeRecipient(tx, { id, pageId });
+        if (removed === null) throw new Problem('not-found', `status page ${pageId} has no subscriber ${id}`);
+        await request.audit.write(tx);
+      });
+      return NO_CONTENT;
     }),
   ];
 }

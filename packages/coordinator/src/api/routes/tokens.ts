@@ -4,7 +4,16 @@ import { TOKEN_SCOPES, type Token, type Tokens } from '../../store/tokens.ts';
 import { findWorkspace } from '../../store/workspaces.ts';
 import { createdTokenView, tokenView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { type ApiRequest, type Endpoint, endpoint, idOf, NO_CONTENT, ok, workspaceOf } from '../endpoint.ts';
+import {
+  type ApiRequest,
+  endpoint,
+  idOf,
+  NO_CONTENT,
+  ok,
+  type ServedEndpoint,
+  serve,
+  workspaceOf,
+} from '../endpoint.ts';
 import { nameFilter } from '../filters.ts';
 import { idempotencyKey, makeOnce } from '../idempotency.ts';
 import { nameSchema } from '../names.ts';
@@ -43,116 +52,116 @@ const removal = z.object({
 
 type Parts = Pick<ApiParts, 'store' | 'tokens' | 'clock' | 'secrets'>;
 
-export function tokenEndpoints(parts: Parts): Endpoint[] {
+export function tokenEndpoints(parts: Parts): ServedEndpoint[] {
   return [listEndpoint(parts), createEndpoint(parts), removeEndpoint(parts)];
 }
 
-function listEndpoint({ tokens }: Parts): Endpoint {
-  return endpoint({
-    method: 'GET',
-    path: '/v1/tokens',
-    access: 'admin',
-    tag: 'Tokens',
-    summary: 'List the API tokens of the workspace',
-    query: offsetPage.extend({
-      name: nameFilter('name'),
-      scope: z
-        .enum(TOKEN_SCOPES, SCOPE_MESSAGE)
-        .optional()
-        .meta({ description: 'Only tokens of this scope.' }),
-    }),
-    answers: { 200: { description: 'A page of the list.', schema: listOf(tokenView) } },
-    handle(request) {
-      const { limit, offset, name = '', scope } = request.query;
-      const all = tokens
-        .list(workspaceOf(request))
-        .filter((token) => token.name.toLowerCase().includes(name.toLowerCase()))
-        .filter((token) => scope === undefined || token.scope === scope);
-      return ok({
-        data: all.slice(offset, offset + limit).map((token) => viewOf(tokens, token)),
-        total: all.length,
-        limit,
-        offset,
-      });
-    },
+const listTokens = endpoint({
+  method: 'GET',
+  path: '/v1/tokens',
+  access: 'admin',
+  tag: 'Tokens',
+  summary: 'List the API tokens of the workspace',
+  query: offsetPage.extend({
+    name: nameFilter('name'),
+    scope: z.enum(TOKEN_SCOPES, SCOPE_MESSAGE).optional().meta({ description: 'Only tokens of this scope.' }),
+  }),
+  answers: { 200: { description: 'A page of the list.', schema: listOf(tokenView) } },
+});
+
+function listEndpoint({ tokens }: Parts): ServedEndpoint {
+  return serve(listTokens, (request) => {
+    const { limit, offset, name = '', scope } = request.query;
+    const all = tokens
+      .list(workspaceOf(request))
+      .filter((token) => token.name.toLowerCase().includes(name.toLowerCase()))
+      .filter((token) => scope === undefined || token.scope === scope);
+    return ok({
+      data: all.slice(offset, offset + limit).map((token) => viewOf(tokens, token)),
+      total: all.length,
+      limit,
+      offset,
+    });
   });
 }
 
-function createEndpoint({ store, tokens, clock, secrets }: Parts): Endpoint {
-  return endpoint({
-    method: 'POST',
-    path: '/v1/tokens',
-    access: 'admin',
-    tag: 'Tokens',
-    summary: 'Create an API token. Only this answer shows it',
-    description:
-      'Only a hash of the token is kept. A request that is repeated with its Idempotency-Key makes no second token, and cannot show the first token again. It is refused (409) with the id of the token, which can be revoked.',
-    body: newToken,
-    headers: ['Idempotency-Key'],
-    answers: { 201: { description: 'Created.', schema: createdTokenView } },
-    problems: ['conflict', 'reference-not-found'],
-    async handle(request) {
-      const { body } = request;
-      const workspaceId = await grantedWorkspace(store, request);
-      const now = clock.wall();
-      const grant = {
-        workspaceId,
-        name: body.name,
-        scope: body.scope,
-        createdBy: request.token === null ? null : { id: request.token.id, name: request.token.name },
-        expiresAt: expiryOf(body.expires_at, request.token?.expiresAt ?? null, now),
+const createToken = endpoint({
+  method: 'POST',
+  path: '/v1/tokens',
+  access: 'admin',
+  tag: 'Tokens',
+  summary: 'Create an API token. Only this answer shows it',
+  description:
+    'Only a hash of the token is kept. A request that is repeated with its Idempotency-Key makes no second token, and cannot show the first token again. It is refused (409) with the id of the token, which can be revoked.',
+  body: newToken,
+  headers: ['Idempotency-Key'],
+  answers: { 201: { description: 'Created.', schema: createdTokenView } },
+  problems: ['conflict', 'reference-not-found'],
+});
+
+function createEndpoint({ store, tokens, clock, secrets }: Parts): ServedEndpoint {
+  return serve(createToken, async (request) => {
+    const { body } = request;
+    const workspaceId = await grantedWorkspace(store, request);
+    const now = clock.wall();
+    const grant = {
+      workspaceId,
+      name: body.name,
+      scope: body.scope,
+      createdBy: request.token === null ? null : { id: request.token.id, name: request.token.name },
+      expiresAt: expiryOf(body.expires_at, request.token?.expiresAt ?? null, now),
+    };
+    const key = idempotencyKey(request.header('idempotency-key'));
+    const { token, secret } = await store.transaction(async (tx) => {
+      const make = async () => {
+        const created = await tokens.createIn(tx, grant, now);
+        await request.audit.write(tx, created.token.id);
+        return created;
       };
-      const key = idempotencyKey(request.header('idempotency-key'));
-      const { token, secret } = await store.transaction(async (tx) => {
-        const make = async () => {
-          const created = await tokens.createIn(tx, grant, now);
-          await request.audit.write(tx, created.token.id);
-          return created;
-        };
-        if (key === null) return make();
-        let made: Awaited<ReturnType<Tokens['createIn']>> | null = null;
-        const idempotent = { workspaceId: workspaceOf(request), key, path: '/v1/tokens', body };
-        const { id } = await makeOnce({ tx, secrets, now }, idempotent, async () => {
-          made = await make();
-          return made.token.id;
-        });
-        return made ?? shownBefore(id);
+      if (key === null) return make();
+      let made: Awaited<ReturnType<Tokens['createIn']>> | null = null;
+      const idempotent = { workspaceId: workspaceOf(request), key, path: '/v1/tokens', body };
+      const { id } = await makeOnce({ tx, secrets, now }, idempotent, async () => {
+        made = await make();
+        return made.token.id;
       });
-      return { status: 201, body: { ...viewOf(tokens, token), token: secret.reveal() } };
-    },
+      return made ?? shownBefore(id);
+    });
+    return { status: 201, body: { ...viewOf(tokens, token), token: secret.reveal() } };
   });
 }
 
-function removeEndpoint({ store, tokens, clock }: Parts): Endpoint {
-  return endpoint({
-    method: 'DELETE',
-    path: '/v1/tokens/{id}',
-    access: 'admin',
-    tag: 'Tokens',
-    summary: 'Revoke an API token',
-    description:
-      "With `cascade`, the tokens that it made are revoked too, and those that these made, and so on. The token itself may have been revoked before, for example an operator's token that `SVC_API_TOKEN` no longer names.",
-    query: removal,
-    answers: { 204: { description: 'Revoked.' } },
-    problems: ['conflict'],
-    async handle(request) {
-      const id = idOf(request);
-      const cascade = request.query.cascade === 'true';
-      const outcome = await store.transaction(async (tx) => {
-        const which = { workspaceId: workspaceOf(request), id, cascade };
-        const outcome = await tokens.revokeIn(tx, which, clock.wall());
-        if (outcome === 'revoked') await request.audit.write(tx);
-        return outcome;
-      });
-      if (outcome === 'unknown') throw new Problem('not-found', `there is no token ${id}`);
-      if (outcome === 'operator') {
-        throw new Problem(
-          'conflict',
-          "the API cannot revoke an operator's token: remove it from SVC_API_TOKEN or from its file",
-        );
-      }
-      return NO_CONTENT;
-    },
+const revokeToken = endpoint({
+  method: 'DELETE',
+  path: '/v1/tokens/{id}',
+  access: 'admin',
+  tag: 'Tokens',
+  summary: 'Revoke an API token',
+  description:
+    "With `cascade`, the tokens that it made are revoked too, and those that these made, and so on. The token itself may have been revoked before, for example an operator's token that `SVC_API_TOKEN` no longer names.",
+  query: removal,
+  answers: { 204: { description: 'Revoked.' } },
+  problems: ['conflict'],
+});
+
+function removeEndpoint({ store, tokens, clock }: Parts): ServedEndpoint {
+  return serve(revokeToken, async (request) => {
+    const id = idOf(request);
+    const cascade = request.query.cascade === 'true';
+    const outcome = await store.transaction(async (tx) => {
+      const which = { workspaceId: workspaceOf(request), id, cascade };
+      const outcome = await tokens.revokeIn(tx, which, clock.wall());
+      if (outcome === 'revoked') await request.audit.write(tx);
+      return outcome;
+    });
+    if (outcome === 'unknown') throw new Problem('not-found', `there is no token ${id}`);
+    if (outcome === 'operator') {
+      throw new Problem(
+        'conflict',
+        "the API cannot revoke an operator's token: remove it from SVC_API_TOKEN or from its file",
+      );
+    }
+    return NO_CONTENT;
   });
 }
 

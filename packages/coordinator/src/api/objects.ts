@@ -1,0 +1,301 @@
+import type { z } from 'zod';
+import type { SecretsShown } from '../configuration/stored.ts';
+import type { Transaction } from '../store/store.ts';
+import { scopeIncludes } from '../store/tokens.ts';
+import type { ApiParts } from './api-parts.ts';
+import {
+  type ApiRequest,
+  type DocumentedSchema,
+  type Endpoint,
+  type EndpointAnswer,
+  type EndpointTypes,
+  endpoint,
+  idOf,
+  NO_CONTENT,
+  type NoQuery,
+  ok,
+  type RequestOf,
+  type ServedEndpoint,
+  serve,
+  workspaceOf,
+} from './endpoint.ts';
+import { entityTag, expectedVersions } from './entity-tag.ts';
+import { createsOnce } from './idempotency.ts';
+import { Problem } from './problem.ts';
+
+/*
+ * The table of the objects that the API keeps: declared resources, incidents, their updates, maintenance windows. An
+ * entry has two halves. `defineObjects` takes texts and schemas, from which documents and callers work. `serveObjects`
+ * takes the reading and writing of one kind. All entries have the same five endpoints:
+ *
+ *     /v1/things       list (GET):    a page of the list
+ *                      create (POST): once for each Idempotency-Key; 201, with the object and its place
+ *     /v1/things/{id}  read (GET):    the object, with its ETag
+ *                      replace (PUT): if its version is one of If-Match; then as `read`
+ *                      remove:        204
+ *
+ * A change and its line of the audit trail are written in one transaction.
+ */
+
+/** What an endpoint says of itself that the table does not determine. */
+type Texts = Pick<Endpoint, 'description' | 'problems'> & { readonly summary: string };
+
+type Definition<
+  P extends string,
+  V extends DocumentedSchema,
+  L extends z.ZodObject,
+  S extends DocumentedSchema,
+  N extends DocumentedSchema,
+  R extends DocumentedSchema,
+  D extends z.ZodObject,
+> = {
+  /** Path of the list. Members are at `/{id}` below it. */
+  readonly path: P;
+  readonly tag: string;
+  /** Noun in messages: `maintenance window`. */
+  readonly noun: string;
+  /** Schema of an object in answers. */
+  readonly schema: V;
+  /** The answer whose members bodies may repeat. */
+  readonly repeats?: z.ZodObject;
+  /** How an object comes into being; left out: it is created. */
+  readonly verb?: 'published';
+  readonly list: Texts & { readonly query: L; readonly answer: string; readonly schema: S };
+  readonly create: Texts & { readonly body: N };
+  /** @property answer describes the answer: `The window.` */
+  readonly read: Texts & {
+    readonly answer: string;
+    readonly headers?: readonly ('Svc-Declared-As' | 'Svc-Declared-In')[];
+  };
+  readonly replace: Texts & { readonly answer: string; readonly body: R };
+  readonly remove: Texts & { readonly headers?: readonly ['If-Match']; readonly query?: D };
+};
+
+/** The first half of an entry: its five endpoints, for documents and callers. */
+export function defineObjects<
+  const P extends string,
+  V extends DocumentedSchema,
+  L extends z.ZodObject,
+  S extends DocumentedSchema,
+  N extends DocumentedSchema,
+  R extends DocumentedSchema,
+  D extends z.ZodObject = NoQuery,
+>(definition: Definition<P, V, L, S, N, R, D>) {
+  const { path, tag, noun, schema, repeats, verb } = definition;
+  const { list, create, read, replace, remove } = definition;
+  const member = `${path}/{id}` as const;
+  const done = verb === undefined ? 'Created' : 'Published';
+  const repeating = repeats === undefined ? {} : { repeats };
+  return {
+    path,
+    noun,
+    verb: verb ?? 'created',
+    list: endpoint({
+      method: 'GET',
+      path,
+      access: 'read',
+      tag,
+      ...textsOf(list),
+      query: list.query,
+      answers: { 200: { description: list.answer, schema: list.schema } },
+    }),
+    create: endpoint({
+      method: 'POST',
+      path,
+      access: 'write',
+      tag,
+      ...textsOf(create),
+      body: create.body,
+      ...repeating,
+      headers: ['Idempotency-Key'],
+      answers: {
+        201: {
+          description: `${done}, now or by an earlier request with the same Idempotency-Key.`,
+          schema,
+          headers: ['ETag', 'Location', 'Idempotency-Replayed'],
+        },
+      },
+    }),
+    read: endpoint({
+      method: 'GET',
+      path: member,
+      access: 'read',
+      tag,
+      ...textsOf(read),
+      headers: ['If-None-Match'],
+      answers: { 200: { description: read.answer, schema, headers: ['ETag', ...(read.headers ?? [])] } },
+    }),
+    replace: endpoint({
+      method: 'PUT',
+      path: member,
+      access: 'write',
+      tag,
+      ...textsOf(replace),
+      body: replace.body,
+      ...repeating,
+      headers: ['If-Match'],
+      answers: { 200: { description: replace.answer, schema, headers: ['ETag'] } },
+    }),
+    remove: endpoint({
+      method: 'DELETE',
+      path: member,
+      access: 'write',
+      tag,
+      ...textsOf(remove),
+      ...(remove.query === undefined ? {} : { query: remove.query }),
+      ...(remove.headers === undefined ? {} : { headers: remove.headers }),
+      answers: { 204: { description: 'Removed.' } },
+    }),
+  };
+}
+
+function textsOf({ summary, description, problems }: Texts): Texts {
+  return {
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(problems === undefined ? {} : { problems }),
+  };
+}
+
+/** The five endpoints of an entry. */
+type Objects = {
+  readonly path: string;
+  readonly noun: string;
+  readonly verb: string;
+} & { readonly [E in 'list' | 'create' | 'read' | 'replace' | 'remove']: Endpoint };
+
+/** An object as the API answers it. */
+export type Member = {
+  readonly view: object;
+  readonly rowVersion: number;
+  /** Headers beside the ETag. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+export type ObjectRequest = Pick<ApiRequest, 'token' | 'ids'>;
+type Awaitable<T> = T | Promise<T>;
+
+/** Writes a change, in its transaction. */
+type Write<C> = (change: C) => Promise<void>;
+
+/** Changes objects. @template C a change, open in its transaction */
+export type Changes<C> = {
+  /** Runs the work in one transaction. */
+  transaction<T>(workspaceId: number, work: (change: C) => Promise<T>): Promise<T>;
+};
+
+/** The second half of an entry. Requests are read before the transaction, which stays short. */
+type Work<O extends Objects, C> = {
+  /** Null: there is no such object. @throws Problem where the object above it does not exist */
+  find(request: ObjectRequest, id: number): Promise<Member | null>;
+  /** What is said of an object that does not exist; left out: `there is no incident 12`. */
+  missing?(request: ObjectRequest): string;
+  /** @returns the body of the answer */
+  list(request: RequestOf<O['list']>): Awaitable<object>;
+  /** @returns what the Idempotency-Key stands for beside the path, and what creates the object and returns its id */
+  create(
+    request: RequestOf<O['create']>,
+  ): Awaitable<{ readonly keyed: unknown; write(change: C): Promise<number> }>;
+  replace(request: RequestOf<O['replace']>): Awaitable<Write<C>>;
+  remove(request: RequestOf<O['remove']>): Awaitable<Write<C>>;
+  /** Further changes of one object, each with an endpoint of its own. They are answered as a replacement is. */
+  readonly further?: readonly FurtherChange<C>[];
+};
+
+export type FurtherChange<C> = {
+  readonly endpoint: Endpoint;
+  plan(request: ApiRequest<never, never>): Awaitable<Write<C>>;
+};
+
+/** A change of one object at its own endpoint, for {@link Work.further}. */
+export function furtherChange<T extends EndpointTypes, C>(
+  defined: Endpoint<T>,
+  plan: (request: ApiRequest<T['query'], T['body']>) => Awaitable<Write<C>>,
+): FurtherChange<C> {
+  return { endpoint: defined, plan };
+}
+
+type Parts = Pick<ApiParts, 'secrets' | 'clock'>;
+
+/** The five endpoints of an entry with what answers them. */
+export function serveObjects<O extends Objects, C extends { readonly tx: Transaction }>(
+  objects: O,
+  changes: Changes<C>,
+  work: Work<O, C>,
+  parts: Parts,
+): ServedEndpoint[] {
+  const { path, noun, verb } = objects;
+  const read = async (request: ObjectRequest) => {
+    const member = await work.find(request, idOf(request));
+    if (member !== null) return answerOf(member);
+    throw new Problem('not-found', work.missing?.(request) ?? `there is no ${noun} ${idOf(request)}`);
+  };
+  return [
+    serve(objects.list, async (request) => ok(await work.list(request as RequestOf<O['list']>))),
+    serve(objects.create, async (request) => {
+      const { keyed, write } = await work.create(request as RequestOf<O['create']>);
+      const place = pathOf(path, request);
+      const once = createsOnce(request, { path: place, body: keyed }, parts);
+      const { id, isNew } = await changes.transaction(workspaceOf(request), (change) =>
+        once(change.tx, () => write(change)),
+      );
+      const member = await work.find(request, id);
+      if (member === null) {
+        const detail = `${noun} ${id}, which the first request with this Idempotency-Key ${verb}, was removed since`;
+        throw new Problem('conflict', detail);
+      }
+      const { body, headers } = answerOf(member);
+      const replayed = isNew ? {} : { 'idempotency-replayed': 'true' };
+      return { status: 201, body, headers: { ...headers, location: `${place}/${id}`, ...replayed } };
+    }),
+    serve(objects.read, read),
+    serve(objects.replace, async (request) => {
+      await changeObject(changes, request, await work.replace(request as RequestOf<O['replace']>));
+      return read(request);
+    }),
+    serve(objects.remove, async (request) => {
+      await changeObject(changes, request, await work.remove(request as RequestOf<O['remove']>));
+      return NO_CONTENT;
+    }),
+    ...(work.further ?? []).map((change) =>
+      serve(change.endpoint, async (request) => {
+        await changeObject(changes, request, await change.plan(request as ApiRequest<never, never>));
+        return read(request);
+      }),
+    ),
+  ];
+}
+
+/** Writes a change together with its line of the audit trail. */
+function changeObject<C extends { readonly tx: Transaction }>(
+  changes: Changes<C>,
+  request: Pick<ApiRequest, 'token' | 'audit'>,
+  write: Write<C>,
+): Promise<void> {
+  return changes.transaction(workspaceOf(request), async (change) => {
+    await write(change);
+    await request.audit.write(change.tx);
+  });
+}
+
+function answerOf({ view, rowVersion, headers }: Member): EndpointAnswer {
+  return ok(view, { etag: entityTag(rowVersion, view), ...headers });
+}
+
+/** The path with the ids of the request. */
+function pathOf(path: string, { ids }: Pick<ApiRequest, 'ids'>): string {
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => String(ids[name]));
+}
+
+/** The versions that the request allows to be changed; left out: any. @throws Problem `malformed-request` */
+export function versionOptions(request: Pick<ApiRequest, 'header'>): {
+  expectedVersions?: readonly number[];
+} {
+  const versions = expectedVersions(request.header('if-match'));
+  return versions === undefined ? {} : { expectedVersions: versions };
+}
+
+/** Secrets are shown in clear text to tokens that may write them. */
+export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
+  return token !== null && scopeIncludes(token.scope, 'write') ? 'open' : 'masked';
+}
