@@ -18,6 +18,7 @@ function probesAsking(nameServer: string) {
     userAgent: 'svc/test',
     dnsServers: [nameServer],
     probeCa: undefined,
+    probeTlsGroups: undefined,
     proxyFor: undefined,
     egressDeny: [],
     egressAllow: [],

@@ -49,6 +49,15 @@ test('lists', () => {
   expect(values.egressAllow).toEqual(['10.1.0.0/16']);
 });
 
+test('groups of the key exchange, in the notation of OpenSSL', () => {
+  const groups = '*X25519:*X25519MLKEM768:P-256';
+  const { values } = readEnvironment(AGENT_SETTINGS, { ...least, SVC_PROBE_TLS_GROUPS: groups });
+  expect(values.probeTlsGroups).toBe(groups);
+  expect(problems({ ...least, SVC_PROBE_TLS_GROUPS: 'X25519:nonsense' })).toEqual([
+    expect.stringMatching(/^SVC_PROBE_TLS_GROUPS: must be names of groups that OpenSSL knows/),
+  ]);
+});
+
 test('a proxy, and what goes past it', () => {
   const { values } = readEnvironment(AGENT_SETTINGS, {
     ...least,

@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { AGENT_OTLP_SETTINGS } from '@svc/shared/own-metrics/settings.ts';
 import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
@@ -32,6 +33,18 @@ const referenceHosts = commaList.transform((hosts, context) =>
     return hosts;
   }),
 );
+
+const tlsGroups = z
+  .string()
+  .refine(isListOfGroups, 'must be names of groups that OpenSSL knows, like X25519:P-256');
+
+function isListOfGroups(ecdhCurve: string): boolean {
+  try {
+    return createSecureContext({ ecdhCurve }) !== null;
+  } catch {
+    return false;
+  }
+}
 
 /** Every setting of the agent. */
 export const AGENT_SETTINGS = {
@@ -83,6 +96,13 @@ export const AGENT_SETTINGS = {
     schema: referenceHosts.optional(),
   },
   ...TRUST_SETTINGS,
+  probeTlsGroups: {
+    name: 'SVC_PROBE_TLS_GROUPS',
+    description:
+      'groups of the TLS key exchange that HTTP probes offer: names of OpenSSL, separated by colons. A key share is sent of the first one, and of each with a * before its name',
+    defaultShown: '*X25519MLKEM768:*X25519:P-256:X448:P-384:P-521',
+    schema: tlsGroups.optional(),
+  },
   probeProxy: {
     name: 'SVC_PROBE_PROXY',
     description:

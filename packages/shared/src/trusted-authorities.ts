@@ -9,11 +9,18 @@ export type ClientIdentity = { readonly cert: string; readonly key: Secret<strin
  * `--use-system-ca` the system's store) and `further` ones in PEM.
  *
  * The first call takes some 30 ms without further authorities and some 200 ms with them, because the whole list
- * is read again. Later calls with the same authorities and without an identity get the same context.
+ * is read again. Later calls with the same authorities and without an identity or groups get the same context.
+ *
+ * @param groups those of the key exchange that are offered, in OpenSSL's notation; default: OpenSSL's
  */
-export function trustedContext(further: readonly string[] = [], identity?: ClientIdentity): SecureContext {
-  if (identity !== undefined) {
-    return contextWith({ cert: identity.cert, key: identity.key.reveal() }, further);
+export function trustedContext(
+  further: readonly string[] = [],
+  identity?: ClientIdentity,
+  groups?: string,
+): SecureContext {
+  if (identity !== undefined || groups !== undefined) {
+    const shown = identity === undefined ? {} : { cert: identity.cert, key: identity.key.reveal() };
+    return contextWith(groups === undefined ? shown : { ...shown, ecdhCurve: groups }, further);
   }
   if (further.length === 0) {
     nodesOwn ??= contextWith({}, further);
@@ -30,7 +37,10 @@ let nodesOwn: SecureContext | undefined;
 /** For the list of further authorities that was asked for last, which is mostly the only one; null: none was. */
 let latest: { readonly further: readonly string[]; readonly context: SecureContext } | null = null;
 
-function contextWith(own: { cert?: string; key?: string }, further: readonly string[]): SecureContext {
+function contextWith(
+  own: { cert?: string; key?: string; ecdhCurve?: string },
+  further: readonly string[],
+): SecureContext {
   if (further.length === 0) return createSecureContext(own);
   return createSecureContext({ ...own, ca: [...new Set([...getCACertificates('default'), ...further])] });
 }

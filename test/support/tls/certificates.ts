@@ -23,8 +23,8 @@ OQ9up+BpGbQ6MVPsGx/p+9e6FzDasqjZX0ESZ4HmNq5myxbiQjTxDJsc
 -----END PRIVATE KEY-----
 `;
 
-/** `ciphers`, where OpenSSL would not serve the certificate otherwise. */
-export type TestCertificate = { key: string; cert: string; ciphers?: string };
+/** `ciphers`, where OpenSSL would not serve the certificate otherwise; `ecdhCurve`: the groups that the server takes. */
+export type TestCertificate = { key: string; cert: string; ciphers?: string; ecdhCurve?: string };
 
 /** For localhost, secure.test, 127.0.0.1 and ::1, until 2120. */
 export const TRUSTED: TestCertificate = {

@@ -62,6 +62,7 @@ function probes(changes: Partial<ProbeSetOptions & { nameServer: string }> = {})
     userAgent: 'svc/test',
     dnsServers: [nameServer],
     probeCa: undefined,
+    probeTlsGroups: undefined,
     proxyFor: undefined,
     egressDeny: [],
     egressAllow: [],

