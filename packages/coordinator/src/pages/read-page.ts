@@ -14,7 +14,6 @@ import {
   publishedPage,
   shownIncidents,
   shownMonitors,
-  versionOfPage,
 } from '../store/shown-pages.ts';
 import type { Store } from '../store/store.ts';
 import type { PageNotes } from './notes.ts';
@@ -41,10 +40,9 @@ export type PageReadingParts = {
   readonly visitorKey: Secret<Uint8Array>;
 };
 
-/** A published page, and the version of the data that it shows. */
+/** A published page, and the version of what it shows: see {@link publishedPage}. */
 export type VersionedPage = {
   readonly page: StoredPage;
-  /** It changes with each commit that changes what the page shows, and not with time. */
   readonly version: string;
 };
 
@@ -57,17 +55,14 @@ export async function findVersion(
   { store, secrets }: PageReadingParts,
   name: PageName,
 ): Promise<VersionedPage | null> {
-  const row = await publishedPage(store, name);
-  if (row === undefined) return null;
-  const [page] = await storedIn({ source: store, secrets, shown: 'masked' }, 'status_pages', [row]);
-  if (page === undefined) return null;
-  const parts = await versionOfPage(store, page.id);
-  return { page, version: JSON.stringify([page.id, page.rowVersion, parts]) };
+  const found = await publishedPage(store, name);
+  if (found === undefined) return null;
+  const [page] = await storedIn({ source: store, secrets, shown: 'masked' }, 'status_pages', [found.row]);
+  return page === undefined ? null : { page, version: found.version };
 }
 
 /**
- * Reads what a page shows. The version is to be read before it: a commit in between changes the version, and
- * the page is read anew.
+ * Reads what a page shows.
  *
  * @param known latencies that were read for the page before, which are read again once an hour
  * @throws StoreError

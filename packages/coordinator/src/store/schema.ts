@@ -81,6 +81,7 @@ export interface Database {
     published: Generated<number>;
     theme: Generated<'system' | 'light' | 'dark'>;
     latency: Generated<'none' | '24h' | '7d'>;
+    shown_version: Generated<number>;
   };
   component_groups: DeclaredRow & {
     page_id: number;
@@ -101,6 +102,7 @@ export interface Database {
     version: number | null;
     floor_slot: Generated<number>;
     entered: Generated<number>;
+    shown_version: Generated<number>;
   };
   monitor_votes: {
     place: number;

@@ -10,51 +10,32 @@ type Source = Pick<Store, 'read'>;
 /** The name that a visitor asks for a page by, unique over all workspaces. */
 export type PageName = { readonly slug: string };
 
-/** The published page of this name. Undefined: there is none, or it is not published. */
-export function publishedPage(
+/**
+ * The published page of this name, with its version: a text that changes with each commit that changes what the page shows
+ * (`migrations/shown-versions.ts`), and not with time. Undefined: there is none, or it is not published.
+ *
+ * What the page shows is to be read after it: a commit in between changes the version, and the page is read anew.
+ */
+export async function publishedPage(
   { read }: Source,
   { slug }: PageName,
-): Promise<Row<'status_pages'> | undefined> {
-  const published = read.selectFrom('status_pages').selectAll().where('published', '=', 1);
-  return published.where('slug', '=', slug).executeTakeFirst();
-}
-
-/**
- * A text that changes with each commit that changes what a page shows: of its groups, components and monitors, their
- * statuses, and what people wrote. It does not change with time, nor with the row of the page itself.
- *
- * Where rows come and go, their number and largest id change; where one is changed, the sum of the versions.
- */
-export async function versionOfPage({ read }: Source, pageId: number): Promise<string> {
-  const shown = sql`SELECT c.monitor_id FROM components c WHERE c.page_id = ${pageId} AND c.monitor_id IS NOT NULL`;
-  const { rows } = await sql<Record<string, number | null>>`
-    SELECT 'groups' AS of, count(*) AS many, sum(row_version) AS versions, max(id) AS last, 0 AS monitors, 0 AS changes
-      FROM component_groups WHERE page_id = ${pageId}
-    UNION ALL
-    SELECT 'components', count(*), sum(c.row_version), max(c.id), sum(m.row_version),
-        sum((SELECT max(t.id) FROM transitions t WHERE t.monitor_id = c.monitor_id))
-      FROM components c LEFT JOIN monitors m ON m.id = c.monitor_id WHERE c.page_id = ${pageId}
-    UNION ALL
-    SELECT 'incidents', count(*), sum(i.row_version), max(i.id), count(i.closed_at), 0 FROM incidents i
-      WHERE i.id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
-        OR i.monitor_id IN (${shown})
-    UNION ALL
-    SELECT 'updates', count(*), sum(u.row_version), max(u.id), 0, 0 FROM incident_updates u
-      JOIN incidents i ON i.id = u.incident_id
-      WHERE i.id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
-        OR i.monitor_id IN (${shown})
-    UNION ALL
-    SELECT 'icon', count(*), sum(fetched_at), 0, 0, 0 FROM page_icons
-      WHERE page_id = ${pageId} AND content IS NOT NULL
-    UNION ALL
-    SELECT 'windows', count(*), sum(w.row_version), max(w.id), 0, 0 FROM maintenance_windows w WHERE w.id IN (
-      SELECT window_id FROM maintenance_pages WHERE page_id = ${pageId}
-      UNION SELECT mc.window_id FROM maintenance_components mc JOIN components c ON c.id = mc.component_id
-        WHERE c.page_id = ${pageId}
-      UNION SELECT mm.window_id FROM maintenance_monitors mm WHERE mm.monitor_id IN (${shown}))`.execute(
-    read,
-  );
-  return JSON.stringify(rows.map((row) => Object.values(row)));
+): Promise<{ readonly row: Row<'status_pages'>; readonly version: string } | undefined> {
+  const row = await read
+    .selectFrom('status_pages as p')
+    .selectAll('p')
+    .select(({ selectFrom }) =>
+      selectFrom('components as c')
+        .innerJoin('monitor_states as s', 's.monitor_id', 'c.monitor_id')
+        .select(({ fn }) => fn.sum<number | null>('s.shown_version').as('sum'))
+        .whereRef('c.page_id', '=', 'p.id')
+        .as('of_monitors'),
+    )
+    .where('p.published', '=', 1)
+    .where('p.slug', '=', slug)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  // The numbers of the monitors only grow, and those of other monitors are added up only after a change of the page.
+  return { row, version: `${row.id}.${row.shown_version}.${row.of_monitors ?? 0}` };
 }
 
 /** The groups and components of a page by ascending id, `limit` of each at most. */

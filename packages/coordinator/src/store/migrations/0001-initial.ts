@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { SHOWN_VERSIONS } from './shown-versions.ts';
 
 /*
  * All instants are epoch milliseconds. Columns named `*_sealed` hold AES-256-GCM cipher text. `owner` is
@@ -84,12 +85,14 @@ const DECLARED = [
     incident TEXT, PRIMARY KEY (monitor_id, notification_id)) WITHOUT ROWID`,
   'CREATE INDEX links_notification ON links (notification_id, monitor_id)',
   // `latency`: whether the page shows how fast its monitors answer, and over which time: `none`, `24h` or `7d`.
+  // `shown_version`: see `shown-versions.ts`.
   `CREATE TABLE status_pages (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     slug TEXT NOT NULL UNIQUE, custom_domain TEXT, attributes TEXT NOT NULL, secrets_sealed BLOB,
     published INTEGER NOT NULL DEFAULT 1, theme TEXT NOT NULL DEFAULT 'system',
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, latency TEXT NOT NULL DEFAULT 'none',
+    shown_version INTEGER NOT NULL DEFAULT 1,
     UNIQUE (workspace_id, custom_domain))`,
   `CREATE TABLE component_groups (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
@@ -131,12 +134,13 @@ const EVALUATION = [
   'CREATE INDEX off_grid_slots_slot ON off_grid_slots (slot)',
   // One row per monitor: the state that the evaluation needs after a restart, without its votes. `version`: the
   // version of the probed attributes that the votes belong to. Results of slots up to `floor_slot` never vote.
-  // `entered` has a bit per region that was given a slot.
+  // `entered` has a bit per region that was given a slot. `shown_version`: see `shown-versions.ts`.
   `CREATE TABLE monitor_states (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
     since INTEGER NOT NULL, incident TEXT, reason TEXT, version INTEGER,
-    floor_slot INTEGER NOT NULL DEFAULT 0, entered INTEGER NOT NULL DEFAULT 268435455)`,
+    floor_slot INTEGER NOT NULL DEFAULT 0, entered INTEGER NOT NULL DEFAULT 268435455,
+    shown_version INTEGER NOT NULL DEFAULT 1)`,
   // One row per monitor, written with each slot. The key begins with the monitor's place in the half minute:
   // monitors that are due together lie together. `votes` and `open_slots` (undecided slots with their reports;
   // null: none) are JSON, see `stored-votes.ts`. `written_at` is on the slots' clock.
@@ -341,6 +345,6 @@ const VISITORS = [
 ];
 
 export async function up(db: Kysely<unknown>): Promise<void> {
-  const statements = [...ACCESS, ...DECLARED, ...EVALUATION, ...TOTALS, ...DELIVERY, ...NOTES, ...VISITORS];
-  for (const statement of statements) await sql.raw(statement).execute(db);
+  const tables = [...ACCESS, ...DECLARED, ...EVALUATION, ...TOTALS, ...DELIVERY, ...NOTES, ...VISITORS];
+  for (const statement of [...tables, ...SHOWN_VERSIONS]) await sql.raw(statement).execute(db);
 }

@@ -1,0 +1,107 @@
+/*
+ * What status pages show, and the numbers that say that it changed. `status_pages.shown_version` grows with each row that
+ * people write of what the page shows, and `monitor_states.shown_version` with each change that checks bring about. The
+ * database raises them itself, so no writer can forget to. The two are apart because a page is shared by all its monitors:
+ * those who record checks each write only rows of their own monitors.
+ */
+
+type Shown = {
+  readonly table: string;
+  /** The writes that raise a number. */
+  readonly on: readonly ('INSERT' | 'UPDATE' | 'DELETE' | `UPDATE OF ${string}`)[];
+  readonly when?: string;
+  /** Query: the ids of the pages that show this row. */
+  readonly pages?: (row: 'old' | 'new') => string;
+  /** Query: the ids of the monitors that this row is about. */
+  readonly monitors?: (row: 'old' | 'new') => string;
+};
+
+const ALWAYS = ['INSERT', 'UPDATE', 'DELETE'] as const;
+
+const ofComponentsWith = (monitors: string) =>
+  `SELECT page_id FROM components WHERE monitor_id IN (${monitors})`;
+
+const ofWindow = (id: string) => `
+  SELECT page_id FROM maintenance_pages WHERE window_id = ${id}
+  UNION SELECT c.page_id FROM maintenance_components m JOIN components c ON c.id = m.component_id
+    WHERE m.window_id = ${id}
+  UNION ${ofComponentsWith(`SELECT monitor_id FROM maintenance_monitors WHERE window_id = ${id}`)}`;
+
+const SHOWN: readonly Shown[] = [
+  {
+    table: 'status_pages',
+    on: ['UPDATE'],
+    // Not by these triggers.
+    when: 'old.shown_version = new.shown_version',
+    pages: (row) => `${row}.id`,
+  },
+  { table: 'component_groups', on: ALWAYS, pages: (row) => `${row}.page_id` },
+  { table: 'components', on: ALWAYS, pages: (row) => `${row}.page_id` },
+  { table: 'page_icons', on: ALWAYS, pages: (row) => `${row}.page_id` },
+  // A monitor that a component shows is neither new nor removed.
+  { table: 'monitors', on: ['UPDATE'], pages: (row) => ofComponentsWith(`${row}.id`) },
+  { table: 'maintenance_windows', on: ALWAYS, pages: (row) => ofWindow(`${row}.id`) },
+  { table: 'maintenance_pages', on: ALWAYS, pages: (row) => `${row}.page_id` },
+  {
+    table: 'maintenance_components',
+    on: ALWAYS,
+    pages: (row) => `SELECT page_id FROM components WHERE id = ${row}.component_id`,
+  },
+  { table: 'maintenance_monitors', on: ALWAYS, pages: (row) => ofComponentsWith(`${row}.monitor_id`) },
+  {
+    table: 'incidents',
+    on: ALWAYS,
+    pages: (row) => `SELECT page_id FROM incident_pages WHERE incident_id = ${row}.id`,
+    monitors: (row) => `${row}.monitor_id`,
+  },
+  {
+    table: 'incident_pages',
+    on: ALWAYS,
+    pages: (row) => `${row}.page_id`,
+    // Pages that show the monitor show its incident only where no page is named.
+    monitors: (row) => `SELECT monitor_id FROM incidents WHERE id = ${row}.incident_id`,
+  },
+  {
+    table: 'incident_updates',
+    on: ALWAYS,
+    pages: (row) => `SELECT page_id FROM incident_pages WHERE incident_id = ${row}.incident_id`,
+    monitors: (row) => `SELECT monitor_id FROM incidents WHERE id = ${row}.incident_id`,
+  },
+  {
+    table: 'monitor_states',
+    on: ['UPDATE OF status, since'],
+    when: 'old.status <> new.status OR old.since <> new.since',
+    monitors: (row) => `${row}.monitor_id`,
+  },
+  // Intervals of one status are not shown.
+  {
+    table: 'transitions',
+    on: ['INSERT', 'UPDATE OF at'],
+    when: 'new.from_status <> new.to_status',
+    monitors: (row) => `${row}.monitor_id`,
+  },
+];
+
+/** Statements that make the triggers. */
+export const SHOWN_VERSIONS: readonly string[] = SHOWN.flatMap((shown) =>
+  shown.on.map((event) => triggerOf(shown, event)),
+);
+
+function triggerOf({ table, when, pages, monitors }: Shown, event: Shown['on'][number]): string {
+  const [kind = ''] = event.split(' ');
+  const rows =
+    kind === 'INSERT'
+      ? (['new'] as const)
+      : kind === 'DELETE'
+        ? (['old'] as const)
+        : (['old', 'new'] as const);
+  const raise = (raised: string, id: string, ids: Shown['pages']) =>
+    ids === undefined
+      ? ''
+      : `UPDATE ${raised} SET shown_version = shown_version + 1 WHERE ${rows.map((row) => `${id} IN (${ids(row)})`).join(' OR ')};`;
+  return `CREATE TRIGGER shown_${table}_${kind.toLowerCase()} AFTER ${event} ON ${table}
+    ${when === undefined ? '' : `WHEN ${when}`} BEGIN
+      ${raise('status_pages', 'id', pages)}
+      ${raise('monitor_states', 'monitor_id', monitors)}
+    END`;
+}
