@@ -8,6 +8,7 @@ export const NO_EXPORT_SETTINGS: ExportSettings = {
   histograms: 'exponential',
   intervalMs: 60_000,
   saveEveryMs: 600_000,
+  mostNoteBytes: 512 * 1_024 * 1_024,
   timeoutMs: 10_000,
   tls: { ca: [], identity: null },
   resource: [['service.name', 'svc']],

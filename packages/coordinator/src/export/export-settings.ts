@@ -16,6 +16,7 @@ export type Endpoint = {
 
 /** A row of totals costs as much as the notes of some thirty results, which a start reads in a second or two. */
 const SAVE_EVERY_MS = 600_000;
+const MOST_NOTE_BYTES = 512 * 1_024 * 1_024;
 /** As OpenTelemetry's specification has it, ms. */
 const TIMEOUT_MS = 10_000;
 
@@ -34,6 +35,8 @@ export type ExportSettings = {
   readonly tls: ExportTls;
   /** Between two times that totals are stored, ms: a start reads the notes since then again. */
   readonly saveEveryMs: number;
+  /** Bytes of the notes that are kept while totals cannot be stored. */
+  readonly mostNoteBytes: number;
   /** Attributes of the resource. */
   readonly resource: readonly (readonly [name: string, value: string])[];
 };
@@ -57,6 +60,7 @@ export function exportSettingsOf(config: Config): ExportSettings {
     timeoutMs: config.otlpMetricsTimeout ?? config.otlpTimeout ?? TIMEOUT_MS,
     tls: exportTlsOf(config),
     saveEveryMs: SAVE_EVERY_MS,
+    mostNoteBytes: MOST_NOTE_BYTES,
     resource: resourceOf(config),
   };
 }

@@ -282,6 +282,38 @@ test('totals that cannot be loaded or stored are tried again, and no result is l
   await counted(1, 1);
 });
 
+test('where totals can never be stored, notes go beyond their bound, and the next start counts anew', async () => {
+  monitors.set(exported(1));
+  const mostNoteBytes = 1_000;
+  const settings = { ...NO_EXPORT_SETTINGS, intervalMs: 50, saveEveryMs: 100, mostNoteBytes };
+  const first = await started({ settings });
+  await record(first, 1);
+  await expect.poll(() => rows('export_totals')).toBe(1);
+  await counted(1, 1);
+  const start = Number(checksOf(1)?.startTimeUnixNano);
+  const refuse = `CREATE TRIGGER refuse BEFORE INSERT ON export_totals BEGIN SELECT RAISE(ABORT, 'no room'); END`;
+  await store.commit([{ sql: refuse, rows: [[]] }]);
+
+  const clock = new FakeClock();
+  const second = await started({ settings, clock });
+  first.stop();
+  const recorded = 20;
+  for (let each = 0; each < recorded; each += 1) await record(second, 1);
+  const kept = async () => {
+    await clock.advanceSettling(1_000);
+    return [await rows('export_totals'), await rows('export_notes'), Number(checksOf(1)?.asInt)];
+  };
+  await expect.poll(kept).toEqual([0, 0, 1 + recorded]);
+  expect(Number(checksOf(1)?.startTimeUnixNano)).toBe(start);
+  second.stop();
+
+  await store.commit([{ sql: 'DROP TRIGGER refuse', rows: [[]] }]);
+  const third = await started({ settings });
+  await record(third, 1);
+  await receiver.until(() => Number(checksOf(1)?.startTimeUnixNano) > start);
+  await counted(1, 1);
+});
+
 test('the guard judges the endpoints of monitors, and lets that of the operator pass', async () => {
   const asked: boolean[] = [];
   const createPost = (isOperators: boolean) => {

@@ -11,11 +11,13 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import {
+  bytesOfNotes,
   type CountedResult,
   type ExportNote,
   lastNote,
   monitorsWithTotals,
   notesAfter,
+  removeCounts,
   removeNotes,
   removeTotals,
   totalsOf,
@@ -280,7 +282,7 @@ export class MetricsExport {
         after = notes.at(-1)?.id ?? this.#lastNoted;
       }
     } catch (error) {
-      this.#failed(error);
+      await this.#unsaved(error);
       if (!this.#stopping.signal.aborted) this.#reloading.again(() => void this.#loadTotals());
       return;
     }
@@ -466,7 +468,7 @@ export class MetricsExport {
     try {
       await this.#save();
     } catch (error) {
-      this.#failed(error);
+      await this.#unsaved(error);
       this.#hasNew = true;
       this.#saveNotBefore = clock.monotonic() + SAVE_AGAIN_AFTER_MS;
     }
@@ -498,6 +500,20 @@ export class MetricsExport {
       await pause(clock, SAVE_PAUSE_MS, this.#stopping.signal);
     }
     if (!this.#stopping.signal.aborted) await removeNotes(store, until);
+  }
+
+  /** Totals could not be loaded or stored. Notes are kept up to a bound; beyond it the next start counts anew. */
+  async #unsaved(error: unknown): Promise<void> {
+    this.#failed(error);
+    const { store, settings, log } = this.#parts;
+    try {
+      if (this.#stopping.signal.aborted || (await bytesOfNotes(store)) <= settings.mostNoteBytes) return;
+      for (const exported of this.#exported.values()) exported.isUnsaved = true;
+      await removeCounts(store, this.#lastNoted);
+      log.error({ bytes: settings.mostNoteBytes }, 'exported counts are removed: their notes had no room');
+    } catch (later) {
+      this.#failed(later);
+    }
   }
 
   #failed(error: unknown): void {

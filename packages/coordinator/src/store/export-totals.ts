@@ -1,4 +1,5 @@
 import { phases } from '@svc/shared/messages/check-result.ts';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { readFact, writeFact } from './facts.ts';
 import type { SqlStep, Store } from './store.ts';
@@ -41,8 +42,8 @@ export type StoredExportTotals = {
 const NOTES_UNTIL = 'export_notes_until';
 /** Notes of one read: each has up to some hundred results. */
 const NOTES_PER_READ = 10;
-/** Notes of one transaction that deletes. */
-const NOTES_PER_DELETE = 500;
+/** Notes, or totals, of one transaction that deletes. */
+const ROWS_PER_DELETE = 500;
 
 export function insertNote({ id, results }: ExportNote): SqlStep {
   const note = Buffer.from(JSON.stringify(results));
@@ -129,11 +130,37 @@ export async function removeNotes(store: Store, until: number): Promise<void> {
     const removed = await store.transaction(async (tx) => {
       await writeFact(tx.db, NOTES_UNTIL, String(until));
       const [outcome] = await tx.runEach(
-        `DELETE FROM export_notes WHERE id IN (SELECT id FROM export_notes WHERE id <= ? ORDER BY id LIMIT ${NOTES_PER_DELETE})`,
+        `DELETE FROM export_notes WHERE id IN (SELECT id FROM export_notes WHERE id <= ? ORDER BY id LIMIT ${ROWS_PER_DELETE})`,
         [[until]],
       );
       return outcome?.changes ?? 0;
     });
-    if (removed < NOTES_PER_DELETE) return;
+    if (removed < ROWS_PER_DELETE) return;
   }
+}
+
+/** Bytes of all notes. The database reads their lengths, and not the notes. */
+export async function bytesOfNotes({ read }: Pick<Store, 'read'>): Promise<number> {
+  const { bytes } = await read
+    .selectFrom('export_notes')
+    .select(({ fn }) => fn.sum<number | null>(sql`octet_length(note)`).as('bytes'))
+    .executeTakeFirstOrThrow();
+  return Number(bytes ?? 0);
+}
+
+/**
+ * Removes everything that is stored of counts, and then the notes up to this one. In this order, a start in between finds
+ * monitors without totals, which begin anew, and none with fewer counts than before.
+ */
+export async function removeCounts(store: Store, until: number): Promise<void> {
+  for (;;) {
+    const [outcome] = await store.transaction((tx) =>
+      tx.runEach(
+        `DELETE FROM export_totals WHERE monitor_id IN (SELECT monitor_id FROM export_totals LIMIT ${ROWS_PER_DELETE})`,
+        [[]],
+      ),
+    );
+    if ((outcome?.changes ?? 0) < ROWS_PER_DELETE) break;
+  }
+  await removeNotes(store, until);
 }
