@@ -429,7 +429,8 @@ test.skipIf(skipsVictoriaMetrics)(
         ['service.version', '1'],
       ] as const;
       const frame = { resource: [...service, ...resource], histograms: 'exponential', at: now } as const;
-      const request = new MetricsRequest(frame, [{ monitor: liveMonitor(id), totals, history: [] }]);
+      const request = new MetricsRequest(frame);
+      request.add({ monitor: liveMonitor(id), totals, history: [] });
       const headers = { 'content-type': 'application/x-protobuf' };
       const body = Buffer.from(request.encoded('protobuf'));
       expect((await fetch(database.endpoint, { method: 'POST', headers, body })).status).toBe(200);

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
 import { Pipeline } from '@svc/coordinator/export/pipeline.ts';
 import type { ExportTarget } from '@svc/coordinator/export/targets.ts';
@@ -61,6 +62,7 @@ export function pipelineTo(url: string, more: More = {}) {
       made.push(...ids);
       return ids.map((id) => ({ monitor: liveMonitor(id), totals: newTotals('', 0), history: [] }));
     },
+    turn: () => setImmediate(),
     onError: (error) => errors.push(error),
   };
   const pipeline = new Pipeline(parts);

@@ -37,9 +37,8 @@ const PAGE = 100;
 /** Span of the exported uptime, and how far ahead a clock may date changes, ms. */
 const HISTORY_MS = 24 * 3_600_000;
 const AHEAD_MS = 60_000;
-/** Points of one request: making it holds the thread for some milliseconds. */
+/** Of one request: some megabyte of JSON. Each point repeats the name and the target. */
 const MOST_POINTS = 2_000;
-/** Characters of names and targets in one request, which each point repeats: 2,000 points with the longest ones take up to 48 ms. */
 const MOST_TEXT = 1_000_000;
 /** Delay after which totals that begin or end are stored, ms. */
 const SAVE_NEW_AFTER_MS = 1_000;
@@ -377,6 +376,7 @@ export class MetricsExport {
       clock,
       batches: () => this.#batchesOf(monitors),
       read: (ids) => this.#read(ids.filter((id) => monitors.has(id))),
+      turn: () => this.#turn(),
       onError: (error) => this.#failed(error),
     });
     // The same place for an endpoint after every start.
@@ -427,7 +427,6 @@ export class MetricsExport {
     const { store, clock } = this.#parts;
     const now = clock.wall();
     const histories = await statusHistories(store, ids, { from: now - HISTORY_MS, until: now + AHEAD_MS });
-    await this.#turn();
     return ids.flatMap((id) => {
       const exported = this.#exported.get(id);
       return exported === undefined ? [] : [{ ...exported, history: histories.get(id) ?? [] }];
@@ -435,8 +434,8 @@ export class MetricsExport {
   }
 
   /**
-   * Resolves when a request may be made: one in a turn of the event loop, because making one takes milliseconds and all
-   * endpoints may be due at once.
+   * Resolves when a piece of a request may be made: one in a turn of the event loop, because all endpoints may be due at
+   * once.
    */
   #turn(): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(() => new Promise((resume) => setImmediate(resume)));

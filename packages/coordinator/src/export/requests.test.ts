@@ -5,7 +5,7 @@ import type { LiveMonitor } from '../domain/monitor.ts';
 import type { StatusSince } from '../domain/uptime.ts';
 import type { CountedResult } from '../store/export-totals.ts';
 import type { HistogramKind } from './histograms.ts';
-import { MetricsRequest } from './requests.ts';
+import { joined, MetricsRequest } from './requests.ts';
 import {
   countResult,
   identityOf,
@@ -51,9 +51,9 @@ function requestOf(
 ): MetricsRequest {
   const { at = AT, monitor = {}, history = [], kind = 'exponential' } = more;
   const frame = { resource: [['team', 'a,b']] as const, histograms: kind, at };
-  return new MetricsRequest(frame, [
-    { monitor: { ...MONITOR, regions: ['hosta-fra'], ...monitor }, totals, history },
-  ]);
+  const request = new MetricsRequest(frame);
+  request.add({ monitor: { ...MONITOR, regions: ['hosta-fra'], ...monitor }, totals, history });
+  return request;
 }
 
 /** As `name{attributes}: value`, without the attributes that all points have in common. */
@@ -101,6 +101,16 @@ test('results are counted by outcome, status code and error type', () => {
   });
   expect(request.points).toBe(15);
   expect(mostPoints(totalsOf(PROBED))).toBeGreaterThanOrEqual(request.points);
+});
+
+test.each(['json', 'protobuf'] as const)('encoded requests are joined to one in %s', (encoding) => {
+  const requests = [requestOf(totalsOf(PROBED)), requestOf(totalsOf([])), requestOf(totalsOf(PROBED))];
+  const bodies = requests.map((request) => request.encoded(encoding));
+  const resourcesIn = (body: Uint8Array) => decodeOtlp(body, TYPES[encoding]).resourceMetrics ?? [];
+  for (const count of [1, 2, 3]) {
+    const some = bodies.slice(0, count);
+    expect(resourcesIn(joined(some, encoding))).toEqual(some.flatMap(resourcesIn));
+  }
 });
 
 describe.each(['exponential', 'explicit'] as const)('a request with %s histograms', (kind) => {

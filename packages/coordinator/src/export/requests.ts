@@ -46,7 +46,7 @@ type Frame = {
 /** Begins points with these attributes. */
 type Adding = <T>(to: DataPoint<T>[], own: Attributes, value: T) => void;
 
-/** The points of some monitors, as OpenTelemetry's SDK would hand them to its exporters. */
+/** Points of some monitors, as OpenTelemetry's SDK would hand them to its exporters. */
 export class MetricsRequest {
   readonly #frame: Frame;
   readonly #checks: DataPoint<number>[] = [];
@@ -56,9 +56,36 @@ export class MetricsRequest {
   readonly #uptimes: DataPoint<number>[] = [];
   readonly #certificates: DataPoint<number>[] = [];
 
-  constructor(frame: Frame, monitors: Iterable<ExportedMonitor>) {
+  constructor(frame: Frame) {
     this.#frame = frame;
-    for (const exported of monitors) this.#addMonitor(exported);
+  }
+
+  add({ monitor, totals, history }: ExportedMonitor): void {
+    const { at } = this.#frame;
+    const of = {
+      [ATTRIBUTE.monitorId]: String(monitor.id),
+      [ATTRIBUTE.monitorName]: monitor.name,
+      [ATTRIBUTE.monitorKind]: monitor.type,
+      [ATTRIBUTE.target]: shownTarget(monitor),
+    };
+    const startTime = hrTime(totals.startedAt);
+    const endTime = hrTime(at);
+    const add: Adding = (to, own, value) =>
+      to.push({ attributes: { ...of, ...own }, startTime, endTime, value });
+    for (const region of totals.regions) {
+      this.#addRegion(region, add);
+      if (region.certificateExpiresAt !== null && isSeen(monitor, region, at))
+        add(
+          this.#certificates,
+          { [ATTRIBUTE.region]: region.region },
+          (region.certificateExpiresAt - at) / 1_000,
+        );
+    }
+    const status = history.at(-1)?.status ?? 'unknown';
+    for (const each of MONITOR_STATUSES)
+      add(this.#statuses, { [ATTRIBUTE.state]: each }, Number(each === status));
+    const uptime = uptimeOf(history, at);
+    if (uptime !== null) add(this.#uptimes, {}, uptime);
   }
 
   get points(): number {
@@ -92,34 +119,6 @@ export class MetricsRequest {
     };
   }
 
-  #addMonitor({ monitor, totals, history }: ExportedMonitor): void {
-    const { at } = this.#frame;
-    const of = {
-      [ATTRIBUTE.monitorId]: String(monitor.id),
-      [ATTRIBUTE.monitorName]: monitor.name,
-      [ATTRIBUTE.monitorKind]: monitor.type,
-      [ATTRIBUTE.target]: shownTarget(monitor),
-    };
-    const startTime = hrTime(totals.startedAt);
-    const endTime = hrTime(at);
-    const add: Adding = (to, own, value) =>
-      to.push({ attributes: { ...of, ...own }, startTime, endTime, value });
-    for (const region of totals.regions) {
-      this.#addRegion(region, add);
-      if (region.certificateExpiresAt !== null && isSeen(monitor, region, at))
-        add(
-          this.#certificates,
-          { [ATTRIBUTE.region]: region.region },
-          (region.certificateExpiresAt - at) / 1_000,
-        );
-    }
-    const status = history.at(-1)?.status ?? 'unknown';
-    for (const each of MONITOR_STATUSES)
-      add(this.#statuses, { [ATTRIBUTE.state]: each }, Number(each === status));
-    const uptime = uptimeOf(history, at);
-    if (uptime !== null) add(this.#uptimes, {}, uptime);
-  }
-
   #addRegion({ region, checks, durations, phases }: RegionTotals, add: Adding): void {
     for (const outcome of COUNTED_OUTCOMES)
       add(this.#checks, { [ATTRIBUTE.region]: region, [ATTRIBUTE.outcome]: outcome }, checks[outcome]);
@@ -146,6 +145,25 @@ export class MetricsRequest {
       ? { ...base, dataPointType: DataPointType.HISTOGRAM, dataPoints: withValue(explicit) }
       : { ...base, dataPointType: DataPointType.EXPONENTIAL_HISTOGRAM, dataPoints: withValue(exponential) };
   }
+}
+
+/** What the serializer writes around the resources of a request in JSON. */
+const [JSON_BEGIN, JSON_END] = [Buffer.from('{"resourceMetrics":['), Buffer.from(']}')];
+
+/**
+ * Encoded requests as one. A request is a list of resources. Protobuf reads lists that follow each other as one.
+ *
+ * @param bodies at least one
+ */
+export function joined(bodies: readonly Uint8Array[], encoding: Encoding): Uint8Array {
+  const [only] = bodies;
+  if (only !== undefined && bodies.length === 1) return only;
+  if (encoding === 'protobuf') return Buffer.concat(bodies);
+  const resources = bodies.flatMap((body, index) => [
+    index === 0 ? JSON_BEGIN : Buffer.from(','),
+    body.subarray(JSON_BEGIN.length, body.length - JSON_END.length),
+  ]);
+  return Buffer.concat([...resources, JSON_END]);
 }
 
 function baseOf(key: MetricKey, valueType: ValueType) {
