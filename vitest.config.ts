@@ -20,7 +20,7 @@ const BESIDE_THE_CODE = [
 ];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
 
-/** Files that need seconds of CPU or of waiting by their nature. `npm run check` leaves them out (decision 0293). */
+/** Files that need seconds of CPU or of waiting by their nature. `npm run check` leaves them out (decision 0232). */
 const LONG = [
   // Dispatch for thousands of monitors, over minutes of its clock.
   'packages/coordinator/src/dispatch/overload.test.ts',
@@ -69,8 +69,8 @@ const project = (
  * Tests beside the code keep the processors busy. Tests of several parts wait for three quarters of their time, and those
  * in a browser work: they are one project, so that seven of them, mixed, keep the processors
  * busy too; what is left when the last of them run is for the planted defects and for fuzzing. Files of a project share its
- * workers, each of which loads the sources once (decision 0293). The test that kills processes at 1,000 checks a second
- * comes last: beside it are only the simulated worlds, with the lowest priority (decision 0293).
+ * workers, each of which loads the sources once (decision 0232). The test that kills processes at 1,000 checks a second
+ * comes last: beside it are only the simulated worlds, with the lowest priority (decision 0232).
  */
 export default defineConfig({
   test: {

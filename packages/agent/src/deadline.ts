@@ -8,7 +8,7 @@ export interface Bounded {
 
 /**
  * The time-out of one attempt. It lets go of the attempt when it is ended: Node's timers may live on until the next full
- * collection of garbage (decision 0230).
+ * collection of garbage (decision 0020).
  */
 export class Deadline {
   #bounded: Bounded | undefined;

@@ -8,7 +8,7 @@ export interface Placed {
  * Items in no order, added and taken out at no cost.
  *
  * An array and not a `Set`: a set under constant change leaves its outgrown tables behind, and those that are in the old
- * generation by then keep what they held alive until the next full collection (decision 0230).
+ * generation by then keep what they held alive until the next full collection (decision 0020).
  */
 export class Bag<Item extends Placed> {
   readonly #items: Item[] = [];

@@ -66,7 +66,7 @@ export class UdpServer {
 type Pending = {
   /**
    * Undefined once it has ended. Outgrown tables of a `Map` may live until the next full collection and keep what
-   * they held, which would be the attempt (decision 0230).
+   * they held, which would be the attempt (decision 0020).
    */
   query: Query | undefined;
   readonly packet: Buffer;

@@ -258,7 +258,7 @@ class Dialling implements Bounded {
 }
 
 /**
- * Nothing more is heard of the socket, and it keeps nothing of what dialled it (decision 0230). Errors are ignored for its
+ * Nothing more is heard of the socket, and it keeps nothing of what dialled it (decision 0020). Errors are ignored for its
  * life: one that lost the race or is handed over must not crash the process.
  */
 function leave(socket: Socket): void {

@@ -31,7 +31,7 @@ describe('an attempt that has ended', () => {
     expect(all.filter(({ kept }) => kept > 0)).toEqual([]);
   });
 
-  test('is gone with the next collection of the young generation (decision 0230)', () => {
+  test('is gone with the next collection of the young generation (decision 0020)', () => {
     expect(all.filter(({ moved }) => moved > SHARE_OF_NODE)).toEqual([]);
   });
 });

@@ -182,7 +182,7 @@ export class Evaluation {
 
   /**
    * A slot of before the probed attributes changed is over. Where a process gave it ahead and did not live to say so, the
-   * slot is no slot of the present ones, which a start asks for (decision 0511).
+   * slot is no slot of the present ones, which a start asks for (decision 0062).
    */
   #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
     const state = this.drafts.find(id);

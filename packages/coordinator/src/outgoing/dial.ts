@@ -30,7 +30,7 @@ export type GuardedDial = {
  * not enough, because sockets never call it for IP literals.
  *
  * Where a proxy is set for the host, the proxy resolves and allows names, and the guard judges only literals
- * (decision 0173). TLS is verified, and only HTTP/1.1 is spoken. The caller keeps the time-out: a socket
+ * (decision 0262). TLS is verified, and only HTTP/1.1 is spoken. The caller keeps the time-out: a socket
  * that is not connected yet outlives the client that asked for it, and only the signal ends it.
  */
 export function guardedConnector(dial: GuardedDial): GuardedConnector {

@@ -7,7 +7,7 @@ import { diagnosticOf } from './diagnostic-text.ts';
 /**
  * Secrets that Terraform does not keep. Each sensitive attribute `x` has two companions: `x_wo`, which exists
  * in the configuration only, and `x_wo_version`, whose change says that the secret has changed (decision
- * 0179).
+ * 0081).
  *
  * A resource therefore has two forms. Terraform's form has all three attributes, for the schema, plans and
  * states. The definition's form has `x` with the given value, for validation and for the API.

@@ -48,7 +48,7 @@ export interface Http2Listener extends ResponseListener {
 /** One request and its response over HTTP/2. The listener hears nothing after {@link close}. */
 export class Http2Conversation {
   readonly #parts: Http2ConversationParts;
-  /** Undefined once it is closed: the session outlives that, and keeps no attempt (decision 0230). */
+  /** Undefined once it is closed: the session outlives that, and keeps no attempt (decision 0020). */
   #listener: Http2Listener | undefined;
   #session: ClientHttp2Session | undefined;
   #look: NodeJS.Timeout | undefined;

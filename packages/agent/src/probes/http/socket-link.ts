@@ -28,7 +28,7 @@ type LinkedSocket = Socket & { [LINK]?: SocketLink };
  *
  * Node's `WritableState` assigns a closure to a property, V8 puts such closures into the old generation, and this one
  * holds its socket: every socket lives until the next full collection, closed or not, with whatever it reaches
- * (decision 0230). So it must not reach the attempt, which is three times as large.
+ * (decision 0020). So it must not reach the attempt, which is three times as large.
  */
 export class SocketLink {
   #listener: SocketListener | undefined;
