@@ -250,7 +250,7 @@ function votesOf(changes: Partial<WrittenVotes>): WrittenVotes {
     ],
     open: [
       { slot: SLOT - 30, reports: [] },
-      { slot: SLOT + 15, reports: [{ ...vote(A), slot: SLOT + 15, upSlot: SLOT + 15, countsUntil: null }] },
+      { slot: SLOT + 15, reports: [{ ...vote(A), slot: SLOT + 15, upSlot: SLOT + 15, agedMs: 0 }] },
     ],
     writtenAt: NOW,
     ...changes,
@@ -266,7 +266,7 @@ function vote(region: Region): StoredVote {
     endedAt: SLOT + 40,
     failedSince: null,
     upSlot: SLOT,
-    countsUntil: NOW + 1_000,
+    agedMs: 1_000,
     latency: 12.5,
     statusCode: null,
     errorMessage: null,

@@ -275,6 +275,24 @@ test.each<[string, Partial<World>]>([
       commits: { writeMs: 10, answerMs: 0, stalls: 0, stallMs: 8_000 },
     },
   ],
+  [
+    'votes count by the period of the start, also where the clock was set back when they were cast',
+    {
+      seed: 1_028_731,
+      id: 333_041,
+      lengthMs: 210_000,
+      periodMs: 30_000,
+      regions: ['hostb-sfo', 'hostc-europe-west4', 'hostc-asia-southeast1'],
+      agents: ['hostb-sfo', 'hostc-europe-west4', 'hostc-asia-southeast1'],
+      isAhead: true,
+      mishaps: { ...CALM, lagMs: 72_585 },
+      moves: [
+        { at: 29_324, do: 'set-wall-clock', byMs: -22_092 },
+        { at: 80_132, do: 'restart', downMs: 1_010, isBeforeCommit: true },
+        { at: 83_145, do: 'change-period', periodMs: 1_800_000 },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

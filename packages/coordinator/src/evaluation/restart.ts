@@ -84,7 +84,7 @@ function withExpiry(
   agedUntil: number,
 ): Vote {
   const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
-  const leftMs = (stored.countsUntil ?? stored.at + freshMs) - agedUntil;
+  const leftMs = stored.at + freshMs - stored.agedMs - agedUntil;
   // Member by member: the vote lives as long as its monitor, and a copy of the rest takes half as much memory again.
   return {
     region: stored.region,

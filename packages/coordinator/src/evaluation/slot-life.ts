@@ -76,6 +76,8 @@ export function excuse(
   region: Region,
   saidBy: 'region' | 'dispatch',
 ): void {
+  // As in `report`.
+  if (hasAgedVote(state, frame.now)) settle(frame, state, monitor);
   if (isOver(state, slot)) return;
   const open = openSlot(frame, state, monitor, slot);
   if (saidBy === 'region') markAnswered(open, region);

@@ -39,24 +39,22 @@ function writtenVotes(
   monitor: LiveMonitor | undefined,
 ): WrittenVotes {
   const { slotNow } = instants;
-  const freshMs = monitor === undefined ? null : freshForMs(monitor.periodMs, monitor.longestCheckMs);
+  const agedMs = ({ at, expiresAt }: Vote) =>
+    monitor === undefined
+      ? 0
+      : Math.ceil(at + freshForMs(monitor.periodMs, monitor.longestCheckMs) - (slotNow + expiresAt - now));
   return {
     id,
     decidedSlot,
     writtenAt: slotNow,
-    votes: votes.map((vote) => {
-      const countsUntil = Math.floor(slotNow + vote.expiresAt - now);
-      // The period may change before the process that knows it is killed: the vote counts by the new one then.
-      const isUsual = freshMs !== null && countsUntil === vote.at + freshMs;
-      return storedVote(vote, isUsual ? null : countsUntil);
-    }),
+    votes: votes.map((vote) => storedVote(vote, agedMs(vote))),
     open: open
       .filter(({ slot, reports }) => reports.length > 0 || slot <= decidedSlot)
-      .map(({ slot, reports }) => ({ slot, reports: reports.map((report) => storedVote(report, null)) })),
+      .map(({ slot, reports }) => ({ slot, reports: reports.map((report) => storedVote(report, 0)) })),
   };
 }
 
-function storedVote(vote: Vote, countsUntil: number | null): StoredVote {
+function storedVote(vote: Vote, agedMs: number): StoredVote {
   return {
     region: vote.region,
     outcome: vote.outcome,
@@ -65,7 +63,7 @@ function storedVote(vote: Vote, countsUntil: number | null): StoredVote {
     endedAt: vote.endedAt,
     failedSince: vote.failedSince,
     upSlot: vote.upSlot,
-    countsUntil,
+    agedMs,
     latency: vote.latency,
     statusCode: vote.statusCode,
     errorMessage: vote.errorMessage,

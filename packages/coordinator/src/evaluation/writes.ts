@@ -69,10 +69,10 @@ export type NewDelivery = {
 /** A vote as it is stored. */
 export type StoredVote = Omit<Vote, 'expiresAt'> & {
   /**
-   * The vote counts before this instant, epoch ms on the slots' clock; null: it follows from when it was
-   * cast.
+   * How much sooner than its age on the slots' clock says the vote expires, ms; negative: later. That clock is slewed, and
+   * votes age by the monotonic one. The rest follows from `at` and the monitor's period, which may change before a start.
    */
-  readonly countsUntil: number | null;
+  readonly agedMs: number;
 };
 
 /** What is stored of a state beside its votes. It changes seldom. */

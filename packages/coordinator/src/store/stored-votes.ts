@@ -29,8 +29,8 @@ const compactVote = z.tuple([
   z.int().nullable().default(null),
   /** Newest slot that did not fail, back from the slot; null: as {@link usualOf}. */
   z.int().nullable().default(null),
-  /** Until when it counts; null: it follows from when it was cast. */
-  z.int().nullable().default(null),
+  /** How much sooner it expires than its age says, ms. */
+  z.int().default(0),
 ]);
 const compactVotes = z.array(compactVote);
 const openSlots = z.array(z.tuple([z.int(), compactVotes]));
@@ -104,10 +104,10 @@ function compacted(votes: readonly StoredVote[], base: number): Compact[] {
 }
 
 function compact(vote: StoredVote, base: number): Compact {
-  const { region, outcome, slot, at, endedAt, failedSince, upSlot, countsUntil } = vote;
+  const { region, outcome, slot, at, endedAt, failedSince, upSlot, agedMs } = vote;
   const text: Compact = [region, LETTERS[outcome], slot - base, at - slot, endedAt - slot, vote.latency];
   const usual = usualOf(outcome, slot);
-  const isUsual = failedSince === usual.failedSince && upSlot === usual.upSlot && countsUntil === null;
+  const isUsual = failedSince === usual.failedSince && upSlot === usual.upSlot && agedMs === 0;
   if (isUsual && vote.errorMessage === null) {
     if (vote.statusCode !== null) text.push(vote.statusCode);
     return text;
@@ -116,12 +116,12 @@ function compact(vote: StoredVote, base: number): Compact {
   if (isUsual) return text;
   text.push(failedSince === usual.failedSince || failedSince === null ? null : slot - failedSince);
   text.push(upSlot === usual.upSlot ? null : slot - upSlot);
-  text.push(countsUntil === null ? null : countsUntil - slot);
+  text.push(agedMs);
   return text;
 }
 
 function storedVote(vote: z.infer<typeof compactVote>, base: number): StoredVote {
-  const [region, letter, slotAfter, at, endedAt, latency, statusCode, errorMessage, failed, up, counts] =
+  const [region, letter, slotAfter, at, endedAt, latency, statusCode, errorMessage, failed, up, agedMs] =
     vote;
   const outcome = OUTCOMES[letter];
   const slot = base + slotAfter;
@@ -134,7 +134,7 @@ function storedVote(vote: z.infer<typeof compactVote>, base: number): StoredVote
     endedAt: slot + endedAt,
     failedSince: failed === null ? usual.failedSince : slot - failed,
     upSlot: up === null ? usual.upSlot : slot - up,
-    countsUntil: counts === null ? null : slot + counts,
+    agedMs,
     latency,
     statusCode,
     errorMessage,
