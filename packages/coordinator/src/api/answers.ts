@@ -1,9 +1,15 @@
+import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { attempt, NOT_RUN_REASONS, OUTCOMES, phases } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
-import { forMonitors } from '@svc/shared/resources/monitors.ts';
-import type { ResourceKind } from '@svc/shared/resources/registry.ts';
-import { PAGE_LATENCIES } from '@svc/shared/resources/status-page.ts';
+import type { component } from '@svc/shared/resources/component.ts';
+import type { componentGroup } from '@svc/shared/resources/component-group.ts';
+import type { Attribute } from '@svc/shared/resources/definition.ts';
+import type { running } from '@svc/shared/resources/monitor-common.ts';
+import { forMonitors, type MonitorKind } from '@svc/shared/resources/monitors.ts';
+import type { notification } from '@svc/shared/resources/notification.ts';
+import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
+import { PAGE_LATENCIES, type statusPage } from '@svc/shared/resources/status-page.ts';
 import { MASK } from '@svc/shared/secret.ts';
 import { HIDDEN_USER_INFO } from '@svc/shared/user-info.ts';
 import { z } from 'zod';
@@ -49,7 +55,7 @@ const monitorMembers = {
 /**
  * Members of the answers for declared resources beside their attributes: `apiMembers` of their definitions.
  */
-export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> } = {
+export const RESOURCE_MEMBERS = {
   ...forMonitors(() => monitorMembers),
   svc_http_monitor: {
     ...monitorMembers,
@@ -78,7 +84,37 @@ export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<s
   },
   svc_status_page_component_group: {},
   svc_status_page_component: { warnings },
+} satisfies { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> };
+
+/** Where the attributes that the service sets are defined. */
+type Definitions = { readonly [K in MonitorKind]: typeof running } & {
+  readonly svc_notification: typeof notification.attributes;
+  readonly svc_status_page: typeof statusPage.attributes;
+  readonly svc_status_page_component_group: typeof componentGroup.attributes;
+  readonly svc_status_page_component: typeof component.attributes;
 };
+
+type Computed<A> = {
+  readonly [N in keyof A as A[N] extends Attribute<unknown, 'computed'> ? N : never]: A[N] extends Attribute<
+    infer T,
+    'computed'
+  >
+    ? T
+    : never;
+};
+
+type Members = typeof RESOURCE_MEMBERS;
+
+/** The settings of a channel stand under the name of its kind. */
+type Presented<K extends ResourceKind> = K extends 'svc_notification'
+  ? Omit<Resources[K], 'settings'> & { readonly [C in ChannelKind]?: ChannelSettings[C] }
+  : Resources[K];
+
+/** A declared resource in an answer, by its definition and {@link RESOURCE_MEMBERS}. */
+export type ResourceView<K extends ResourceKind> = {
+  [Each in K]: Presented<Each> &
+    Computed<Definitions[Each]> & { readonly [M in keyof Members[Each]]: z.infer<Members[Each][M]> };
+}[K];
 
 /** Members of a result that are the same whether or not it is recorded. */
 const found = {
@@ -219,8 +255,6 @@ export const checkView = z
       },
     ],
   });
-
-export type CheckView = z.infer<typeof checkView>;
 
 export const regionView = z
   .object({

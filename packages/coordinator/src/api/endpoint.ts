@@ -2,6 +2,7 @@ import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { z } from 'zod';
 import type { Transaction } from '../store/store.ts';
 import type { Token, TokenScope } from '../store/tokens.ts';
+import type { ResourceView } from './answers.ts';
 import type { ProblemCode } from './problem.ts';
 
 /**
@@ -105,7 +106,7 @@ export type EndpointTypes = {
 type IdsIn<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | IdsIn<Rest> : never;
 
 /** The parsed body of a request. Resources are not parsed yet. */
-export type BodyIn<B extends DocumentedSchema> = [B] extends [never]
+type BodyIn<B extends DocumentedSchema> = [B] extends [never]
   ? undefined
   : B extends z.ZodType
     ? z.infer<B>
@@ -118,17 +119,30 @@ type AnswerIn<D> = D extends { readonly schema: infer S }
     : null;
 
 /** What a schema stands for in an answer. */
-export type ViewOf<S> = S extends z.ZodType ? z.infer<S> : object;
+type ViewOf<S> = S extends z.ZodType
+  ? z.infer<S>
+  : S extends { readonly resource: infer K }
+    ? ResourceView<KindIn<K>>
+    : S extends { readonly resources: infer K }
+      ? {
+          readonly data: readonly ResourceView<KindIn<K>>[];
+          readonly total: number;
+          readonly limit: number;
+          readonly offset: number;
+        }
+      : unknown;
+
+type KindIn<K> = Extract<K extends readonly unknown[] ? K[number] : K, ResourceKind>;
 
 /** An endpoint whose types are those of its path and schemas. */
-export type EndpointOf<
+type EndpointOf<
   P extends string,
   Q extends z.ZodObject,
   B extends DocumentedSchema,
   A extends Endpoint['answers'],
 > = Endpoint<{
   ids: IdsIn<P>;
-  filters: Extract<keyof z.input<Q>, string>;
+  filters: Extract<keyof Q['shape'], string>;
   query: z.infer<Q>;
   body: BodyIn<B>;
   answer: { [S in keyof A]: AnswerIn<A[S]> }[keyof A];
@@ -153,6 +167,19 @@ export function endpoint<
 ): EndpointOf<P, Q, B, A> {
   return definition;
 }
+
+/** An endpoint, whatever its path and query, whose successes have this body. */
+export type EndpointAnswering<A> = Endpoint<Omit<EndpointTypes, 'answer'> & { readonly answer: A }>;
+
+/** The ids and query parameters of a call to an endpoint. Those of the query that are null are left out. */
+export type ParametersOf<T extends EndpointTypes> = string extends T['ids']
+  ? Readonly<Record<string, Parameter>>
+  : { readonly [N in T['ids']]: string | number } & { readonly [N in T['filters']]?: Parameter };
+
+type Parameter = string | number | null | undefined;
+
+/** The body of a success of an endpoint. */
+export type AnswerOf<E extends Endpoint> = E extends Endpoint<infer T> ? T['answer'] : never;
 
 /** A request to an endpoint. */
 export type RequestOf<E extends Endpoint> =

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
 import { messageOf } from '@svc/shared/errors.ts';
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
@@ -13,7 +14,7 @@ import type { Endpoint, EndpointAnswer, ServedEndpoint } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
 import { isExpectedHost, isLoopbackHost } from './host-check.ts';
-import { type ApiCalls, callApi, callerOf } from './in-process.ts';
+import type { ApiCalls, Called, Parameters } from './in-process.ts';
 import { linkRefused, loggedIn, noteLogin, noteLogout, noteRefusal } from './login.ts';
 import { openApi } from './openapi.ts';
 import { createPeerOf, plainIpv4 } from './peers.ts';
@@ -25,25 +26,22 @@ import { requestIdOf } from './request-id.ts';
 import { parseBody, queryParser } from './request-input.ts';
 import { visitOf } from './visits.ts';
 
-type Variables = {
-  requestId: string;
-  tokenId: number | null;
-  workspaceId: number | null;
-  audit: RequestAudit | null;
-  detail: string | null;
+/** What becomes known of a request while it is answered, for its audit line, the counters and the log. */
+type Noted = {
+  readonly requestId: string;
   endpoint: CountedEndpoint;
+  audit: RequestAudit | null;
+  token: Token | null;
+  /** Why it was refused; null: it was not. */
+  refusal: string | null;
 };
+type Variables = { noted: Noted };
 type ApiContext = Context<{ Variables: Variables }>;
 
 type App = Hono<{ Variables: Variables }>;
 
-/** Headers of every answer. */
-type Answering = {
-  readonly parts: ApiParts;
-  readonly trail: AuditTrail;
-  readonly gate: RequestGate;
-  readonly peerOf: PeerOf;
-};
+/** What answers requests, wherever they come from. */
+type Answering = { readonly parts: ApiParts; readonly trail: AuditTrail; readonly gate: RequestGate };
 
 /** Finds the address of a request's sender; null: the connection is gone. */
 type PeerOf = (context: ApiContext) => string | null;
@@ -54,16 +52,12 @@ export function createApp(
   trail: AuditTrail,
 ): { readonly app: App; readonly sites: readonly Site[] } {
   const app: App = new Hono();
-  const peerOfSocket = createPeerOf(parts.trustedProxies ?? []);
-  const peerOf = (context: ApiContext) => {
-    const caller = callerOf(context.env);
-    return caller === null ? peerOfSocket(context) : caller.peer;
-  };
+  const peerOf: PeerOf = createPeerOf(parts.trustedProxies ?? []);
   const gate = new RequestGate(parts);
-  const answering = { parts, trail, gate, peerOf };
+  const answering = { parts, trail, gate };
   const endpoints = apiEndpoints(parts, trail);
   const calls: ApiCalls = {
-    call: (caller, call) => callApi(app.fetch, caller, call),
+    call: createCalls(endpoints, answering),
     login: (secret, from) => loggedIn(secret, from, { gate, trail, clock: parts.clock }),
     refuseLink: (from) => linkRefused(from, { gate, trail, clock: parts.clock }),
     noteLogin: (token, from) => noteLogin(token, from, { trail, clock: parts.clock }),
@@ -73,11 +67,16 @@ export function createApp(
   const sites = parts.sites?.(calls) ?? [];
   app.use(accompany(parts, { sites, peerOf, isOfApi: pathsOf(endpoints) }));
   for (const endpoint of endpoints) {
-    app.on(endpoint.method, routePath(endpoint.path), handlerOf(endpoint, answering));
+    app.on(endpoint.method, routePath(endpoint.path), handlerOf(endpoint, peerOf, answering));
   }
   serveDocuments(app, endpoints, parts);
-  app.notFound((context) => unknownPath(endpoints, context.req.path).response(context.get('requestId')));
-  app.onError((error, context) => failed(error, context, parts));
+  app.notFound((context) =>
+    unknownPath(endpoints, context.req.path).response(context.get('noted').requestId),
+  );
+  app.onError((error, context) => {
+    const noted = context.get('noted');
+    return problemFor(error, noted, context.req.path, parts).response(noted.requestId);
+  });
   return { app, sites };
 }
 
@@ -93,10 +92,11 @@ function accompany(
   parts: ApiParts,
   { sites, peerOf, isOfApi }: { sites: readonly Site[]; peerOf: PeerOf; isOfApi: (path: string) => boolean },
 ): MiddlewareHandler<{ Variables: Variables }> {
-  const { clock, counters } = parts;
   return async (context, next) => {
-    const startedAt = clock.monotonic();
-    const requestId = beginRequest(context);
+    const startedAt = parts.clock.monotonic();
+    const noted = newNoted(requestIdOf(context.req.header('x-request-id')));
+    const { requestId } = noted;
+    context.set('noted', noted);
     const page = await pageFor(context, { parts, sites, peerOf });
     if (page !== null) {
       context.res = page;
@@ -105,16 +105,36 @@ function accompany(
     } else {
       await next();
     }
-    const { status } = context.res;
-    const tookMs = clock.monotonic() - startedAt;
-    countAnswer(counters, status);
-    countRequest(counters, context.get('endpoint'), status, tookMs);
-    context.get('audit')?.answered(status, context.get('detail'));
-    setCommonHeaders(context, requestId, page !== null);
     const { method, path } = context.req;
-    const tokenId = context.get('tokenId');
-    parts.log.debug({ requestId, method, path, status, tokenId, ms: Math.round(tookMs) }, 'request answered');
+    noteAnswer(noted, { method, path, status: context.res.status, startedAt }, parts);
+    setCommonHeaders(context, noted, page !== null);
   };
+}
+
+function newNoted(requestId: string): Noted {
+  return { requestId, endpoint: NO_ENDPOINT, audit: null, token: null, refusal: null };
+}
+
+type Answered = {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  /** Monotonic, ms. */
+  readonly startedAt: number;
+};
+
+/** Counts an answer, and writes its lines of the audit trail and of the log. */
+function noteAnswer(
+  { requestId, endpoint, audit, token, refusal }: Noted,
+  { method, path, status, startedAt }: Answered,
+  { clock, counters, log }: ApiParts,
+): void {
+  const tookMs = clock.monotonic() - startedAt;
+  countAnswer(counters, status);
+  countRequest(counters, endpoint, status, tookMs);
+  audit?.answered(status, refusal);
+  const tokenId = token?.id ?? null;
+  log.debug({ requestId, method, path, status, tokenId, ms: Math.round(tookMs) }, 'request answered');
 }
 
 /** Whether a request came in over a loopback address, as it can also where the API listens on all addresses. */
@@ -123,29 +143,17 @@ function isOnLoopback({ env }: ApiContext, { listen }: ApiParts): boolean {
   return isLoopbackHost(plainIpv4(incoming?.socket.localAddress ?? listen.host));
 }
 
-/** @returns the id of the request */
-function beginRequest(context: ApiContext): string {
-  const requestId = requestIdOf(context.req.header('x-request-id'));
-  context.set('requestId', requestId);
-  context.set('tokenId', null);
-  context.set('workspaceId', null);
-  context.set('audit', null);
-  context.set('detail', null);
-  context.set('endpoint', NO_ENDPOINT);
-  return requestId;
-}
-
 /** The page of a site that takes the request; null: it is for the API. */
 async function pageFor(
   context: ApiContext,
   { parts, sites, peerOf }: { parts: ApiParts; sites: readonly Site[]; peerOf: PeerOf },
 ): Promise<Response | null> {
-  if (sites.length === 0 || callerOf(context.env) !== null) return null;
+  if (sites.length === 0) return null;
   const visit = visitOf(context.req.raw, {
     publicUrl: parts.publicUrl,
     hasTls: (parts.tls ?? null) !== null,
     peer: peerOf(context),
-    requestId: context.get('requestId'),
+    requestId: context.get('noted').requestId,
   });
   for (const site of sites) {
     const page = await site.answer(visit);
@@ -160,66 +168,124 @@ async function pageFor(
  *
  * @param isPage a page sets its own headers
  */
-function setCommonHeaders(context: ApiContext, requestId: string, isPage: boolean): void {
+function setCommonHeaders(context: ApiContext, { requestId, token }: Noted, isPage: boolean): void {
   const { headers } = context.res;
   headers.set('x-request-id', requestId);
   if (isPage) return;
   // Clients that keep ids notice with it that a token belongs to another workspace.
-  const workspaceId = context.get('workspaceId');
-  if (workspaceId !== null) headers.set('svc-workspace', String(workspaceId));
+  if (token !== null) headers.set('svc-workspace', String(token.workspaceId));
   headers.set('cache-control', 'no-store');
   headers.set('x-content-type-options', 'nosniff');
 }
 
-/** Admits, parses and answers the requests of one endpoint. */
-function handlerOf(endpoint: ServedEndpoint, answering: Answering): Handler<{ Variables: Variables }> {
-  const { parts, trail, gate, peerOf } = answering;
+/** A request to an endpoint, of which nothing was believed or parsed yet. */
+type Asked = {
+  /** Path with its ids, without a query. */
+  readonly path: string;
+  readonly ids: Readonly<Record<string, number>>;
+  readonly parameters: Iterable<readonly [string, string]>;
+  readonly peer: string | null;
+  readonly signal: AbortSignal;
+  header(name: string): string | undefined;
+  /** @throws Problem `unauthorized`, `rate-limited` */
+  identify(): Token;
+  /** @throws Problem `too-large`, `unsupported-media-type`, `malformed-request` */
+  readBody(): unknown;
+};
+
+type Answer = (asked: Asked, noted: Noted) => Promise<EndpointAnswer>;
+
+/** Makes the function that admits, parses and answers the requests of one endpoint. It rejects with what they fail with. */
+function answerOf(endpoint: ServedEndpoint, { parts, trail, gate }: Answering): Answer {
+  const { access } = endpoint;
   const counted = { method: endpoint.method, route: endpoint.path };
   const parseQuery = queryParser(endpoint);
-  return async (context) => {
-    context.set('endpoint', counted);
-    const audit = new RequestAudit(trail, {
-      endpoint,
-      path: context.req.path,
-      requestId: context.get('requestId'),
-      peer: peerOf(context),
-      at: parts.clock.wall(),
-    });
-    const token = admit(context, endpoint, audit, answering);
-    const query = parseQuery(new URL(context.req.url).searchParams);
+  return async (asked, noted) => {
+    noted.endpoint = counted;
+    const { path, ids, peer, header, signal } = asked;
+    const { requestId } = noted;
+    const audit = new RequestAudit(trail, { endpoint, path, requestId, peer, at: parts.clock.wall() });
+    if (access !== 'public') {
+      noted.audit = audit;
+      noted.token = asked.identify();
+      audit.identified(noted.token);
+      gate.admit(noted.token, access);
+    }
+    const { token } = noted;
+    const query = parseQuery(asked.parameters);
     const hasBody = endpoint.body !== undefined;
-    const sent = hasBody ? await readBody(context.req.raw) : undefined;
+    const sent = hasBody ? await asked.readBody() : undefined;
     if (token !== null && hasBody) gate.confirm(token);
     const body = hasBody ? parseBody(endpoint, sent) : undefined;
-    const ids = Object.fromEntries(
-      Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
-    );
-    const header = (name: string) => context.req.header(name);
-    const { signal } = context.req.raw;
-    const request = { token, ids, query, body, header, audit, signal };
-    return respond(context, await endpoint.handle(request as never));
+    return endpoint.handle({ token, ids, query, body, header, audit, signal } as never);
   };
 }
 
-/** The token of a request; null on public endpoints. */
-function admit(
-  context: ApiContext,
-  { access }: Endpoint,
-  audit: RequestAudit,
-  { gate, peerOf }: Answering,
-): Token | null {
-  if (access === 'public') return null;
-  context.set('audit', audit);
-  const caller = callerOf(context.env);
-  const token =
-    caller === null
-      ? gate.identify(context.req.header('authorization'), peerOf(context))
-      : gate.identified(caller.token);
-  context.set('tokenId', token.id);
-  context.set('workspaceId', token.workspaceId);
-  audit.identified(token);
-  gate.admit(token, access);
-  return token;
+/** Answers the requests to an endpoint that come over a socket. */
+function handlerOf(
+  endpoint: ServedEndpoint,
+  peerOf: PeerOf,
+  answering: Answering,
+): Handler<{ Variables: Variables }> {
+  const answer = answerOf(endpoint, answering);
+  return async (context) => {
+    const { req } = context;
+    const peer = peerOf(context);
+    const ids = Object.entries(req.param()).map(([name, text]) => [name, Number(text)]);
+    const asked: Asked = {
+      path: req.path,
+      ids: Object.fromEntries(ids),
+      parameters: new URL(req.url).searchParams,
+      peer,
+      signal: req.raw.signal,
+      header: (name) => req.header(name),
+      identify: () => answering.gate.identify(req.header('authorization'), peer),
+      readBody: () => readBody(req.raw),
+    };
+    return respond(context, await answer(asked, context.get('noted')));
+  };
+}
+
+/** Makes the calls of the API within this process. */
+function createCalls(endpoints: readonly ServedEndpoint[], answering: Answering): ApiCalls['call'] {
+  const keyOf = ({ method, path }: Endpoint) => `${method} ${path}`;
+  const answers = new Map(endpoints.map((each) => [keyOf(each), answerOf(each, answering)]));
+  const { parts, gate } = answering;
+  return async (caller, endpoint, parameters, { body, headers = {}, signal }) => {
+    const answer = answers.get(keyOf(endpoint));
+    if (answer === undefined) throw new TypeError(`nothing answers ${keyOf(endpoint)}`);
+    const startedAt = parts.clock.monotonic();
+    const noted = newNoted(randomUUID());
+    const { method } = endpoint;
+    const { path, ids, filters } = placed(endpoint.path, parameters);
+    const asked: Asked = {
+      ...{ path, ids, parameters: filters, peer: caller.peer, signal },
+      header: (name) => headers[name],
+      identify: () => gate.identified(caller.token),
+      readBody: () => body,
+    };
+    const called = await answer(asked, noted).then(
+      ({ status, headers = {}, body = null }): Called => ({ status, headers, body, problem: null }),
+      (error: Error): Called => {
+        const problem = problemFor(error, noted, path, parts);
+        return { status: problem.status, headers: problem.headers, problem };
+      },
+    );
+    noteAnswer(noted, { method, path, status: called.status, startedAt }, parts);
+    return called;
+  };
+}
+
+/** Tells the ids of a path from the parameters of the query. */
+function placed(route: string, parameters: Parameters) {
+  const ids: Record<string, number> = {};
+  const filters: [string, string][] = [];
+  for (const [name, value] of Object.entries(parameters)) {
+    if (route.includes(`{${name}}`)) ids[name] = Number(value);
+    else if (value !== null && value !== undefined) filters.push([name, String(value)]);
+  }
+  const path = route.replace(/\{(\w+)\}/g, (_all, name: string) => String(ids[name]));
+  return { path, ids, filters };
 }
 
 const DOCS_PATH = '/docs';
@@ -255,21 +321,19 @@ function unknownPath(endpoints: readonly Endpoint[], path: string): Problem {
   return new Problem('method-not-allowed', `this path takes only ${allow}`, { headers: { allow } });
 }
 
-function failed(error: Error, context: ApiContext, { log }: ApiParts): Response {
-  const requestId = context.get('requestId');
+/** What a request is refused with that failed. The log has what the service has to look after. */
+function problemFor(error: Error, noted: Noted, path: string, { log }: ApiParts): Problem {
+  const { requestId } = noted;
   if (isForTheLog(error)) {
-    log.error(
-      { error: messageOf(error), stack: error.stack, requestId, path: context.req.path },
-      'request failed',
-    );
+    log.error({ error: messageOf(error), stack: error.stack, requestId, path }, 'request failed');
   }
   const known = problemOf(error);
   if (known !== null) {
-    context.set('detail', known.message);
-    return known.response(requestId);
+    noted.refusal = known.message;
+    return known;
   }
   const detail = 'this is a defect of svc: the log has the details under the request id';
-  return new Problem('internal-error', detail).response(requestId);
+  return new Problem('internal-error', detail);
 }
 
 /** A host that is not ours may have wanted a page, for which the answer is that there is none. */

@@ -1,4 +1,6 @@
 import type { Token } from '../store/tokens.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Problem } from './problem.ts';
 
 /** Who calls the API inside of this process: somebody whose session the caller has found. */
 export type Caller = {
@@ -7,39 +9,44 @@ export type Caller = {
   readonly peer: string | null;
 };
 
-/** What such a call gives to Hono beside the request. A request over a socket has Node's objects there instead. */
-type CallEnvironment = { readonly svcCaller: Caller };
-
-/** The caller of a request that was made in this process; null: the request came over a socket. */
-export function callerOf(environment: unknown): Caller | null {
-  const { svcCaller } = (environment ?? {}) as Partial<CallEnvironment>;
-  return svcCaller ?? null;
-}
-
-export type ApiCall = {
-  readonly method: string;
-  /** Path with its query. */
-  readonly path: string;
-  /** Sent as JSON; left out: there is no body. */
+/** What a call sends beside the ids of the path and the parameters of the query. */
+export type Sent = {
   readonly body?: unknown;
+  /** By their names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Aborted when nobody waits for the answer any more. */
-  readonly signal?: AbortSignal;
 };
 
-export type ApiResponse = {
-  readonly status: number;
-  readonly headers: Headers;
-  /** The parsed JSON; null: there is no body. */
-  readonly body: unknown;
-};
+/** Ids and query parameters by name. Those that are null or undefined are left out. */
+export type Parameters = Readonly<Record<string, string | number | null | undefined>>;
+
+/** The answer to a call. Its body is the value that the endpoint has made: nobody may change it. */
+export type Called<A = unknown> =
+  | {
+      readonly status: number;
+      /** By their names in lower case. */
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: A;
+      readonly problem: null;
+    }
+  | {
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly problem: Problem;
+    };
 
 /**
  * The API for the pages of this process. A call is a request like any other: the same validation, messages, scopes,
- * limits and audit lines. Only its token comes from the caller, not from a header.
+ * rates and audit lines. Only its token comes from the caller, and bodies are passed as they are, not as text: the bound
+ * on the size of a text does not apply to them.
  */
 export interface ApiCalls {
-  call(caller: Caller, call: ApiCall): Promise<ApiResponse>;
+  /** @param signal aborted when nobody waits for the answer any more */
+  call(
+    caller: Caller,
+    endpoint: Endpoint,
+    parameters: Parameters,
+    sent: Sent & { readonly signal: AbortSignal },
+  ): Promise<Called>;
   /**
    * Finds the token that somebody typed. Limits and audit lines are those of a request with it.
    *
@@ -74,27 +81,3 @@ export type PageRefusal = {
 
 /** Facts of a request to the dashboard for the audit trail. */
 export type Login = { readonly peer: string | null; readonly requestId: string };
-
-type Fetch = (request: Request, environment: CallEnvironment) => Response | Promise<Response>;
-
-/** Makes the calls of the API's function from requests to answers. */
-export async function callApi(
-  fetch: Fetch,
-  caller: Caller,
-  { method, path, body, headers = {}, signal }: ApiCall,
-): Promise<ApiResponse> {
-  const request = new Request(`http://localhost${path}`, {
-    method,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  const response = await fetch(request, { svcCaller: caller });
-  const text = await response.text();
-  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: text === '' ? null : isJson ? JSON.parse(text) : text,
-  };
-}

@@ -10,7 +10,9 @@ import { invalid, Problem } from './problem.ts';
  *
  * @throws Problem (the function) naming every parameter that is unknown, given twice or not valid
  */
-export function queryParser(endpoint: Endpoint): (parameters: URLSearchParams) => unknown {
+export function queryParser(
+  endpoint: Endpoint,
+): (parameters: Iterable<readonly [string, string]>) => unknown {
   let schema: z.ZodObject | undefined;
   return (parameters) => {
     schema ??= z.strictObject(endpoint.query?.shape ?? {});
@@ -18,7 +20,7 @@ export function queryParser(endpoint: Endpoint): (parameters: URLSearchParams) =
   };
 }
 
-function parsedQuery(schema: z.ZodObject, parameters: URLSearchParams): unknown {
+function parsedQuery(schema: z.ZodObject, parameters: Iterable<readonly [string, string]>): unknown {
   const given = new Map<string, string>();
   const errors: { pointer: string; parameter: string; message: string }[] = [];
   for (const [parameter, value] of parameters) {

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import type { ApiCalls } from '../api/in-process.ts';
+import type { ApiCalls, Called, Caller } from '../api/in-process.ts';
 import { isForTheLog, Problem, problemOf } from '../api/problem.ts';
 import type { Store } from '../store/store.ts';
 import { scopeIncludes, type Tokens } from '../store/tokens.ts';
@@ -15,8 +15,7 @@ import { ChangeFeed } from './changes/change-feed.ts';
 import { guardedForm, type Refused } from './guard.ts';
 import { LoginPages } from './login.ts';
 import { noticeCookie, takeNotice } from './notices.ts';
-import type { DashboardAnswer, DashboardPage, DashboardRequest } from './page.ts';
-import { createPageApi } from './page-api.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from './page.ts';
 import { dashboardPages } from './pages.ts';
 import { pageResponse, redirectResponse } from './responses.ts';
 import { type Found, Routes } from './routes.ts';
@@ -178,6 +177,21 @@ export class Dashboard implements Site {
     for (const [name, value] of Object.entries(known?.headers ?? {})) page.headers.set(name, value);
     return page;
   }
+}
+
+/** The API as one visitor may use it. @param signal aborted when the visitor is gone */
+function createPageApi(calls: ApiCalls, caller: Caller, signal: AbortSignal): PageApi {
+  // The endpoint's schema says of what type its answer is.
+  const call: PageApi['call'] = (endpoint, parameters, sent = {}) =>
+    calls.call(caller, endpoint, parameters, { ...sent, signal }) as Promise<Called<never>>;
+  return {
+    call,
+    async read(endpoint, parameters) {
+      const called = await call(endpoint, parameters);
+      if (called.problem !== null) throw called.problem;
+      return called.body;
+    },
+  };
 }
 
 /** Who opens a page comes back to it after the login; a form that was sent is lost. */

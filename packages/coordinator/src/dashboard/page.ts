@@ -1,5 +1,5 @@
-import type { ApiResponse } from '../api/in-process.ts';
-import type { ProblemDocument } from '../api/problem.ts';
+import type { Endpoint, EndpointTypes, ParametersOf } from '../api/endpoint.ts';
+import type { Called, Sent } from '../api/in-process.ts';
 import type { Token, TokenScope } from '../store/tokens.ts';
 import type { Asset } from '../web/assets.ts';
 import type { Form } from '../web/forms.ts';
@@ -51,18 +51,18 @@ export type DashboardRequest = {
 
 /** The endpoints of the API with the session's token: pages read and write only through them. */
 export interface PageApi {
-  call(
-    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-    path: string,
-    body?: unknown,
-    headers?: Readonly<Record<string, string>>,
-  ): Promise<ApiResponse>;
+  /** Calls an endpoint. Parameters are the ids of its path and its query. */
+  call<T extends EndpointTypes>(
+    endpoint: Endpoint<T>,
+    parameters: ParametersOf<T>,
+    sent?: Sent,
+  ): Promise<Called<T['answer']>>;
   /**
-   * The body of a successful GET. The caller names its type, which is that of the endpoint's schema.
+   * The body of a successful call. Its type is that of the endpoint's schema.
    *
    * @throws Problem that the API answered
    */
-  read<T>(path: string): Promise<T>;
+  read<T extends EndpointTypes>(endpoint: Endpoint<T>, parameters: ParametersOf<T>): Promise<T['answer']>;
 }
 
 export type DashboardAnswer =
@@ -88,8 +88,3 @@ export type DashboardAnswer =
       readonly notice?: string;
     }
   | { readonly response: Response };
-
-/** The problem of an answer that is not a success. */
-export function problemIn({ status, body }: ApiResponse): ProblemDocument | null {
-  return status < 400 ? null : (body as ProblemDocument);
-}

@@ -20,7 +20,7 @@ const filters = {
   }),
 };
 
-const auditLines = endpoint({
+export const auditLines = endpoint({
   method: 'GET',
   path: '/v1/audit',
   access: 'admin',

@@ -28,7 +28,7 @@ const checkNow = endpoint({
   answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
 });
 
-const dryRun = endpoint({
+export const dryRun = endpoint({
   method: 'POST',
   path: '/v1/monitors/dry-run',
   access: 'write',

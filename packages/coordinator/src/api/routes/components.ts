@@ -8,14 +8,14 @@ import type { ObjectRequest } from '../objects.ts';
 import { invalid, Problem } from '../problem.ts';
 import { componentView, groupView } from '../views.ts';
 
-const COMPONENT = defineResources('/v1/status-pages/{page_id}/components', {
+export const COMPONENT = defineResources('/v1/status-pages/{page_id}/components', {
   tag: 'Status pages',
   kinds: ['svc_status_page_component'],
   named: 'own name',
   types: COMPONENT_TYPES,
 });
 
-const COMPONENT_GROUP = defineResources('/v1/status-pages/{page_id}/component-groups', {
+export const COMPONENT_GROUP = defineResources('/v1/status-pages/{page_id}/component-groups', {
   tag: 'Status pages',
   kinds: ['svc_status_page_component_group'],
   named: 'name',

@@ -67,7 +67,7 @@ const declarationView = z
   });
 export type DeclarationView = z.infer<typeof declarationView>;
 
-const declarationState = endpoint({
+export const declarationState = endpoint({
   method: 'GET',
   path: '/v1/declaration',
   access: 'read',

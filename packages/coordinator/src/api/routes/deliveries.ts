@@ -59,7 +59,7 @@ export function deliveryEndpoints(parts: Parts): ServedEndpoint[] {
   ];
 }
 
-const testChannel = endpoint({
+export const testChannel = endpoint({
   method: 'POST',
   path: '/v1/notifications/{id}/test',
   access: 'write',
@@ -91,7 +91,7 @@ function testEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): ServedEndpo
   });
 }
 
-const retryChannel = endpoint({
+export const retryChannel = endpoint({
   method: 'POST',
   path: '/v1/notifications/{id}/retry',
   access: 'write',
@@ -111,7 +111,7 @@ function retryAllEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): ServedE
   });
 }
 
-const channelDeliveries = endpoint({
+export const channelDeliveries = endpoint({
   method: 'GET',
   path: '/v1/notifications/{id}/deliveries',
   access: 'read',
@@ -128,7 +128,7 @@ function ofChannelEndpoint(parts: Parts): ServedEndpoint {
   });
 }
 
-const monitorDeliveries = endpoint({
+export const monitorDeliveries = endpoint({
   method: 'GET',
   path: '/v1/monitors/{id}/deliveries',
   access: 'read',
@@ -163,7 +163,7 @@ function readEndpoint({ store, secrets }: Parts): ServedEndpoint {
   });
 }
 
-const retryDelivery = endpoint({
+export const retryDelivery = endpoint({
   method: 'POST',
   path: '/v1/deliveries/{id}/retry',
   access: 'write',

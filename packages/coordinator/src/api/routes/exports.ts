@@ -39,7 +39,7 @@ const testExport = endpoint({
   problems: ['conflict'],
 });
 
-const systemState = endpoint({
+export const systemState = endpoint({
   method: 'GET',
   path: '/v1/system',
   access: 'read',

@@ -29,7 +29,7 @@ const filters = {
   }),
 };
 
-const INCIDENT = defineObjects({
+export const INCIDENT = defineObjects({
   path: '/v1/incidents',
   tag: 'Incidents',
   noun: 'incident',
@@ -60,7 +60,7 @@ const INCIDENT = defineObjects({
   },
 });
 
-const UPDATE = defineObjects({
+export const UPDATE = defineObjects({
   path: '/v1/incidents/{incident_id}/updates',
   tag: 'Incidents',
   noun: 'update',

@@ -25,7 +25,7 @@ const filters = {
   page_id: id.optional().meta({ description: 'Only windows that name this status page.' }),
 };
 
-const WINDOW = defineObjects({
+export const WINDOW = defineObjects({
   path: '/v1/maintenance-windows',
   tag: 'Maintenance',
   noun: 'maintenance window',
@@ -61,7 +61,7 @@ const WINDOW = defineObjects({
   },
 });
 
-const endWindow = endpoint({
+export const endWindow = endpoint({
   method: 'POST',
   path: '/v1/maintenance-windows/{id}/end',
   access: 'write',

@@ -104,7 +104,7 @@ const query = offsetPage.extend({
 
 type Parts = Pick<ApiParts, 'store' | 'monitors' | 'slotNow'>;
 
-const monitorStates = endpoint({
+export const monitorStates = endpoint({
   method: 'GET',
   path: '/v1/monitor-states',
   access: 'read',

@@ -32,7 +32,7 @@ const usesView = z
     ],
   });
 
-const monitorUses = endpoint({
+export const monitorUses = endpoint({
   method: 'GET',
   path: '/v1/monitors/{id}/uses',
   access: 'read',

@@ -19,7 +19,7 @@ const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
 /** Most failing channels that a monitor's warnings name; the others are counted. */
 const MOST_NAMED = 10;
 
-const MONITOR = defineResources('/v1/monitors', {
+export const MONITOR = defineResources('/v1/monitors', {
   tag: 'Monitors',
   kinds: MONITOR_KINDS,
   named: 'name',

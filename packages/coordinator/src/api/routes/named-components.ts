@@ -25,7 +25,7 @@ const query = offsetPage.extend({
   name: nameFilter('name, or that of its monitor,'),
 });
 
-const namedComponents = endpoint({
+export const namedComponents = endpoint({
   method: 'GET',
   path: '/v1/components',
   access: 'read',

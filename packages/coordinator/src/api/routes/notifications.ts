@@ -7,7 +7,7 @@ import type { ServedEndpoint } from '../endpoint.ts';
 import { invalid } from '../problem.ts';
 import { notificationView } from '../views.ts';
 
-const CHANNEL = defineResources('/v1/notifications', {
+export const CHANNEL = defineResources('/v1/notifications', {
   tag: 'Notifications',
   kinds: ['svc_notification'],
   named: 'name',

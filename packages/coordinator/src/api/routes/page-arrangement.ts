@@ -38,7 +38,7 @@ const arrangement = z
 
 type Parts = Pick<ApiParts, 'configuration' | 'reading' | 'secrets'>;
 
-const arrangePage = endpoint({
+export const arrangePage = endpoint({
   method: 'PATCH',
   path: '/v1/status-pages/{id}/arrangement',
   access: 'write',

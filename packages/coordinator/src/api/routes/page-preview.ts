@@ -4,7 +4,7 @@ import type { ApiParts } from '../api-parts.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
 
-const pagePreview = endpoint({
+export const pagePreview = endpoint({
   method: 'GET',
   path: '/v1/status-pages/{id}/preview',
   access: 'read',

@@ -10,7 +10,7 @@ const regionsView = z
   .object({ data: z.array(regionView) })
   .meta({ examples: [{ data: regionView.meta()?.examples }] });
 
-const listRegions = endpoint({
+export const listRegions = endpoint({
   method: 'GET',
   path: '/v1/regions',
   access: 'read',

@@ -19,7 +19,7 @@ const CLOCK_ERROR_MS = 24 * 3_600_000;
 
 const cursorKeys = z.tuple([z.number().int(), z.string()]);
 
-const monitorResults = endpoint({
+export const monitorResults = endpoint({
   method: 'GET',
   path: '/v1/monitors/{id}/results',
   access: 'read',

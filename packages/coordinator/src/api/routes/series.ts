@@ -10,7 +10,7 @@ import { requireMonitor } from './results.ts';
 
 type Parts = Pick<ApiParts, 'store' | 'slotNow' | 'monitors' | 'agents'>;
 
-const monitorSeries = endpoint({
+export const monitorSeries = endpoint({
   method: 'GET',
   path: '/v1/monitors/{id}/series',
   access: 'read',
@@ -22,7 +22,7 @@ const monitorSeries = endpoint({
   answers: { 200: { description: 'The series.', schema: seriesView } },
 });
 
-const monitorPhases = endpoint({
+export const monitorPhases = endpoint({
   method: 'GET',
   path: '/v1/monitors/{id}/phases',
   access: 'read',
@@ -34,7 +34,7 @@ const monitorPhases = endpoint({
   answers: { 200: { description: 'The series.', schema: phasesView } },
 });
 
-const monitorUptime = endpoint({
+export const monitorUptime = endpoint({
   method: 'GET',
   path: '/v1/monitors/{id}/uptime',
   access: 'read',

@@ -19,14 +19,14 @@ const appearance = z
   })
   .meta({ examples: [{ published: true, theme: 'dark', latency: '24h' }] });
 
-const STATUS_PAGE = defineResources('/v1/status-pages', {
+export const STATUS_PAGE = defineResources('/v1/status-pages', {
   tag: 'Status pages',
   kinds: ['svc_status_page'],
   named: 'title or slug',
   removal: 'The components and component groups of the page are removed with it.',
 });
 
-const changeAppearance = endpoint({
+export const changeAppearance = endpoint({
   method: 'PATCH',
   path: '/v1/status-pages/{id}/appearance',
   access: 'write',

@@ -56,7 +56,7 @@ export function tokenEndpoints(parts: Parts): ServedEndpoint[] {
   return [listEndpoint(parts), createEndpoint(parts), removeEndpoint(parts)];
 }
 
-const listTokens = endpoint({
+export const listTokens = endpoint({
   method: 'GET',
   path: '/v1/tokens',
   access: 'admin',
@@ -85,7 +85,7 @@ function listEndpoint({ tokens }: Parts): ServedEndpoint {
   });
 }
 
-const createToken = endpoint({
+export const createToken = endpoint({
   method: 'POST',
   path: '/v1/tokens',
   access: 'admin',
@@ -131,7 +131,7 @@ function createEndpoint({ store, tokens, clock, secrets }: Parts): ServedEndpoin
   });
 }
 
-const revokeToken = endpoint({
+export const revokeToken = endpoint({
   method: 'DELETE',
   path: '/v1/tokens/{id}',
   access: 'admin',

@@ -9,7 +9,7 @@ import { requireMonitor } from './results.ts';
 
 const cursorKeys = z.tuple([z.number().int()]);
 
-const monitorTransitions = endpoint({
+export const monitorTransitions = endpoint({
   method: 'GET',
   path: '/v1/monitors/{id}/transitions',
   access: 'read',

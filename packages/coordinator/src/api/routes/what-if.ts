@@ -17,7 +17,7 @@ type Parts = Pick<ApiParts, 'store' | 'monitors' | 'whatIfs' | 'slotNow'>;
 /** Most replays of one token that run or wait: it asks for another behind those of the other tokens. */
 const REPLAYS_PER_TOKEN = 1;
 
-const replayMonitor = endpoint({
+export const replayMonitor = endpoint({
   method: 'POST',
   path: '/v1/monitors/{id}/what-if',
   access: 'read',

@@ -1,4 +1,5 @@
 import type { AuditView } from '../../api/answers.ts';
+import { auditLines } from '../../api/routes/audit.ts';
 import { AUDIT_OUTCOMES } from '../../store/audit.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
@@ -23,9 +24,7 @@ export const auditPage: DashboardPage = {
   scope: 'admin',
   navigation: { label: 'Audit trail', group: 'Operate' },
   async handle({ api, query }) {
-    const { data, next_cursor } = await api.read<{ data: readonly AuditView[]; next_cursor: string | null }>(
-      `/v1/audit?${searchOf(query)}`,
-    );
+    const { data, next_cursor } = await api.read(auditLines, searchOf(query));
     return {
       title: 'Audit trail',
       body: html`${pageHead('Audit trail', { lead: 'Changes, refusals and logins of the last 400 days, the newest first.' })}
@@ -36,13 +35,15 @@ ${cursorPaging('/audit', query, next_cursor)}`,
   },
 };
 
-function searchOf(query: URLSearchParams): URLSearchParams {
-  const search = new URLSearchParams({ limit: String(LIMIT) });
-  for (const name of ['outcome', 'object', 'token_id', 'cursor']) {
-    const value = query.get(name)?.trim() ?? '';
-    if (value !== '') search.set(name, value);
-  }
-  return search;
+function searchOf(query: URLSearchParams) {
+  const given = (name: string) => query.get(name)?.trim() || null;
+  return {
+    limit: LIMIT,
+    outcome: given('outcome'),
+    object: given('object'),
+    token_id: given('token_id'),
+    cursor: given('cursor'),
+  };
 }
 
 function searchForm(query: URLSearchParams): Html {

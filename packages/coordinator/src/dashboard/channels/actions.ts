@@ -1,8 +1,10 @@
 import { isId } from '@svc/shared/ids.ts';
+import { idOf } from '../../api/endpoint.ts';
+import type { Problem } from '../../api/problem.ts';
+import { channelDeliveries, retryChannel, retryDelivery, testChannel } from '../../api/routes/deliveries.ts';
+import { CHANNEL } from '../../api/routes/notifications.ts';
 import { html } from '../../web/html.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
-import { problemIn } from '../page.ts';
-import { problemOfAnswer } from '../resources/read-whole.ts';
 import { type Removal, removalPages } from '../resources/removal.ts';
 import { type ChannelView, channelName } from './channel-state.ts';
 
@@ -13,18 +15,15 @@ export const channelActions: readonly DashboardPage[] = [
   ...removalPages('/channels/{id}/delete', removalOf),
 ];
 
-type Tested = { readonly delivered: boolean; readonly delivery_id: string; readonly error: string | null };
-
 /** Sends a test. The ledger shows the attempt, which is opened there. */
-async function sendTest({ api, ids }: DashboardRequest): Promise<DashboardAnswer> {
-  const id = ids.id ?? 0;
-  const answer = await api.call('POST', `/v1/notifications/${id}/test`);
-  const problem = problemIn(answer);
-  if (problem !== null) {
-    if (answer.status === 404) throw problemOfAnswer(problem);
-    return { redirect: `/channels/${id}`, notice: `The test was not sent: ${problem.detail}` };
+async function sendTest(request: DashboardRequest): Promise<DashboardAnswer> {
+  const id = idOf(request);
+  const tested = await request.api.call(testChannel, { id });
+  if (tested.problem !== null) {
+    if (tested.status === 404) throw tested.problem;
+    return { redirect: `/channels/${id}`, notice: `The test was not sent: ${tested.problem.message}` };
   }
-  const { delivered, delivery_id: delivery, error } = answer.body as Tested;
+  const { delivered, delivery_id: delivery, error } = tested.body;
   return {
     redirect: `/channels/${id}?delivery=${delivery}`,
     notice: delivered
@@ -34,37 +33,39 @@ async function sendTest({ api, ids }: DashboardRequest): Promise<DashboardAnswer
 }
 
 /** Queues one delivery again, or all that were given up. */
-async function replay({ api, ids, form }: DashboardRequest): Promise<DashboardAnswer> {
-  const id = ids.id ?? 0;
+async function replay(request: DashboardRequest): Promise<DashboardAnswer> {
+  const { api, form } = request;
+  const id = idOf(request);
   const delivery = form.text('delivery');
-  const isOne = isId(delivery);
-  const path = isOne ? `/v1/deliveries/${delivery}/retry` : `/v1/notifications/${id}/retry`;
-  const answer = await api.call('POST', path);
-  const problem = problemIn(answer);
-  if (problem !== null) {
-    return { redirect: `/channels/${id}`, notice: `Nothing was sent again: ${problem.detail}` };
+  const nothing = ({ message }: Problem) => ({
+    redirect: `/channels/${id}`,
+    notice: `Nothing was sent again: ${message}`,
+  });
+  if (isId(delivery)) {
+    const { problem } = await api.call(retryDelivery, { id: delivery });
+    if (problem !== null) return nothing(problem);
+    return { redirect: `/channels/${id}?delivery=${delivery}`, notice: 'The alert is sent again.' };
   }
-  if (isOne) return { redirect: `/channels/${id}?delivery=${delivery}`, notice: 'The alert is sent again.' };
-  const { retried } = answer.body as { retried: number };
+  const replayed = await api.call(retryChannel, { id });
+  if (replayed.problem !== null) return nothing(replayed.problem);
+  const { retried } = replayed.body;
   const said = retried === 1 ? '1 alert is sent again.' : `${retried} alerts are sent again.`;
   return { redirect: `/channels/${id}`, notice: retried === 0 ? 'No alert was given up.' : said };
 }
 
-function removalOf({ ids, api }: DashboardRequest): Removal {
-  const id = ids.id ?? 0;
+function removalOf(request: DashboardRequest): Removal<ChannelView> {
+  const id = idOf(request);
   return {
-    object: `/v1/notifications/${id}`,
+    objects: CHANNEL,
+    ids: { id },
     kindOf: () => 'svc_notification',
     noun: 'channel',
     path: `/channels/${id}/delete`,
     after: '/channels',
     cancel: `/channels/${id}`,
-    nameOf: (channel) => channelName(channel as unknown as ChannelView),
-    async hanging(_request, channel) {
-      const { monitor_ids: monitors } = channel as unknown as ChannelView;
-      const pending = await api.read<{ data: readonly unknown[]; next_cursor: string | null }>(
-        `/v1/notifications/${id}/deliveries?state=pending&limit=100`,
-      );
+    nameOf: channelName,
+    async hanging({ api }, { monitor_ids: monitors }) {
+      const pending = await api.read(channelDeliveries, { id, state: 'pending', limit: 100 });
       const count = pending.data.length;
       const waiting = pending.next_cursor === null ? String(count) : `More than ${count}`;
       return html`<p>${monitors.length === 0 ? 'No monitor is linked to it.' : `${monitors.length} ${monitors.length === 1 ? 'monitor is' : 'monitors are'} linked to it, and alert it no more.`}

@@ -1,17 +1,10 @@
+import type { AnswerOf } from '../../api/endpoint.ts';
+import type { CHANNEL } from '../../api/routes/notifications.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import type { Html } from '../../web/html.ts';
 
-/** A channel as the API answers it, without its settings. */
-export type ChannelView = {
-  readonly id: string;
-  readonly name: string | null;
-  readonly provider_type: string;
-  readonly monitor_ids: readonly string[];
-  readonly state: 'ok' | 'failing';
-  readonly state_reason: string | null;
-  /** RFC 3339. */
-  readonly stopped_at: string | null;
-};
+/** A channel as the API answers it. */
+export type ChannelView = AnswerOf<typeof CHANNEL.read>;
 
 /** Whether a channel delivers, by shape, word and colour. */
 export function channelState({ state, stopped_at: stoppedAt }: ChannelView): Html {

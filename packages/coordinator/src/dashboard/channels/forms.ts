@@ -1,5 +1,6 @@
 import { CHANNEL_BLOCKS, CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
 import { notification } from '@svc/shared/resources/notification.ts';
+import { CHANNEL } from '../../api/routes/notifications.ts';
 import { formOf } from '../forms/fields.ts';
 import { firstPhrase } from '../forms/labels.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
@@ -51,7 +52,7 @@ function kindIn({ query }: DashboardRequest): ChannelKind | null {
 function editorOf(kind: ChannelKind | null): Editor {
   return {
     form: CHANNEL_FORM,
-    collection: notification.path,
+    objects: CHANNEL,
     noun: 'channel',
     list: { href: '/channels', label: 'Channels' },
     nameOf: (channel) => channelName(channel as unknown as ChannelView),

@@ -1,4 +1,5 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
+import { CHANNEL } from '../../api/routes/notifications.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage } from '../page.ts';
 import { searchedList } from '../resources/lists.ts';
@@ -12,11 +13,11 @@ export const channelList: DashboardPage = {
   scope: 'read',
   navigation: { label: 'Channels', group: 'Tell' },
   handle: (request) =>
-    searchedList<ChannelView>(request, {
+    searchedList(request, {
       title: 'Channels',
       lead: 'Where alerts are sent.',
       path: '/channels',
-      list: '/v1/notifications',
+      list: CHANNEL.list,
       search: 'Search by name',
       add: 'New channel',
       none: 'Nobody is told when a monitor fails, because there is no channel yet. A channel is a mailbox, a chat, a phone or an address of your own.',

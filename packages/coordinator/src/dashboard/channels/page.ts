@@ -1,11 +1,14 @@
-import type { DeliveryView } from '../../api/delivery-answers.ts';
+import { idOf } from '../../api/endpoint.ts';
+import type { Called } from '../../api/in-process.ts';
+import { channelDeliveries } from '../../api/routes/deliveries.ts';
+import { MONITOR } from '../../api/routes/monitors.ts';
+import { CHANNEL } from '../../api/routes/notifications.ts';
 import { DELIVERY_STATES } from '../../store/schema.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
-import { declaredNotice } from '../resources/declared.ts';
+import { declaredIn, declaredNotice } from '../resources/declared.ts';
 import { facts } from '../resources/facts.ts';
-import { readWhole, type Whole } from '../resources/read-whole.ts';
 import { FORM_STYLE } from '../resources/style.ts';
 import { type ChannelView, channelName, channelState } from './channel-state.ts';
 import { CHANNEL_FORM } from './forms.ts';
@@ -14,25 +17,24 @@ import { isReplayable, ledger, stateFilter } from './ledger.ts';
 /** Monitors of a channel that its page names; the count tells how many there are. */
 const MONITORS_NAMED = 20;
 
-type Deliveries = { readonly data: readonly DeliveryView[]; readonly next_cursor: string | null };
-
 /** A channel: whether it delivers, its settings, its monitors, and its ledger. */
 export const channelPage: DashboardPage = {
   method: 'GET',
   path: '/channels/{id}',
   scope: 'read',
   async handle(request) {
-    const id = request.ids.id ?? 0;
-    const whole = await readWhole(request.api, `/v1/notifications/${id}`);
-    const channel = whole.body as unknown as ChannelView;
+    const id = idOf(request);
+    const called = await request.api.call(CHANNEL.read, { id });
+    if (called.problem !== null) throw called.problem;
+    const channel = called.body;
     return {
       title: channelName(channel),
       styles: [FORM_STYLE],
       body: html`${head(request, channel)}
 ${standing(channel)}
-${declared(whole)}
+${declared(called.headers)}
 <section class="stack" aria-labelledby="settings"><h2 id="settings">Settings</h2>
-${facts(CHANNEL_FORM, whole.body, ['monitor_ids', 'name'])}</section>
+${facts(CHANNEL_FORM, channel, ['monitor_ids', 'name'])}</section>
 ${await monitors(request, channel)}
 ${await ledgerSection(request, id)}`,
     };
@@ -59,19 +61,16 @@ function standing(channel: ChannelView): Html {
   return html`<div>${channelState(channel)}${reason === null ? NO_HTML : html` <span>${reason}</span>`}${more}</div>`;
 }
 
-function declared({ headers }: Whole): Html {
-  const declaredAs = headers.get('svc-declared-as');
-  return declaredAs === null
-    ? NO_HTML
-    : declaredNotice('channel', 'svc_notification', { declaredAs, headers });
+function declared(headers: Called['headers']): Html {
+  const found = declaredIn(headers);
+  return found === null ? NO_HTML : declaredNotice('channel', 'svc_notification', found);
 }
 
 async function monitors({ api }: DashboardRequest, { monitor_ids: ids }: ChannelView): Promise<Html> {
   const named: Html[] = [];
   for (const id of ids.slice(0, MONITORS_NAMED)) {
-    const { status, body } = await api.call('GET', `/v1/monitors/${id}`);
-    if (status === 200)
-      named.push(html`<li><a href="/monitors/${id}">${(body as { name: string }).name}</a></li>`);
+    const called = await api.call(MONITOR.read, { id });
+    if (called.problem === null) named.push(html`<li><a href="/monitors/${id}">${called.body.name}</a></li>`);
   }
   const more = ids.length - Math.min(ids.length, MONITORS_NAMED);
   const list =
@@ -84,13 +83,12 @@ async function monitors({ api }: DashboardRequest, { monitor_ids: ids }: Channel
 async function ledgerSection(request: DashboardRequest, id: number): Promise<Html> {
   const { api, query, can, now, formToken } = request;
   const state = DELIVERY_STATES.find((each) => each === query.get('state')) ?? null;
-  const search = new URLSearchParams({ limit: '20' });
-  if (state !== null) search.set('state', state);
-  const cursor = query.get('cursor');
-  if (cursor !== null) search.set('cursor', cursor);
-  const { data, next_cursor: next } = await api.read<Deliveries>(
-    `/v1/notifications/${id}/deliveries?${search.toString()}`,
-  );
+  const { data, next_cursor: next } = await api.read(channelDeliveries, {
+    id,
+    limit: 20,
+    state,
+    cursor: query.get('cursor'),
+  });
   const path = `/channels/${id}`;
   const token = can('write') ? formToken : null;
   const options = { path, formToken: token, open: query.get('delivery'), now };

@@ -1,4 +1,4 @@
-import type { DeclarationView } from '../../api/routes/declaration.ts';
+import { type DeclarationView, declarationState } from '../../api/routes/declaration.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
@@ -12,7 +12,7 @@ export const declarationPage: DashboardPage = {
   scope: 'read',
   navigation: { label: 'Declared file', group: 'Operate' },
   async handle({ api, now }) {
-    const view = await api.read<DeclarationView>('/v1/declaration');
+    const view = await api.read(declarationState, {});
     return { title: 'Declared file', body: html`${pageHead('Declared file')}${content(view, now)}` };
   },
 };

@@ -24,12 +24,12 @@ type FieldError = { readonly pointer: string; readonly message: string };
 /**
  * Sorts the errors of the API's answer by field.
  *
- * @param detail what the answer says as a whole; it is shown where no error names a field
+ * @param problem its message is about the whole; it is shown where no error names a field
  */
 export function messagesOf(
   form: ResourceForm,
   draft: { readonly entries: Entries; readonly body: Readonly<Record<string, unknown>> },
-  { detail, errors }: { readonly detail: string; readonly errors: readonly FieldError[] },
+  { message: whole, errors }: { readonly message: string; readonly errors: readonly FieldError[] },
 ): Messages {
   const fields: FieldMessage[] = [];
   const general: string[] = [];
@@ -41,7 +41,7 @@ export function messagesOf(
       fields.push({ path, label, message: member === null ? message : `${quoted(member)}: ${message}` });
     }
   }
-  return fields.length === 0 && general.length === 0 ? { fields, general: [detail] } : { fields, general };
+  return fields.length === 0 && general.length === 0 ? { fields, general: [whole] } : { fields, general };
 }
 
 function quoted(member: string): string {

@@ -50,8 +50,9 @@ function actionsOf(id: string, leadsTo: DashboardRequest['leadsTo']): Html {
 }
 
 /** The target without its secrets; that of an HTTP monitor without any is a link. */
-function targetOf({ url, uri }: MonitorView): Html {
-  if (url === undefined) return html`<span>${uri}</span>`;
+function targetOf(monitor: MonitorView): Html {
+  if (monitor.type !== 'http') return html`<span>${monitor.uri}</span>`;
+  const { url } = monitor;
   const href = urlSecrets.isIn(url) ? null : safeHref(url);
   if (href === null) return html`<span>${withoutUserInfo(urlSecrets.replaced(url, MASK))}</span>`;
   return html`<a href="${href}" rel="noreferrer noopener">${url}</a>`;

@@ -1,8 +1,5 @@
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 
-/** A page of a history of the API. */
-export type HistoryPage<T> = { readonly data: readonly T[]; readonly next_cursor: string | null };
-
 /**
  * Links from a page of a history to its beginning and to what is older.
  *

@@ -1,9 +1,9 @@
 import type { WindowView } from '../../api/note-answers.ts';
+import { WINDOW } from '../../api/routes/maintenance.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
 import type { PageApi } from '../page.ts';
-import type { Listed } from '../resources/lists.ts';
 
 /** Most windows of a monitor among which the next one is looked for. */
 const MOST_PLANNED = 100;
@@ -13,9 +13,7 @@ type Around = { readonly active: readonly WindowView[]; readonly next: WindowVie
 /** The maintenance windows of a monitor that are under way, and the one that comes next. */
 export async function maintenanceAround(api: PageApi, monitor: number): Promise<Around> {
   const list = (state: WindowView['state'], limit: number) =>
-    api.read<Listed<WindowView>>(
-      `/v1/maintenance-windows?monitor_id=${monitor}&state=${state}&limit=${limit}`,
-    );
+    api.read(WINDOW.list, { monitor_id: monitor, state, limit });
   const [active, planned] = await Promise.all([list('active', 10), list('planned', MOST_PLANNED)]);
   const [next = null] = planned.data.toSorted((a, b) => beginOf(a) - beginOf(b));
   return { active: active.data, next };

@@ -1,7 +1,9 @@
-import type { ResultView, TransitionView } from '../../api/answers.ts';
-import type { DeliveryView } from '../../api/delivery-answers.ts';
-import type { PhasesView, SeriesView } from '../../api/series-answer.ts';
-import type { UptimeView } from '../../api/uptime-answer.ts';
+import { idOf } from '../../api/endpoint.ts';
+import { monitorDeliveries } from '../../api/routes/deliveries.ts';
+import { MONITOR } from '../../api/routes/monitors.ts';
+import { monitorResults } from '../../api/routes/results.ts';
+import { monitorPhases, monitorSeries, monitorUptime } from '../../api/routes/series.ts';
+import { monitorTransitions } from '../../api/routes/transitions.ts';
 import { CHARTS_SCRIPT } from '../../web/charts/assets.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
@@ -11,11 +13,10 @@ import { changesList } from './changes-list.ts';
 import { channelNames } from './channel-names.ts';
 import { deliveriesList } from './deliveries-list.ts';
 import { monitorHead } from './head.ts';
-import type { HistoryPage } from './history.ts';
 import { latencyChart } from './latency-section.ts';
 import { maintenanceAround, maintenanceNotice } from './maintenance-notice.ts';
 import { phasesChart } from './phases-section.ts';
-import { chartControls, choiceQuery, chosenCharts } from './ranges.ts';
+import { chartControls, chosenCharts } from './ranges.ts';
 import { regionsOf, regionsSection } from './regions-section.ts';
 import { resultsList } from './results-list.ts';
 import type { MonitorView } from './shown.ts';
@@ -26,18 +27,18 @@ const NEWEST = 5;
 
 /** Everything about a monitor at a glance: uptime, charts, regions, and the newest of each history. */
 export async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAnswer> {
-  const { api, ids, query, now } = request;
-  const path = `/v1/monitors/${ids.id}`;
+  const { api, query, now } = request;
+  const id = idOf(request);
   const choice = chosenCharts(query);
-  const monitor = await api.read<MonitorView>(path);
+  const monitor = await api.read(MONITOR.read, { id });
   const [uptime, series, phases, changes, deliveries, results, maintenance] = await Promise.all([
-    api.read<UptimeView>(`${path}/uptime`),
-    api.read<SeriesView>(`${path}/series${choiceQuery(choice)}`),
-    api.read<PhasesView>(`${path}/phases${choiceQuery(choice)}`),
-    api.read<HistoryPage<TransitionView>>(`${path}/transitions?limit=${NEWEST}`),
-    api.read<HistoryPage<DeliveryView>>(`${path}/deliveries?limit=${NEWEST}`),
-    api.read<HistoryPage<ResultView>>(`${path}/results?limit=${NEWEST}`),
-    maintenanceAround(api, ids.id ?? 0),
+    api.read(monitorUptime, { id }),
+    api.read(monitorSeries, { id, ...choice }),
+    api.read(monitorPhases, { id, ...choice }),
+    api.read(monitorTransitions, { id, limit: NEWEST }),
+    api.read(monitorDeliveries, { id, limit: NEWEST }),
+    api.read(monitorResults, { id, limit: NEWEST }),
+    maintenanceAround(api, id),
   ]);
   const channels = await channelNames(
     api,
@@ -60,9 +61,9 @@ ${latencyChart(series)}
 ${phasesChart(phases)}
 </section>
 <section aria-labelledby="regions" class="stack"><h2 id="regions">Regions</h2><div id="region-figures" data-live>${regionsSection(monitor, series, now)}</div></section>
-${newest('Changes', changesList(changes.data), changes, ids.id)}
-${newest('Deliveries', deliveriesList(deliveries.data, channels), deliveries, ids.id)}
-${newest('Results', resultsList(results.data), results, ids.id)}
+${newest('Changes', changesList(changes.data), changes, id)}
+${newest('Deliveries', deliveriesList(deliveries.data, channels), deliveries, id)}
+${newest('Results', resultsList(results.data), results, id)}
 ${settings(monitor)}
 </div>`,
   };
@@ -78,8 +79,8 @@ const EMPTY: Readonly<Record<'Changes' | 'Deliveries' | 'Results', string>> = {
 function newest(
   title: keyof typeof EMPTY,
   list: Html,
-  { data }: HistoryPage<unknown>,
-  id: number | undefined,
+  { data }: { readonly data: readonly unknown[] },
+  id: number,
 ): Html {
   const name = title.toLowerCase();
   return html`<section aria-labelledby="${name}" class="stack"><h2 id="${name}">${title}</h2>

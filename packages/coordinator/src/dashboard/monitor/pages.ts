@@ -1,5 +1,8 @@
-import type { ResultView, TransitionView } from '../../api/answers.ts';
-import type { DeliveryView } from '../../api/delivery-answers.ts';
+import { idOf } from '../../api/endpoint.ts';
+import { monitorDeliveries } from '../../api/routes/deliveries.ts';
+import { MONITOR } from '../../api/routes/monitors.ts';
+import { monitorResults } from '../../api/routes/results.ts';
+import { monitorTransitions } from '../../api/routes/transitions.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { MONITOR_STYLES } from './assets.ts';
@@ -7,11 +10,10 @@ import { changesList } from './changes-list.ts';
 import { channelNames } from './channel-names.ts';
 import { deliveriesList } from './deliveries-list.ts';
 import { monitorHead, type View } from './head.ts';
-import { type HistoryPage, historyLinks } from './history.ts';
+import { historyLinks } from './history.ts';
 import { overviewOfMonitor } from './overview.ts';
-import { apiQuery, filterForm, filterIn } from './results-filter.ts';
+import { filterForm, filterIn } from './results-filter.ts';
 import { resultsList } from './results-list.ts';
-import type { MonitorView } from './shown.ts';
 import { whatIfForm, whatIfReplay } from './what-if.ts';
 
 /** Entries on a page of a history. */
@@ -37,12 +39,10 @@ export const MONITOR_PAGES: readonly DashboardPage[] = [
     scope: 'read',
     handle: whatIfReplay,
   },
-  historyPageOf('Results', async ({ api, ids, query }) => {
-    const path = `/monitors/${ids.id}/results`;
+  historyPageOf('Results', async ({ api, query }, id) => {
+    const path = `/monitors/${id}/results`;
     const filter = filterIn(query);
-    const { data, next_cursor: next } = await api.read<HistoryPage<ResultView>>(
-      `/v1${path}?${apiQuery(filter, query.get('cursor'), ENTRIES)}`,
-    );
+    const { data, next_cursor: next } = await api.read(monitorResults, { id, ...pageOf(query), ...filter });
     const isFiltered = Object.values(filter).some((value) => value !== null);
     return html`${filterForm(path, filter)}
 ${
@@ -60,19 +60,13 @@ ${
 }
 ${historyLinks(path, query, next)}`;
   }),
-  historyPageOf('Changes', async ({ api, ids, query }) => {
-    const path = `/monitors/${ids.id}/transitions`;
-    const { data, next_cursor: next } = await api.read<HistoryPage<TransitionView>>(
-      `/v1${path}?${pageQuery(query)}`,
-    );
+  historyPageOf('Changes', async ({ api, query }, id) => {
+    const { data, next_cursor: next } = await api.read(monitorTransitions, { id, ...pageOf(query) });
     return html`${data.length > 0 ? changesList(data) : empty('No changes yet', html`Each change of the status will stand here, with the votes of the regions that made it.`)}
-${historyLinks(`/monitors/${ids.id}/changes`, query, next)}`;
+${historyLinks(`/monitors/${id}/changes`, query, next)}`;
   }),
-  historyPageOf('Deliveries', async ({ api, ids, query }) => {
-    const path = `/monitors/${ids.id}/deliveries`;
-    const { data, next_cursor: next } = await api.read<HistoryPage<DeliveryView>>(
-      `/v1${path}?${pageQuery(query)}`,
-    );
+  historyPageOf('Deliveries', async ({ api, query }, id) => {
+    const { data, next_cursor: next } = await api.read(monitorDeliveries, { id, ...pageOf(query) });
     const channels = await channelNames(
       api,
       data.map(({ notification_id: id }) => id),
@@ -85,31 +79,34 @@ ${historyLinks(`/monitors/${ids.id}/changes`, query, next)}`;
             html`Alerts about this monitor will stand here. They go to the <a href="/channels">channels</a> that are linked to it.`,
           )
     }
-${historyLinks(path, query, next)}`;
+${historyLinks(`/monitors/${id}/deliveries`, query, next)}`;
   }),
 ];
 
 /** A page with one history of the monitor. */
-function historyPageOf(view: View, content: (request: DashboardRequest) => Promise<Html>): DashboardPage {
+function historyPageOf(
+  view: View,
+  content: (request: DashboardRequest, id: number) => Promise<Html>,
+): DashboardPage {
   return {
     method: 'GET',
     path: `/monitors/{id}/${view.toLowerCase()}`,
     scope: 'read',
     async handle(request) {
-      const monitor = await request.api.read<MonitorView>(`/v1/monitors/${request.ids.id}`);
+      const id = idOf(request);
+      const monitor = await request.api.read(MONITOR.read, { id });
       return {
         title: `${view} of ${monitor.name}`,
         styles: MONITOR_STYLES,
         body: html`${monitorHead(monitor, view, request)}
-<section aria-labelledby="list" class="stack"><h2 id="list" class="unseen">${view}</h2>${await content(request)}</section>`,
+<section aria-labelledby="list" class="stack"><h2 id="list" class="unseen">${view}</h2>${await content(request, id)}</section>`,
       };
     },
   };
 }
 
-function pageQuery(query: URLSearchParams): URLSearchParams {
-  const cursor = query.get('cursor');
-  return new URLSearchParams({ limit: String(ENTRIES), ...(cursor === null ? {} : { cursor }) });
+function pageOf(query: URLSearchParams) {
+  return { limit: ENTRIES, cursor: query.get('cursor') };
 }
 
 function empty(title: string, next: Html): Html {

@@ -22,14 +22,6 @@ export function filterIn(query: URLSearchParams): ResultsFilter {
   };
 }
 
-/** The query of the API for a filter. */
-export function apiQuery(filter: ResultsFilter, cursor: string | null, limit: number): URLSearchParams {
-  const query = new URLSearchParams({ limit: String(limit) });
-  for (const [name, value] of Object.entries(filter)) if (value !== null) query.set(name, String(value));
-  if (cursor !== null) query.set('cursor', cursor);
-  return query;
-}
-
 /** A form of `GET`, which works without a script. @param path of the page */
 export function filterForm(path: string, filter: ResultsFilter): Html {
   const option = (value: string, word: string, isChosen: boolean) =>

@@ -1,37 +1,11 @@
-import type { CheckKind } from '@svc/shared/messages/check.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
-import type { Region } from '@svc/shared/regions.ts';
-import type { MonitorStatus } from '../../domain/monitor.ts';
+import type { AnswerOf } from '../../api/endpoint.ts';
+import type { MONITOR } from '../../api/routes/monitors.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
 import type { Html } from '../../web/html.ts';
 
-/** What the pages of a monitor show of the API's answer about it. */
-export type MonitorView = {
-  readonly id: string;
-  readonly type: CheckKind;
-  readonly name: string;
-  /** Of an HTTP monitor. */
-  readonly url?: string;
-  /** Of the other kinds. */
-  readonly uri?: string;
-  readonly description: string | null;
-  readonly periodicity: string;
-  /** ms; 0: the default of svc. */
-  readonly timeout: number;
-  readonly retry: number;
-  /** ms; 0: never. */
-  readonly degraded_at: number;
-  readonly active: boolean;
-  readonly regions: readonly Region[] | null;
-  readonly status: MonitorStatus;
-  readonly regions_status: readonly {
-    readonly region: Region;
-    readonly vote: Exclude<Outcome, 'not_run'>;
-    /** Epoch ms. */
-    readonly slot: number;
-  }[];
-  readonly warnings: readonly string[];
-};
+/** A monitor as the API answers it. */
+export type MonitorView = AnswerOf<typeof MONITOR.read>;
 
 /** How an outcome of a check is shown. */
 const OUTCOMES: Readonly<Record<Outcome, { readonly state: State; readonly word: string }>> = {

@@ -1,13 +1,16 @@
 import type { Region } from '@svc/shared/regions.ts';
-import type { ApiResponse } from '../../api/in-process.ts';
-import type { ProblemDocument } from '../../api/problem.ts';
+import { idOf } from '../../api/endpoint.ts';
+import type { Called } from '../../api/in-process.ts';
+import type { Problem } from '../../api/problem.ts';
+import { MONITOR } from '../../api/routes/monitors.ts';
+import { replayMonitor } from '../../api/routes/what-if.ts';
 import type { WhatIfView } from '../../api/what-if-answer.ts';
 import { percentage } from '../../web/figures.ts';
 import { Form } from '../../web/forms.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';
 import { monitorState } from '../monitor-state.ts';
-import { type DashboardAnswer, type DashboardRequest, problemIn } from '../page.ts';
+import type { DashboardAnswer, DashboardRequest } from '../page.ts';
 import { MONITOR_STYLES } from './assets.ts';
 import { beside, type Pair } from './beside.ts';
 import { channelNames } from './channel-names.ts';
@@ -35,15 +38,20 @@ export async function whatIfForm(request: DashboardRequest): Promise<DashboardAn
 export async function whatIfReplay(request: DashboardRequest): Promise<DashboardAnswer> {
   const subject = await subjectOf(request);
   const asked = askedIn(parametersOf(request), subject);
-  const path = `/v1/monitors/${request.ids.id}/what-if`;
-  return page(request, subject, asked, await request.api.call('POST', path, bodyOf(asked, subject)));
+  const body = bodyOf(asked, subject);
+  return page(
+    request,
+    subject,
+    asked,
+    await request.api.call(replayMonitor, { id: idOf(request) }, { body }),
+  );
 }
 
 /** The monitor, and the regions that it may be asked from. */
 type Subject = { readonly monitor: MonitorView; readonly regions: readonly Region[] };
 
-async function subjectOf({ api, ids }: DashboardRequest): Promise<Subject> {
-  const monitor = await api.read<MonitorView>(`/v1/monitors/${ids.id}`);
+async function subjectOf(request: DashboardRequest): Promise<Subject> {
+  const monitor = await request.api.read(MONITOR.read, { id: idOf(request) });
   return { monitor, regions: monitor.regions ?? monitor.regions_status.map(({ region }) => region) };
 }
 
@@ -62,11 +70,11 @@ async function page(
   request: DashboardRequest,
   subject: Subject,
   asked: Asked,
-  answer: ApiResponse | null,
+  called: Called<WhatIfView> | null,
 ): Promise<DashboardAnswer> {
   const { monitor } = subject;
-  const problem = answer === null ? null : problemIn(answer);
-  const view = answer === null || problem !== null ? null : (answer.body as WhatIfView);
+  const problem = called?.problem ?? null;
+  const view = called?.problem === null ? called.body : null;
   const names = view === null ? new Map() : await channelNames(request.api, channelsIn(view));
   return {
     title: `What if, for ${monitor.name}`,
@@ -130,8 +138,8 @@ function form({ formToken }: DashboardRequest, asked: Asked, { monitor, regions 
 </form>`;
 }
 
-function refusal({ detail, errors }: ProblemDocument): Html {
-  return html`<div class="notice notice-error" role="alert"><p><strong>Nothing was replayed.</strong> ${errors.length === 0 ? detail : NO_HTML}</p>
+function refusal({ message: whole, errors }: Problem): Html {
+  return html`<div class="notice notice-error" role="alert"><p><strong>Nothing was replayed.</strong> ${errors.length === 0 ? whole : NO_HTML}</p>
 ${errors.length === 0 ? NO_HTML : html`<ul>${errors.map(({ pointer, message }) => html`<li>${NAMES[pointer.split('/')[1] ?? ''] ?? pointer} ${message}</li>`)}</ul>`}</div>`;
 }
 

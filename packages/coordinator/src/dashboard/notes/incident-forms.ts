@@ -1,3 +1,4 @@
+import { INCIDENT, UPDATE } from '../../api/routes/incidents.ts';
 import { IMPACTS, type Impact, UPDATE_STATES, type UpdateState } from '../../domain/incident-updates.ts';
 import type { Field } from '../forms/fields.ts';
 import type { Editor } from '../resources/editor.ts';
@@ -77,7 +78,7 @@ function nameOfIncident({ title, id }: { readonly title?: unknown; readonly id?:
 
 export const NEW_INCIDENT_EDITOR: Editor = {
   form: NEW_INCIDENT_FORM,
-  collection: '/v1/incidents',
+  objects: INCIDENT,
   noun: 'incident',
   newTitle: 'Write an incident',
   list: LIST,
@@ -103,7 +104,8 @@ export function updateEditor(
   const page = `/incidents/${incident}`;
   return {
     form: UPDATE_FORM,
-    collection: `/v1/incidents/${incident}/updates`,
+    objects: UPDATE,
+    above: { incident_id: incident },
     noun: 'update',
     newTitle: 'Publish an update',
     list: { href: page, label: 'Incident' },

@@ -1,4 +1,5 @@
 import type { IncidentView } from '../../api/note-answers.ts';
+import { INCIDENT } from '../../api/routes/incidents.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';
@@ -7,9 +8,6 @@ import { pageHead } from '../page-head.ts';
 import { cursorPaging } from '../paging.ts';
 import { monitorNames } from '../resources/by-ids.ts';
 import { UPDATE_WORDS } from './incident-forms.ts';
-
-/** A page of a history of the API. */
-export type History<T> = { readonly data: readonly T[]; readonly next_cursor: string | null };
 
 const LIMIT = 50;
 
@@ -22,9 +20,7 @@ export const incidentList: DashboardPage = {
   scope: 'read',
   navigation: { label: 'Incidents', group: 'Watch' },
   async handle({ api, query, can, now }) {
-    const cursor = query.get('cursor');
-    const more = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    const list = await api.read<History<IncidentView>>(`/v1/incidents?limit=${LIMIT}${more}`);
+    const list = await api.read(INCIDENT.list, { limit: LIMIT, cursor: query.get('cursor') });
     const names = await monitorNames(
       api,
       list.data.map(({ monitor_id: id }) => id),

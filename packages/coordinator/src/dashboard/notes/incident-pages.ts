@@ -1,14 +1,16 @@
+import { idOf } from '../../api/endpoint.ts';
 import type { IncidentView, UpdateView } from '../../api/note-answers.ts';
+import { INCIDENT, UPDATE } from '../../api/routes/incidents.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
-import { type DashboardAnswer, type DashboardPage, type DashboardRequest, problemIn } from '../page.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { componentNames, monitorNames } from '../resources/by-ids.ts';
 import { newForm } from '../resources/editor.ts';
 import { editPages, formPages, newPages } from '../resources/form-pages.ts';
 import { FORM_STYLE } from '../resources/style.ts';
 import { INCIDENT_EDITOR, NEW_INCIDENT_EDITOR, UPDATE_WORDS, updateEditor } from './incident-forms.ts';
-import { type History, incidentList, incidentName, incidentState } from './incident-list.ts';
+import { incidentList, incidentName, incidentState } from './incident-list.ts';
 
 /** Updates that the page of an incident shows: the newest. */
 const UPDATES = 100;
@@ -21,9 +23,10 @@ const readPage: DashboardPage = {
   path: '/incidents/{id}',
   scope: 'read',
   async handle(request): Promise<DashboardAnswer> {
-    const { api, ids, can } = request;
-    const incident = await api.read<IncidentView>(`/v1/incidents/${ids.id}`);
-    const { data } = await api.read<History<UpdateView>>(`/v1/incidents/${ids.id}/updates?limit=${UPDATES}`);
+    const { api, can } = request;
+    const id = idOf(request);
+    const incident = await api.read(INCIDENT.read, { id });
+    const { data } = await api.read(UPDATE.list, { incident_id: id, limit: UPDATES });
     const names = await monitorNames(api, [incident.monitor_id]);
     const components = await componentNames(
       api,
@@ -90,19 +93,28 @@ ${await newForm(request, editor)}</section>`;
 }
 
 /** Removes something of an incident, and says so. */
-function removal(path: string, what: string, after: (request: DashboardRequest) => string): DashboardPage {
+function removal(
+  path: string,
+  what: string,
+  {
+    remove,
+    after,
+  }: {
+    remove(request: DashboardRequest): ReturnType<PageApi['call']>;
+    after(request: DashboardRequest): string;
+  },
+): DashboardPage {
   return {
     method: 'POST',
     path: `${path}/remove`,
     scope: 'write',
     async handle(request) {
-      const { api, ids } = request;
-      const object = path.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name]));
-      const problem = problemIn(await api.call('DELETE', `/v1${object}`));
+      const { ids } = request;
+      const { problem } = await remove(request);
       if (problem === null) return { redirect: after(request), notice: `The ${what} is removed.` };
       return {
         redirect: `/incidents/${ids.incident_id ?? ids.id}`,
-        notice: `Nothing was removed: ${problem.detail}`,
+        notice: `Nothing was removed: ${problem.message}`,
       };
     },
   };
@@ -120,6 +132,13 @@ export const incidentPages: readonly DashboardPage[] = [
     'id',
     ({ ids }) => updateEditor(ids.incident_id ?? 0),
   ),
-  removal('/incidents/{id}', 'incident', () => '/incidents'),
-  removal('/incidents/{incident_id}/updates/{id}', 'update', ({ ids }) => `/incidents/${ids.incident_id}`),
+  removal('/incidents/{id}', 'incident', {
+    remove: (request) => request.api.call(INCIDENT.remove, { id: idOf(request) }),
+    after: () => '/incidents',
+  }),
+  removal('/incidents/{incident_id}/updates/{id}', 'update', {
+    remove: (request) =>
+      request.api.call(UPDATE.remove, { incident_id: idOf(request, 'incident_id'), id: idOf(request) }),
+    after: ({ ids }) => `/incidents/${ids.incident_id}`,
+  }),
 ];

@@ -1,11 +1,11 @@
 import type { WindowView } from '../../api/note-answers.ts';
+import { WINDOW } from '../../api/routes/maintenance.ts';
 import { type State, stateLabel, stateMark } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
 import type { DashboardPage } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { numberIn, offsetPaging, pathWith } from '../paging.ts';
-import type { Listed } from '../resources/lists.ts';
 import { repeatWords } from './repeat-words.ts';
 
 const LIMIT = 50;
@@ -31,9 +31,7 @@ export const maintenanceList: DashboardPage = {
   async handle({ api, query, can }) {
     const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
     const state = Object.keys(STATES).find((name) => name === query.get('state'));
-    const { data, total } = await api.read<Listed<WindowView>>(
-      `/v1/maintenance-windows?limit=${LIMIT}&offset=${offset}${state === undefined ? '' : `&state=${state}`}`,
-    );
+    const { data, total } = await api.read(WINDOW.list, { limit: LIMIT, offset, state });
     const add = can('write')
       ? html`<a class="button button-main" href="/maintenance/new">Schedule</a>`
       : NO_HTML;

@@ -1,7 +1,10 @@
+import { idOf } from '../../api/endpoint.ts';
 import type { WindowView } from '../../api/note-answers.ts';
+import { endWindow, WINDOW } from '../../api/routes/maintenance.ts';
+import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
-import { type DashboardAnswer, type DashboardPage, type DashboardRequest, problemIn } from '../page.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { componentNames, monitorNames } from '../resources/by-ids.ts';
 import { formPages } from '../resources/form-pages.ts';
@@ -18,8 +21,7 @@ const readPage: DashboardPage = {
   path: '/maintenance/{id}',
   scope: 'read',
   async handle(request): Promise<DashboardAnswer> {
-    const { api, ids } = request;
-    const window = await api.read<WindowView>(`/v1/maintenance-windows/${ids.id}`);
+    const window = await request.api.read(WINDOW.read, { id: idOf(request) });
     const { title, text, warnings } = window;
     return {
       title,
@@ -86,8 +88,8 @@ ${titles.length + shown.length + monitors.length === 0 ? html`<p class="soft">No
 }
 
 async function pageTitle(api: DashboardRequest['api'], id: string): Promise<Html> {
-  const { status, body } = await api.call('GET', `/v1/status-pages/${id}`);
-  const title = status === 200 ? (body as { title: string }).title : `Page ${id}`;
+  const called = await api.call(STATUS_PAGE.read, { id });
+  const title = called.problem === null ? called.body.title : `Page ${id}`;
   return html`<li><a href="/pages/${id}">${title}</a></li>`;
 }
 
@@ -101,13 +103,14 @@ function action(name: 'end' | 'remove', done: string): DashboardPage {
     method: 'POST',
     path: `/maintenance/{id}/${name}`,
     scope: 'write',
-    async handle({ api, ids }) {
-      const path = `/v1/maintenance-windows/${ids.id}`;
-      const answer = name === 'end' ? await api.call('POST', `${path}/end`) : await api.call('DELETE', path);
-      const problem = problemIn(answer);
+    async handle(request) {
+      const id = idOf(request);
+      const { api } = request;
+      const called = name === 'end' ? api.call(endWindow, { id }) : api.call(WINDOW.remove, { id });
+      const { problem } = await called;
       return {
-        redirect: name === 'end' ? `/maintenance/${ids.id}` : '/maintenance',
-        notice: problem === null ? done : `Nothing was changed: ${problem.detail}`,
+        redirect: name === 'end' ? `/maintenance/${id}` : '/maintenance',
+        notice: problem === null ? done : `Nothing was changed: ${problem.message}`,
       };
     },
   };

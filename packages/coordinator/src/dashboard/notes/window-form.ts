@@ -1,4 +1,5 @@
 import { MONITOR_KINDS } from '@svc/shared/resources/monitors.ts';
+import { WINDOW } from '../../api/routes/maintenance.ts';
 import type { Field } from '../forms/fields.ts';
 import type { Editor } from '../resources/editor.ts';
 import { localText } from './local-text.ts';
@@ -56,7 +57,7 @@ const WINDOW_FIELDS: readonly Field[] = [
 
 export const WINDOW_EDITOR: Editor = {
   form: noteForm(WINDOW_FIELDS, { hasSections: true }),
-  collection: '/v1/maintenance-windows',
+  objects: WINDOW,
   noun: 'maintenance window',
   newTitle: 'Schedule maintenance',
   heading: 'Change the window',

@@ -1,5 +1,5 @@
 import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
-import type { MonitorStatesView } from '../../api/routes/monitor-states.ts';
+import { type MonitorStatesView, monitorStates } from '../../api/routes/monitor-states.ts';
 import { OVERVIEW_ORDERS, SHOWN_STATES } from '../../store/monitor-overview.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
@@ -21,7 +21,7 @@ export const overviewPage: DashboardPage = {
   async handle(request) {
     const { api, query, leadsTo } = request;
     const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
-    const found = await api.read<MonitorStatesView>(`/v1/monitor-states?${searchOf(query, offset)}`);
+    const found = await api.read(monitorStates, searchOf(query, offset));
     const isNew = found.total === 0 && query.size === 0;
     const actions = leadsTo('/monitors/new')
       ? html`<a class="button button-main" href="/monitors/new">New monitor</a>`
@@ -50,21 +50,18 @@ function titleOf({ counts }: MonitorStatesView): string {
 }
 
 /** The query for the API. Values that the API would refuse, as of an old bookmark, are left out. */
-function searchOf(query: URLSearchParams, offset: number): URLSearchParams {
-  const search = new URLSearchParams({ limit: String(LIMIT), offset: String(offset) });
-  const name = query.get('name')?.trim().slice(0, 256) ?? '';
-  if (name !== '') search.set('name', name);
-  const allowed = {
-    type: MONITOR_TYPES,
-    state: SHOWN_STATES,
-    maintenance: ['true', 'false'],
-    sort: OVERVIEW_ORDERS,
+function searchOf(query: URLSearchParams, offset: number) {
+  const known = (name: string, values: readonly string[]) =>
+    values.find((value) => value === query.get(name));
+  return {
+    limit: LIMIT,
+    offset,
+    name: query.get('name')?.trim().slice(0, 256) || null,
+    type: known('type', MONITOR_TYPES),
+    state: known('state', SHOWN_STATES),
+    maintenance: known('maintenance', ['true', 'false']),
+    sort: known('sort', OVERVIEW_ORDERS),
   };
-  for (const [key, values] of Object.entries(allowed)) {
-    const value = values.find((one) => one === query.get(key));
-    if (value !== undefined) search.set(key, value);
-  }
-  return search;
 }
 
 function searchForm(query: URLSearchParams): Html {

@@ -1,3 +1,7 @@
+import type { EndpointAnswering } from '../../api/endpoint.ts';
+import { monitorStates } from '../../api/routes/monitor-states.ts';
+import { CHANNEL } from '../../api/routes/notifications.ts';
+import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import { type DashboardPage, type DashboardRequest, NAVIGATION_GROUPS } from '../page.ts';
 
 type Entry = { readonly label: string; readonly group: string; readonly href: string };
@@ -5,14 +9,19 @@ type Entry = { readonly label: string; readonly group: string; readonly href: st
 /** Most entries that an answer has of each kind. */
 const MOST = 8;
 
+type Named = { readonly id: string; readonly name?: string | null; readonly title?: string };
+type Searched = {
+  readonly group: string;
+  readonly list: EndpointAnswering<{ readonly data: readonly Named[] }>;
+  readonly at: string;
+};
+
 /** Lists in which names are searched, with the place of a member. A place that has no page is left out. */
 const SEARCHED = [
-  { group: 'Monitor', list: '/v1/monitor-states', at: '/monitors' },
-  { group: 'Channel', list: '/v1/notifications', at: '/channels' },
-  { group: 'Status page', list: '/v1/status-pages', at: '/pages' },
-] as const;
-
-type Named = { readonly id: string; readonly name?: string | null; readonly title?: string };
+  { group: 'Monitor', list: monitorStates, at: '/monitors' },
+  { group: 'Channel', list: CHANNEL.list, at: '/channels' },
+  { group: 'Status page', list: STATUS_PAGE.list, at: '/pages' },
+] as const satisfies readonly Searched[];
 
 /** What the command palette offers for a text, as JSON. @param pages every page of the dashboard */
 export function palettePage(pages: () => readonly DashboardPage[]): DashboardPage {
@@ -43,12 +52,10 @@ function pageEntries({ can }: DashboardRequest, pages: readonly DashboardPage[],
 
 async function found(
   { api, leadsTo }: DashboardRequest,
-  { group, list, at }: (typeof SEARCHED)[number],
+  { group, list, at }: Searched,
   text: string,
 ): Promise<Entry[]> {
-  const { data } = await api.read<{ data: readonly Named[] }>(
-    `${list}?limit=${MOST}&name=${encodeURIComponent(text)}`,
-  );
+  const { data } = await api.read(list, { limit: MOST, name: text });
   return data
     .map(({ id, name, title }) => ({ label: name ?? title ?? `${group} ${id}`, group, href: `${at}/${id}` }))
     .filter(({ href }) => leadsTo(href));

@@ -1,4 +1,5 @@
 import type { RegionView } from '../../api/answers.ts';
+import { listRegions } from '../../api/routes/regions.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
@@ -21,7 +22,7 @@ export const regionsPage: DashboardPage = {
   scope: 'read',
   navigation: { label: 'Regions', group: 'Watch' },
   async handle({ api, now }) {
-    const { data } = await api.read<{ data: readonly RegionView[] }>('/v1/regions');
+    const { data } = await api.read(listRegions, {});
     const used = data.filter(({ agents, last_seen_at }) => agents.length > 0 || last_seen_at !== null);
     const others = data.filter((region) => !used.includes(region));
     return {

@@ -1,3 +1,4 @@
+import type { Called } from '../../api/in-process.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { ResourceForm } from '../forms/fields.ts';
 import type { DashboardAnswer } from '../page.ts';
@@ -18,7 +19,7 @@ type Shown = {
 export function declaredPage(
   shown: Shown,
   resource: Readonly<Record<string, unknown>>,
-  declared: { readonly declaredAs: string; readonly headers: Headers },
+  declared: Declared,
 ): DashboardAnswer {
   const { form, noun, leftOut = [] } = shown;
   return {
@@ -40,15 +41,19 @@ export function headOf(
   return pageHead(heading ?? 'Settings', { above: [list, { href, label: name }] });
 }
 
+/** Where a file declares a resource: its name there, and that of the file where it is known. */
+export type Declared = { readonly as: string; readonly file: string | null };
+
+/** @param headers of the answer that read the resource; null: no file declares it */
+export function declaredIn(headers: Called['headers']): Declared | null {
+  const { 'svc-declared-as': as, 'svc-declared-in': file } = headers;
+  return as === undefined ? null : { as, file: file === undefined ? null : decodeURIComponent(file) };
+}
+
 /** Says which file declares a resource, and under which name. */
-export function declaredNotice(
-  noun: string,
-  kind: string,
-  { declaredAs, headers }: { readonly declaredAs: string; readonly headers: Headers },
-) {
-  const file = headers.get('svc-declared-in');
-  const named = file === null ? html`a file` : html`<code>${decodeURIComponent(file)}</code>`;
-  return html`<p class="notice">This ${noun} is declared in ${named} as <code>${kind}.${declaredAs}</code>. Change it there${
+export function declaredNotice(noun: string, kind: string, { as, file }: Declared) {
+  const named = file === null ? html`a file` : html`<code>${file}</code>`;
+  return html`<p class="notice">This ${noun} is declared in ${named} as <code>${kind}.${as}</code>. Change it there${
     file === null ? NO_HTML : html`; <a href="/declaration">see how it stands with the file</a>`
   }.</p>`;
 }

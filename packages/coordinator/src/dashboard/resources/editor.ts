@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { ProblemDocument } from '../../api/problem.ts';
+import type { EndpointAnswering } from '../../api/endpoint.ts';
+import type { Called } from '../../api/in-process.ts';
+import type { Problem } from '../../api/problem.ts';
 import type { Asset } from '../../web/assets.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { withoutEmptyRows, withoutRow, withRow, withSecrets } from '../forms/editing.ts';
@@ -10,12 +12,11 @@ import { type Messages, messagesOf, NO_MESSAGES, repeatedKeys } from '../forms/m
 import { formHtml } from '../forms/render-form.ts';
 import { entriesOf, newEntries, type SecretsInForm } from '../forms/to-entries.ts';
 import { resourceFrom } from '../forms/to-resource.ts';
-import { type DashboardAnswer, type DashboardRequest, problemIn } from '../page.ts';
+import type { DashboardAnswer, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { changedSince } from './changed-since.ts';
-import { declaredPage, headOf } from './declared.ts';
+import { declaredIn, declaredPage, headOf } from './declared.ts';
 import { type Draft, draftIn, KEY_FIELD, VERSION_FIELD } from './draft.ts';
-import { problemOfAnswer, readWhole } from './read-whole.ts';
 import { referencesFor } from './references.ts';
 import { FORM_STYLE } from './style.ts';
 
@@ -30,8 +31,14 @@ import { FORM_STYLE } from './style.ts';
  */
 export type Editor = {
   readonly form: ResourceForm;
-  /** Path of the list in the API: `/v1/monitors`. */
-  readonly collection: string;
+  /** The endpoints of such objects. */
+  readonly objects: {
+    readonly create: EndpointAnswering<Saved>;
+    readonly read: EndpointAnswering<object>;
+    readonly replace: EndpointAnswering<Saved>;
+  };
+  /** Ids of the objects above it, by the names of the path's parameters; left out: there are none. */
+  readonly above?: Readonly<Record<string, number | string>>;
   /** Noun for texts: `monitor`. */
   readonly noun: string;
   /** Heading over the form of a new one. */
@@ -66,13 +73,16 @@ export type Editor = {
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** What the API answers about an object that it has saved. */
+type Saved = { readonly id: string; readonly warnings?: readonly string[] };
+
 /** Tries a draft without saving it. */
 export type Trial = {
   readonly button: Html;
   /** What is shown needs these beside the style of forms. */
   readonly styles: readonly Asset[];
   /** @returns what is shown above the form, or what is wrong with the draft */
-  run(request: DashboardRequest, body: object): Promise<{ readonly shown: Html } | ProblemDocument>;
+  run(request: DashboardRequest, body: object): Promise<{ readonly shown: Html } | Problem>;
 };
 
 type Stored = {
@@ -111,10 +121,11 @@ export async function openExisting(
   editor: Editor,
   id: number,
 ): Promise<DashboardAnswer> {
-  const { headers, body } = await readWhole(request.api, `${editor.collection}/${id}`);
-  const declaredAs = headers.get('svc-declared-as');
-  if (declaredAs !== null) return declaredPage(editor, body, { declaredAs, headers });
-  const stored = storedIn(editor, headers, body);
+  const called = await request.api.call(editor.objects.read, { ...editor.above, id });
+  if (called.problem !== null) throw called.problem;
+  const declared = declaredIn(called.headers);
+  if (declared !== null) return declaredPage(editor, called.body as Json, declared);
+  const stored = storedIn(editor, called.headers, called.body);
   const entries = entriesOf(editor.form, stored.body, 'kept');
   return show(request, editor, { stored, entries, secrets: 'kept', key: '' });
 }
@@ -167,17 +178,10 @@ async function save(
   const { entries, body, shown, wrong } = judged(editor, draft, stored);
   if (wrong !== null) return show(request, editor, { ...shown, messages: wrong, status: 422 });
   const sentBody = editor.sent?.(body, stored) ?? body;
-  const answer =
-    stored === null
-      ? await request.api.call('POST', editor.collection, sentBody, {
-          'idempotency-key': draft.key || randomUUID(),
-        })
-      : await request.api.call('PUT', `${editor.collection}/${stored.id}`, sentBody, {
-          'if-match': draft.version,
-        });
-  const problem = problemIn(answer);
+  const answer = await callSave(request, editor, draft, sentBody, stored);
+  const { problem } = answer;
   if (problem === null) {
-    const saved = answer.body as { id: string; warnings?: readonly string[] };
+    const saved = answer.body;
     const warning = saved.warnings?.[0];
     const done = stored === null ? `The ${editor.noun} was created.` : `The ${editor.noun} was saved.`;
     return {
@@ -185,14 +189,31 @@ async function save(
       notice: warning === undefined ? done : `${done} Note: ${warning}.`,
     };
   }
-  if (answer.status === 412 && stored !== null) {
+  if (problem.status === 412 && stored !== null) {
     return changedMeanwhile(request, editor, { ...draft, entries, id: Number(stored.id) }, body);
   }
-  if (answer.status === 404 && stored !== null && problem.type === 'urn:svc:problem:not-found') {
+  if (problem.code === 'not-found' && stored !== null) {
     return removedMeanwhile(request, editor, { ...draft, entries });
   }
   const messages = messagesOf(editor.form, { entries, body }, problem);
-  return show(request, editor, { ...shown, messages, status: answer.status });
+  return show(request, editor, { ...shown, messages, status: problem.status });
+}
+
+function callSave(
+  { api }: DashboardRequest,
+  { objects, above }: Editor,
+  { key, version }: Draft,
+  body: Json,
+  stored: Stored | null,
+): Promise<Called<Saved>> {
+  if (stored === null) {
+    return api.call(
+      objects.create,
+      { ...above },
+      { body, headers: { 'idempotency-key': key || randomUUID() } },
+    );
+  }
+  return api.call(objects.replace, { ...above, id: stored.id }, { body, headers: { 'if-match': version } });
 }
 
 /** A draft as the API will see it, what its form shows then, and what is wrong with it before. */
@@ -254,15 +275,14 @@ function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draf
 
 /** Null: there is none any more. @throws Problem that the API answered */
 async function find({ api }: DashboardRequest, editor: Editor, id: number): Promise<Stored | null> {
-  const { status, headers, body } = await api.call('GET', `${editor.collection}/${id}`);
-  if (status === 404) return null;
-  if (status !== 200) throw problemOfAnswer(body as ProblemDocument);
-  return storedIn(editor, headers, body);
+  const called = await api.call(editor.objects.read, { ...editor.above, id });
+  if (called.problem === null) return storedIn(editor, called.headers, called.body);
+  if (called.status === 404) return null;
+  throw called.problem;
 }
 
-function storedIn({ shown }: Editor, headers: Headers, body: unknown): Stored {
+function storedIn({ shown }: Editor, { etag: version = '' }: Called['headers'], body: object): Stored {
   const answered = body as Json & { id: string };
-  const version = headers.get('etag') ?? '';
   return { id: answered.id, body: shown?.(answered) ?? answered, answered, version };
 }
 

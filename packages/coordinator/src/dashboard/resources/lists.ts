@@ -1,11 +1,12 @@
 import { LIMITS } from '@svc/shared/limits.ts';
+import type { EndpointAnswering } from '../../api/endpoint.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardAnswer, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { FORM_STYLE } from './style.ts';
 
 /** A page of a list of the API. */
-export type Listed<T> = {
+type Listed<T> = {
   readonly data: readonly T[];
   readonly total: number;
   readonly limit: number;
@@ -16,8 +17,6 @@ export type Listed<T> = {
 type ListQuery = {
   readonly name: string;
   readonly offset: number;
-  /** The query for the API. */
-  readonly search: string;
 };
 
 /** Longest name that can be searched for. */
@@ -26,9 +25,7 @@ const LONGEST_NAME = 256;
 function listQuery(query: URLSearchParams): ListQuery {
   const name = (query.get('name') ?? '').slice(0, LONGEST_NAME);
   const offset = /^\d{1,9}$/.test(query.get('offset') ?? '') ? Number(query.get('offset')) : 0;
-  const search = new URLSearchParams({ limit: String(LIMITS.listDefault), offset: String(offset) });
-  if (name !== '') search.set('name', name);
-  return { name, offset, search: search.toString() };
+  return { name, offset };
 }
 
 /** The field that searches a list by name. */
@@ -56,8 +53,8 @@ export type SearchedList<T> = {
   readonly title: string;
   readonly lead: string;
   readonly path: string;
-  /** Path of the list in the API. */
-  readonly list: string;
+  /** The list of the API. */
+  readonly list: EndpointAnswering<Listed<T>>;
   readonly search: string;
   /** Text of the button that makes a new one, on the page below the list's path. */
   readonly add: string;
@@ -75,11 +72,16 @@ export async function searchedList<T>(
 ): Promise<DashboardAnswer> {
   const { title, lead, path, search } = shown;
   const wanted = listQuery(query);
-  const list = await api.read<Listed<T>>(`${shown.list}?${wanted.search}`);
+  const { name, offset } = wanted;
+  const list = await api.read(shown.list, {
+    limit: LIMITS.listDefault,
+    offset,
+    name: name === '' ? null : name,
+  });
   const add = can('write')
     ? html`<a class="button button-main" href="${path}/new">${shown.add}</a>`
     : NO_HTML;
-  const isEmpty = list.total === 0 && wanted.name === '';
+  const isEmpty = list.total === 0 && name === '';
   return {
     title,
     styles: [FORM_STYLE],

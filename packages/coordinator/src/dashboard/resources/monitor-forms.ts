@@ -1,4 +1,6 @@
 import { kindOfType, MONITOR_TYPES, MONITORS } from '@svc/shared/resources/monitors.ts';
+import { idOf } from '../../api/endpoint.ts';
+import { MONITOR } from '../../api/routes/monitors.ts';
 import { html } from '../../web/html.ts';
 import { formOf } from '../forms/fields.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
@@ -47,19 +49,13 @@ export const monitorForms: readonly DashboardPage[] = [
   },
 ];
 
-function idOf({ ids }: DashboardRequest): number {
-  return ids.id ?? 0;
-}
-
 function typeIn(text: string | null): MonitorType | null {
   return MONITOR_TYPES.find((type) => type === text) ?? null;
 }
 
 async function editorFor(request: DashboardRequest): Promise<Editor> {
-  const { type } = await request.api.read<{ type: string }>(`/v1/monitors/${idOf(request)}`);
-  const known = typeIn(type);
-  if (known === null) throw new TypeError(`monitors of type ${type} have no form`);
-  return editorOf(known);
+  const { type } = await request.api.read(MONITOR.read, { id: idOf(request) });
+  return editorOf(type);
 }
 
 const FORMS = new Map(MONITOR_TYPES.map((type) => [type, formOf(MONITORS[type].definition)]));
@@ -69,7 +65,7 @@ function editorOf(type: MonitorType): Editor {
   const form = FORMS.get(type) ?? formOf(definition);
   return {
     form,
-    collection: definition.path,
+    objects: MONITOR,
     noun: definition.noun,
     newTitle: `New ${definition.title}`,
     list: { href: '/', label: 'Monitors' },

@@ -1,3 +1,6 @@
+import { type AnswerOf, idOf } from '../../api/endpoint.ts';
+import { monitorUses } from '../../api/routes/monitor-uses.ts';
+import { MONITOR } from '../../api/routes/monitors.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { type Removal, removalPages } from './removal.ts';
@@ -5,29 +8,27 @@ import { type Removal, removalPages } from './removal.ts';
 /** The page on which a monitor is removed. */
 export const monitorRemoval: readonly DashboardPage[] = removalPages('/monitors/{id}/delete', removalOf);
 
-function removalOf({ ids }: DashboardRequest): Removal {
-  const id = ids.id ?? 0;
+type MonitorView = AnswerOf<typeof MONITOR.read>;
+
+function removalOf(request: DashboardRequest): Removal<MonitorView> {
+  const id = idOf(request);
   return {
-    object: `/v1/monitors/${id}`,
+    objects: MONITOR,
+    ids: { id },
     kindOf: ({ type }) => `svc_${type}_monitor`,
     noun: 'monitor',
     path: `/monitors/${id}/delete`,
     after: '/',
     cancel: `/monitors/${id}`,
-    nameOf: ({ name }) => String(name),
+    nameOf: ({ name }) => name,
     hanging: ({ api }) => hanging(api, id),
   };
 }
 
-type Uses = {
-  readonly components: readonly { id: string; page_id: string; page_slug: string }[];
-  readonly component_count: number;
-  readonly notifications: readonly { id: string; name: string | null; provider_type: string }[];
-  readonly notification_count: number;
-};
+type Uses = AnswerOf<typeof monitorUses>;
 
 async function hanging(api: DashboardRequest['api'], id: number): Promise<Html> {
-  const uses = await api.read<Uses>(`/v1/monitors/${id}/uses`);
+  const uses = await api.read(monitorUses, { id });
   return html`<p>Its results, its history and its incidents are removed with it. Alerts that wait are still sent.</p>
 ${channels(uses)}
 ${components(uses)}`;

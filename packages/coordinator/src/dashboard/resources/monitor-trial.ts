@@ -1,14 +1,14 @@
-import type { CheckView } from '../../api/answers.ts';
+import type { AnswerOf } from '../../api/endpoint.ts';
+import { dryRun } from '../../api/routes/check.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { MONITOR_STYLE } from '../monitor/assets.ts';
 import { PHASE_NAMES, PHASE_WORDS } from '../monitor/phases-section.ts';
 import { outcomeLabel } from '../monitor/shown.ts';
-import { problemIn } from '../page.ts';
 import type { Trial } from './editor.ts';
 
-type Answer = CheckView['data'][number];
+type Answer = AnswerOf<typeof dryRun>['data'][number];
 type Found = NonNullable<Answer['result']>;
 
 /** Runs the draft of a monitor from its regions, and shows what each of them found. Nothing is saved. */
@@ -16,9 +16,8 @@ export const monitorTrial: Trial = {
   button: html`<button name="intent" value="try">Run it now</button>`,
   styles: [MONITOR_STYLE],
   async run({ api }, body) {
-    const answer = await api.call('POST', '/v1/monitors/dry-run', body);
-    const problem = problemIn(answer);
-    return problem ?? { shown: trialPanel((answer.body as CheckView).data) };
+    const tried = await api.call(dryRun, {}, { body });
+    return tried.problem ?? { shown: trialPanel(tried.body.data) };
   },
 };
 

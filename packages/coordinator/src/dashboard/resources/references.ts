@@ -1,4 +1,9 @@
 import { isId } from '@svc/shared/ids.ts';
+import type { EndpointAnswering } from '../../api/endpoint.ts';
+import { COMPONENT_GROUP } from '../../api/routes/components.ts';
+import { monitorStates } from '../../api/routes/monitor-states.ts';
+import { namedComponents } from '../../api/routes/named-components.ts';
+import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import { type Entries, noted } from '../forms/entries.ts';
 import type { Field, ResourceForm } from '../forms/fields.ts';
 import type { ReferenceOption, References } from '../forms/form-view.ts';
@@ -10,6 +15,7 @@ import { findIn } from './draft.ts';
 /** Most resources that a field offers at once: what one page of the API's lists holds. */
 const MOST_OFFERED = 100;
 
+/** What lists of the API say of a resource that a field can offer. */
 type Listed = {
   readonly id: string;
   readonly name?: string | null;
@@ -22,16 +28,17 @@ type Page = { readonly data: readonly Listed[]; readonly total: number };
 
 type Wanted = {
   readonly form: ResourceForm;
-  /** Path of the form's list in the API: groups lie beside the components of a page. */
-  readonly collection: string;
+  /** Ids of the objects above the resource: the page of a component, whose groups it may be in. */
+  readonly above?: Readonly<Record<string, number | string>>;
   readonly leftOut?: readonly string[];
 };
 
 /** A list of the API that a field chooses from. */
 type Source = {
-  readonly path: string;
-  /** Whether the list has a filter `ids`; otherwise members are read one by one. */
-  readonly takesIds: boolean;
+  readonly list: EndpointAnswering<Page>;
+  readonly parameters: Readonly<Record<string, number | string>>;
+  /** Reads a member; null: the list has a filter `ids`. */
+  readonly read: EndpointAnswering<Listed> | null;
 };
 
 /**
@@ -43,7 +50,7 @@ type Source = {
  */
 export async function referencesFor(
   api: PageApi,
-  { form, collection, leftOut = [] }: Wanted,
+  { form, above = {}, leftOut = [] }: Wanted,
   entries: Entries,
   stored: Readonly<Record<string, unknown>> | null,
 ): Promise<ReadonlyMap<string, References>> {
@@ -51,7 +58,7 @@ export async function referencesFor(
     const { name, control } = field;
     if (leftOut.includes(name)) return [];
     if (control.type !== 'reference' && control.type !== 'references') return [];
-    const source = sourceOf(control.kinds, collection);
+    const source = sourceOf(control.kinds, above);
     return [
       async () => [name, await offered(api, field, source, { entries, stored: stored?.[name] })] as const,
     ];
@@ -60,12 +67,12 @@ export async function referencesFor(
 }
 
 /** The list of the API that holds these kinds. */
-function sourceOf(kinds: readonly string[], collection: string): Source {
-  if (kinds.includes('svc_status_page')) return { path: '/v1/status-pages', takesIds: false };
-  if (kinds.includes('svc_status_page_component')) return { path: '/v1/components', takesIds: true };
-  if (kinds.includes('svc_status_page_component_group'))
-    return { path: collection.replace(/\/components$/, '/component-groups'), takesIds: false };
-  return { path: '/v1/monitor-states', takesIds: true };
+function sourceOf(kinds: readonly string[], above: Source['parameters']): Source {
+  if (kinds.includes('svc_status_page')) return { ...STATUS_PAGE, parameters: {} };
+  if (kinds.includes('svc_status_page_component'))
+    return { list: namedComponents, parameters: {}, read: null };
+  if (kinds.includes('svc_status_page_component_group')) return { ...COMPONENT_GROUP, parameters: above };
+  return { list: monitorStates, parameters: { sort: 'name' }, read: null };
 }
 
 async function offered(
@@ -91,10 +98,12 @@ async function offered(
   return { options, find, found: matching.total, total: all.total, unshown };
 }
 
-function listed(api: PageApi, { path }: Source, filter: Readonly<Record<string, string>>): Promise<Page> {
-  const sort = path === '/v1/monitor-states' ? { sort: 'name' } : {};
-  const query = new URLSearchParams({ limit: String(MOST_OFFERED), ...sort, ...filter });
-  return api.read<Page>(`${path}?${query}`);
+function listed(
+  api: PageApi,
+  { list, parameters }: Source,
+  filter: Readonly<Record<string, string>>,
+): Promise<Page> {
+  return api.read(list, { ...parameters, limit: MOST_OFFERED, ...filter });
 }
 
 /** Those whose name contains the text, and the one whose id it is. */
@@ -121,13 +130,16 @@ async function named(
   });
 }
 
-async function read(api: PageApi, source: Source, ids: readonly string[]): Promise<Listed[]> {
-  const { path, takesIds } = source;
-  if (takesIds) return readByIds(api, path, ids);
+async function read(
+  api: PageApi,
+  { list, read: member, parameters }: Source,
+  ids: readonly string[],
+): Promise<Listed[]> {
+  if (member === null) return readByIds(api, list, ids);
   const found: Listed[] = [];
   for (const id of ids) {
-    const { status, body } = await api.call('GET', `${path}/${id}`);
-    if (status === 200) found.push(body as Listed);
+    const called = await api.call(member, { ...parameters, id });
+    if (called.problem === null) found.push(called.body);
   }
   return found;
 }

@@ -1,17 +1,18 @@
+import type { Endpoint, EndpointAnswering } from '../../api/endpoint.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { type DashboardAnswer, type DashboardPage, type DashboardRequest, problemIn } from '../page.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
-import { declaredNotice } from './declared.ts';
+import { declaredIn, declaredNotice } from './declared.ts';
 import { VERSION_FIELD } from './draft.ts';
-import { readWhole } from './read-whole.ts';
 import { FORM_STYLE } from './style.ts';
 
 /** What can be removed, and what goes with it. */
-export type Removal = {
-  /** Path of the object in the API. */
-  readonly object: string;
+export type Removal<T> = {
+  /** The endpoints of such objects, and the ids of this one. */
+  readonly objects: { readonly read: EndpointAnswering<T>; readonly remove: Endpoint };
+  readonly ids: Readonly<Record<string, number>>;
   /** Its kind in declarations. */
-  kindOf(object: Readonly<Record<string, unknown>>): string;
+  kindOf(object: T): string;
   readonly noun: string;
   /** Path of this page. */
   readonly path: string;
@@ -19,15 +20,15 @@ export type Removal = {
   readonly after: string;
   readonly cancel: string;
   /** Name of the object for people. */
-  nameOf(object: Readonly<Record<string, unknown>>): string;
+  nameOf(object: T): string;
   /** What goes with it or stays without it. */
-  hanging(request: DashboardRequest, object: Readonly<Record<string, unknown>>): Promise<Html>;
+  hanging(request: DashboardRequest, object: T): Promise<Html>;
 };
 
 /** The page that asks whether an object is to be removed, and the request that it sends. */
-export function removalPages(
+export function removalPages<T>(
   path: string,
-  removalOf: (request: DashboardRequest) => Removal,
+  removalOf: (request: DashboardRequest) => Removal<T>,
 ): DashboardPage[] {
   return [
     { method: 'GET', path, scope: 'write', handle: (request) => askRemoval(request, removalOf(request)) },
@@ -36,49 +37,53 @@ export function removalPages(
 }
 
 /** Asks whether it is to be removed, and says what goes with it. */
-async function askRemoval(request: DashboardRequest, removal: Removal): Promise<DashboardAnswer> {
+async function askRemoval<T>(request: DashboardRequest, removal: Removal<T>): Promise<DashboardAnswer> {
   return confirmation(request, removal, NO_HTML, 200);
 }
 
 /** Removes it, unless it was changed after the question. */
-async function remove(request: DashboardRequest, removal: Removal): Promise<DashboardAnswer> {
+async function remove<T>(request: DashboardRequest, removal: Removal<T>): Promise<DashboardAnswer> {
   const query = choiceIn(request.form.text('components'));
   const version = request.form.text(VERSION_FIELD);
-  const answer = await request.api.call('DELETE', `${removal.object}${query}`, undefined, {
-    'if-match': version,
-  });
-  const problem = problemIn(answer);
-  if (problem === null || answer.status === 404) {
+  const { remove: endpoint } = removal.objects;
+  const { problem } = await request.api.call(
+    endpoint,
+    { ...removal.ids, ...query },
+    { headers: { 'if-match': version } },
+  );
+  if (problem === null || problem.status === 404) {
     return { redirect: removal.after, notice: `The ${removal.noun} was removed.` };
   }
   const said =
-    answer.status === 412
+    problem.status === 412
       ? `Somebody else changed this ${removal.noun} after you opened this page. Nothing was removed: look at it again.`
-      : `Nothing was removed: ${problem.detail}`;
+      : `Nothing was removed: ${problem.message}`;
   const notice = html`<p class="notice notice-error" role="alert">${said}</p>`;
-  return confirmation(request, removal, notice, answer.status);
+  return confirmation(request, removal, notice, problem.status);
 }
 
 /** What happens to components that show a monitor. */
-function choiceIn(text: string): string {
-  if (text === 'remove') return '?cascade=true';
-  return text === 'keep' ? '?components=keep' : '';
+function choiceIn(text: string): Readonly<Record<string, string>> {
+  if (text === 'remove') return { cascade: 'true' };
+  return text === 'keep' ? { components: 'keep' } : {};
 }
 
-async function confirmation(
+async function confirmation<T>(
   request: DashboardRequest,
-  removal: Removal,
+  removal: Removal<T>,
   notice: Html,
   status: number,
 ): Promise<DashboardAnswer> {
-  const { object, noun, path, cancel } = removal;
-  const { headers, body } = await readWhole(request.api, object);
+  const { objects, ids, noun, path, cancel } = removal;
+  const called = await request.api.call(objects.read, ids);
+  if (called.problem !== null) throw called.problem;
+  const { headers, body } = called;
   const title = `Remove the ${noun} ${removal.nameOf(body)}`;
-  const declaredAs = headers.get('svc-declared-as');
-  if (declaredAs !== null) {
+  const declared = declaredIn(headers);
+  if (declared !== null) {
     return {
       title,
-      body: html`${pageHead(title)}${declaredNotice(noun, removal.kindOf(body), { declaredAs, headers })}
+      body: html`${pageHead(title)}${declaredNotice(noun, removal.kindOf(body), declared)}
 <p><a href="${cancel}">Back</a></p>`,
     };
   }
@@ -89,7 +94,7 @@ async function confirmation(
     body: html`${pageHead(title)}
 ${notice}
 <form class="form" method="post" action="${path}">${request.formToken}
-<input type="hidden" name="${VERSION_FIELD}" value="${headers.get('etag') ?? ''}">
+<input type="hidden" name="${VERSION_FIELD}" value="${headers.etag ?? ''}">
 ${await removal.hanging(request, body)}
 <div class="row form-actions"><button class="button-danger">Remove the ${noun}</button>
 <a class="button button-quiet" href="${cancel}">Keep it</a></div>

@@ -1,4 +1,5 @@
 import type { SystemView } from '../../api/export-answers.ts';
+import { systemState } from '../../api/routes/exports.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, durationText } from '../../web/times.ts';
@@ -20,7 +21,7 @@ export const servicePage: DashboardPage = {
   scope: 'read',
   navigation: { label: 'Service', group: 'Operate' },
   async handle({ api, now }) {
-    const system = await api.read<SystemView>('/v1/system');
+    const system = await api.read(systemState, {});
     return {
       title: 'Service',
       isLive: true,

@@ -1,6 +1,8 @@
 import { component } from '@svc/shared/resources/component.ts';
 import { componentGroup } from '@svc/shared/resources/component-group.ts';
 import { statusPage } from '@svc/shared/resources/status-page.ts';
+import { COMPONENT, COMPONENT_GROUP } from '../../api/routes/components.ts';
+import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import { formOf } from '../forms/fields.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
 import type { Editor } from '../resources/editor.ts';
@@ -24,7 +26,7 @@ export const statusPageForms: readonly DashboardPage[] = [
 
 const pageEditor: Editor = {
   form: PAGE_FORM,
-  collection: statusPage.path,
+  objects: STATUS_PAGE,
   noun: 'status page',
   list: { href: '/pages', label: 'Status pages' },
   nameOf: ({ title }) => String(title),
@@ -38,7 +40,8 @@ function componentEditor({ ids }: DashboardRequest): Editor {
   const page = `/pages/${ids.page ?? 0}`;
   return {
     form: COMPONENT_FORM,
-    collection: `/v1/status-pages/${ids.page ?? 0}/components`,
+    objects: COMPONENT,
+    above: { page_id: ids.page ?? 0 },
     noun: 'component',
     list: { href: page, label: 'Status page' },
     nameOf: ({ name, id }) => String(name ?? `component ${id}`),
@@ -55,7 +58,8 @@ function groupEditor({ ids }: DashboardRequest): Editor {
   const page = `/pages/${ids.page ?? 0}`;
   return {
     form: GROUP_FORM,
-    collection: `/v1/status-pages/${ids.page ?? 0}/component-groups`,
+    objects: COMPONENT_GROUP,
+    above: { page_id: ids.page ?? 0 },
     noun: 'group',
     list: { href: page, label: 'Status page' },
     nameOf: ({ name }) => String(name),

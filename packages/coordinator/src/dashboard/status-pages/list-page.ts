@@ -1,3 +1,4 @@
+import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { optionLabel } from '../forms/labels.ts';
@@ -12,11 +13,11 @@ export const statusPageList: DashboardPage = {
   scope: 'read',
   navigation: { label: 'Status pages', group: 'Tell' },
   handle: (request) =>
-    searchedList<StatusPageView>(request, {
+    searchedList(request, {
       title: 'Status pages',
       lead: 'What your visitors see.',
       path: '/pages',
-      list: '/v1/status-pages',
+      list: STATUS_PAGE.list,
       search: 'Search by title or slug',
       add: 'New status page',
       none: 'There is no status page yet. It tells the people who use your services what works, and what you do about what does not.',

@@ -1,39 +1,37 @@
 import { LIMITS } from '@svc/shared/limits.ts';
+import type { AnswerOf, EndpointAnswering } from '../../api/endpoint.ts';
+import { COMPONENT, COMPONENT_GROUP } from '../../api/routes/components.ts';
+import type { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import type { PageApi } from '../page.ts';
-import type { Listed } from '../resources/lists.ts';
-import type { Placed } from './arrangement.ts';
 
-/** A status page as the API answers it. */
-export type StatusPageView = {
-  readonly id: string;
-  readonly title: string;
-  readonly slug: string;
-  readonly custom_domain: string | null;
-  readonly access_type: string;
-  readonly published: boolean;
-  readonly theme: 'system' | 'light' | 'dark';
-  readonly latency: 'none' | '24h' | '7d';
-  readonly warnings: readonly string[];
-};
-
-/** A component as the API answers it. */
-export type ListedComponent = Placed & {
-  readonly type: 'monitor' | 'static';
-  readonly monitor_id: string | null;
-  readonly name: string | null;
-  readonly warnings: readonly string[];
-};
-
-export type GroupView = { readonly id: string; readonly name: string };
+/* A status page, its components and groups as the API answers them. */
+export type StatusPageView = AnswerOf<typeof STATUS_PAGE.read>;
+export type ComponentView = AnswerOf<typeof COMPONENT.read>;
+export type GroupView = AnswerOf<typeof COMPONENT_GROUP.read>;
 
 /** Most members of a list that are read: a page shows no more components. */
 const MOST_READ = 500;
 
-/** Every member of a list of the API, up to what a page shows. @throws Problem that the API answered */
-export async function everyMember<T>(api: PageApi, path: string): Promise<readonly T[]> {
+/** Every component and group of a page, up to what a page shows. @throws Problem that the API answered */
+export async function contentsOf(api: PageApi, pageId: number) {
+  return {
+    components: await componentsOf(api, pageId),
+    groups: await everyMember(api, COMPONENT_GROUP.list, pageId),
+  };
+}
+
+export function componentsOf(api: PageApi, pageId: number): Promise<readonly ComponentView[]> {
+  return everyMember(api, COMPONENT.list, pageId);
+}
+
+async function everyMember<T>(
+  api: PageApi,
+  list: EndpointAnswering<{ readonly data: readonly T[]; readonly total: number }>,
+  pageId: number,
+): Promise<readonly T[]> {
   const all: T[] = [];
   for (let offset = 0; offset < MOST_READ; offset += LIMITS.listMaximum) {
-    const { data, total } = await api.read<Listed<T>>(`${path}?limit=${LIMITS.listMaximum}&offset=${offset}`);
+    const { data, total } = await api.read(list, { page_id: pageId, limit: LIMITS.listMaximum, offset });
     all.push(...data);
     if (all.length >= total) break;
   }

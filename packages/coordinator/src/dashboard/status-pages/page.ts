@@ -1,16 +1,18 @@
+import { idOf } from '../../api/endpoint.ts';
+import type { Called } from '../../api/in-process.ts';
+import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { monitorNames } from '../resources/by-ids.ts';
-import { declaredNotice } from '../resources/declared.ts';
+import { declaredIn, declaredNotice } from '../resources/declared.ts';
 import { VERSION_FIELD } from '../resources/draft.ts';
 import { facts } from '../resources/facts.ts';
-import { readWhole, type Whole } from '../resources/read-whole.ts';
 import { FORM_STYLE } from '../resources/style.ts';
 import { arranged, type Item } from './arrangement.ts';
 import { PAGE_FORM } from './forms.ts';
 import { servedState } from './list-page.ts';
-import { everyMember, type GroupView, type ListedComponent, type StatusPageView } from './page-views.ts';
+import { type ComponentView, contentsOf, type GroupView, type StatusPageView } from './page-views.ts';
 
 /** The editor of a status page: its appearance, its components and groups in their order, its settings. */
 export const statusPagePage: DashboardPage = {
@@ -18,11 +20,11 @@ export const statusPagePage: DashboardPage = {
   path: '/pages/{id}',
   scope: 'read',
   async handle(request) {
-    const path = `/v1/status-pages/${request.ids.id ?? 0}`;
-    const whole = await readWhole(request.api, path);
-    const page = whole.body as unknown as StatusPageView;
-    const components = await everyMember<ListedComponent>(request.api, `${path}/components`);
-    const groups = await everyMember<GroupView>(request.api, `${path}/component-groups`);
+    const id = idOf(request);
+    const called = await request.api.call(STATUS_PAGE.read, { id });
+    if (called.problem !== null) throw called.problem;
+    const { headers, body: page } = called;
+    const { components, groups } = await contentsOf(request.api, id);
     const names = await monitorNames(
       request.api,
       components.map(({ monitor_id: id }) => id),
@@ -32,11 +34,11 @@ export const statusPagePage: DashboardPage = {
       title: page.title,
       styles: [FORM_STYLE],
       body: html`${head(request, page)}
-${notices(whole, page)}
-${appearance(request, whole, page)}
+${notices(headers, page)}
+${appearance(request, headers, page)}
 ${contents(shown, arranged(components, groups))}
 <section class="stack" aria-labelledby="settings"><h2 id="settings">Settings</h2>
-${facts(PAGE_FORM, whole.body)}</section>`,
+${facts(PAGE_FORM, page)}</section>`,
     };
   },
 };
@@ -53,9 +55,9 @@ function head({ can }: DashboardRequest, page: StatusPageView): Html {
   });
 }
 
-function notices({ headers }: Whole, { warnings }: StatusPageView): Html {
-  const declaredAs = headers.get('svc-declared-as');
-  return html`${declaredAs === null ? NO_HTML : declaredNotice('status page', 'svc_status_page', { declaredAs, headers })}${warnings.map(
+function notices(headers: Called['headers'], { warnings }: StatusPageView): Html {
+  const declared = declaredIn(headers);
+  return html`${declared === null ? NO_HTML : declaredNotice('status page', 'svc_status_page', declared)}${warnings.map(
     (warning) => html`<p class="notice notice-warning">${warning}.</p>`,
   )}`;
 }
@@ -72,12 +74,16 @@ const LATENCIES = [
   ['7d', 'Of the last 7 days'],
 ] as const;
 
-function appearance({ can, formToken }: DashboardRequest, { headers }: Whole, page: StatusPageView): Html {
+function appearance(
+  { can, formToken }: DashboardRequest,
+  { etag = '' }: Called['headers'],
+  page: StatusPageView,
+): Html {
   if (!can('write')) return NO_HTML;
   const { id, published, theme, latency } = page;
   return html`<section class="stack" aria-labelledby="appearance"><h2 id="appearance">Appearance</h2>
 <form class="form" method="post" action="/pages/${id}/appearance">${formToken}
-<input type="hidden" name="${VERSION_FIELD}" value="${headers.get('etag') ?? ''}">
+<input type="hidden" name="${VERSION_FIELD}" value="${etag}">
 <label class="choice"><input type="checkbox" name="published" value="true"${published ? html` checked` : NO_HTML}> Visitors get the page</label>
 ${choices('Colours', 'theme', THEMES, theme)}
 ${choices('Response times', 'latency', LATENCIES, latency)}
@@ -104,7 +110,7 @@ type Shown = {
   readonly formToken: Html | null;
 };
 
-type PageItem = Item<ListedComponent, GroupView>;
+type PageItem = Item<ComponentView, GroupView>;
 
 function contents(shown: Shown, items: readonly PageItem[]): Html {
   const { page, formToken } = shown;
@@ -147,7 +153,7 @@ function itemHtml(shown: Shown, item: PageItem, ends: Ends): Html {
 ${ofGroup}</li>`;
 }
 
-function componentLine(shown: Shown, component: ListedComponent, ends: Ends): Html {
+function componentLine(shown: Shown, component: ComponentView, ends: Ends): Html {
   const { page, names, formToken } = shown;
   const { id, type, monitor_id: monitorId, warnings } = component;
   const monitor = monitorId === null ? null : (names.get(monitorId) ?? null);

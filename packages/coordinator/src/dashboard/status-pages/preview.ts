@@ -1,3 +1,5 @@
+import { idOf } from '../../api/endpoint.ts';
+import { pagePreview } from '../../api/routes/page-preview.ts';
 import { pageHeaders } from '../../web/headers.ts';
 import type { DashboardPage } from '../page.ts';
 
@@ -6,8 +8,8 @@ export const statusPagePreview: DashboardPage = {
   method: 'GET',
   path: '/pages/{id}/preview',
   scope: 'read',
-  async handle({ api, ids }) {
-    const text = await api.read<string>(`/v1/status-pages/${ids.id ?? 0}/preview`);
+  async handle(request) {
+    const text = await request.api.read(pagePreview, { id: idOf(request) });
     return { response: new Response(text, { headers: pageHeaders() }) };
   },
 };

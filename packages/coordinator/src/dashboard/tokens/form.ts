@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ProblemDocument } from '../../api/problem.ts';
+import type { Problem } from '../../api/problem.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../store/tokens.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardRequest } from '../page.ts';
@@ -23,11 +23,11 @@ const LIVES = [
 ] as const;
 
 /** The form of a new token, with what was typed and what is wrong with it. */
-export function tokenForm({ form, formToken }: DashboardRequest, problem: ProblemDocument | null): Html {
+export function tokenForm({ form, formToken }: DashboardRequest, problem: Problem | null): Html {
   const messageAt = (at: string) => problem?.errors.find(({ pointer }) => pointer === at)?.message;
   const [nameError, lifeError] = [messageAt('/name'), messageAt('/expires_at')];
   const isAtField = nameError !== undefined || lifeError !== undefined;
-  const general = problem !== null && !isAtField ? problem.detail : null;
+  const general = problem !== null && !isAtField ? problem.message : null;
   const scope = form.text('scope') || 'read';
   return html`${pageHead('New token', { above: [{ href: '/tokens', label: 'API tokens' }] })}
 ${general === null ? NO_HTML : html`<p class="notice notice-error" role="alert">${general}</p>`}

@@ -1,8 +1,10 @@
 import type { CreatedTokenView, TokenView } from '../../api/answers.ts';
-import type { ApiResponse } from '../../api/in-process.ts';
+import { idOf } from '../../api/endpoint.ts';
+import type { Called } from '../../api/in-process.ts';
+import { createToken, listTokens, revokeToken } from '../../api/routes/tokens.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
-import { type DashboardPage, type DashboardRequest, problemIn } from '../page.ts';
+import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-head.ts';
 import { numberIn, offsetPaging } from '../paging.ts';
 import { KEY_FIELD } from '../resources/draft.ts';
@@ -20,9 +22,7 @@ const listPage: DashboardPage = {
   async handle(request) {
     const { api, query } = request;
     const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
-    const { data, total } = await api.read<{ data: readonly TokenView[]; total: number }>(
-      `/v1/tokens?limit=${LIMIT}&offset=${offset}`,
-    );
+    const { data, total } = await api.read(listTokens, { limit: LIMIT, offset });
     return {
       title: 'API tokens',
       body: html`${pageHead('API tokens', {
@@ -67,11 +67,11 @@ function createPage(creations: Creations): DashboardPage {
       const key = JSON.stringify([token.id, ...FIELDS.map((name) => form.text(name))]);
       const isKeyed = form.text(KEY_FIELD) !== '';
       const answer = await (isKeyed ? creations.once(key, now, () => create(request)) : create(request));
-      const problem = problemIn(answer);
-      if (problem !== null) {
+      if (answer.problem !== null) {
+        const { problem } = answer;
         return { title: 'New token', body: tokenForm(request, problem), status: problem.status };
       }
-      return { title: 'Token created', body: createdBody(answer) };
+      return { title: 'Token created', body: createdBody(answer.body) };
     },
   };
 }
@@ -79,7 +79,7 @@ function createPage(creations: Creations): DashboardPage {
 /** Everything that makes one creation differ from another. */
 const FIELDS = [KEY_FIELD, 'name', 'scope', 'days'] as const;
 
-function create({ api, form, now }: DashboardRequest): Promise<ApiResponse> {
+function create({ api, form, now }: DashboardRequest): Promise<Called<CreatedTokenView>> {
   const days = form.text('days');
   const body = {
     name: form.text('name'),
@@ -87,12 +87,11 @@ function create({ api, form, now }: DashboardRequest): Promise<ApiResponse> {
     expires_at: /^\d{1,4}$/.test(days) ? new Date(now + Number(days) * 86_400_000).toISOString() : null,
   };
   const key = form.text(KEY_FIELD);
-  return api.call('POST', '/v1/tokens', body, key === '' ? {} : { 'idempotency-key': key });
+  return api.call(createToken, {}, { body, headers: key === '' ? {} : { 'idempotency-key': key } });
 }
 
 /** The one page that shows the token. It is the answer to the form: no address leads to it again. */
-function createdBody({ body }: ApiResponse): Html {
-  const { name, scope, token, expires_at: expires } = body as CreatedTokenView;
+function createdBody({ name, scope, token, expires_at: expires }: CreatedTokenView): Html {
   return html`${pageHead('Token created', { above: [{ href: '/tokens', label: 'API tokens' }] })}
 <p class="notice">Copy the token now: svc keeps only a hash of it, and cannot show it again.</p>
 <dl class="facts"><dt>Name</dt><dd>${name}</dd><dt>Scope</dt><dd>${scope}</dd><dt>Expires</dt><dd>${expires === null ? 'never' : instant(Date.parse(expires))}</dd><dt>Token</dt><dd><code class="secret">${token}</code></dd></dl>
@@ -120,15 +119,16 @@ const revokedPage: DashboardPage = {
   method: 'POST',
   path: '/tokens/{id}/revoke',
   scope: 'admin',
-  async handle({ ids, form, api }) {
-    const answer = await api.call('DELETE', `/v1/tokens/${ids.id}?cascade=${form.has('cascade')}`);
-    const problem = problemIn(answer);
-    if (problem === null) return { redirect: '/tokens', notice: `Token ${ids.id} is revoked.` };
+  async handle(request) {
+    const { form, api } = request;
+    const id = idOf(request);
+    const { problem } = await api.call(revokeToken, { id, cascade: String(form.has('cascade')) });
+    if (problem === null) return { redirect: '/tokens', notice: `Token ${id} is revoked.` };
     return {
       title: 'Revoke a token',
       status: problem.status,
       body: html`${pageHead('The token was not revoked', { above: [{ href: '/tokens', label: 'API tokens' }] })}
-<p class="notice notice-error" role="alert">${problem.detail}</p>`,
+<p class="notice notice-error" role="alert">${problem.message}</p>`,
     };
   },
 };
