@@ -2,10 +2,10 @@
  * Sends one table of all refusals through the three doors: the HTTP API, the declared file, and the plan of the
  * Terraform provider over its protocol. Each door must say the same words and point at the place.
  */
-import { parseDeclaration } from '@svc/coordinator/declare/parse.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningApi } from '../support/api.ts';
+import { parseDeclaration } from '../support/read-declaration.ts';
 import { providerFor, startApiWithoutLimit } from '../support/terraform/api.ts';
 import { type Diagnostic, errorsIn } from '../support/terraform/diagnostic.ts';
 import { ProtocolWorkspace } from '../support/terraform/protocol-workspace.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DeclaredFile, type DeclaredFileParts } from '@svc/coordinator/declare/declared-file.ts';
-import { readDeclaredFile } from '@svc/coordinator/declare/read-file.ts';
 import { type ConfiguredStore, configuredStore, silentLog, temporaryFolder } from './configured-store.ts';
+import { readOnThisThread } from './read-declaration.ts';
 import { ScaledClock } from './scaled-clock.ts';
 import { STORE_IN_PROCESS } from './store-in-process.ts';
 
@@ -43,7 +43,7 @@ export async function declaredFiles(
         log: silentLog,
         // Reads on this thread, because starting a thread for every case takes long. One test uses the thread
         // of the service.
-        read: async (request) => readDeclaredFile(request),
+        read: async (request) => readOnThisThread(request),
         ...changes,
       });
       running.push(file);

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Agent } from '@svc/agent/app.ts';
 import { Coordinator } from '@svc/coordinator/app.ts';
-import { readDeclaredFile } from '@svc/coordinator/declare/read-file.ts';
 import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
 import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
@@ -20,6 +19,7 @@ import { type LocalAgentOptions, localAgent, SHARED_MEMORY } from './local-agent
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { OPERATOR_VALUES } from './operator-values.ts';
 import { scrape } from './prometheus-text.ts';
+import { readOnThisThread } from './read-declaration.ts';
 import { ScaledClock } from './scaled-clock.ts';
 import { copyMigrated } from './store-in-process.ts';
 
@@ -144,7 +144,7 @@ export class LocalService {
       memory: SHARED_MEMORY,
       environment: {},
       // On this thread: another one takes a quarter of the CPU time of each start. Tests of processes use it.
-      readDeclaration: async (request) => readDeclaredFile(request),
+      readDeclaration: async (request) => readOnThisThread(request),
     });
     this.#coordinator = coordinator;
     this.url = (await coordinator.start()).url;

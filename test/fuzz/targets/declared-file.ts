@@ -2,10 +2,10 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { interpolate } from '@svc/coordinator/declare/interpolate.ts';
-import { parseDeclaration } from '@svc/coordinator/declare/parse.ts';
 import { piecesOf, wholePiece } from '@svc/coordinator/declare/pieces.ts';
 import { parse, stringify } from 'yaml';
 import { DECLARED_SAMPLE } from '../../support/declared-sample.ts';
+import { parseDeclaration } from '../../support/read-declaration.ts';
 import { VALID } from '../../support/resources.ts';
 import { mutatedValue } from '../json-mutations.ts';
 import { type FuzzTarget, json, latin1, never } from '../target.ts';

@@ -1,7 +1,7 @@
-import { parseDeclaration } from '@svc/coordinator/declare/parse.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyText } from '../../../../test/support/any-text.ts';
+import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
 import { declaredJson, declaredYaml } from './declared-file.ts';
 import { exportDocument } from './document.ts';
 

@@ -1,6 +1,6 @@
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { AuditLine } from '../store/audit.ts';
-import { type Address, addressOf, type Entries } from './declaration.ts';
+import { type Address, addressOf } from './declaration.ts';
 import type { Plan } from './plan.ts';
 
 /** Most changes of one apply that get a line each. The line of the whole apply gives the number of all. */
@@ -18,12 +18,7 @@ function objectOf(kind: ResourceKind, id: number | undefined): string {
 export function auditLines(
   workspaceId: number,
   { file, digest }: { file: string; digest: string },
-  {
-    entries,
-    plan,
-    idOf,
-    at,
-  }: { entries: Entries; plan: Plan; idOf: (address: Address) => number | undefined; at: number },
+  { plan, idOf, at }: { plan: Plan; idOf: (address: Address) => number | undefined; at: number },
 ): AuditLine[] {
   const removals = [...plan.removals, ...plan.monitorRemovals];
   const count = plan.writes.length + removals.length;
@@ -50,10 +45,8 @@ export function auditLines(
   return [
     whole,
     ...removals.map(({ kind, id, localName }) => line('remove', objectOf(kind, id), `${kind}.${localName}`)),
-    ...plan.writes.flatMap(({ position, kind, id }) => {
-      const entry = entries.at(position);
-      if (entry === undefined) return [];
-      const object = objectOf(kind, id ?? idOf(addressOf(entry)));
+    ...plan.writes.map(({ entry, id }) => {
+      const object = objectOf(entry.kind, id ?? idOf(addressOf(entry)));
       return line(id === null ? 'create' : 'replace', object, addressOf(entry));
     }),
   ];

@@ -1,6 +1,10 @@
-import type { ChannelKind } from '@svc/shared/channels/settings.ts';
-import type { Secret } from '@svc/shared/secret.ts';
+import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { z } from 'zod';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
+import { channelsOfFile, openSettings } from '../store/channels.ts';
+import type { Readable } from '../store/reading-of.ts';
+import type { Secrets } from '../store/secrets.ts';
 
 export type ChannelStates = {
   /** Why nothing can be delivered through a channel of this kind with these settings; null when it can. */
@@ -38,4 +42,19 @@ export async function setChannelStates(
     if (isSettled && !isWritten) continue;
     await change.setChannelState(id, problem === null ? 'ok' : 'failing', problem);
   }
+}
+
+/** The stored channels of the declared file. Those that cannot be read are left out: sending tells why. */
+export async function storedChannels(
+  source: Readable,
+  secrets: Secrets,
+  workspaceId: number,
+): Promise<DeclaredChannel[]> {
+  const channels = await channelsOfFile(source, workspaceId);
+  return channels.flatMap(({ id, kind: stored, settingsSealed, reason }) => {
+    const kind = CHANNEL_KINDS.find((known) => known === stored);
+    const settings = z.object({}).loose().safeParse(openSettings(secrets, settingsSealed).reveal()).data;
+    if (kind === undefined || settings === undefined) return [];
+    return [{ id, kind, settings: new Secret<object>(settings), reason, isWritten: false }];
+  });
 }

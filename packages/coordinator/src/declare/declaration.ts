@@ -13,16 +13,17 @@ export type DeclaredEntry = {
   };
 }[ResourceKind];
 
-/** The entries of a declaration in order of dependency. */
-export type Entries = {
-  readonly length: number;
-  /** @param position from 0; undefined: there are not so many entries */
-  at(position: number): DeclaredEntry | undefined;
-};
-
 /** An entry's address: `svc_http_monitor.api`. */
 export type Address = string;
 
 export function addressOf({ kind, name }: { kind: ResourceKind; name: string }): Address {
   return `${kind}.${name}`;
+}
+
+/** Names as Terraform allows them, so that a file can be converted. */
+const LOCAL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
+
+/** Whether an entry may have this name. */
+export function isLocalName(name: string): boolean {
+  return LOCAL_NAME.test(name);
 }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ConfiguredStore, silentLog } from '../../../../test/support/configured-store.ts';
 import { type DeclaredFiles, declaredFiles } from '../../../../test/support/declared-file.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { readOnThisThread } from '../../../../test/support/read-declaration.ts';
 import { addRows, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import { resealWhereDue } from '../configuration/reseal.ts';
 import { StoreError } from '../store/errors.ts';
@@ -13,7 +14,6 @@ import { writeFact } from '../store/facts.ts';
 import { removeResources } from '../store/resources.ts';
 import { Secrets } from '../store/secrets.ts';
 import type { DeclaredFile, DeclaredFileParts } from './declared-file.ts';
-import { readDeclaredFile } from './read-file.ts';
 
 const HOOK = 'https://hook.example/a-secret-path';
 const TEXT = [
@@ -40,7 +40,7 @@ afterEach(() => files.dispose());
 async function started(changes: Partial<DeclaredFileParts> = {}): Promise<DeclaredFile> {
   const read: DeclaredFileParts['read'] = async (request) => {
     reads += 1;
-    return readDeclaredFile(request);
+    return readOnThisThread(request);
   };
   const file = files.declaredFile({ read, ...changes });
   await file.start();

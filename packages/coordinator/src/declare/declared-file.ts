@@ -5,18 +5,17 @@ import { FileWatch } from '@svc/shared/file-watch.ts';
 import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Configuration, ConfigurationChange } from '../configuration/configuration.ts';
-import { appliedDeclaration } from '../store/applied-declaration.ts';
+import { appliedDeclaration, ownedRows } from '../store/applied-declaration.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Readable } from '../store/reading-of.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
-import { type ChannelStates, setChannelStates } from './channel-states.ts';
+import { type ChannelStates, setChannelStates, storedChannels } from './channel-states.ts';
 import { DeclarationError, formatError, type LocatedError } from './located-error.ts';
-import { prepare } from './prepare.ts';
+import { prepare } from './plan.ts';
 import { type ReadDeclaration, readDeclaration } from './read.ts';
 import { type Declaration, type Reconciled, reconcile, wasApplied } from './reconcile.ts';
 import { fingerprintOf, isFingerprintOf, sourcesNow, valuesOf } from './sources.ts';
-import { areRowsUnchanged, storedChannels } from './unchanged.ts';
 
 /** Most warnings that are logged each time the file is applied; the rest is counted. */
 const WARNINGS_LOGGED = 10;
@@ -204,7 +203,7 @@ export class DeclaredFile {
     await this.#watch.expect([this.#path, ...this.#insertedFiles]);
     const now = await sourcesNow({ path: this.#path, version, env }, applied, this.#stopping.signal);
     if (now === null || !isFingerprintOf(secrets, applied.fingerprint, now)) return false;
-    if (!(await areRowsUnchanged(this.#stored, workspaceId, applied))) return false;
+    if ((await ownedRows(this.#stored, workspaceId)) !== applied.rows) return false;
     const channels = await storedChannels(this.#stored, secrets, workspaceId);
     await this.#transaction((change) => setChannelStates(change, channels, this.#channelStates()));
     // The file may have had another name.

@@ -3,8 +3,8 @@ import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/reso
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyText } from '../../../../test/support/any-text.ts';
+import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
 import { VALID } from '../../../../test/support/resources.ts';
-import { parseDeclaration } from './parse.ts';
 
 /** No error shows what environment or files insert, whatever is wrong with it. */
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyText } from '../../../../test/support/any-text.ts';
+import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
 import { interpolate } from './interpolate.ts';
-import { parseDeclaration } from './parse.ts';
 
 const SAMPLE = readFileSync(new URL('../../../../deploy/local/svc.yaml', import.meta.url), 'utf8');
 const env = {

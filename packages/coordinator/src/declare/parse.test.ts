@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
 import { VALID } from '../../../../test/support/resources.ts';
-import { parseDeclaration } from './parse.ts';
 
 const sources = {
   env: { HOOK: `https://hooks.example/\${not-looked-at}`, TITLE: 'Status' },

@@ -8,10 +8,9 @@ import {
 } from '@svc/shared/resources/registry.ts';
 import { isMap, type Node } from 'yaml';
 import { Clashes } from './clashes.ts';
-import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
+import { type Address, addressOf, type DeclaredEntry, isLocalName } from './declaration.ts';
 import { type Member, SourceDocument, type SourceError, SourceText } from './document.ts';
 import { interpolate, type Sources } from './interpolate.ts';
-import { isLocalName } from './local-name.ts';
 import type { LocatedError } from './located-error.ts';
 import { piecesOf } from './pieces.ts';
 import {
@@ -22,14 +21,10 @@ import {
   referencesOf,
 } from './references.ts';
 
-export type ParsedDeclaration = {
-  /** Entries in order of dependency. Use them only when there are no errors. */
-  readonly entries: readonly DeclaredEntry[];
-  /** All errors, by position. */
-  readonly errors: readonly LocatedError[];
-};
-
 type WrittenEntry = Member & { readonly kind: ResourceKind };
+
+/** Entries that are handed over together: few, because the thread that takes them over is held meanwhile. */
+const TOGETHER = 10;
 
 /**
  * Reads a declaration: syntax, insertions, every resource, and references between them. All errors are found
@@ -39,31 +34,37 @@ type WrittenEntry = Member & { readonly kind: ResourceKind };
  * known of the entries in other pieces are their addresses.
  *
  * @param file name of the file, for errors
+ * @returns some entries at a time, in order of dependency, and then all errors, by position. Entries of a declaration
+ *   with errors must not be used
  */
-export function parseDeclaration(
+export function* readDeclaration(
   text: string,
   file: string,
   sources: Sources,
   pieces = piecesOf(text),
-): ParsedDeclaration {
+): Generator<readonly DeclaredEntry[], readonly LocatedError[]> {
   const source = new SourceText(text);
   const declaration: OpenDeclaration = { source, sources, places: new Map(), clashes: new Clashes() };
-  const entries: DeclaredEntry[] = [];
   const syntaxErrors: SourceError[] = [];
   const errors: SourceError[] = [];
+  let some: DeclaredEntry[] = [];
   for (const piece of pieces.toSorted((a, b) => rankOf(a.kind) - rankOf(b.kind))) {
     const document = new SourceDocument(source, piece);
     syntaxErrors.push(...document.errors);
     // What follows from wrong syntax would only confuse.
     if (syntaxErrors.length > 0) continue;
-    for (const entry of readEntries(document, declaration)) entries.push(entry);
+    for (const entry of readEntries(document, declaration)) {
+      some.push(entry);
+      if (some.length < TOGETHER) continue;
+      yield some;
+      some = [];
+    }
     errors.push(...document.errors);
   }
-  const found = syntaxErrors.length > 0 ? syntaxErrors : errors;
-  const located = found
+  if (some.length > 0) yield some;
+  return (syntaxErrors.length > 0 ? syntaxErrors : errors)
     .sort((a, b) => a.offset - b.offset)
     .map(({ offset, message }) => ({ file, ...source.position(offset), message }));
-  return { entries, errors: located };
 }
 
 /** What is known while a declaration is read. */
@@ -80,10 +81,12 @@ function rankOf(kind: ResourceKind | null): number {
   return kind === null ? -1 : RESOURCE_KINDS.indexOf(kind);
 }
 
-function readEntries(document: SourceDocument, declaration: OpenDeclaration): DeclaredEntry[] {
+function* readEntries(document: SourceDocument, declaration: OpenDeclaration): Generator<DeclaredEntry> {
   const written = writtenEntries(document).sort((a, b) => rankOf(a.kind) - rankOf(b.kind));
-  const once = written.filter((entry) => isGivenOnce(document, entry, declaration));
-  return once.flatMap((entry) => readEntry(document, entry, declaration) ?? []);
+  for (const entry of written.filter((one) => isGivenOnce(document, one, declaration))) {
+    const read = readEntry(document, entry, declaration);
+    if (read !== null) yield read;
+  }
 }
 
 /** Notes the entry. An entry whose name another piece has is reported. */

@@ -1,6 +1,6 @@
 import { isResourceKind, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { CST, Lexer } from 'yaml';
-import { isLocalName } from './local-name.ts';
+import { isLocalName } from './declaration.ts';
 
 /** A part of a declaration's text that is read by itself, as if it were a declaration. */
 export type Piece = {
@@ -14,8 +14,9 @@ export type Piece = {
   end: number;
 };
 
-/** Most entries in a piece. */
+/** Most entries in a piece, and the length (UTF-16 code units) after which it gets no more of them. */
 const MOST_ENTRIES = 100;
+const MOST_LENGTH = 65_536;
 
 /**
  * Cuts a declaration between entries, so that its positions need memory for a hundred entries only. The nodes of
@@ -154,13 +155,18 @@ class Cutter {
     if (type === 'comma') {
       if (this.#isEntryNext) return false;
       this.#isEntryNext = true;
-      if (this.#entries === this.#mostEntries) this.#begin(last.kind, { ...last, start: offset + 1 });
+      if (this.#isFull(offset)) this.#begin(last.kind, { ...last, start: offset + 1 });
       return true;
     }
     if (!this.#isEntryNext) return true;
     this.#isEntryNext = false;
     this.#entries += 1;
     return isName(type, token);
+  }
+
+  #isFull(offset: number): boolean {
+    const { start } = this.#pieces.at(-1) ?? { start: offset };
+    return this.#entries >= this.#mostEntries || offset - start >= MOST_LENGTH;
   }
 
   /** Answers false for a type that is unknown or was given before. */

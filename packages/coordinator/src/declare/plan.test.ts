@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
 import type { NamedResource } from '../configuration/named-by-file.ts';
 import type { DeclaredEntry } from './declaration.ts';
-import { parseDeclaration } from './parse.ts';
 import { isMassDeletion, type Plan, planChanges } from './plan.ts';
 import { resolveReferences } from './references.ts';
 
@@ -33,9 +33,9 @@ const plan = (entries: readonly DeclaredEntry[], owned: readonly Stored[]) =>
       new Map(owned.filter((one) => some.includes(one)).map((one) => [one, one.attributes])),
   });
 
-const named = (entries: readonly DeclaredEntry[], { removals, writes, monitorRemovals }: Plan) => ({
+const named = ({ removals, writes, monitorRemovals }: Plan) => ({
   removals: removals.map(({ localName }) => localName),
-  writes: writes.map(({ position, id }) => [entries[position]?.name, id]),
+  writes: writes.map(({ entry, id }) => [entry.name, id]),
   monitorRemovals: monitorRemovals.map(({ localName }) => localName),
 });
 
@@ -49,7 +49,7 @@ const ALL = [MONITOR, CHANNEL, PAGES, GROUP, COMPONENT].join('\n');
 describe('a plan', () => {
   test('makes everything in order of dependency at first', async () => {
     const entries = entriesOf(ALL);
-    expect(named(entries, await plan(entries, []))).toEqual({
+    expect(named(await plan(entries, []))).toEqual({
       removals: [],
       writes: [
         ['m', null],
@@ -65,7 +65,7 @@ describe('a plan', () => {
 
   test('does nothing when everything is as declared', async () => {
     const entries = entriesOf(ALL);
-    expect(named(entries, await plan(entries, stored(entries)))).toEqual({
+    expect(named(await plan(entries, stored(entries)))).toEqual({
       removals: [],
       writes: [],
       monitorRemovals: [],
@@ -75,7 +75,7 @@ describe('a plan', () => {
   test('writes what differs', async () => {
     const owned = stored(entriesOf(ALL));
     const entries = entriesOf(ALL.replace('name: m', 'name: other'));
-    expect(named(entries, await plan(entries, owned))).toEqual({
+    expect(named(await plan(entries, owned))).toEqual({
       removals: [],
       writes: [['m', 1]],
       monitorRemovals: [],
@@ -102,7 +102,7 @@ describe('a plan', () => {
       ),
     );
     const changes = await plan(entries, owned);
-    expect(named(entries, changes)).toEqual({
+    expect(named(changes)).toEqual({
       removals: ['c', 'g'],
       writes: [
         ['g', null],
@@ -118,7 +118,7 @@ describe('a plan', () => {
     const entries = entriesOf(
       `svc_dns_monitor: { m: { name: m, uri: a.example, periodicity: 1m } }\n${CHANNEL.replace('svc_tcp_monitor', 'svc_dns_monitor')}`,
     );
-    expect(named(entries, await plan(entries, owned))).toEqual({
+    expect(named(await plan(entries, owned))).toEqual({
       removals: [],
       writes: [
         ['m', null],

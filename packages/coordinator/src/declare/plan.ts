@@ -1,19 +1,21 @@
 import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { isMonitorKind, replacingAttributes } from '../configuration/kinds/kinds.ts';
-import type { NamedAttributes, NamedResource } from '../configuration/named-by-file.ts';
+import { isMonitorKind, MOST_TOGETHER, replacingAttributes, TABLE_OF } from '../configuration/kinds/kinds.ts';
+import {
+  attributesOfNamed,
+  type NamedAttributes,
+  type NamedResource,
+  resourcesNamedByFile,
+} from '../configuration/named-by-file.ts';
 import { sameAttributes } from '../configuration/same-attributes.ts';
 import { Turns } from '../configuration/turns.ts';
-import { type Address, addressOf, type DeclaredEntry, type Entries } from './declaration.ts';
-import { ofOneKind, positioned } from './one-kind.ts';
+import { declaredRows } from '../store/applied-declaration.ts';
+import type { Readable } from '../store/reading-of.ts';
+import type { Secrets } from '../store/secrets.ts';
+import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referencesOf, resolveReferences } from './references.ts';
 
 /** An entry to create (`id` null) or to change. */
-export type Write = {
-  /** Position of the entry in the declaration, from 0. */
-  readonly position: number;
-  readonly kind: ResourceKind;
-  readonly id: number | null;
-};
+export type Write = { readonly entry: DeclaredEntry; readonly id: number | null };
 
 /** The changes that make the stored resources equal to the declared ones. */
 export type Plan = {
@@ -24,8 +26,8 @@ export type Plan = {
   readonly removals: readonly NamedResource[];
   /** Entries to write, in order of dependency. */
   readonly writes: readonly Write[];
-  /** Positions of all entries that are channels. */
-  readonly channels: readonly number[];
+  /** All entries that are channels. */
+  readonly channels: readonly DeclaredEntry[];
   /**
    * Monitors that are no longer declared. They are removed last, when nothing declared refers to them any
    * more.
@@ -40,9 +42,71 @@ export type Plan = {
 /** Number of owned resources from which the guard against mass deletion applies. */
 const GUARDED_COUNT = 10;
 
-/** The stored side of the comparison. */
-export type StoredSide = {
+/** The stored side of the file's diff, and the changes that follow from it. */
+export type Prepared = {
+  /** Resources that the file owns, and those that an earlier file declared. */
   readonly resources: ReadonlyMap<Address, NamedResource>;
+  readonly plan: Plan;
+  /** The rows that this follows from; see {@link declaredRows}. */
+  readonly rows: string;
+};
+
+/**
+ * Reads and compares all declared resources, some at a time. That takes seconds where there are a hundred thousand, so
+ * it is done before the transaction that changes them.
+ *
+ * @param parts.entries in order of dependency
+ */
+export async function prepare(
+  source: Readable,
+  {
+    secrets,
+    workspaceId,
+    entries,
+  }: { secrets: Secrets; workspaceId: number; entries: readonly DeclaredEntry[] },
+): Promise<Prepared> {
+  // This comes before reading, so that a change in between is noticed.
+  const rows = await declaredRows(source, workspaceId);
+  const named = await resourcesNamedByFile(source, workspaceId);
+  const resources = new Map(named.map((one) => [addressOf({ kind: one.kind, name: one.localName }), one]));
+  const plan = await planChanges(entries, {
+    resources,
+    attributesOf: (some) => attributesOfNamed(source, secrets, workspaceId, some),
+  });
+  return { resources, plan, rows };
+}
+
+/** Whether nobody has changed the rows since. */
+export async function isStillTrue(
+  source: Readable,
+  { rows }: Prepared,
+  workspaceId: number,
+): Promise<boolean> {
+  return (await declaredRows(source, workspaceId)) === rows;
+}
+
+/** What tells resources apart that are not read or written together. */
+type Head = { readonly kind: ResourceKind; readonly isNew?: boolean };
+
+/** Consecutive resources of one kind, as many as are read or written together. */
+export function* ofOneKind<T>(resources: Iterable<T>, of: (resource: T) => Head): Generator<readonly T[]> {
+  let some: T[] = [];
+  let last: Head | null = null;
+  for (const resource of resources) {
+    const head = of(resource);
+    const isAlike = head.kind === last?.kind && head.isNew === last.isNew;
+    if (last !== null && !(isAlike && some.length < MOST_TOGETHER[TABLE_OF[last.kind]])) {
+      yield some;
+      some = [];
+    }
+    some.push(resource);
+    last = head;
+  }
+  if (some.length > 0) yield some;
+}
+
+/** The stored side of the comparison. */
+export type StoredSide = Pick<Prepared, 'resources'> & {
   /** Reads the attributes of a few resources of one table. */
   readonly attributesOf: (resources: readonly NamedResource[]) => Promise<NamedAttributes>;
 };
@@ -52,7 +116,10 @@ export type StoredSide = {
  *
  * @param entries entries in order of dependency
  */
-export async function planChanges(entries: Entries, { resources, attributesOf }: StoredSide): Promise<Plan> {
+export async function planChanges(
+  entries: readonly DeclaredEntry[],
+  { resources, attributesOf }: StoredSide,
+): Promise<Plan> {
   const turns = new Turns();
   /** Owned resources that are not declared; at first all of them. */
   const dropped = new Set([...resources.values()].filter(({ owner }) => owner === 'file'));
@@ -61,17 +128,16 @@ export async function planChanges(entries: Entries, { resources, attributesOf }:
   const renewed = new Set<Address>();
   const replaced: NamedResource[] = [];
   const writes: Write[] = [];
-  const channels: number[] = [];
-  for (const some of ofOneKind(positioned(entries), ({ entry }) => entry)) {
-    const present = await attributesOf(some.flatMap(({ entry }) => resources.get(addressOf(entry)) ?? []));
-    for (const { position, entry } of some) {
+  const channels: DeclaredEntry[] = [];
+  for (const some of ofOneKind(entries, (entry) => entry)) {
+    const present = await attributesOf(some.flatMap((entry) => resources.get(addressOf(entry)) ?? []));
+    for (const entry of some) {
       await turns.breathe();
-      const { kind } = entry;
-      if (kind === 'svc_notification') channels.push(position);
+      if (entry.kind === 'svc_notification') channels.push(entry);
       const resource = resources.get(addressOf(entry));
       if (resource === undefined) {
         renewed.add(addressOf(entry));
-        writes.push({ position, kind, id: null });
+        writes.push({ entry, id: null });
         continue;
       }
       dropped.delete(resource);
@@ -81,7 +147,7 @@ export async function planChanges(entries: Entries, { resources, attributesOf }:
         replaced.push(resource);
         renewed.add(addressOf(entry));
       }
-      writes.push({ position, kind, id: change === 'replace' ? null : resource.id });
+      writes.push({ entry, id: change === 'replace' ? null : resource.id });
     }
   }
   const gone = [...dropped];

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
-import { readDeclaredFile } from './read-file.ts';
+import { readOnThisThread } from '../../../../test/support/read-declaration.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 beforeEach(async () => {
@@ -18,7 +18,7 @@ function saidOf(path: string): string | undefined {
     file,
     `svc_tcp_monitor: { a: { name: "\${file.${path}}", uri: "a.example:1", periodicity: 1m } }\n`,
   );
-  return readDeclaredFile({ path: file, env: {} }).errors[0]?.message;
+  return readOnThisThread({ path: file, env: {} }).errors[0]?.message;
 }
 
 test.each([
@@ -45,7 +45,7 @@ test('what somebody hardly means is told, as by the API, without a secret', () =
   const icon = { title: 'r', slug: 'r', icon: 'http://127.0.0.1/icon.png' };
   writeFileSync(file, JSON.stringify({ svc_status_page: { p: page, q: short, r: icon } }));
   const messagesFor = (channelEgressAllow: string[]) =>
-    readDeclaredFile({ path: file, env: {}, channelEgressAllow }).warnings.map(({ message }) => message);
+    readOnThisThread({ path: file, env: {}, channelEgressAllow }).warnings.map(({ message }) => message);
   const ofPasswords = [
     'svc_status_page.p: password has no effect: access_type is public, not password',
     'svc_status_page.q: password is shorter than 8 characters, so it is soon guessed',

@@ -1,46 +1,67 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { createEgressGuard } from '@svc/shared/egress.ts';
+import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { codeOf, messageOf, SvcError } from '@svc/shared/errors.ts';
-import type { DeclaredEntry } from './declaration.ts';
-import { parseDeclaration } from './parse.ts';
-import { MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './read-limits.ts';
-import { type InsertedFile, MAX_ERRORS, type ReadOutcome, type ReadRequest } from './read-protocol.ts';
-import { warningsOf } from './warnings.ts';
+import { attributeWarnings } from '@svc/shared/resources/warnings.ts';
+import { pageWarnings } from '../configuration/page-warnings.ts';
+import { addressOf, type DeclaredEntry } from './declaration.ts';
+import type { LocatedError } from './located-error.ts';
+import { readDeclaration } from './parse.ts';
+import {
+  type InsertedFile,
+  MAX_ERRORS,
+  MAX_FILE_BYTES,
+  MAX_INSERTED_BYTES,
+  type ReadOutcome,
+  type ReadRequest,
+} from './read-protocol.ts';
 
 /**
- * Reads and validates the declared file. It blocks while it works, so it must not run on the main thread. All
- * problems are among the errors, even a missing file.
+ * Reads and validates the declared file, and returns some entries at a time, then the outcome. It blocks while it works,
+ * so it must not run on the main thread. All problems are among the errors, even a missing file.
  */
-export function readDeclaredFile({
+export function* readDeclaredFile({
   path,
   env,
   channelEgressAllow = [],
-}: ReadRequest): ReadOutcome & { entries: readonly DeclaredEntry[] } {
+}: ReadRequest): Generator<readonly DeclaredEntry[], ReadOutcome> {
   const file = basename(path);
   let content: ReadText;
   try {
     content = readText(path, MAX_FILE_BYTES, path);
   } catch (error) {
     const errors = [{ file, line: 1, column: 1, message: messageOf(error) }];
-    return { digest: '', inserted: { files: [], variables: [] }, errors, warnings: [], entries: [] };
+    return { digest: '', inserted: { files: [], variables: [] }, errors, warnings: [] };
   }
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: channelEgressAllow });
   const inserted = new InsertedFiles(dirname(path));
   const variables = new Set<string>();
-  const { entries, errors } = parseDeclaration(content.text, file, {
+  const warnings: LocatedError[] = [];
+  const entries = readDeclaration(content.text, file, {
     env,
     onVariable: (name) => variables.add(name),
     readFile: (name) => inserted.read(name),
   });
+  let next = entries.next();
+  for (; next.done !== true; next = entries.next()) {
+    for (const entry of next.value) warnings.push(...warningsOf(file, entry, guard));
+    yield next.value;
+  }
   return {
     digest: content.digest,
     inserted: { files: inserted.all(), variables: [...variables] },
-    errors: errors.slice(0, MAX_ERRORS),
-    warnings: warningsOf(file, entries, guard).slice(0, MAX_ERRORS),
-    entries,
+    errors: next.value.slice(0, MAX_ERRORS),
+    warnings: warnings.slice(0, MAX_ERRORS),
   };
+}
+
+/** Parts of a valid entry that somebody hardly means, at its place. */
+function warningsOf(file: string, entry: DeclaredEntry, guard: EgressGuard): LocatedError[] {
+  const { kind, attributes, line, column } = entry;
+  const messages =
+    kind === 'svc_status_page' ? pageWarnings(attributes, guard) : attributeWarnings(kind, attributes);
+  return messages.map((message) => ({ file, line, column, message: `${addressOf(entry)}: ${message}` }));
 }
 
 /** The files that a declaration inserts. Each is read once, so that all entries get the same content. */

@@ -1,5 +1,5 @@
+import type { DeclaredEntry } from './declaration.ts';
 import type { LocatedError } from './located-error.ts';
-import type { Piece } from './packed-entries.ts';
 
 /** The input of the reading thread. */
 export type ReadRequest = {
@@ -23,11 +23,8 @@ export type InsertedFile = {
   readonly digest: string | null;
 };
 
-/** The answer of the reading thread: its only message. */
-export type ReadAnswer = ReadOutcome & {
-  /** Entries in order of dependency; none when there are errors. */
-  readonly pieces: readonly Piece[];
-};
+/** A message of the reading thread: some entries in order of dependency, or at last the outcome. */
+export type ReadMessage = readonly DeclaredEntry[] | ReadOutcome;
 
 export type ReadOutcome = {
   /** SHA-256 of the file, hex; empty when it could not be read. */
@@ -38,6 +35,10 @@ export type ReadOutcome = {
   /** Parts of the declaration that have no effect. */
   readonly warnings: readonly LocatedError[];
 };
+
+/** Bounds of the declared file and of a file that it inserts, bytes. */
+export const MAX_FILE_BYTES = 64 * 1_024 * 1_024;
+export const MAX_INSERTED_BYTES = 1_024 * 1_024;
 
 /** Most errors, and most warnings, that are handed over. People with more fix the first ones first. */
 export const MAX_ERRORS = 1_000;

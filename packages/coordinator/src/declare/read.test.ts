@@ -6,17 +6,15 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 
 const READ = new URL('./read.ts', import.meta.url).href;
-/** Prints the number of entries, and how many bytes of the main thread's heap each of them takes. */
+/** Prints the number of entries. */
 const READ_ENTRIES = `
   const { readDeclaration } = await import(${JSON.stringify(READ)});
-  const used = () => (gc(), process.memoryUsage().heapUsed);
-  const before = used();
   const { entries } = await readDeclaration({ path: process.argv[2], env: {} }, new AbortController().signal);
-  process.stdout.write(JSON.stringify({ entries: entries.length, bytesEach: (used() - before) / entries.length }));
+  process.stdout.write(String(entries.length));
 `;
 
-/** Reads 4,000 monitors in a process of its own. */
-async function readMonitors(flags: readonly string[]): Promise<{ entries: number; bytesEach: number }> {
+/** Reads 4,000 monitors in a process of its own. Answers how many it has read. */
+async function readMonitors(flags: readonly string[]): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-read-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, 'svc.json');
@@ -25,17 +23,10 @@ async function readMonitors(flags: readonly string[]): Promise<{ entries: number
   await writeFile(path, JSON.stringify({ svc_tcp_monitor: monitors }));
   const program = join(folder, 'read.mjs');
   await writeFile(program, READ_ENTRIES);
-  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', ...flags, program, path]);
-  return JSON.parse(stdout);
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, program, path]);
+  return Number(stdout);
 }
 
 test('a heap limit on the command line does not bind the thread that reads the file', async () => {
-  const { entries } = await readMonitors(['--max-old-space-size=32', '--max-semi-space-size=1']);
-  expect(entries).toBe(4_000);
-});
-
-test('the main thread takes over bytes, not objects', async () => {
-  const { bytesEach } = await readMonitors([]);
-  // 490 as objects.
-  expect(bytesEach).toBeLessThan(150);
+  expect(await readMonitors(['--max-old-space-size=32', '--max-semi-space-size=1'])).toBe(4_000);
 });

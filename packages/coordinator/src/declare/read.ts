@@ -1,22 +1,22 @@
-import { once } from 'node:events';
+import { on } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import type { Entries } from './declaration.ts';
-import { PackedEntries } from './packed-entries.ts';
-import type { ReadAnswer, ReadOutcome, ReadRequest } from './read-protocol.ts';
+import { SvcError } from '@svc/shared/errors.ts';
+import type { DeclaredEntry } from './declaration.ts';
+import type { ReadMessage, ReadOutcome, ReadRequest } from './read-protocol.ts';
 
 const MAX_HEAP_MIB = 3_072;
 /** Without a limit, garbage of young objects takes up to 48 MiB beside what lives. */
 const MAX_YOUNG_MIB = 12;
 
 export type ReadDeclaration = ReadOutcome & {
-  /** Empty when there are errors. */
-  readonly entries: Entries;
+  /** In order of dependency. Use them only when there are no errors. */
+  readonly entries: readonly DeclaredEntry[];
 };
 
 /**
- * Reads and validates the declared file on a thread of its own, and takes the entries over as packed. The main thread is
- * never held for more than a few milliseconds.
+ * Reads and validates the declared file on a thread of its own, and takes the entries over as they are read, so that
+ * the main thread is never held for more than a few milliseconds.
  *
  * @throws the worker's error when it died (out of memory, a defect), or the signal's reason
  */
@@ -33,10 +33,19 @@ export async function readDeclaration(request: ReadRequest, signal: AbortSignal)
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB, maxYoungGenerationSizeMb: MAX_YOUNG_MIB },
   });
   try {
-    // `once` also rejects on the worker's `error` event.
-    const [{ pieces, ...outcome }] = (await once(worker, 'message', { signal })) as [ReadAnswer];
-    return { ...outcome, entries: new PackedEntries(pieces) };
+    const entries: DeclaredEntry[] = [];
+    // The loop also throws the error of the worker's `error` event.
+    for await (const [message] of on(worker, 'message', { signal, close: ['exit'] })) {
+      const read = message as ReadMessage;
+      if (!isEntries(read)) return { ...read, entries };
+      entries.push(...read);
+    }
+    throw new SvcError('file-unreadable', 'the thread that reads the declared file ended before its end');
   } finally {
     await worker.terminate();
   }
+}
+
+function isEntries(message: ReadMessage): message is readonly DeclaredEntry[] {
+  return Array.isArray(message);
 }

@@ -7,6 +7,7 @@ import {
   DECLARED_FILE,
 } from '../../../../test/support/configured-store.ts';
 import { ownedByFile } from '../../../../test/support/owned-by-file.ts';
+import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import { STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
@@ -19,9 +20,7 @@ import type { StoreWorkers } from '../store/store-workers.ts';
 import type { Numbered } from '../store/thread-protocol.ts';
 import type { WriterRequest } from '../store/write-protocol.ts';
 import { DeclarationError } from './located-error.ts';
-import { PackedEntries, packed } from './packed-entries.ts';
-import { parseDeclaration } from './parse.ts';
-import { prepare } from './prepare.ts';
+import { prepare } from './plan.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
 
 type Declared = { [K in ResourceKind]?: Readonly<Record<string, object>> };
@@ -81,13 +80,12 @@ async function apply(
     guard,
     clock,
   });
-  const packedEntries = new PackedEntries(packed(entries));
-  const prepared = await prepare(store, { secrets, workspaceId, entries: packedEntries });
+  const prepared = await prepare(store, { secrets, workspaceId, entries });
   await meanwhile();
   const sources = { digest: 'd', files: [], variables: [], fingerprint: 'f', warnings: [] };
   const options = { secrets, allowsDelete: true, signal: new AbortController().signal, at: clock.wall() };
   return configuration.transaction({ workspaceId, actor: 'file' }, (change) =>
-    reconcile(seenAs(change), { file: DECLARED_FILE, sources, entries: packedEntries }, prepared, {
+    reconcile(seenAs(change), { file: DECLARED_FILE, sources, entries }, prepared, {
       ...options,
       channelProblem: () => null,
       resetsChannels: false,

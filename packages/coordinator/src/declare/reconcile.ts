@@ -12,11 +12,17 @@ import { channelsOfFile } from '../store/channels.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { auditLines } from './audit-lines.ts';
 import { type ChannelStates, setChannelStates } from './channel-states.ts';
-import { type Address, addressOf, type DeclaredEntry, type Entries } from './declaration.ts';
+import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { DeclarationError } from './located-error.ts';
-import { ofOneKind } from './one-kind.ts';
-import { isMassDeletion, type Plan, type Write } from './plan.ts';
-import { isStillTrue, type Prepared, prepare } from './prepare.ts';
+import {
+  isMassDeletion,
+  isStillTrue,
+  ofOneKind,
+  type Plan,
+  type Prepared,
+  prepare,
+  type Write,
+} from './plan.ts';
 import { resolveReferences } from './references.ts';
 
 /** Number of monitors that are removed between two checks for a stop. */
@@ -28,7 +34,8 @@ export type Declaration = {
   readonly file: string;
   /** The sources of the declaration. */
   readonly sources: Omit<AppliedDeclaration, 'rows' | 'resources'>;
-  readonly entries: Entries;
+  /** In order of dependency. */
+  readonly entries: readonly DeclaredEntry[];
 };
 
 export type ReconcileParts = ChannelStates & {
@@ -69,11 +76,11 @@ export async function reconcile(
   const idOf = await writeAll(change, declaration, plan, resources, parts.signal);
   await removeMonitors(change, plan.monitorRemovals, parts.signal);
   await change.breathe();
-  await setStates(change, declaration, plan, idOf, parts);
+  await setStates(change, plan, idOf, parts);
   await writeAppliedDeclaration(change.tx, workspaceId, { ...sources, resources: entries.length });
   const { file } = declaration;
   const { digest } = sources;
-  const applied = { entries, plan, idOf, at: parts.at };
+  const applied = { plan, idOf, at: parts.at };
   await appendAudit(change.tx, auditLines(workspaceId, { file, digest }, applied));
 
   const created = plan.writes.filter(({ id }) => id === null).length;
@@ -138,7 +145,7 @@ async function writeAll(
 ): Promise<IdOf> {
   const made = new Map<Address, number>();
   const idOf = (address: Address) => made.get(address) ?? resources.get(address)?.id;
-  for (const some of ofOneKind(writes, ({ kind, id }) => ({ kind, isNew: id === null }))) {
+  for (const some of ofOneKind(writes, ({ entry, id }) => ({ kind: entry.kind, isNew: id === null }))) {
     signal.throwIfAborted();
     await change.breathe();
     await writeTogether(change, declaration, some, { made, idOf });
@@ -156,14 +163,10 @@ async function writeTogether(
   writes: readonly Write[],
   { made, idOf }: { made: Map<Address, number>; idOf: IdOf },
 ): Promise<void> {
-  const declared = writes.flatMap(({ position, id }) => {
-    const entry = declaration.entries.at(position);
-    return entry === undefined ? [] : [{ entry, id }];
-  });
-  const [first] = declared;
+  const [first] = writes;
   if (first === undefined) return;
   const { kind } = first.entry;
-  const entries = declared.map(({ entry, id }) => ({
+  const entries = writes.map(({ entry, id }) => ({
     id: id ?? 0,
     attributes: resolveReferences(kind, entry.attributes, (to) => String(idOf(to))),
     declared: { localName: entry.name },
@@ -171,9 +174,9 @@ async function writeTogether(
   try {
     if (first.id !== null) return await change.updateAll(kind, entries);
     const ids = await change.createAll(kind, entries);
-    for (const [index, { entry }] of declared.entries()) made.set(addressOf(entry), ids[index] ?? 0);
+    for (const [index, { entry }] of writes.entries()) made.set(addressOf(entry), ids[index] ?? 0);
   } catch (error) {
-    const refused = error instanceof ConfigurationError ? declared[error.index ?? -1] : undefined;
+    const refused = error instanceof ConfigurationError ? writes[error.index ?? -1] : undefined;
     throw error instanceof ConfigurationError && refused !== undefined
       ? locatedError(declaration, refused.entry, error)
       : error;
@@ -194,21 +197,19 @@ function locatedError(
 
 async function setStates(
   change: ConfigurationChange,
-  { entries }: Declaration,
   plan: Plan,
   idOf: IdOf,
   parts: ReconcileParts,
 ): Promise<void> {
-  const written = new Set(plan.writes.map(({ position }) => position));
+  const written = new Set(plan.writes.map(({ entry }) => entry));
   const stored = await channelsOfFile(change.tx, change.context.workspaceId);
   const reasons = new Map(stored.map(({ id, reason }) => [id, reason]));
-  const channels = plan.channels.flatMap((position) => {
-    const entry = entries.at(position);
-    const id = entry === undefined ? undefined : idOf(addressOf(entry));
-    if (entry?.kind !== 'svc_notification' || id === undefined) return [];
+  const channels = plan.channels.flatMap((entry) => {
+    const id = idOf(addressOf(entry));
+    if (entry.kind !== 'svc_notification' || id === undefined) return [];
     const { provider_type: kind, settings } = entry.attributes;
     const reason = reasons.get(id) ?? null;
-    return [{ id, kind, settings: new Secret<object>(settings), reason, isWritten: written.has(position) }];
+    return [{ id, kind, settings: new Secret<object>(settings), reason, isWritten: written.has(entry) }];
   });
   await setChannelStates(change, channels, parts);
 }

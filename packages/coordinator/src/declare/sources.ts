@@ -4,8 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AppliedDeclaration } from '../store/applied-declaration.ts';
 import type { SealPurpose, Secrets } from '../store/secrets.ts';
-import { MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './read-limits.ts';
-import type { InsertedFile } from './read-protocol.ts';
+import { type InsertedFile, MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './read-protocol.ts';
 
 /**
  * The sources of a declaration. The same sources declare the same resources, so they need not be parsed

@@ -1,0 +1,27 @@
+import type { DeclaredEntry } from '@svc/coordinator/declare/declaration.ts';
+import type { LocatedError } from '@svc/coordinator/declare/located-error.ts';
+import { readDeclaration } from '@svc/coordinator/declare/parse.ts';
+import type { ReadDeclaration } from '@svc/coordinator/declare/read.ts';
+import { readDeclaredFile } from '@svc/coordinator/declare/read-file.ts';
+
+/** Reads a declaration to its end. */
+export function parseDeclaration(...reading: Parameters<typeof readDeclaration>): {
+  entries: readonly DeclaredEntry[];
+  errors: readonly LocatedError[];
+} {
+  const { all, outcome } = drained(readDeclaration(...reading));
+  return { entries: all, errors: outcome };
+}
+
+/** Reads a declared file to its end, on this thread. */
+export function readOnThisThread(...reading: Parameters<typeof readDeclaredFile>): ReadDeclaration {
+  const { all, outcome } = drained(readDeclaredFile(...reading));
+  return { ...outcome, entries: all };
+}
+
+function drained<T, R>(parts: Generator<readonly T[], R>): { all: T[]; outcome: R } {
+  const all: T[] = [];
+  let next = parts.next();
+  for (; next.done !== true; next = parts.next()) all.push(...next.value);
+  return { all, outcome: next.value };
+}
