@@ -147,23 +147,35 @@ export class MetricsRequest {
   }
 }
 
-/** What the serializer writes around the resources of a request in JSON. */
-const [JSON_BEGIN, JSON_END] = [Buffer.from('{"resourceMetrics":['), Buffer.from(']}')];
+/** What the serializer writes around the resources of a request in JSON, and between two of them. */
+const JSON_FRAME = {
+  begin: Buffer.from('{"resourceMetrics":['),
+  between: Buffer.from(','),
+  end: Buffer.from(']}'),
+};
 
 /**
- * Encoded requests as one. A request is a list of resources. Protobuf reads lists that follow each other as one.
- *
- * @param bodies at least one
+ * Encoded requests as one, in memory of its own. A request is a list of resources. Protobuf reads lists that follow each other
+ * as one.
  */
 export function joined(bodies: readonly Uint8Array[], encoding: Encoding): Uint8Array {
-  const [only] = bodies;
-  if (only !== undefined && bodies.length === 1) return only;
-  if (encoding === 'protobuf') return Buffer.concat(bodies);
+  const parts = encoding === 'json' ? jsonParts(bodies) : bodies;
+  const whole = new Uint8Array(parts.reduce((bytes, { length }) => bytes + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function jsonParts(bodies: readonly Uint8Array[]): Uint8Array[] {
+  const { begin, between, end } = JSON_FRAME;
   const resources = bodies.flatMap((body, index) => [
-    index === 0 ? JSON_BEGIN : Buffer.from(','),
-    body.subarray(JSON_BEGIN.length, body.length - JSON_END.length),
+    index === 0 ? begin : between,
+    body.subarray(begin.length, body.length - end.length),
   ]);
-  return Buffer.concat([...resources, JSON_END]);
+  return [...resources, end];
 }
 
 function baseOf(key: MetricKey, valueType: ValueType) {
