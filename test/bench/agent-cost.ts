@@ -4,12 +4,11 @@
  */
 import { AGENT_FLAGS } from '../../deploy/local/node-flags.ts';
 import { AgentLoad } from './agent-load.ts';
-import { agentRound, checkOf, KINDS, type Kind, RATE, ROUND_SECONDS, settle } from './agent-round.ts';
+import { agentRound, checkOf, KINDS, type Kind, RATE, ROUND_SECONDS } from './agent-round.ts';
 import { bareSocketCpuMs } from './bare-socket.ts';
-import { hasBlackbox, startBlackbox } from './blackbox.ts';
+import { blackboxRound, hasBlackbox, startBlackbox } from './blackbox.ts';
 import { Children } from './children.ts';
-import { pace } from './pace.ts';
-import { cpuMs, median, residentMiB } from './process-usage.ts';
+import { median, residentMiB } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
 const ROUNDS = 5;
@@ -31,8 +30,10 @@ async function measure(): Promise<void> {
       ],
     ]);
     if (hasBlackbox()) {
-      const blackbox = await startBlackbox(children, port);
-      subjects.set('blackbox_exporter', (kind) => blackboxRound(blackbox, kind));
+      const blackbox = await startBlackbox(children);
+      const targets = { http: `http://127.0.0.1:${port}/`, tcp: `127.0.0.1:${port}` };
+      const pacing = { rate: RATE, seconds: ROUND_SECONDS };
+      subjects.set('blackbox_exporter', (kind) => blackboxRound(blackbox, [kind, targets[kind]], pacing));
     } else {
       console.log(
         'blackbox_exporter is not installed: no comparison with it (Debian: prometheus-blackbox-exporter)',
@@ -65,23 +66,6 @@ function report(figures: Map<string, number[]>): void {
     return [name, median(values).toFixed(3), ratios.length === 0 ? '–' : median(ratios).toFixed(2)];
   });
   console.log(formatTable(['at 1,000/s', 'CPU ms per check', '× blackbox_exporter'], rows));
-}
-
-async function blackboxRound(
-  blackbox: Awaited<ReturnType<typeof startBlackbox>>,
-  kind: Kind,
-): Promise<number> {
-  let succeeded = 0;
-  const before = cpuMs(blackbox.pid);
-  await pace(
-    RATE,
-    ROUND_SECONDS,
-    blackbox.prober(kind, (success) => {
-      if (success) succeeded += 1;
-    }),
-  );
-  await settle();
-  return (cpuMs(blackbox.pid) - before) / succeeded;
 }
 
 await measure();

@@ -9,13 +9,19 @@ export const ROUND_SECONDS = 4;
 export const KINDS = ['http', 'tcp'] as const;
 export type Kind = (typeof KINDS)[number];
 
+const ATTEMPTS = { timeout: 5_000, retry: 0, degraded_at: 0 };
+
 /** A check of a target at this port of the loopback address. */
 export function checkOf(kind: Kind, port: number): Check {
-  const common = { timeout: 5_000, retry: 0, degraded_at: 0 };
-  if (kind === 'tcp') return { type: 'tcp', uri: `127.0.0.1:${port}`, ...common };
+  if (kind === 'tcp') return { type: 'tcp', uri: `127.0.0.1:${port}`, ...ATTEMPTS };
+  return httpCheckOf(`http://127.0.0.1:${port}/`);
+}
+
+/** A check whose answer needs nothing but any status of success. */
+export function httpCheckOf(url: string, timeout = ATTEMPTS.timeout): Check {
   return {
     type: 'http',
-    url: `http://127.0.0.1:${port}/`,
+    url,
     method: 'GET',
     headers: [],
     body: '',
@@ -23,15 +29,26 @@ export function checkOf(kind: Kind, port: number): Check {
     status_code_assertions: [],
     body_assertions: [],
     header_assertions: [],
-    ...common,
+    ...ATTEMPTS,
+    timeout,
   };
 }
 
+/** A check that asks for the A record of a name. */
+export function dnsCheckOf(name: string): Check {
+  const assertion = { record: 'A', comparator: 'contains', target: '192.0.2.1' } as const;
+  return { type: 'dns', uri: name, record_assertions: [assertion], ...ATTEMPTS };
+}
+
 /** CPU ms that the agent takes per check over one round. */
-export async function agentRound(load: AgentLoad, check: Check): Promise<number> {
+export async function agentRound(
+  load: AgentLoad,
+  check: Check,
+  { rate, seconds } = { rate: RATE, seconds: ROUND_SECONDS },
+): Promise<number> {
   const before = { cpu: cpuMs(load.agent.pid), results: load.results };
-  await load.offer(check, RATE, ROUND_SECONDS);
-  await settle();
+  await load.offer(check, rate, seconds);
+  await load.untilAnswered();
   return (cpuMs(load.agent.pid) - before.cpu) / (load.results - before.results);
 }
 

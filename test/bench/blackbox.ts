@@ -4,27 +4,35 @@ import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../support/free-port.ts';
+import { settle } from './agent-round.ts';
 import type { Children } from './children.ts';
+import { pace } from './pace.ts';
+import { cpuMs } from './process-usage.ts';
 
 const BINARY = 'prometheus-blackbox-exporter';
 
-const CONFIGURATION = `
-modules:
-  http: { prober: http, timeout: 5s, http: { preferred_ip_protocol: ip4 } }
-  tcp: { prober: tcp, timeout: 5s, tcp: { preferred_ip_protocol: ip4 } }
-`;
+/** Modules of blackbox_exporter by name, in its own notation. */
+export type BlackboxModules = Readonly<Record<string, object>>;
+
+const MODULES: BlackboxModules = {
+  http: { prober: 'http', timeout: '5s', http: { preferred_ip_protocol: 'ip4' } },
+  tcp: { prober: 'tcp', timeout: '5s', tcp: { preferred_ip_protocol: 'ip4' } },
+};
 
 export function hasBlackbox(): boolean {
   return spawnSync(BINARY, ['--version']).status === 0;
 }
 
 /**
- * Starts blackbox_exporter. `probe` asks it for one probe of the target over a connection that stays open.
+ * Starts blackbox_exporter.
+ *
+ * @param more modules beside `http` and `tcp`
  */
-export async function startBlackbox(children: Children, targetPort: number) {
+export async function startBlackbox(children: Children, more: BlackboxModules = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'svc-blackbox-'));
   const configFile = join(directory, 'blackbox.yml');
-  writeFileSync(configFile, CONFIGURATION);
+  // JSON is YAML.
+  writeFileSync(configFile, JSON.stringify({ modules: { ...MODULES, ...more } }));
   const port = await freePort();
   const pid = children.program(BINARY, [
     `--config.file=${configFile}`,
@@ -36,11 +44,11 @@ export async function startBlackbox(children: Children, targetPort: number) {
   return {
     pid,
     /**
-     * @returns a function that asks for one probe; it calls `onDone` with whether the probe succeeded
+     * @returns a function that asks for one probe over a connection that stays open; it calls `onDone` with whether the
+     * probe succeeded
      */
-    prober(kind: 'http' | 'tcp', onDone: (succeeded: boolean) => void) {
-      const target = kind === 'http' ? `http://127.0.0.1:${targetPort}/` : `127.0.0.1:${targetPort}`;
-      const path = `/probe?module=${kind}&target=${encodeURIComponent(target)}`;
+    prober(module: string, target: string, onDone: (succeeded: boolean) => void) {
+      const path = `/probe?module=${module}&target=${encodeURIComponent(target)}`;
       return () => {
         get({ host: '127.0.0.1', port, path, agent }, (response) => {
           let text = '';
@@ -53,6 +61,25 @@ export async function startBlackbox(children: Children, targetPort: number) {
       };
     },
   };
+}
+
+/** CPU ms of blackbox_exporter per successful probe over one round. */
+export async function blackboxRound(
+  blackbox: Awaited<ReturnType<typeof startBlackbox>>,
+  [module, target]: readonly [module: string, target: string],
+  { rate, seconds }: { rate: number; seconds: number },
+): Promise<number> {
+  let succeeded = 0;
+  const before = cpuMs(blackbox.pid);
+  await pace(
+    rate,
+    seconds,
+    blackbox.prober(module, target, (success) => {
+      if (success) succeeded += 1;
+    }),
+  );
+  await settle();
+  return (cpuMs(blackbox.pid) - before) / succeeded;
 }
 
 async function untilAnswers(port: number): Promise<void> {

@@ -11,6 +11,9 @@ const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong: boolean }[] = [
   { title: 'HTTP client: ours, undici, bare sockets', file: 'http-client.ts', args: [], isLong: false },
   { title: 'Agent: CPU per check', file: 'agent-cost.ts', args: [], isLong: false },
+  { title: 'Agent: CPU per HTTPS check', file: 'https.ts', args: [], isLong: true },
+  { title: '4,000 HTTPS checks at once', file: 'https-at-once.ts', args: [], isLong: true },
+  { title: 'Agent: CPU per DNS check', file: 'dns.ts', args: [], isLong: true },
   { title: 'Recorder: CPU per result', file: 'recorder.ts', args: [], isLong: false },
   { title: 'Export over OTLP: CPU per check', file: 'otlp.ts', args: ['1000', '60', '3', '4'], isLong: true },
   { title: 'Roll-ups: CPU per result', file: 'rollups.ts', args: ['2000'], isLong: false },
