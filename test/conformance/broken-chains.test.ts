@@ -134,7 +134,16 @@ afterAll(() => rmSync(folder, { recursive: true }));
 async function curlExit(url: string, port: number, ca: string): Promise<number> {
   const file = join(folder, `${port}.pem`);
   writeFileSync(file, ca);
-  const args = ['-sS', '-o', '/dev/null', '--cacert', file, '--resolve', `secure.test:${port}:127.0.0.1`, url];
+  const args = [
+    '-sS',
+    '-o',
+    '/dev/null',
+    '--cacert',
+    file,
+    '--resolve',
+    `secure.test:${port}:127.0.0.1`,
+    url,
+  ];
   const child = spawn('curl', args, { stdio: 'ignore' });
   const [code] = (await once(child, 'exit')) as [number];
   return code;
