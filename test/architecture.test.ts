@@ -220,8 +220,7 @@ describe('imports point the right way', () => {
   test('queries keep to what PostgreSQL has as well, the dialect apart', () => {
     const ofSqliteAlone =
       /\bPRAGMA\b|\bsqlite_|\bjson_(?:each|extract|group_array|array|object)\b|->>|\bINSERT OR\b|\bREPLACE INTO\b|\b(?:ifnull|group_concat|unixepoch|strftime|instr|typeof|total|printf|iif)\(|\bGLOB\b|\bROWID\b|\bAUTOINCREMENT\b|\bCOLLATE\b|, 'is(?: not)?', (?!null\b)/;
-    const connections =
-      /\/store\/(?:backup|checkpoints|dialect|open-reading|read-serving|write-connection|write-requests)\.ts$/;
+    const connections = /\/store\/(?:backup|checkpoints|dialect|read-requests|write-requests)\.ts$/;
     const found = sourcesWith('packages/coordinator/src/store/*.ts', ofSqliteAlone);
     expect(found).toContain('packages/coordinator/src/store/dialect.ts');
     expect(found.filter((file) => !connections.test(file))).toEqual([]);

@@ -9,7 +9,7 @@ import { Agent, get } from 'node:http';
 import { addLatency, emptyHistogram, encodeHistogram } from '@svc/coordinator/domain/latency-histogram.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import { DAY_MS, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
-import { STORE_THREADS } from '@svc/coordinator/store/store-workers.ts';
+import { STORE_THREADS } from '@svc/coordinator/store/store-thread.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { cpuMs, percentile } from './process-usage.ts';

@@ -16,7 +16,7 @@ import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createPageDomains } from '@svc/coordinator/pages/domains/domains.ts';
 import { announceRemoval } from '@svc/coordinator/pages/subscribers/window-announcing.ts';
 import { createSites } from '@svc/coordinator/sites.ts';
-import type { StoreWorkers } from '@svc/coordinator/store/store-workers.ts';
+import type { StoreWorkers } from '@svc/coordinator/store/store-thread.ts';
 import { Tokens } from '@svc/coordinator/store/tokens.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { measurementsOf } from '@svc/shared/metrics/measurement.ts';

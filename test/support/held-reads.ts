@@ -1,4 +1,4 @@
-import type { StoreWorkers } from '@svc/coordinator/store/store-workers.ts';
+import type { StoreWorkers } from '@svc/coordinator/store/store-thread.ts';
 import type { Numbered, ServedPort } from '@svc/coordinator/store/thread-protocol.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { storeInProcess } from './store-in-process.ts';

@@ -5,7 +5,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 import type { SecretKeys } from './key-files.ts';
 import { MIGRATIONS } from './migrations/index.ts';
 import { parseSecretKey, Secrets } from './secrets.ts';
-import { BUSY_LIMIT_MS } from './write-connection.ts';
+import { BUSY_LIMIT_MS } from './write-requests.ts';
 
 /** All pages in one step: a step sees one moment of the database, and a write between two steps would begin it anew. */
 const ALL_PAGES = 2 ** 31 - 1;

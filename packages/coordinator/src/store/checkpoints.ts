@@ -9,12 +9,8 @@ export const JOURNAL_FRAMES_LIMIT = 16_384;
 
 /** Longest time that a transaction waits until no read uses the journal, ms. */
 export const RESTART_WAIT_MS = 250;
-/**
- * First and longest wait, ms, until the next try after a read has outlasted {@link RESTART_WAIT_MS}. The wait
- * doubles with each failure.
- */
-const RESTART_AGAIN_MS = 2_000;
-const RESTART_AGAIN_LONGEST_MS = 60_000;
+/** ms until the next such wait after a read has outlasted one. */
+const RESTART_AGAIN_MS = 30_000;
 
 const FRAME_BYTES = 4_096;
 
@@ -39,16 +35,14 @@ type Parts = {
  * SQLite starts the journal anew when a transaction begins after all of it was moved and no read uses it.
  * That happens by itself between reads. Under dense reads it may never happen, so this class waits for it
  * once the journal is longer than {@link JOURNAL_FRAMES_LIMIT}. A read that does not end (a shell with an
- * open transaction) costs transactions only this wait, at growing intervals; the journal grows until that
- * read ends.
+ * open transaction) costs transactions this wait every 30 s; the journal grows until that read ends.
  */
 export class Checkpoints {
   readonly #parts: Parts;
   #cancelTimer: (() => void) | null = null;
   #isDue = false;
-  /** No wait for reads before this monotonic instant; the interval doubles with each failure. */
+  /** No wait for reads before this monotonic instant. */
   #restartAt = 0;
-  #restartAgainMs = RESTART_AGAIN_MS;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -79,12 +73,8 @@ export class Checkpoints {
 
   #restart(): void {
     const { busy, log } = this.#parts.checkpoint('RESTART');
-    if (busy === 0) {
-      this.#restartAgainMs = RESTART_AGAIN_MS;
-      return;
-    }
-    this.#restartAt = this.#parts.clock.monotonic() + this.#restartAgainMs;
-    this.#restartAgainMs = Math.min(2 * this.#restartAgainMs, RESTART_AGAIN_LONGEST_MS);
+    if (busy === 0) return;
+    this.#restartAt = this.#parts.clock.monotonic() + RESTART_AGAIN_MS;
     const mebibytes = Math.round((log * FRAME_BYTES) / 2 ** 20);
     this.#parts.onFailure(
       new StoreError(

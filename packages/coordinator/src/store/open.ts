@@ -6,7 +6,7 @@ import { migrate } from './migrate.ts';
 import { Reader } from './reader.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import type { Store } from './store.ts';
-import { STORE_THREADS, type StoreWorkers } from './store-workers.ts';
+import { STORE_THREADS, type StoreWorkers } from './store-thread.ts';
 import { Writer } from './writer.ts';
 
 type Parts = {

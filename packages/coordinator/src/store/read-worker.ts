@@ -2,9 +2,8 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { systemClock } from '@svc/shared/clock.ts';
 import { returnMemoryAfterStart } from '@svc/shared/memory-after-start.ts';
 import { processMemory } from '@svc/shared/process-memory.ts';
-import type { ReaderData, ReaderRequest } from './read-protocol.ts';
-import { serveReads } from './read-serving.ts';
-import type { Numbered } from './thread-protocol.ts';
+import { serveReads } from './read-requests.ts';
+import type { Numbered, ReaderData, ReaderRequest } from './thread-protocol.ts';
 
 /** The reading thread. */
 const port = parentPort;

@@ -2,7 +2,6 @@ import {
   CompiledQuery,
   type DatabaseConnection,
   type Dialect,
-  type DialectAdapter,
   type Driver,
   type QueryResult,
   SqliteAdapter,
@@ -17,7 +16,7 @@ export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<S
 /** A Kysely dialect for SQLite: one connection that runs statements one after the other through `execute`. */
 export function sqliteDialect(execute: Execute): Dialect {
   return {
-    createDriver: () => new SingleConnectionDriver(execute),
+    createDriver: () => driverOf(connection(execute)),
     createQueryCompiler: () => new SqliteQueryCompiler(),
     createAdapter: () => new NodeSqliteAdapter(),
     createIntrospector: (db) => new SqliteIntrospector(db),
@@ -25,7 +24,7 @@ export function sqliteDialect(execute: Execute): Dialect {
 }
 
 /** Features of this SQLite that Kysely does not assume. */
-class NodeSqliteAdapter extends SqliteAdapter implements DialectAdapter {
+class NodeSqliteAdapter extends SqliteAdapter {
   /** CREATE TABLE is rolled back too, so a migration is applied whole or not at all. */
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -37,35 +36,21 @@ class NodeSqliteAdapter extends SqliteAdapter implements DialectAdapter {
   }
 }
 
-class SingleConnectionDriver implements Driver {
-  readonly #connection: DatabaseConnection;
-
-  constructor(execute: Execute) {
-    this.#connection = connection(execute);
-  }
-
-  async init(): Promise<void> {}
-
-  async acquireConnection(): Promise<DatabaseConnection> {
-    return this.#connection;
-  }
-
-  async beginTransaction(on: DatabaseConnection): Promise<void> {
-    await on.executeQuery(CompiledQuery.raw('BEGIN IMMEDIATE'));
-  }
-
-  async commitTransaction(on: DatabaseConnection): Promise<void> {
-    await on.executeQuery(CompiledQuery.raw('COMMIT'));
-  }
-
-  async rollbackTransaction(on: DatabaseConnection): Promise<void> {
-    await on.executeQuery(CompiledQuery.raw('ROLLBACK'));
-  }
-
-  async releaseConnection(): Promise<void> {}
-
-  /** The owner of the connection closes it. */
-  async destroy(): Promise<void> {}
+/** Transactions of the migrator. The owner of the connection closes it. */
+function driverOf(only: DatabaseConnection): Driver {
+  const run = (sql: string) => async (on: DatabaseConnection) => {
+    await on.executeQuery(CompiledQuery.raw(sql));
+  };
+  const nothing = async () => {};
+  return {
+    init: nothing,
+    acquireConnection: async () => only,
+    beginTransaction: run('BEGIN IMMEDIATE'),
+    commitTransaction: run('COMMIT'),
+    rollbackTransaction: run('ROLLBACK'),
+    releaseConnection: nothing,
+    destroy: nothing,
+  };
 }
 
 function connection(execute: Execute): DatabaseConnection {

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '@svc/shared/log.ts';
-import { Kysely } from 'kysely';
-import { closedError } from './errors.ts';
-import type { OpenTransaction } from './open-transaction.ts';
+import type { Kysely } from 'kysely';
+import { closedError, StoreError } from './errors.ts';
 import type { Reader } from './reader.ts';
 import type { Database } from './schema.ts';
-import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
 import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
-import { WriteQueue } from './write-queue.ts';
 import type { Writer } from './writer.ts';
+
+/** Most waiting transactions. On a disk that stalls, each holds a request of the API with its body. */
+export const MAX_WAITING_TRANSACTIONS = 1_000;
 
 /** Longest time that tasks after a commit hold the thread before other events get a turn, ms. */
 const TURN_MS = 10;
@@ -23,24 +23,37 @@ type Parts = {
   readonly log: Logger;
 };
 
-/** {@link Store} over one SQLite file; made by `openStore`. */
+/**
+ * {@link Store} over one SQLite file; made by `openStore`.
+ *
+ * One transaction is written at a time. Those of the recorder go before waiting ones: a flood of requests, or requests
+ * that a stalled disk has let pile up, must not delay verdicts and alerts. There is never more than one of the recorder,
+ * so waiting ones get a turn in between. Otherwise the order of asking counts.
+ */
 export class SqliteStore implements Store {
   readonly read: Kysely<Database>;
   readonly work: Kysely<Database>;
   readonly #parts: Parts;
-  readonly #writes = new WriteQueue();
+  readonly #urgent: (() => Promise<void>)[] = [];
+  readonly #waiting: (() => Promise<void>)[] = [];
+  #isWriting = false;
   #declarations = 0;
   #closing: Promise<void> | null = null;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.read = queriesBy(parts.reader);
-    this.work = queriesBy(parts.workReader);
+    this.read = parts.reader.db;
+    this.work = parts.workReader.db;
   }
 
-  transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
-    if (this.#closing !== null) return Promise.reject(closedError());
-    return this.#writes.runIfRoom(() => this.#transact(work));
+  async transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
+    if (this.#closing !== null) throw closedError();
+    if (this.#waiting.length >= MAX_WAITING_TRANSACTIONS) throw overloaded();
+    return this.#alone(this.#waiting, async () => {
+      const { outcome, tasks } = await this.#parts.writer.transaction(work);
+      await this.#runTasks(tasks);
+      return outcome;
+    });
   }
 
   async declare<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
@@ -56,39 +69,29 @@ export class SqliteStore implements Store {
     return this.#declarations;
   }
 
-  commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]> {
-    if (this.#closing !== null) return Promise.reject(closedError());
-    return this.#writes.runUrgent(() => this.#parts.writer.commit(steps));
+  async commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]> {
+    if (this.#closing !== null) throw closedError();
+    return this.#alone(this.#urgent, () => this.#parts.writer.commit(steps));
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#writes.run(() => this.#close());
+    this.#closing ??= this.#alone(this.#waiting, () => this.#close());
     return this.#closing;
   }
 
-  async #transact<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
-    const transaction = await this.#parts.writer.begin();
-    let outcome: T;
-    let tasks: readonly (() => void)[];
-    try {
-      outcome = await work(transaction);
-      tasks = await transaction.commit();
-    } catch (error) {
-      await this.#rollBack(transaction);
-      throw error;
-    }
-    await this.#runTasks(tasks);
-    return outcome;
+  /** Runs `work` when no other work runs. Its outcome is passed on, and never stops the next work. */
+  #alone<T>(queue: (() => Promise<void>)[], work: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      queue.push(() => work().then(resolve, reject));
+      if (!this.#isWriting) void this.#writeAll();
+    });
   }
 
-  async #rollBack(transaction: OpenTransaction): Promise<void> {
-    try {
-      await transaction.rollBack();
-    } catch (error) {
-      // The caller gets the error that made the transaction fail. If this failure lasts, the next transaction
-      // fails.
-      this.#parts.log.error({ error }, 'cannot roll back a transaction');
-    }
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true;
+    const next = () => this.#urgent.shift() ?? this.#waiting.shift();
+    for (let work = next(); work !== undefined; work = next()) await work();
+    this.#isWriting = false;
   }
 
   async #runTasks(tasks: readonly (() => void)[]): Promise<void> {
@@ -98,30 +101,23 @@ export class SqliteStore implements Store {
         await setImmediate();
         turnBegan = performance.now();
       }
-      this.#runTask(task);
-    }
-  }
-
-  #runTask(task: () => void): void {
-    try {
-      task();
-    } catch (error) {
-      this.#parts.log.error({ error }, 'a task after a commit failed: memory may differ from the database');
+      try {
+        task();
+      } catch (error) {
+        this.#parts.log.error({ error }, 'a task after a commit failed: memory may differ from the database');
+      }
     }
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#parts.reader.close(), this.#parts.workReader.close()]);
-    // After the reader: the last connection moves the journal into the file and removes it.
-    await this.#parts.writer.close().finally(this.#parts.unlock);
+    const { writer, reader, workReader, unlock } = this.#parts;
+    await Promise.all([reader.close(), workReader.close()]);
+    // After the readers: the last connection moves the journal into the file and removes it.
+    await writer.close().finally(unlock);
   }
 }
 
-function queriesBy(reader: Reader): Kysely<Database> {
-  const read: Execute = async (sql, parameters) => ({
-    rows: await reader.query(sql, parameters),
-    changes: 0,
-    lastInsertRowid: 0,
-  });
-  return new Kysely({ dialect: sqliteDialect(read) });
+function overloaded(): StoreError {
+  const message = `the database has ${MAX_WAITING_TRANSACTIONS} waiting transactions, the most it takes: try again later`;
+  return new StoreError('store-overloaded', message);
 }

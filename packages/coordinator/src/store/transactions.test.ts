@@ -6,7 +6,7 @@ import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/s
 import { StoreError } from './errors.ts';
 import { openStore } from './open.ts';
 import type { Store } from './store.ts';
-import { STORE_THREADS } from './store-workers.ts';
+import { STORE_THREADS } from './store-thread.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let path: string;

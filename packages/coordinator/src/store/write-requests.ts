@@ -1,9 +1,81 @@
+import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@svc/shared/clock.ts';
 import { type CheckpointRow, Checkpoints, RESTART_WAIT_MS } from './checkpoints.ts';
-import type { PackedWritten } from './statements.ts';
+import { registerSqlFunctions } from './sql-functions.ts';
+import { type PackedWritten, Statements } from './statements.ts';
 import type { SqlStep } from './store.ts';
-import { BUSY_LIMIT_MS, openWriteConnection, type WriteConnection } from './write-connection.ts';
-import type { WriterAnswer, WriterRequest } from './write-protocol.ts';
+import {
+  failureOf,
+  type Numbered,
+  replyTo,
+  type ServedPort,
+  type WriterAnswer,
+  type WriterData,
+  type WriterNotice,
+  type WriterRequest,
+} from './thread-protocol.ts';
+
+/**
+ * ms that a transaction waits for another program's lock (a backup, a shell) before it fails with
+ * `store-busy`. The wait holds the writing thread.
+ */
+export const BUSY_LIMIT_MS = 5_000;
+
+/**
+ * Answers the requests of `port`, in their order, on one connection that writes.
+ *
+ * @returns a function that closes the connection
+ */
+export function serveWrites(port: ServedPort, { path, commits }: WriterData, clock: Clock): () => void {
+  const durable = new Int32Array(commits);
+  const requests = new WriteRequests({
+    path,
+    onDurable: () => Atomics.add(durable, 0, 1),
+    onCheckpointFailure: (error) =>
+      port.postMessage({ checkpointFailed: failureOf(error) } satisfies WriterNotice),
+    clock,
+  });
+
+  port.on('message', (message: Numbered<WriterRequest>) => {
+    port.postMessage(replyTo(message, (request) => requests.answer(request)));
+    requests.afterAnswer();
+  });
+  return () => void requests.answer({ kind: 'close' });
+}
+
+/** A connection that writes, with its prepared statements. */
+type WriteConnection = { readonly sqlite: DatabaseSync; readonly statements: Statements };
+
+/**
+ * Opens the file at `path` for writing, and creates it when there is none. The message of an error names the
+ * file.
+ */
+function openWriteConnection(path: string): WriteConnection {
+  let sqlite: DatabaseSync | undefined;
+  try {
+    // SQLite gives the journal and its index the mode of the database file.
+    closeSync(openSync(path, 'a', 0o600));
+    sqlite = new DatabaseSync(path, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
+    // SQLite overwrites deleted and replaced content where it writes the page anyway, so that secrets are not
+    // left behind. Checkpoints run between transactions, not inside a commit. The limit truncates the journal
+    // when it starts anew.
+    sqlite.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA wal_autocheckpoint = 0;
+      PRAGMA journal_size_limit = 16777216;
+      PRAGMA cache_size = -8192;
+      PRAGMA secure_delete = FAST;
+      PRAGMA temp_store = MEMORY`);
+    registerSqlFunctions(sqlite);
+    return { sqlite, statements: new Statements(sqlite) };
+  } catch (error) {
+    sqlite?.close();
+    if (error instanceof Error && !error.message.includes(path)) error.message = `${path}: ${error.message}`;
+    throw error;
+  }
+}
 
 type Parts = {
   readonly path: string;
@@ -15,15 +87,12 @@ type Parts = {
 
 /**
  * The work of the writing thread: it carries out requests on its one connection, which the first request
- * opens. A failed transaction stays failed until it is rolled back: its later statements and its commit fail
- * with the same error.
+ * opens.
  */
-export class WriteRequests {
+class WriteRequests {
   readonly #parts: Parts;
   readonly #checkpoints: Checkpoints;
   #connection: WriteConnection | null = null;
-  /** The error of the open transaction. */
-  #failed: { readonly error: unknown } | null = null;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -40,12 +109,10 @@ export class WriteRequests {
     switch (request.kind) {
       case 'run':
         return this.#opened().statements.run(request.sql, request.parameters);
+      case 'each':
+        return this.#opened().statements.runEach(request.sql, request.rows);
       case 'begin':
         return this.#begin();
-      case 'statement':
-        return this.#inTransaction(({ statements }) => statements.run(request.sql, request.parameters));
-      case 'each':
-        return this.#inTransaction(({ statements }) => statements.runEach(request.sql, request.rows));
       case 'commit':
         return this.#commit();
       case 'rollback':
@@ -70,27 +137,13 @@ export class WriteRequests {
   }
 
   #begin(): null {
-    const { sqlite } = this.#opened();
-    sqlite.exec('BEGIN IMMEDIATE');
-    this.#failed = null;
+    this.#opened().sqlite.exec('BEGIN IMMEDIATE');
     return null;
-  }
-
-  #inTransaction<T>(work: (connection: WriteConnection) => T): T {
-    if (this.#failed !== null) throw this.#failed.error;
-    const connection = this.#opened();
-    if (!connection.sqlite.isTransaction) throw new TypeError('no transaction is open');
-    try {
-      return work(connection);
-    } catch (error) {
-      this.#failed = { error };
-      throw error;
-    }
   }
 
   #commit(): null {
     try {
-      this.#inTransaction(({ sqlite }) => sqlite.exec('COMMIT'));
+      this.#opened().sqlite.exec('COMMIT');
     } catch (error) {
       this.#rollBack();
       throw error;
@@ -103,9 +156,8 @@ export class WriteRequests {
   #script(steps: readonly SqlStep[]): PackedWritten[] {
     this.#begin();
     try {
-      const written = this.#inTransaction(({ statements }) =>
-        steps.map(({ sql, rows }) => statements.runEach(sql, rows)),
-      );
+      const { statements } = this.#opened();
+      const written = steps.map(({ sql, rows }) => statements.runEach(sql, rows));
       this.#commit();
       return written;
     } catch (error) {
@@ -118,7 +170,6 @@ export class WriteRequests {
    * Does nothing where no transaction is open: SQLite rolls back by itself after some failures (a full disk).
    */
   #rollBack(): null {
-    this.#failed = null;
     const sqlite = this.#connection?.sqlite;
     if (sqlite === undefined || !sqlite.isTransaction) return null;
     try {

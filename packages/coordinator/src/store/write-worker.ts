@@ -2,8 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '@svc/shared/clock.ts';
 import { returnMemoryAfterStart } from '@svc/shared/memory-after-start.ts';
 import { processMemory } from '@svc/shared/process-memory.ts';
-import type { WriterData } from './write-protocol.ts';
-import { serveWrites } from './write-serving.ts';
+import type { WriterData } from './thread-protocol.ts';
+import { serveWrites } from './write-requests.ts';
 
 /** The writing thread: every commit, every checkpoint and every wait for another program's lock happens here. */
 if (parentPort === null) throw new TypeError('this is the entry of a worker thread');

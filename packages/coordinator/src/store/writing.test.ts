@@ -7,8 +7,8 @@ import { silentLog, temporaryFolder } from '../../../../test/support/configured-
 import { errorCodeOf } from '../../../../test/support/transactions.ts';
 import { addLatency, emptyHistogram, encodeHistogram } from '../domain/latency-histogram.ts';
 import { openStore } from './open.ts';
+import { MAX_WAITING_TRANSACTIONS } from './sqlite-store.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
-import { MAX_WAITING_TRANSACTIONS } from './write-queue.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let path: string;
