@@ -39,8 +39,6 @@ export function describeTold(told: Told): string {
       const again = told.isOfferedAgain ? ', offered again' : '';
       return `${told.region} reports ${told.result.outcome} about slot ${told.result.slot}${again}`;
     }
-    case 'resumed':
-      return `slot ${told.slot} still waits for ${told.waitedFor.join(', ') || 'nobody'}`;
     case 'all-resumed':
       return 'dispatch has resumed';
     case 'declared':

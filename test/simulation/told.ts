@@ -24,9 +24,7 @@ export type Told =
       /** The job behind this `not_run` is offered again. */
       isOfferedAgain: boolean;
     }
-  /** After a restart, only these regions may still report about the slot. */
-  | { readonly is: 'resumed'; readonly slot: number; readonly waitedFor: readonly Region[] }
-  /** After a restart, slots that were not resumed wait for no region. */
+  /** After a restart, slots from before wait for no region. */
   | { readonly is: 'all-resumed' }
   | { readonly is: 'declared'; readonly before: LiveMonitor | null; readonly after: LiveMonitor | null }
   | { readonly is: 'linked'; readonly channel: number; readonly kind: ChannelKind }

@@ -169,7 +169,6 @@ describe('the oracle finds', () => {
     oracle.started(now(), false);
     look(reported(PERIOD, FRA, 'passed'));
     for (const region of [PAR, EAST]) look({ is: 'excused', slot: BEGIN + PERIOD, version: 1, region });
-    look({ is: 'resumed', slot: BEGIN + PERIOD, waitedFor: [] });
     look({ is: 'all-resumed' });
     clock += 10_000;
     look(null);

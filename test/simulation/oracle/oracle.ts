@@ -103,7 +103,6 @@ export class Oracle {
    * Instant before which nothing is judged, because the service is down or has just started, monotonic ms.
    */
   #judgeFrom = 0;
-  #resumed = new Set<number>();
   readonly #presence: ElectableRegions;
   /** Regions that had an agent within 24 h when the evaluation ended that is looked at. */
   #electable: ReadonlySet<Region> = new Set();
@@ -172,7 +171,6 @@ export class Oracle {
     this.#hasStartedSince = this.#wasClockSet;
     this.#history.mayLieAhead = this.#wasClockSet;
     this.#incidents.restarted(now.slot);
-    this.#resumed = new Set();
     this.#startedAt = now.age;
   }
 
@@ -278,13 +276,12 @@ export class Oracle {
   }
 
   #tell(told: Told, now: Now): void {
-    if (told.is === 'resumed') this.#resumed.add(told.slot);
     if (told.is === 'declared' && endsVotes(told)) this.confirmed.excuse();
     const isFirst = told.is !== 'reported' || !this.#picture.isRecorded(told.region, told.result.slot);
     this.#picture.tell(told, now);
     if (told.is === 'all-resumed') {
       // The results that were read until now are judged by the resulting votes.
-      this.#picture.allResumed(this.#resumed, now);
+      this.#picture.allResumed(now);
       this.#judgeFrom = now.monotonic;
       this.#waitedMs = now.age - this.#startedAt;
       this.confirmed.excuse();

@@ -79,13 +79,6 @@ export class Picture {
       case 'reported':
         this.#reported(told.region, told.result, told.isOfferedAgain, now);
         break;
-      case 'resumed':
-        if (this.isActive && !this.#open.isOver(told.slot)) {
-          const open = this.#openSlot(told.slot, now);
-          open.given = new Set([...open.heard, ...told.waitedFor]);
-          this.#given(now);
-        }
-        break;
       case 'all-resumed':
       case 'linked':
       case 'unlinked':
@@ -99,12 +92,12 @@ export class Picture {
   }
 
   /**
-   * After a restart: only what was resumed is waited for. "A slot that nobody has reported by the restart is not known
+   * After a restart: no slot of before is waited for. "A slot that nobody has reported by the restart is not known
    * afterwards": dispatch may give it again, also to other regions.
    */
-  allResumed(resumed: ReadonlySet<number>, now: Now): void {
-    for (const open of this.#open) if (!resumed.has(open.slot)) open.given = new Set(open.heard);
-    this.#open.forget(({ slot, heard }) => !resumed.has(slot) && heard.size === 0);
+  allResumed(now: Now): void {
+    for (const open of this.#open) open.given = new Set(open.heard);
+    this.#open.forget(({ heard }) => heard.size === 0);
     this.#upSince = now.monotonic;
     this.decide(now);
   }

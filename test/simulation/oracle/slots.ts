@@ -101,11 +101,6 @@ export class Slots {
     this.#offers.offered(region, job);
   }
 
-  /** A start waits for these regions: their agents hold the job, or are offered it again. */
-  waits({ version }: LiveMonitor, slot: number, regions: readonly Region[]): void {
-    for (const region of regions) this.#offers.offered(region, { slot, version });
-  }
-
   /** The region's report is read. */
   read(region: Region, slot: number): void {
     this.#offers.read(region, slot);

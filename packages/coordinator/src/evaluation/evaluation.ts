@@ -134,21 +134,14 @@ export class Evaluation {
     give(this.frame, evaluated.state, evaluated.monitor, slot, given);
   }
 
-  /** After a restart: only the regions `waitedFor` of the slot may still report. */
-  resumed({ id, version }: LiveMonitor, slot: number, waitedFor: RegionSet): void {
-    const evaluated = this.#evaluated(id, version);
-    if (evaluated === null || isOver(evaluated.state, slot)) return;
-    give(this.frame, evaluated.state, evaluated.monitor, slot, waitedFor);
-  }
-
-  /** After a restart: slots that {@link resumed} did not name wait for no region. */
+  /** After a restart: slots that were not opened since wait for no region. */
   resumedAll(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null) return;
     giveNobody(this.frame, known.state, known.monitor);
   }
 
-  /** After a restart: the reports from before are read, and all slots that wait are named. */
+  /** After a restart: the reports from before are read. */
   resumptionOver(): void {
     this.frame.isResumed = true;
   }

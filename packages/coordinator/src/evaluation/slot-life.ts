@@ -22,7 +22,7 @@ import {
 
 const NONE: readonly never[] = [];
 
-/** The slot was given to `regions`, or still waits for them after a restart. */
+/** The slot was given to `regions`. */
 export function give(
   frame: Frame,
   state: MonitorState,

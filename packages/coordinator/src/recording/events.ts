@@ -38,7 +38,7 @@ export type DeclaredEvent = {
 /** Events of slots and monitors, one after the other. */
 export type SlotEvent =
   | {
-      readonly kind: 'opened' | 'resumed';
+      readonly kind: 'opened';
       readonly monitor: LiveMonitor;
       readonly slot: number;
       readonly regions: RegionSet;
@@ -89,7 +89,6 @@ export function weightOf(event: RecorderEvent): number {
     case 'resumption-over':
       return 1;
     case 'opened':
-    case 'resumed':
     case 'skipped':
       return 0.25;
   }
@@ -116,9 +115,6 @@ export function tell(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): 
   switch (event.kind) {
     case 'opened':
       evaluation.opened(event.monitor, event.slot, event.regions);
-      return;
-    case 'resumed':
-      evaluation.resumed(event.monitor, event.slot, event.regions);
       return;
     case 'abstained':
       evaluation.abstained(event.monitor, event.slot, event.region, event.reason);

@@ -256,7 +256,7 @@ test('what a removed window held is not told by a start that still waits for a s
   it.clock.advance(3_000);
   await it.restart();
   await it.removeWindow(id);
-  it.recorder.resume(liveMonitor(1), slot, [B, C]);
+  it.recorder.opened(liveMonitor(1), slot, [B, C]);
   it.recorder.resumed();
   await it.recorder.flushed();
   expect(it.status(1)).toBe('unknown');

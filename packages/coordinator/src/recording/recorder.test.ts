@@ -229,7 +229,7 @@ describe('after a restart', () => {
     await it.report(1, slot, A, 'failed');
     await it.restart();
     expect(it.states.get(1)?.open).toMatchObject([{ slot, isGivenKnown: false }]);
-    it.recorder.resume(liveMonitor(1), slot, [B, C]);
+    it.recorder.opened(liveMonitor(1), slot, [B, C]);
     it.recorder.resumed();
     await it.report(1, slot, B, 'failed');
     expect(it.alerts()).toEqual(['error']);

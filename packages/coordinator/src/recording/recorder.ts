@@ -1,7 +1,7 @@
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { regionSet, regionsOf } from '../domain/region-set.ts';
+import { regionSet } from '../domain/region-set.ts';
 import type { SlotEvents, SlotRecovery } from '../domain/slots.ts';
 import { BELIEVED_AHEAD_MS } from '../domain/status.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
@@ -196,21 +196,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return this.#parts.states.get(monitorId)?.floorSlot ?? 0;
   }
 
-  /** Undecided slots from before the start that {@link resume} has not named yet. */
-  *undecidedSlots(): Iterable<{ monitorId: number; slot: number; answered: readonly Region[] }> {
-    for (const state of this.#parts.states.values()) {
-      for (const { slot, answered, isGivenKnown } of state.open) {
-        if (!isGivenKnown) yield { monitorId: state.id, slot, answered: regionsOf(answered) };
-      }
-    }
-  }
-
-  resume(monitor: LiveMonitor, slot: number, waitedFor: readonly Region[]): void {
-    this.#pushLocal({ kind: 'resumed', monitor, slot, regions: regionSet(waitedFor) });
-  }
-
   /**
-   * Ends the start. Slots that {@link resume} did not name wait for no region, and when that is recorded, deadlines and
+   * Ends the start. Slots that this process did not open wait for no region. When that is recorded, deadlines and
    * ages are looked at, and channels are told what an earlier process held back.
    *
    * Call it when the streams are read. It happens by itself two minutes after the start.
@@ -270,7 +257,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     }
   }
 
-  /** The start is over, and what it has named is recorded. */
+  /** The start is over, and that is recorded. */
   #goOn(): void {
     this.#batches.isResumed = true;
     // A batch that was under way may have changed a status that nobody was told.

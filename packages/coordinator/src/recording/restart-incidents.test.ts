@@ -223,7 +223,7 @@ test('a channel that is linked while the slots of a start are named is told of a
   await period('failed');
   await it.restart();
   it.duringNextWrite = () => {
-    it.recorder.resume(liveMonitor(1), it.clock.wall() - 1_000, THREE);
+    it.recorder.opened(liveMonitor(1), it.clock.wall() - 1_000, THREE);
     it.recorder.resumed();
     void it.channel(20, 'webhook', [1]);
   };

@@ -65,7 +65,7 @@ test('a report about a slot that is still open behind a decided one is not lost'
   // Writes the state.
   await it.declare({ ...often, name: 'Another name' });
   await restart();
-  it.recorder.resume(often, slot, [C]);
+  it.recorder.opened(often, slot, [C]);
   it.recorder.resumed();
   await it.report(1, slot, C, 'failed');
   expect(it.status(1)).toBe('error');
@@ -259,7 +259,7 @@ test('a slot whose time is up waits for the names of those that were given it, a
   it.clock.advance(PERIOD);
   await it.restart();
   it.recorder.abstained(liveMonitor(1), slot, B, 'job-lost');
-  it.recorder.resume(liveMonitor(1), slot, [C]);
+  it.recorder.opened(liveMonitor(1), slot, [C]);
   it.recorder.resumed();
   await it.recorder.flushed();
   expect(it.states.get(1)?.decidedSlot).toBe(slot);

@@ -127,7 +127,6 @@ describe('regions that join', () => {
     await it.restart();
     await it.report(2, slot, A, 'passed');
     for (const region of [B, C]) await it.abstain(2, slot, region, 'job-lost');
-    it.recorder.resume(everywhere, slot, []);
     it.recorder.resumed();
     await it.recorder.flushed();
     expect(it.states.get(2)).toMatchObject({ status: 'active', decidedSlot: slot, entered: regionSet([A]) });
@@ -1179,7 +1178,7 @@ describe('restarts', () => {
           if (isRestarted && (index + place) % 5 === 0) {
             await it.recorder.stop();
             await it.restart();
-            it.recorder.resume(liveMonitor(1), slot, THREE.slice(place));
+            it.recorder.opened(liveMonitor(1), slot, THREE.slice(place));
             it.recorder.resumed();
           }
           await it.report(1, slot, THREE[place] ?? A, outcome);

@@ -57,7 +57,7 @@ test('a report of a region that is not declared opens no slot', async () => {
   it.recorder.opened(liveMonitor(1, { regions: TWO }), slot, TWO);
   await it.report(1, slot, C, 'failed');
   await restart();
-  expect([...it.recorder.undecidedSlots()]).toEqual([]);
+  expect(it.states.get(1)?.open).toEqual([]);
 });
 
 test('slots are cast in the order in which they were decided', async () => {
@@ -94,7 +94,7 @@ test('where the clock was set back, no vote was cast in the future', async () =>
   expect(votes().map(({ at }) => at <= now)).toEqual([true, true, true]);
 });
 
-describe('after a start that named a slot, time decides later ones', () => {
+describe('after a start that opened a slot again, time decides later ones', () => {
   async function undecided(): Promise<number> {
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -107,7 +107,7 @@ describe('after a start that named a slot, time decides later ones', () => {
   test('as before', async () => {
     const slot = await undecided();
     await restart();
-    it.recorder.resume(liveMonitor(1), slot, [C]);
+    it.recorder.opened(liveMonitor(1), slot, [C]);
     it.recorder.resumed();
     await it.pass(PERIOD);
     const next = await undecided();
@@ -116,7 +116,7 @@ describe('after a start that named a slot, time decides later ones', () => {
     expect(open()).toEqual([]);
   });
 
-  test('also where the end of the naming could not be recorded', async () => {
+  test('also where the end of the start could not be recorded', async () => {
     await undecided();
     await restart();
     it.commitFailure = new TypeError('a defect');
@@ -133,7 +133,7 @@ describe('after a start that named a slot, time decides later ones', () => {
   test('and dispatch opens none that is decided', async () => {
     const slot = await it.slot(1, all('passed'));
     await restart();
-    it.recorder.resume(liveMonitor(1), slot, [C]);
+    it.recorder.opened(liveMonitor(1), slot, [C]);
     it.recorder.resumed();
     await it.recorder.flushed();
     expect(open()).toEqual([]);
