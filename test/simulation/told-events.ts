@@ -20,10 +20,15 @@ export function toldEvents(
       note({ is: 'excused', slot, version: monitor.version, region });
       events.abstained(monitor, slot, region, reason);
     },
-    skipped: (monitor, slot, region, reason) => {
-      slots.skipped(monitor, slot, region, reason);
+    skipped: (monitor, slot, region) => {
+      slots.skipped(monitor, slot, region);
       note({ is: 'excused', slot, version: monitor.version, region });
-      events.skipped(monitor, slot, region, reason);
+      events.skipped(monitor, slot, region);
+    },
+    leftOut: (monitor, slot, regions) => {
+      for (const region of regions) slots.answered(region, slot);
+      note({ is: 'left-out', slot, version: monitor.version, regions });
+      events.leftOut(monitor, slot, regions);
     },
   };
 }
@@ -35,6 +40,8 @@ export function describeTold(told: Told): string {
       return `slot ${told.slot} is given to ${told.regions.join(', ')}`;
     case 'excused':
       return `${told.region} is excused from slot ${told.slot}`;
+    case 'left-out':
+      return `slot ${told.slot} is left out in ${told.regions.join(', ')}`;
     case 'reported': {
       const again = told.isOfferedAgain ? ', offered again' : '';
       return `${told.region} reports ${told.result.outcome} about slot ${told.result.slot}${again}`;

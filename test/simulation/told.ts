@@ -17,6 +17,13 @@ export type Told =
     }
   /** The region abstains, or is skipped. */
   | { readonly is: 'excused'; readonly slot: number; readonly version: number; readonly region: Region }
+  /** Under overload the regions are given no job of the slot. */
+  | {
+      readonly is: 'left-out';
+      readonly slot: number;
+      readonly version: number;
+      readonly regions: readonly Region[];
+    }
   | {
       readonly is: 'reported';
       readonly region: Region;

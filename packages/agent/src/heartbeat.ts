@@ -18,6 +18,7 @@ export type AgentState = {
   held: number;
   begun: number;
   late: number;
+  behind: number;
   loopDelayMs: number;
   isDraining: boolean;
   sicknesses: readonly Sickness[];
@@ -86,7 +87,8 @@ export class Heartbeats {
   beat(): void {
     const { bus, region, agentId, bootId, version, capacity, clock, log, state } = this.#parts;
     if (!bus.isConnected) return;
-    const { running, held, begun, late, loopDelayMs, isDraining, sicknesses, disownedBatches } = state();
+    const { running, held, begun, late, behind, loopDelayMs, isDraining, sicknesses, disownedBatches } =
+      state();
     const heartbeat: Heartbeat = {
       v: MESSAGE_VERSION,
       kind: 'heartbeat',
@@ -98,6 +100,7 @@ export class Heartbeats {
       held,
       begun,
       late,
+      behind,
       loop_delay_ms: Math.round(loopDelayMs),
       clock: Math.trunc(clock.wall()),
       started_at: Math.trunc(this.#startedAt),

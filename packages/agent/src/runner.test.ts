@@ -243,6 +243,19 @@ describe('capacity', () => {
     expect(slots()).toEqual([100, 200, 100, 300]);
   });
 
+  test('checks are late after 250 ms, and behind after 2 s or when there is no room', async () => {
+    const { submit, runner, clock, end } = bench({ concurrency: 1 });
+    submit(job({ slot: 1 }));
+    submit(job({ slot: 2, start_within_ms: 1_000 }));
+    submit(job({ slot: 3, start_within_ms: 10_000 }));
+    clock.advance(2_500);
+    await end(0, outcomeOf('passed'));
+    runner.turnedAway();
+    // The first was in time, the second was refused, the third began.
+    expect(runner.takeStarts()).toEqual({ begun: 4, late: 3, behind: 2 });
+    expect(runner.takeStarts()).toEqual({ begun: 0, late: 0, behind: 0 });
+  });
+
   test('a check whose turn does not come in time is not run, one that was begun is brought to its end', async () => {
     const { submit, clock, results, end, probe } = bench({ concurrency: 1 });
     submit(job({ slot: 5, check: { retry: 1, timeout: 100_000 } }));

@@ -29,6 +29,8 @@ import type { Starvation } from './starvation.ts';
 const SWEEP_MS = 250;
 /** Time after its start instant from which on a check counts as late, ms. */
 const LATE_MS = 250;
+/** Time after it from which on a check has waited for want of room, ms. */
+const BEHIND_MS = 2_000;
 /** Time after its time-out at which a probe that has not settled counts as stuck, ms. */
 const STUCK_MS = 10_000;
 /**
@@ -72,6 +74,7 @@ export class Runner {
   /** Since {@link takeStarts}. */
   #begun = 0;
   #late = 0;
+  #behind = 0;
   #ahead = 0;
   #isDraining = false;
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -105,17 +108,16 @@ export class Runner {
 
   /** An agent has no room for a job. */
   turnedAway(): void {
-    this.#begun += 1;
-    this.#late += 1;
+    this.#countStart(Number.POSITIVE_INFINITY);
   }
 
   /**
-   * The checks that were begun or refused since the last call, and those of them that were late or refused. Slow ones are
-   * not counted: that they wait for their half of the capacity is no sign of too much work.
+   * The checks that were begun or refused since the last call, as a heartbeat says them. Slow ones are not counted: that
+   * they wait for their half of the capacity is no sign of too much work.
    */
-  takeStarts(): { begun: number; late: number } {
-    const starts = { begun: this.#begun, late: this.#late };
-    this.#begun = this.#late = 0;
+  takeStarts(): { begun: number; late: number; behind: number } {
+    const starts = { begun: this.#begun, late: this.#late, behind: this.#behind };
+    this.#begun = this.#late = this.#behind = 0;
     return starts;
   }
 
@@ -215,9 +217,16 @@ export class Runner {
     return this.#queue.pop();
   }
 
+  /** A check was begun or refused so long after its start instant, ms. */
+  #countStart(lateMs: number): void {
+    this.#begun += 1;
+    if (lateMs > LATE_MS) this.#late += 1;
+    if (lateMs > BEHIND_MS) this.#behind += 1;
+  }
+
   /** The check did not begin in time. */
   #refuse(run: CheckRun): void {
-    if (!run.isSlow) this.turnedAway();
+    if (!run.isSlow) this.#countStart(this.#parts.clock.monotonic() - run.startAt);
     this.#finish(run, notRun('overloaded'));
   }
 
@@ -228,10 +237,7 @@ export class Runner {
       run.startedAt = now;
       run.startedAtWall = clock.wall();
       metrics.lateness.record(Math.max(0, now - run.startAt) / 1_000);
-      if (!run.isSlow) {
-        this.#begun += 1;
-        if (now - run.startAt > LATE_MS) this.#late += 1;
-      }
+      if (!run.isSlow) this.#countStart(now - run.startAt);
     }
     run.state = 'attempting';
     run.hasEnded = false;

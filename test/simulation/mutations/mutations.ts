@@ -381,13 +381,13 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the last region of a slot is offered no job',
     file: 'dispatch/scheduler.ts',
-    from: 'for (let index = 0; index < live.length; index += 1) {\n      const region = live[index] as Region;\n      if (skips.length',
-    to: 'for (let index = 0; index < Math.max(1, live.length - 1); index += 1) {\n      const region = live[index] as Region;\n      if (skips.length',
+    from: 'for (let index = 0; index < live.length; index += 1) {\n      const region = live[index] as Region;\n      if (running',
+    to: 'for (let index = 0; index < Math.max(1, live.length - 1); index += 1) {\n      const region = live[index] as Region;\n      if (running',
   },
   {
     name: 'a region leaves out a slot while nothing of it runs',
     file: 'dispatch/scheduler.ts',
-    from: "      } else if (!overload.admits(monitor, asking, region)) {\n        skips.push({ region, reason: 'overloaded' });",
-    to: "      } else if (asking.slot % 7 === 0 && live.length > 1) {\n        skips.push({ region, reason: 'predecessor-running' });",
+    from: 'events.opened(monitor, slot, live);\n',
+    to: 'events.opened(monitor, slot, live);\n    if (slot % 7 === 0 && live.length > 1 && running.length === 0) events.skipped(monitor, slot, live[0] as Region);\n',
   },
 ];

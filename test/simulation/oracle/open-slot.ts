@@ -53,6 +53,10 @@ export class OpenSlots implements Iterable<OpenSlot> {
     return slot <= this.#decidedSlot && !this.#open.some((open) => open.slot === slot);
   }
 
+  has(slot: number): boolean {
+    return this.#open.some((open) => open.slot === slot);
+  }
+
   /** The open slot; it is opened when it is not known. */
   of(slot: number, periodMs: number, now: Now): OpenSlot {
     const known = this.#open.find((open) => open.slot === slot);

@@ -79,6 +79,9 @@ export class Picture {
       case 'reported':
         this.#reported(told.region, told.result, told.isOfferedAgain, now);
         break;
+      case 'left-out':
+        this.#leftOut(told, now);
+        break;
       case 'all-resumed':
       case 'linked':
       case 'unlinked':
@@ -250,6 +253,15 @@ export class Picture {
    */
   #excused(slot: number, region: Region, now: Now): void {
     if (!this.#open.isOver(slot)) this.#openSlot(slot, now).answered.add(region);
+  }
+
+  /** "A slot that is left out under overload lets the votes of its regions count for a period longer." */
+  #leftOut({ slot, version, regions }: Told & { is: 'left-out' }, now: Now): void {
+    const { monitor } = this;
+    const about = regions.filter((region) => this.#isAbout(version, region));
+    if (monitor === null || about.length === 0) return;
+    this.votes.leftOut(about, monitor.periodMs, now);
+    for (const region of about) if (this.#open.has(slot)) this.#excused(slot, region, now);
   }
 
   #reported(region: Region, result: CheckResult, isOfferedAgain: boolean, now: Now): void {

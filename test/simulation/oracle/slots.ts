@@ -1,5 +1,4 @@
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import type { SkipReason } from '@svc/coordinator/domain/slots.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { World } from '../world.ts';
@@ -111,11 +110,7 @@ export class Slots {
     this.#offers.answered(region, slot);
   }
 
-  skipped({ version }: LiveMonitor, slot: number, region: Region, reason: SkipReason): void {
-    if (reason !== 'predecessor-running') {
-      this.#offers.answered(region, slot);
-      return;
-    }
+  skipped({ version }: LiveMonitor, slot: number, region: Region): void {
     this.#faultOf(this.#offers.leftOut(region, slot, version));
     if (slot !== this.#first) return;
     this.#fault(`${region} leaves out slot ${slot}, the first about what is probed now`);

@@ -9,6 +9,8 @@ import type { Vote } from './rule.ts';
 export class Votes {
   readonly #last = new Map<Region, Vote>();
   readonly #doubts: Doubts;
+  /** Until when the votes of regions would count without the slots that were left out since they were cast. */
+  readonly #leftOutSince = new Map<Region, number>();
   #countedMs = 0;
   /** Instant before which nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
@@ -68,6 +70,9 @@ export class Votes {
       const freshUntil = Math.min(vote.freshUntil, now.age + this.#countedMs);
       this.#last.set(vote.region, { ...vote, freshUntil });
       if (backMs > 0) this.#doubts.add(vote.region, freshUntil + periodMs, freshUntil - backMs);
+      // That slots were left out is written with the next change only.
+      const from = this.#leftOutSince.get(vote.region);
+      if (from !== undefined) this.#doubts.add(vote.region, freshUntil + periodMs, from - backMs);
     }
   }
 
@@ -113,6 +118,7 @@ export class Votes {
   /** Returns whether the region's vote has changed. */
   cast(vote: Vote, monitor: LiveMonitor | null, now: Now): boolean {
     this.#doubts.cast(vote);
+    this.#leftOutSince.delete(vote.region);
     return castInto(this.#last, vote, monitor, now);
   }
 
@@ -147,6 +153,18 @@ export class Votes {
     }
   }
 
+  /** A slot is left out in these regions: their votes count for a period longer, and no longer than a new one. */
+  leftOut(regions: readonly Region[], periodMs: number, now: Now): void {
+    this.#agesAt = Number.NEGATIVE_INFINITY;
+    for (const vote of this.#last.values()) {
+      const { region, freshUntil } = vote;
+      if (!regions.includes(region) || freshUntil <= now.age) continue;
+      const longer = Math.max(freshUntil, Math.min(freshUntil + periodMs, this.freshUntil(now)));
+      this.#last.set(region, { ...vote, freshUntil: longer });
+      if (!this.#leftOutSince.has(region)) this.#leftOutSince.set(region, freshUntil);
+    }
+  }
+
   /** Ends the votes of all other regions. Returns whether there were any. */
   keep(regions: ReadonlySet<Region>): boolean {
     this.#agesAt = Number.NEGATIVE_INFINITY;
@@ -160,6 +178,7 @@ export class Votes {
   /** All votes are ended. */
   end(): void {
     this.#last.clear();
+    this.#leftOutSince.clear();
     this.#doubts.endAll();
   }
 }

@@ -7,7 +7,7 @@ import { AGENT_QUEUE, heartbeatSubject, jobsSubject } from '@svc/shared/messages
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import type { LiveMonitor, LiveMonitors } from '../../../packages/coordinator/src/domain/monitor.ts';
-import type { SkipReason, SlotEvents } from '../../../packages/coordinator/src/domain/slots.ts';
+import type { SlotEvents } from '../../../packages/coordinator/src/domain/slots.ts';
 
 export const log = createLogger('test', 'silent');
 
@@ -86,7 +86,8 @@ export class DeclaredMonitors implements LiveMonitors {
 export class KeptSlots implements SlotEvents {
   readonly opens: { id: number; slot: number; regions: readonly Region[] }[] = [];
   readonly abstentions: { id: number; slot: number; region: Region; reason: NotRunReason }[] = [];
-  readonly skips: { id: number; slot: number; region: Region; reason: SkipReason }[] = [];
+  readonly skips: { id: number; slot: number; region: Region }[] = [];
+  readonly leftOuts: { id: number; slot: number; regions: readonly Region[] }[] = [];
 
   opened({ id }: LiveMonitor, slot: number, regions: readonly Region[]): void {
     this.opens.push({ id, slot, regions: [...regions] });
@@ -96,8 +97,12 @@ export class KeptSlots implements SlotEvents {
     this.abstentions.push({ id, slot, region, reason });
   }
 
-  skipped({ id }: LiveMonitor, slot: number, region: Region, reason: SkipReason): void {
-    this.skips.push({ id, slot, region, reason });
+  skipped({ id }: LiveMonitor, slot: number, region: Region): void {
+    this.skips.push({ id, slot, region });
+  }
+
+  leftOut({ id }: LiveMonitor, slot: number, regions: readonly Region[]): void {
+    this.leftOuts.push({ id, slot, regions: [...regions] });
   }
 }
 

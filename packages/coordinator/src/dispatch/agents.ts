@@ -13,6 +13,7 @@ import {
 } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
+import type { AgentLoad } from '../domain/thinning.ts';
 import type { DispatchCounters } from './counters.ts';
 import { SickAgents } from './sick-agents.ts';
 
@@ -47,9 +48,8 @@ export class KnownAgent {
   capacity = 0;
   running = 0;
   held = 0;
-  /** Checks that were begun or refused between its last two heartbeats, and those of them that were late or refused. */
-  begun = 0;
-  late = 0;
+  /** What it did between its last two heartbeats. */
+  load: AgentLoad = { begun: 0, late: 0, behind: 0 };
   loopDelayMs = 0;
   /** Its wall clock minus this process's, ms, including the travel time. */
   clockOffsetMs = 0;
@@ -173,13 +173,14 @@ export class Agents {
   }
 
   /** The checks that the region's agents began or refused between their last two heartbeats. */
-  loadOf(region: Region): { begun: number; late: number } {
-    const load = { begun: 0, late: 0 };
-    for (const { begun, late } of this.#of(region).agents.values()) {
-      load.begun += begun;
-      load.late += late;
+  loadOf(region: Region): AgentLoad {
+    const sum = { begun: 0, late: 0, behind: 0 };
+    for (const { load } of this.#of(region).agents.values()) {
+      sum.begun += load.begun;
+      sum.late += load.late;
+      sum.behind += load.behind;
     }
-    return load;
+    return sum;
   }
 
   agentsOf(region: Region): Iterable<KnownAgent> {
@@ -225,8 +226,8 @@ export class Agents {
     agent.capacity = message.capacity;
     agent.running = message.running;
     agent.held = message.held;
-    agent.begun = message.begun ?? 0;
-    agent.late = message.late ?? 0;
+    const { begun = 0, late = 0, behind = 0 } = message;
+    agent.load = { begun, late, behind };
     agent.loopDelayMs = message.loop_delay_ms;
     agent.clockOffsetMs = message.clock - agent.lastSeenWall;
     agent.startedAt = message.started_at;

@@ -3,17 +3,18 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { EAST, FRA, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import type { Backlog } from '../domain/thinning.ts';
+import type { AgentLoad, Backlog } from '../domain/thinning.ts';
 import { newCounters } from './counters.ts';
 import { Overload } from './overload.ts';
 
 const PERIOD = 30_000;
+const OVERLOADED: AgentLoad = { begun: 1_000, late: 300, behind: 300 };
 
 let clock: FakeClock;
 let overload: Overload;
 let counters: ReturnType<typeof newCounters>;
 let backlog: Backlog;
-let loads: Map<Region, { begun: number; late: number }>;
+let loads: Map<Region, AgentLoad>;
 let lines: { msg: string; region?: Region; factor?: number }[];
 
 beforeEach(() => {
@@ -23,7 +24,7 @@ beforeEach(() => {
   loads = new Map();
   lines = [];
   const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
-  const loadOf = (region: Region) => loads.get(region) ?? { begun: 0, late: 0 };
+  const loadOf = (region: Region) => loads.get(region) ?? { begun: 0, late: 0, behind: 0 };
   overload = new Overload({ clock, log, agents: { loadOf }, counters, backlog: () => backlog });
 });
 
@@ -53,8 +54,8 @@ const ALL = { whole: 64, fra: 64, east: 64 };
 describe('slots are left out', () => {
   beforeEach(() => overload.changed(null, liveMonitor(1)));
 
-  test('in a region whose agents begin checks late or refuse them, and in no other', () => {
-    loads.set(FRA, { begun: 1_000, late: 300 });
+  test('in a region whose agents refuse checks or begin them seconds late, and in no other', () => {
+    loads.set(FRA, OVERLOADED);
     pass(5);
     expect(runs()).toEqual({ ...ALL, fra: 32 });
     pass(4);
@@ -74,28 +75,39 @@ describe('slots are left out', () => {
     expect(counters.jobsSkipped['recording-overloaded']).toBe(32);
   });
 
-  test('everywhere while slots are opened late', () => {
-    pass(5, () => {
+  /** So many seconds in which 30 slots are opened so late. */
+  const passLate = (seconds: number, lateMs: number) =>
+    pass(seconds, () => {
       for (let slot = 0; slot < 30; slot += 1)
-        overload.admitsSlot(liveMonitor(1), { slot, isFirst: false, lateMs: 300 }, 1);
+        overload.admitsSlot(liveMonitor(1), { slot, isFirst: false, lateMs }, 1);
     });
+
+  test('everywhere while slots are opened seconds late', () => {
+    passLate(5, 5_100);
     expect(runs()).toEqual({ ...ALL, whole: 32 });
     expect(counters.overloads.scheduling).toBe(1);
   });
 
+  test('nowhere while slots are opened and checks begin somewhat late, as beside other programs', () => {
+    loads.set(FRA, { begun: 1_000, late: 1_000, behind: 0 });
+    passLate(60, 2_000);
+    expect(runs()).toEqual(ALL);
+    expect(overload.startWithinMs(FRA)).toBe(Number.POSITIVE_INFINITY);
+  });
+
   test('but never a first one', () => {
-    loads.set(FRA, { begun: 1_000, late: 300 });
+    loads.set(FRA, OVERLOADED);
     pass(30);
     expect(runs(liveMonitor(1), true)).toEqual(ALL);
   });
 
-  test('until half a minute of calm for each doubling has passed', () => {
-    loads.set(FRA, { begun: 1_000, late: 300 });
+  test('until ten seconds of calm for each doubling have passed', () => {
+    loads.set(FRA, OVERLOADED);
     pass(9);
     loads.clear();
-    pass(31);
+    pass(11);
     expect(runs().fra).toBe(32);
-    pass(30);
+    pass(10);
     expect(runs()).toEqual(ALL);
   });
 });
@@ -103,23 +115,23 @@ describe('slots are left out', () => {
 test('a workspace that asks for little is not thinned for one that asks for much', () => {
   for (let id = 1; id <= 10; id += 1) overload.changed(null, liveMonitor(id));
   overload.changed(null, liveMonitor(11, { workspaceId: 2 }));
-  loads.set(FRA, { begun: 1_000, late: 300 });
+  loads.set(FRA, OVERLOADED);
   pass(9);
   expect([runs(liveMonitor(1)).fra, runs(liveMonitor(11, { workspaceId: 2 })).fra]).toEqual([16, 64]);
   for (let id = 2; id <= 10; id += 1) overload.changed(liveMonitor(id), null);
   expect(runs(liveMonitor(11, { workspaceId: 2 })).fra).toBe(16);
 });
 
-test('while slots are left out, and for a minute after it, checks begin within 250 ms or not at all', () => {
+test('while slots are left out, and in the trial after it, checks begin within 250 ms or not at all', () => {
   expect(overload.startWithinMs(FRA)).toBe(Number.POSITIVE_INFINITY);
-  loads.set(FRA, { begun: 1_000, late: 300 });
+  loads.set(FRA, OVERLOADED);
   pass(5);
   loads.clear();
-  pass(50);
+  pass(11);
   expect([overload.startWithinMs(FRA), overload.startWithinMs(EAST)]).toEqual([
     250,
     Number.POSITIVE_INFINITY,
   ]);
-  pass(45);
+  pass(10);
   expect(overload.startWithinMs(FRA)).toBe(Number.POSITIVE_INFINITY);
 });

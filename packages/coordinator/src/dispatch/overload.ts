@@ -8,6 +8,8 @@ import {
   factorOfWorkspace,
   isLagging,
   LAG_MS,
+  type Load,
+  loadOfRegion,
   nextThinning,
   runsUnder,
   type Thinning,
@@ -23,11 +25,10 @@ const LOOK_MS = 1_000;
 /** A slot that is opened later than this is late, ms. */
 const LATE_MS = 250;
 /**
- * While slots are left out, and for a minute after that, a check begins within this time of its slot or not at all, ms:
- * what runs is in time, and nothing waits at the agents when there is too much again.
+ * While slots are left out, and in the trial after it, a check begins within this time of its slot or not at all, ms: what
+ * runs is in time, and nothing waits at the agents when there is too much again.
  */
 const SHORT_WAIT_MS = 250;
-const WATCHED_MS = 60_000;
 /** Least time between two alarms of one kind, ms. */
 const ALARM_EVERY_MS = 60_000;
 
@@ -51,13 +52,14 @@ export type OverloadParts = {
   backlog: () => Backlog;
 };
 
-/** The factor of the whole or of a region, and since when it has been 1, monotonic ms. */
-type Thinned = { state: Thinning; wholeSince: number };
+/** The thinning of the whole, or of a region. */
+type Thinned = { state: Thinning };
 
 /**
  * Leaves out slots while more is asked for than can be done. There is a factor for the whole, which doubles while the
- * recording lags or slots are opened late, and one for each region, which doubles while its agents begin checks late or
- * refuse them. A region's factor leaves slots out in that region only. A first slot is never left out.
+ * recording lags or slots are opened seconds late, and one for each region, which doubles while its agents refuse checks
+ * for want of room or begin them seconds late. A region's factor leaves slots out in that region only. A first slot is
+ * never left out.
  */
 export class Overload implements Shedding {
   readonly #parts: OverloadParts;
@@ -74,11 +76,12 @@ export class Overload implements Shedding {
   #recorded = 0;
   #opened = 0;
   #openedLate = 0;
+  #openedBehind = 0;
 
   constructor(parts: OverloadParts) {
     this.#parts = parts;
     const now = parts.clock.monotonic();
-    const none = (): Thinned => ({ state: unthinned(now), wholeSince: Number.NEGATIVE_INFINITY });
+    const none = (): Thinned => ({ state: unthinned(now) });
     this.#whole = none();
     this.#regions = REGIONS.map(none);
     this.#lookAt = now + LOOK_MS;
@@ -92,6 +95,7 @@ export class Overload implements Shedding {
   admitsSlot(monitor: LiveMonitor, asking: AskingSlot, jobs: number): boolean {
     this.#opened += 1;
     if (asking.lateMs > LATE_MS) this.#openedLate += 1;
+    if (asking.lateMs > LAG_MS) this.#openedBehind += 1;
     if (this.#runs(this.#whole, monitor, asking)) return true;
     this.#parts.counters.jobsSkipped[`${this.#cause}-overloaded`] += jobs;
     return false;
@@ -115,8 +119,8 @@ export class Overload implements Shedding {
 
   /** Longest time after its slot, ms, in which a check of the region may begin; infinite: as long as it is of use. */
   startWithinMs(region: Region): number {
-    const isThinned = this.#isWatched(this.#whole) || this.#isWatched(this.#of(region));
-    return isThinned ? SHORT_WAIT_MS : Number.POSITIVE_INFINITY;
+    const isWatched = [this.#whole, this.#of(region)].some(({ state }) => state.factor > 1 || state.isTrial);
+    return isWatched ? SHORT_WAIT_MS : Number.POSITIVE_INFINITY;
   }
 
   /** To be called in every tick. `now`: monotonic ms. */
@@ -130,26 +134,25 @@ export class Overload implements Shedding {
   #lookAtWhole(now: number): void {
     const backlog = this.#parts.backlog();
     const lags = isLagging(this.#backlog, backlog, this.#recorded);
+    const isBehind = areTooMany(this.#opened, this.#openedBehind);
     const isLate = areTooMany(this.#opened, this.#openedLate);
     this.#backlog = backlog;
-    this.#recorded = this.#opened = this.#openedLate = 0;
+    this.#recorded = this.#opened = this.#openedLate = this.#openedBehind = 0;
     if (lags || isLate) this.#cause = lags ? 'recording' : 'scheduling';
-    if (this.#look(this.#whole, lags || isLate, now))
+    if (this.#look(this.#whole, lags || isBehind ? 'overloaded' : isLate ? 'busy' : 'calm', now))
       this.#alarm(this.#cause, { factor: this.#whole.state.factor });
   }
 
   #lookAtRegion(region: Region, now: number): void {
     const thinned = this.#of(region);
-    const { begun, late } = this.#parts.agents.loadOf(region);
-    if (this.#look(thinned, areTooMany(begun, late), now))
-      this.#alarm('region', { region, factor: thinned.state.factor });
+    const load = loadOfRegion(this.#parts.agents.loadOf(region), thinned.state.factor);
+    if (this.#look(thinned, load, now)) this.#alarm('region', { region, factor: thinned.state.factor });
   }
 
   /** @returns whether the factor has grown */
-  #look(thinned: Thinned, isOverloaded: boolean, now: number): boolean {
+  #look(thinned: Thinned, load: Load, now: number): boolean {
     const { factor } = thinned.state;
-    thinned.state = nextThinning(thinned.state, isOverloaded, now);
-    if (factor > 1 && thinned.state.factor === 1) thinned.wholeSince = now;
+    thinned.state = nextThinning(thinned.state, load, now);
     return thinned.state.factor > factor;
   }
 
@@ -161,10 +164,6 @@ export class Overload implements Shedding {
     if (state.factor === 1 || isFirst) return true;
     const factor = factorOfWorkspace(state.factor, (this.#asked.get(workspaceId) ?? 0) / this.#most());
     return runsUnder(factor, id, slot, periodMs);
-  }
-
-  #isWatched({ state, wholeSince }: Thinned): boolean {
-    return state.factor > 1 || this.#parts.clock.monotonic() - wholeSince < WATCHED_MS;
   }
 
   #ask(monitor: LiveMonitor | null, sign: 1 | -1): void {

@@ -1,9 +1,5 @@
-import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import type { SkipReason } from '../domain/slots.ts';
 import type { Due } from './due-queue.ts';
-
-export type Skip = { readonly region: Region; readonly reason: SkipReason };
 
 /** The next due time of an active monitor; `dueAt` is on the slot clock. */
 export type Plan = Due & {

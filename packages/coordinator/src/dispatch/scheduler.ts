@@ -9,7 +9,7 @@ import {
   slotAfterRestart,
 } from '../domain/schedule.ts';
 import { DueQueue } from './due-queue.ts';
-import { isCheckedAnew, type Plan, type Skip } from './plan.ts';
+import { isCheckedAnew, type Plan } from './plan.ts';
 import type { AskingSlot, SchedulerParts } from './scheduler-parts.ts';
 
 /** Most slots opened per second, unless twice the declared rate is more. */
@@ -31,6 +31,8 @@ const LEAST_AHEAD_MS = 200;
 const SKIPPED_COST = 0.1;
 /** Jobs opened ahead in one tick, so that a tick stays below 20 ms. */
 const JOBS_AHEAD_PER_TICK = 1_500;
+
+const NONE: readonly never[] = [];
 
 /**
  * Opens the slots of active monitors when they are due, or somewhat earlier where agents take jobs ahead. For
@@ -173,23 +175,23 @@ export class Scheduler {
     }
     const asking = { slot, isFirst, lateMs: Math.max(0, now - slot) };
     const isAdmitted = overload.admitsSlot(monitor, asking, live.length);
-    const skips = isAdmitted ? this.#skips(monitor, asking, live, monotonic) : null;
-    if (
-      skips === null ||
-      (skips.length === live.length && skips.every(({ reason }) => reason === 'overloaded'))
-    ) {
+    const running = isAdmitted ? this.#running(monitor, live, monotonic) : NONE;
+    const leftOut = isAdmitted ? this.#leftOut(monitor, asking, live, running) : live;
+    if (leftOut.length === live.length) {
       counters.slots.skipped += 1;
+      events.leftOut(monitor, slot, live);
       return null;
     }
     counters.slots.dispatched += 1;
-    // With the skipped ones: the evaluation gets the skips right after, and then waits for the other regions.
+    // With all of them: the evaluation is told right after which get no job, and then waits for the other regions.
     events.opened(monitor, slot, live);
-    for (const { region, reason } of skips) events.skipped(monitor, slot, region, reason);
+    for (const region of running) events.skipped(monitor, slot, region);
+    if (leftOut.length > 0) events.leftOut(monitor, slot, leftOut);
     let jobs = 0;
     const slotAt = monotonic + slot - now;
     for (let index = 0; index < live.length; index += 1) {
       const region = live[index] as Region;
-      if (skips.length > 0 && skips.some((skip) => skip.region === region)) continue;
+      if (running.includes(region) || leftOut.includes(region)) continue;
       openJobs.open(monitor, slot, region, slotAt, monotonic);
       jobs += 1;
     }
@@ -206,19 +208,23 @@ export class Scheduler {
     return declared;
   }
 
-  #skips(monitor: LiveMonitor, asking: AskingSlot, live: readonly Region[], now: number): readonly Skip[] {
-    const { jobs, overload, counters } = this.#parts;
-    const skips: Skip[] = [];
-    for (let index = 0; index < live.length; index += 1) {
-      const region = live[index] as Region;
-      if (jobs.isRunning(monitor.id, region, now)) {
-        counters.jobsSkipped['predecessor-running'] += 1;
-        skips.push({ region, reason: 'predecessor-running' });
-      } else if (!overload.admits(monitor, asking, region)) {
-        skips.push({ region, reason: 'overloaded' });
-      }
-    }
-    return skips;
+  /** The regions in which the check of an earlier slot still runs. */
+  #running({ id }: LiveMonitor, live: readonly Region[], now: number): readonly Region[] {
+    const { jobs, counters } = this.#parts;
+    const running = live.filter((region) => jobs.isRunning(id, region, now));
+    counters.jobsSkipped['predecessor-running'] += running.length;
+    return running;
+  }
+
+  /** The regions in which the slot is left out because of overload. */
+  #leftOut(
+    monitor: LiveMonitor,
+    asking: AskingSlot,
+    live: readonly Region[],
+    running: readonly Region[],
+  ): readonly Region[] {
+    const { overload } = this.#parts;
+    return live.filter((region) => !running.includes(region) && !overload.admits(monitor, asking, region));
   }
 
   #planAtStart(monitor: LiveMonitor, now: number): void {

@@ -2,15 +2,6 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from './monitor.ts';
 
-/** Why a region is given no job of a slot that other regions get. */
-const SKIP_REASONS = [
-  /** The region's check of an earlier slot of the same version still runs. */
-  'predecessor-running',
-  /** The region's agents cannot run all of its checks. */
-  'overloaded',
-] as const;
-export type SkipReason = (typeof SKIP_REASONS)[number];
-
 /**
  * What dispatch reports about slots, in the order of events. The calls are synchronous and cheap: the
  * evaluation handles them with the next transaction.
@@ -23,8 +14,13 @@ export interface SlotEvents {
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
   /** The region will not report the slot. It is recorded as `not_run` with the reason. */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void;
-  /** The region gets no job of the slot. This is counted and not stored as a row. */
-  skipped(monitor: LiveMonitor, slot: number, region: Region, reason: SkipReason): void;
+  /** The region gets no job of the slot: its check of an earlier one still runs. This is counted and not stored as a row. */
+  skipped(monitor: LiveMonitor, slot: number, region: Region): void;
+  /**
+   * Under overload these regions get no job of the slot, which need not be open. Their votes count for a period longer.
+   * This is counted and not stored as a row.
+   */
+  leftOut(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
 }
 
 /** The outcome of a region's part of a slot, reported after the commit that recorded it. */

@@ -10,31 +10,55 @@ import { spreadOf } from './schedule.ts';
 /** Overload that lasts this long doubles the factor, ms. Agents tell of it every 2 s. */
 const DOUBLES_AFTER_MS = 4_000;
 /** Calm that lasts this long halves it, ms. */
-const HALVES_AFTER_MS = 30_000;
+const HALVES_AFTER_MS = 10_000;
+/** Longest calm that is required, ms. */
+const MOST_CALM_MS = 320_000;
 const MOST = 64;
+
+/**
+ * `overloaded`: work waits for seconds, or is refused for want of room. `busy`: checks begin somewhat late, as they also do
+ * beside other programs on the machine. Leaving out slots does not help against those.
+ */
+export type Load = 'calm' | 'busy' | 'overloaded';
 
 export type Thinning = {
   /** 1: every slot runs. */
   readonly factor: number;
-  readonly isOverloaded: boolean;
-  /** Since when that is so under this factor, monotonic ms. */
+  readonly load: Load;
+  /** Since when the load is this under this factor, monotonic ms. */
   readonly since: number;
+  /** The factor was halved last. Then checks that begin late show that this was too early. */
+  readonly isTrial: boolean;
+  /** Calm after which the factor is halved, ms. */
+  readonly calmMs: number;
 };
 
 /** @param now monotonic, ms */
 export function unthinned(now: number): Thinning {
-  return { factor: 1, isOverloaded: false, since: now };
+  return { factor: 1, load: 'calm', since: now, isTrial: false, calmMs: HALVES_AFTER_MS };
 }
 
-/** The state after a look at `now` (monotonic, ms). */
-export function nextThinning(before: Thinning, isOverloaded: boolean, now: number): Thinning {
-  if (before.isOverloaded !== isOverloaded) return { ...before, isOverloaded, since: now };
+/**
+ * The state after a look at `now` (monotonic, ms).
+ *
+ *     4 s of overload ──▶ doubled;   calm for 10 s ──▶ halved, on trial ── calm for 10 s ──▶ halved again, or whole
+ *                           ▲                             │
+ *                           └── 4 s busy or overloaded ◀──┘   and the next halving takes twice as long a calm
+ */
+export function nextThinning(before: Thinning, observed: Load, now: number): Thinning {
+  const { factor, isTrial } = before;
+  const load = isTrial && observed === 'busy' ? 'overloaded' : observed;
+  if (before.load !== load) return { ...before, load, since: now };
   const forMs = now - before.since;
-  if (isOverloaded && forMs >= DOUBLES_AFTER_MS && before.factor < MOST)
-    return { factor: before.factor * 2, isOverloaded, since: now };
-  if (!isOverloaded && forMs >= HALVES_AFTER_MS && before.factor > 1)
-    return { factor: before.factor / 2, isOverloaded, since: now };
-  return before;
+  if (load === 'overloaded' && forMs >= DOUBLES_AFTER_MS && factor < MOST) {
+    const calmMs = isTrial ? Math.min(2 * before.calmMs, MOST_CALM_MS) : before.calmMs;
+    return { factor: factor * 2, load, since: now, isTrial: false, calmMs };
+  }
+  if (load !== 'calm' || forMs < (isTrial ? HALVES_AFTER_MS : before.calmMs)) return before;
+  // Nothing was taken back: capacity is there again.
+  if (factor === 1) return isTrial ? unthinned(now) : before;
+  const calmMs = isTrial ? HALVES_AFTER_MS : before.calmMs;
+  return { factor: factor / 2, load, since: now, isTrial: true, calmMs };
 }
 
 /** Whether the monitor's slot (epoch ms, on its grid) runs under the factor. */
@@ -63,6 +87,26 @@ export function areTooMany(count: number, late: number): boolean {
   return late >= LEAST_LATE && late > count * LATE_PART;
 }
 
+/** Checks of the agents of a region, in the same few seconds. */
+export type AgentLoad = {
+  /** Begun or refused. */
+  readonly begun: number;
+  /** Of them, those that began 250 ms late or were refused. */
+  readonly late: number;
+  /** Of them, those that waited for seconds or were refused for want of room. */
+  readonly behind: number;
+};
+
+/**
+ * The load of a region. While slots are left out, checks that do not begin in time are refused and none waits for
+ * seconds: there it is overloaded when most of them are late.
+ */
+export function loadOfRegion({ begun, late, behind }: AgentLoad, factor: number): Load {
+  const areMostLate = factor > 1 && late > begun / 2;
+  if (areTooMany(begun, behind) || (areMostLate && areTooMany(begun, late))) return 'overloaded';
+  return areTooMany(begun, late) ? 'busy' : 'calm';
+}
+
 /** What waits to be recorded. */
 export type Backlog = {
   /** Results and events of dispatch. */
@@ -71,7 +115,7 @@ export type Backlog = {
   readonly oldestMs: number;
 };
 
-/** Age of an unrecorded event from which on the recording lags, ms. */
+/** Age of an unrecorded event, or of a slot that is not opened, from which on the coordinator lags, ms. */
 export const LAG_MS = 5_000;
 
 /**

@@ -8,7 +8,7 @@ import { isAhead, voteOf } from './casting.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
 import { isOutcomeUnknown, KeptResults, type Report } from './kept-results.ts';
 import { looksLaterMs } from './next-instant.ts';
-import { excuse, give, giveNobody, isOver, report, settle } from './slot-life.ts';
+import { excuse, give, giveNobody, isOver, leaveOut, report, settle } from './slot-life.ts';
 import { Drafts, type MonitorState, type States } from './state.ts';
 import { addStateWrites } from './state-writes.ts';
 import { age, areTooFew, countedVotes } from './verdicts.ts';
@@ -28,7 +28,7 @@ import { noWrites, type Writes } from './writes.ts';
  *                 │  └── one period has passed ──────────────────────────┘    the votes a verdict, and the verdict
  *                 │                                                           a status, an incident, alerts
  *                 ├── a region reports an outcome: kept for the decision
- *                 └── a region reports `not_run`, abstains or is skipped: it has answered without a vote
+ *                 └── a region reports `not_run`, abstains, is skipped or left out: it has answered without a vote
  *
  *     decided ◀── a late report: becomes its region's vote at once, unless the region has voted about a newer
  *                 slot; then the open slots are judged again
@@ -205,10 +205,16 @@ export class Evaluation {
     if (evaluated !== null) excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'region');
   }
 
-  /** The region is given no job of the slot. */
+  /** The region is given no job of the slot, because its check of an earlier one still runs. */
   skipped({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
     if (evaluated !== null) excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');
+  }
+
+  /** Under overload the regions are given no job of the slot, which need not be open. */
+  leftOut({ id, version }: LiveMonitor, slot: number, regions: RegionSet): void {
+    const evaluated = this.#evaluated(id, version);
+    if (evaluated !== null) leaveOut(this.frame, evaluated.state, evaluated.monitor, slot, regions);
   }
 
   /** Handles the passing of time: deadlines of slots, ages of votes. */

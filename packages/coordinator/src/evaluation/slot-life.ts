@@ -2,7 +2,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { type OpenSlot, type SlotDecision, slotDecision } from '../domain/decision.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionSet, sizeOf } from '../domain/region-set.ts';
-import { tally, type Vote, verdict } from '../domain/status.ts';
+import { freshForMs, isCounted, tally, type Vote, verdict } from '../domain/status.ts';
 import { announce } from './announcing.ts';
 import { cast, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
@@ -82,6 +82,29 @@ export function excuse(
   const open = openSlot(frame, state, monitor, slot);
   if (saidBy === 'region') markAnswered(open, region);
   else open.answered |= bitOf(region);
+  settle(frame, state, monitor);
+}
+
+/**
+ * Under overload the regions are given no job of the slot. The monitor's period is longer then, so their votes count for a
+ * period longer, but no longer than if they were cast now. It is not written: a start leaves out no slot at first.
+ */
+export function leaveOut(
+  frame: Frame,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  slot: number,
+  regions: RegionSet,
+): void {
+  const { periodMs, longestCheckMs } = monitor;
+  const latest = frame.now + freshForMs(periodMs, longestCheckMs);
+  state.votes = state.votes.map((vote) => {
+    if (!isCounted(vote, regions, frame.now)) return vote;
+    return { ...vote, expiresAt: Math.max(vote.expiresAt, Math.min(vote.expiresAt + periodMs, latest)) };
+  });
+  const open = openSlotOf(state, slot);
+  if (open === undefined) return;
+  open.answered |= regions;
   settle(frame, state, monitor);
 }
 

@@ -38,7 +38,7 @@ export type DeclaredEvent = {
 /** Events of slots and monitors, one after the other. */
 export type SlotEvent =
   | {
-      readonly kind: 'opened';
+      readonly kind: 'opened' | 'left-out';
       readonly monitor: LiveMonitor;
       readonly slot: number;
       readonly regions: RegionSet;
@@ -90,6 +90,7 @@ export function weightOf(event: RecorderEvent): number {
       return 1;
     case 'opened':
     case 'skipped':
+    case 'left-out':
       return 0.25;
   }
 }
@@ -115,6 +116,9 @@ export function tell(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): 
   switch (event.kind) {
     case 'opened':
       evaluation.opened(event.monitor, event.slot, event.regions);
+      return;
+    case 'left-out':
+      evaluation.leftOut(event.monitor, event.slot, event.regions);
       return;
     case 'abstained':
       evaluation.abstained(event.monitor, event.slot, event.region, event.reason);

@@ -187,6 +187,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
     this.#pushLocal({ kind: 'skipped', monitor, slot, region });
   }
 
+  leftOut(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void {
+    this.#pushLocal({ kind: 'left-out', monitor, slot, regions: regionSet(regions) });
+  }
+
   /**
    * Slots up to this one are not about what is probed now, epoch ms; 0: none is known. Infinite: none that was given
    * before the start. Ask it before the first slot is opened.

@@ -60,6 +60,50 @@ test('a report of a region that is not declared opens no slot', async () => {
   expect(it.states.get(1)?.open).toEqual([]);
 });
 
+describe('a monitor of which slots are left out under overload', () => {
+  /** So many periods pass, and in each of them a slot is left out in these regions. */
+  async function leaveOut(periods: number, regions: readonly Region[]): Promise<void> {
+    for (let period = 0; period < periods; period += 1) {
+      await it.pass(PERIOD);
+      it.recorder.leftOut(liveMonitor(1), it.clock.wall(), regions);
+      await it.recorder.flushed();
+    }
+  }
+
+  test('keeps its status between the slots that run, and becomes unknown three periods after the last one that did not', async () => {
+    await it.slot(1, all('passed'));
+    await leaveOut(15, THREE);
+    expect(it.status(1)).toBe('active');
+    await it.slot(1, all('failed'));
+    await leaveOut(15, THREE);
+    expect(it.status(1)).toBe('error');
+    await it.pass(3 * PERIOD - 1);
+    expect(it.status(1)).toBe('error');
+    await it.pass(1);
+    expect(it.status(1)).toBe('unknown');
+  });
+
+  test('waits for no region in which a slot is left out, whose vote stays', async () => {
+    await it.slot(1, all('passed'));
+    await leaveOut(2, [C]);
+    await it.pass(PERIOD);
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    it.recorder.leftOut(liveMonitor(1), slot, [C]);
+    for (const region of TWO) await it.report(1, slot, region, 'failed');
+    expect(it.states.get(1)).toMatchObject({ status: 'error', decidedSlot: slot });
+    expect(voters()).toEqual(THREE);
+  });
+
+  test('has no vote for longer than without it where nobody reports', async () => {
+    await it.slot(1, all('passed'));
+    await it.pass(3 * PERIOD);
+    expect(it.status(1)).toBe('unknown');
+    await leaveOut(3, THREE);
+    expect(it.status(1)).toBe('unknown');
+  });
+});
+
 test('slots are cast in the order in which they were decided', async () => {
   await it.slot(1, all('passed'));
   await it.pass(PERIOD);

@@ -63,11 +63,13 @@ export const heartbeat = z.object({
   /** Number of jobs that the agent has and whose result the stream has not acknowledged yet. */
   held: z.number().int().nonnegative(),
   /**
-   * Checks that were begun or refused for want of room since the last heartbeat, and those of them that began more than
-   * 250 ms late or were refused (absent: none). Those of monitors whose last attempt timed out do not count.
+   * Checks that were begun or refused since the last heartbeat. Of them, `late` began more than 250 ms late or were
+   * refused; `behind` waited for more than 2 s or were refused for want of room (absent: none). Those of monitors whose
+   * last attempt timed out do not count.
    */
   begun: z.number().int().nonnegative().optional(),
   late: z.number().int().nonnegative().optional(),
+  behind: z.number().int().nonnegative().optional(),
   /** Largest event-loop delay since the last heartbeat, ms. */
   loop_delay_ms: z.number().nonnegative(),
   /** Agent's wall clock, epoch ms. It shows a clock that is off. */
