@@ -16,7 +16,7 @@ import type { Presence } from './presence.ts';
 
 /** Longest interval of dispatch's turns while regions owe answers, ms. */
 const ASKING_TICK_MS = 1_000;
-/** Lead of a turn before a slot when agents take jobs ahead, ms. */
+/** Lead of a turn before a slot, ms. */
 const TICK_AHEAD_MS = 150;
 /** With nothing to do it looks so often, ms. */
 const IDLE_TICK_MS = 3_600_000;
@@ -26,7 +26,7 @@ export type AgentsAround = {
   readonly presence: Presence;
   /** Gives a job to the region's agents. Its first attempt begins after `waitMs`. */
   readonly offer: (region: Region, job: Offer) => void;
-  /** Agents take jobs ahead of their slots. */
+  /** Dispatch's turns come ahead of the slots. Otherwise they are late. */
   readonly isAhead: boolean;
   readonly heldBy: (region: Region) => Iterable<number>;
   /** Skips slots while more is asked for than can be done. */
@@ -54,7 +54,7 @@ export class Dispatching {
 
   constructor(parts: DispatchingParts) {
     this.#parts = parts;
-    this.#agents = new KnownAgents(parts.around.isAhead);
+    this.#agents = new KnownAgents();
     this.#jobs = new OpenJobs({
       events: parts.events,
       counters: newCounters(),
@@ -90,7 +90,7 @@ export class Dispatching {
     if (this.#jobs.size === 0) return this.#untilNextSlot();
     this.#jobs.judge(now);
     for (const region of this.#regionsWithJobs()) {
-      for (const job of this.#jobs.takeQueued(region, now, Number.POSITIVE_INFINITY)) {
+      for (const job of this.#jobs.takeQueued(region, now)) {
         this.#jobs.published(job, now);
         const offer = {
           slot: job.slot,

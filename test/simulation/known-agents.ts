@@ -4,13 +4,7 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 /** The regions in which one life of the coordinator knows an agent. */
 export class KnownAgents implements LiveRegions {
   readonly #regions = new Set<Region>();
-  readonly #isAhead: boolean;
   #liveSerial = 0;
-
-  /** @param isAhead they take jobs ahead of their slots */
-  constructor(isAhead: boolean) {
-    this.#isAhead = isAhead;
-  }
 
   came(region: Region): void {
     this.#regions.add(region);
@@ -31,10 +25,6 @@ export class KnownAgents implements LiveRegions {
 
   isSettled(): boolean {
     return true;
-  }
-
-  takeJobsAhead(): boolean {
-    return this.#isAhead;
   }
 
   get liveSerial(): number {

@@ -122,7 +122,7 @@ export type World = {
   /** Regions whose reports always come late, by up to `mishaps.lagMs`. */
   readonly laggards: readonly Region[];
   readonly channels: readonly ChannelKind[];
-  /** Its agents take jobs ahead of their slots. */
+  /** Dispatch's turns come ahead of the slots. */
   readonly isAhead: boolean;
   readonly mishaps: Mishaps;
   readonly troubles: readonly Trouble[];

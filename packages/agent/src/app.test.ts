@@ -155,7 +155,6 @@ describe('taking jobs', () => {
       running: 0,
       held: 0,
       draining: false,
-      understands: ['jobs-ahead'],
     });
     expect(await send([job(1, 1_000), job(2, 1_000)])).toEqual({ accepted: 2, refused: {} });
     await probe.begun(2);

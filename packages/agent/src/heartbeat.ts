@@ -3,12 +3,7 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import {
-  AGENT_UNDERSTANDS,
-  HEARTBEAT_INTERVAL_MS,
-  type Heartbeat,
-  type Sickness,
-} from '@svc/shared/messages/heartbeat.ts';
+import { HEARTBEAT_INTERVAL_MS, type Heartbeat, type Sickness } from '@svc/shared/messages/heartbeat.ts';
 import { heartbeatSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
@@ -108,7 +103,6 @@ export class Heartbeats {
       machine: hostname().slice(0, 255),
       ...(sicknesses.length === 0 ? {} : { sick: [...sicknesses] }),
       disowned: disownedBatches,
-      understands: [...AGENT_UNDERSTANDS],
     };
     try {
       bus.publish(heartbeatSubject(region, bootId), JSON.stringify(heartbeat), { reply: this.#inbox });

@@ -2,7 +2,7 @@ import type { Bus, BusSubscription } from '@svc/shared/bus.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { type CheckJob, checkJob, type JobBatch, jobBatch } from '@svc/shared/messages/check-job.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
-import type { Capability, Heartbeat } from '@svc/shared/messages/heartbeat.ts';
+import type { Heartbeat } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, heartbeatSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -131,8 +131,6 @@ export class TestAgent {
   startWithinMs = Number.POSITIVE_INFINITY;
   /** The same for the newest job of each monitor. */
   readonly startWithinMsOf = new Map<number, number>();
-  /** What it announces. */
-  understands: readonly Capability[] = [];
   onOffer: () => void = () => {};
 
   constructor(bus: Bus, region: Region, id = `agent-${region}`) {
@@ -159,7 +157,6 @@ export class TestAgent {
       clock: 0,
       started_at: 0,
       draining: this.isDraining,
-      understands: [...this.understands],
     };
     this.#bus.publish(heartbeatSubject(this.region, this.boot), JSON.stringify(heartbeat));
   }

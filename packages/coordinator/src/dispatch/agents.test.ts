@@ -1,4 +1,4 @@
-import { CAPABILITIES, type Heartbeat } from '@svc/shared/messages/heartbeat.ts';
+import type { Heartbeat } from '@svc/shared/messages/heartbeat.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -73,21 +73,6 @@ describe('agents with one id', () => {
     expect(clock.monotonic()).toBeLessThan(SILENCE_MS);
     expect(said('same id')).toEqual([]);
     expect(counters.sharedAgentIds).toBe(0);
-  });
-});
-
-describe('what all agents of a region understand', () => {
-  const today = { understands: CAPABILITIES.slice() };
-  const understood = () => CAPABILITIES.filter((each) => agents.understand(REGION, each));
-
-  test('is what each of them announces', () => {
-    expect(understood()).toEqual([]);
-    beat('new', today);
-    expect(understood()).toEqual(CAPABILITIES);
-    beat('other', { boot: 'other' });
-    expect(understood()).toEqual([]);
-    beat('other', { boot: 'other', ...today });
-    expect(understood()).toEqual(CAPABILITIES);
   });
 });
 

@@ -1,15 +1,12 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import {
-  CAPABILITIES,
-  type Capability,
   HEARTBEAT_INTERVAL_MS,
   HEARTBEATS_MISSED,
   type Heartbeat,
   MAX_AGENTS_PER_REGION,
   type Sickness,
   sicknessesOf,
-  understands,
 } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
@@ -63,8 +60,6 @@ export class KnownAgent {
   disownedBatches = 0;
   /** Another life of the same id began after its last message. */
   isReplaced = false;
-  /** The capabilities that it announced. */
-  capabilities: readonly Capability[] = [];
   /** Monotonic ms. */
   lastSeenAt = 0;
   /** Epoch ms. */
@@ -104,8 +99,6 @@ type RegionAgents = {
   disownedUntold: number;
   /** Earliest time of the next log line about them, monotonic ms. */
   tellDisownedAt: number;
-  /** Capabilities that every agent announced. */
-  common: ReadonlySet<Capability>;
 };
 
 /**
@@ -136,7 +129,6 @@ export class Agents {
         isLive: false,
         disownedUntold: 0,
         tellDisownedAt: Number.NEGATIVE_INFINITY,
-        common: new Set(),
       });
     }
   }
@@ -148,18 +140,6 @@ export class Agents {
 
   isLive(region: Region): boolean {
     return this.#of(region).isLive;
-  }
-
-  /**
-   * Whether every agent of the region announced the capability: any of them may get the next batch.
-   */
-  understand(region: Region, capability: Capability): boolean {
-    return this.#of(region).common.has(capability);
-  }
-
-  /** Whether some live region takes jobs ahead of their slots. */
-  takeJobsAhead(): boolean {
-    return this.#live.some((region) => this.understand(region, 'jobs-ahead'));
   }
 
   /** The number of sick agents, by sickness. */
@@ -205,7 +185,6 @@ export class Agents {
       for (const other of agents.values()) if (other.id === id) other.isReplaced = true;
       agents.set(key, agent);
       this.#known.add(agent);
-      this.#compareCapabilities(region);
     } else if (agent.isReplaced) {
       this.#sharesId(agent);
     }
@@ -236,7 +215,6 @@ export class Agents {
     agent.sicknesses = sicknessesOf(message);
     this.#sickAgents.heard(agent);
     this.#disowned(agent, message.disowned ?? 0);
-    this.#announced(agent, message);
     this.#update(region, agent.lastSeenWall);
     return agent;
   }
@@ -266,7 +244,6 @@ export class Agents {
       this.#parts.onGone(agent);
     }
     if (lastSeenAt === 0) return;
-    this.#compareCapabilities(region);
     this.#update(region, lastSeenAt);
   }
 
@@ -307,26 +284,6 @@ export class Agents {
       "somebody tampers with a region's stream of results: the stream refused new batches as repetitions",
     );
     state.disownedUntold = 0;
-  }
-
-  #announced(agent: KnownAgent, message: Heartbeat): void {
-    const capabilities = CAPABILITIES.filter((each) => understands(message, each));
-    const isSame =
-      capabilities.length === agent.capabilities.length &&
-      capabilities.every((each) => agent.capabilities.includes(each));
-    if (isSame) return;
-    agent.capabilities = capabilities;
-    this.#compareCapabilities(agent.region);
-  }
-
-  #compareCapabilities(region: Region): void {
-    const state = this.#of(region);
-    const agents = [...state.agents.values()];
-    state.common = new Set(
-      CAPABILITIES.filter(
-        (each) => agents.length > 0 && agents.every(({ capabilities }) => capabilities.includes(each)),
-      ),
-    );
   }
 
   #update(region: Region, lastSeenAt: number): void {

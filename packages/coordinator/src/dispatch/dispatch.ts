@@ -123,7 +123,6 @@ export class Dispatch implements SlotOutcomes {
     this.#publisher = new Publisher({
       bus,
       log,
-      agents: this.agents,
       jobs: this.#jobs,
       slowChecks: this.#slowChecks,
       tokens,

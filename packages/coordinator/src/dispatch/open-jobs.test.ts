@@ -33,7 +33,7 @@ beforeEach(() => {
 
 /** Publishes what waits in the region, and answers it. */
 function publish(now: number, region: Region = FRA): Job[] {
-  const taken = jobs.takeQueued(region, now, now);
+  const taken = jobs.takeQueued(region, now);
   for (const job of taken) jobs.published(job, now);
   return taken;
 }
@@ -47,7 +47,7 @@ describe('a region that is silent', () => {
   test('when its longest check and 10 s are over is asked once more, then it abstains', () => {
     ask();
     jobs.judge(10_999);
-    expect(jobs.takeQueued(FRA, 10_999, 10_999)).toEqual([]);
+    expect(jobs.takeQueued(FRA, 10_999)).toEqual([]);
     jobs.judge(11_000);
     expect(publish(11_000)).toMatchObject([{ slot: SLOT, startAt: 11_000, startBy: 21_000 }]);
     expect(counters.asked).toEqual({ first: 1, again: 1 });
@@ -157,17 +157,16 @@ test('a region that has reported the slot before it was asked is not asked', () 
 
 test('a job waits for its time, and for the connection as long as its check may begin', () => {
   jobs.open(MONITOR, SLOT, FRA, 400, 0);
-  expect(jobs.takeQueued(FRA, 0, 399)).toEqual([]);
-  const taken = jobs.takeQueued(FRA, 0, 400);
+  const taken = jobs.takeQueued(FRA, 0);
   expect(taken).toHaveLength(1);
   jobs.putBack(taken);
-  expect(jobs.takeQueued(FRA, 10_400, 10_400)).toEqual([]);
+  expect(jobs.takeQueued(FRA, 10_400)).toEqual([]);
   expect(sink.abstentions).toEqual([{ id: 1, slot: SLOT, region: FRA, reason: 'no-agent' }]);
 });
 
 test('a job that cannot be published abstains', () => {
   jobs.open(MONITOR, SLOT, FRA, 0, 0);
-  for (const job of jobs.takeQueued(FRA, 0, 0)) jobs.unpublishable(job);
+  for (const job of jobs.takeQueued(FRA, 0)) jobs.unpublishable(job);
   expect(sink.abstentions).toMatchObject([{ reason: 'internal-error' }]);
   expect(jobs.size).toBe(0);
 });

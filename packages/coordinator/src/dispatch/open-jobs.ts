@@ -131,20 +131,16 @@ export class OpenJobs {
   /**
    * Takes the jobs of the region that are to be published now, oldest first. Those whose time has passed while there was no
    * connection are given up.
-   *
-   * @param until their slots come until then
    */
-  takeQueued(region: Region, now: number, until: number): Job[] {
+  takeQueued(region: Region, now: number): Job[] {
     const taken: Job[] = [];
     const index = regionIndex(region);
     const queued = this.#queuedIn(region);
     if (queued.length === 0) return taken;
-    const left: Job[] = [];
-    this.#queued[index] = left;
+    this.#queued[index] = [];
     for (const job of queued) {
       if (job.isOver) continue;
       if (now >= job.startBy) this.#abstain(job, 'no-agent');
-      else if (job.startAt > until) left.push(job);
       else taken.push(job);
     }
     return taken;

@@ -5,7 +5,6 @@ import type { Logger } from '@svc/shared/log.ts';
 import { jobsSubject, MESSAGE_VERSION, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { TextBytes } from '@svc/shared/text-bytes.ts';
-import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { regionIndex } from './job.ts';
 import type { JobTokens } from './job-tokens.ts';
@@ -19,7 +18,6 @@ const MESSAGE_END = ']}';
 export type PublisherParts = {
   bus: Bus;
   log: Logger;
-  agents: Pick<Agents, 'understand'>;
   jobs: OpenJobs;
   slowChecks: SlowChecks;
   tokens: Pick<JobTokens, 'tokenOf'>;
@@ -30,9 +28,9 @@ export type PublisherParts = {
 /**
  * Sends queued jobs to their regions.
  *
- * A message holds up to 512 jobs and 256 KiB (one larger job goes alone), with the subject for their results. It goes out
- * ahead of the slots, with the time to wait, where every agent of the region understands that. The bytes of a job are put
- * around the monitor's part, which was encoded when the monitor was declared.
+ * A message holds up to 512 jobs and 256 KiB (one larger job goes alone), with the subject for their results and the time
+ * to wait until each slot. The bytes of a job are put around the monitor's part, which was encoded when the monitor was
+ * declared.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
@@ -52,9 +50,8 @@ export class Publisher {
   }
 
   #publishRegion(region: Region, now: number): void {
-    const { bus, agents, jobs } = this.#parts;
-    const aheadMs = agents.understand(region, 'jobs-ahead') ? LIMITS.jobAheadMs : 0;
-    const queued = jobs.takeQueued(region, now, now + aheadMs);
+    const { bus, jobs } = this.#parts;
+    const queued = jobs.takeQueued(region, now);
     if (!bus.isConnected) {
       jobs.putBack(queued);
       return;

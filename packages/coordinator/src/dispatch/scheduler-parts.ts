@@ -13,8 +13,6 @@ export interface LiveRegions {
   isSettled(): boolean;
   /** Grows with every region that comes to life. */
   readonly liveSerial: number;
-  /** Whether some live region takes jobs ahead of their slots. */
-  takeJobsAhead(): boolean;
 }
 
 /** A slot whose time has come. */

@@ -16,7 +16,7 @@ import type { AskingSlot, SchedulerParts } from './scheduler-parts.ts';
 const CATCH_UP_PER_SECOND = 500;
 /** Time whose slots may be caught up in one tick, ms. */
 const BURST_MS = 100;
-/** Longest time before their instants at which slots are opened, where agents take jobs ahead, ms. */
+/** Longest time before their instants at which slots are opened, ms. */
 export const AHEAD_MS = 400;
 /**
  * The next slots are opened when the open ones reach no further than this, ms. It is enough for a late tick,
@@ -35,7 +35,7 @@ const JOBS_AHEAD_PER_TICK = 1_500;
 const NONE: readonly never[] = [];
 
 /**
- * Opens the slots of active monitors when they are due, or somewhat earlier where agents take jobs ahead. For
+ * Opens the slots of active monitors, somewhat before they are due. For
  * each slot it decides which regions get the job, notifies the evaluation, and asks them
  * ({@link OpenJobs}).
  *
@@ -133,9 +133,7 @@ export class Scheduler {
     }
   }
 
-  /** Where no agent takes jobs ahead, slots are opened when they have come. */
   #openUntil(now: number): number {
-    if (!this.#parts.regions.takeJobsAhead()) return now;
     if (this.#aheadUntil - now < LEAST_AHEAD_MS) this.#aheadUntil = now + AHEAD_MS;
     return this.#aheadUntil;
   }

@@ -22,7 +22,7 @@ export const checkJob = z.object({
   slot: z.number().int().nonnegative(),
   token: z.string().max(64),
   /**
-   * How far the job's slot lies ahead of the receipt of the message, ms (capability `jobs-ahead`; absent: 0).
+   * How far the job's slot lies ahead of the receipt of the message, ms (absent: 0).
    *
    * The *start instant* is receipt + `wait_ms`: the first attempt begins then, never before. Until then the
    * agent holds the job like any other, and the job takes no place of its capacity. Receipt is the arrival of the message,

@@ -20,22 +20,9 @@ const agentId = z.string().min(1).max(128);
 /** Id that an agent draws at its start, so that agents with one id are told apart. */
 const bootId = z.string().regex(/^[\w-]{1,64}$/);
 
-/**
- * Capabilities that agents announce by name. A coordinator uses one in a region only where every agent of the
- * region announced it, because any of them may get the next batch.
- */
-export const CAPABILITIES = [
-  /** The member `wait_ms` of a job. */
-  'jobs-ahead',
-] as const;
-export type Capability = (typeof CAPABILITIES)[number];
-
-/** The capabilities that this version's agent announces. */
-export const AGENT_UNDERSTANDS: readonly Capability[] = CAPABILITIES;
-
-/** Bounds on the capabilities that an agent of another version announces. */
-const MAX_CAPABILITIES = 32;
-const MAX_CAPABILITY_LENGTH = 64;
+/** Bounds on the names of capabilities and faults, which an agent of another version may know more of. */
+const MAX_NAMES = 32;
+const nameOfOthers = z.string().max(64);
 
 /** Faults that an agent may find in itself. None of them is ever a verdict about a target. */
 export const SICKNESSES = [
@@ -45,9 +32,6 @@ export const SICKNESSES = [
   'starved',
 ] as const;
 export type Sickness = (typeof SICKNESSES)[number];
-
-/** Bound on the faults that an agent of another version reports. */
-const MAX_SICKNESSES = 16;
 
 /** `svc.heartbeats.<region>.<boot>`, every 2 s and at once after a (re)connect. */
 export const heartbeat = z.object({
@@ -80,21 +64,19 @@ export const heartbeat = z.object({
   /** Name of the agent's host, for people. */
   machine: z.string().max(255).optional(),
   /** Faults that the agent finds in itself (absent: none). Readers ignore names that they do not know. */
-  sick: z.array(z.string().max(MAX_CAPABILITY_LENGTH)).max(MAX_SICKNESSES).optional(),
+  sick: z.array(nameOfOthers).max(MAX_NAMES).optional(),
   /**
    * Batches of results since the agent's start that the stream took for repetitions although they were new.
    * Such a batch means that somebody tampers with the stream.
    */
   disowned: z.number().int().nonnegative().optional(),
-  /** Capabilities (absent: none). Readers ignore names that they do not know. */
-  understands: z.array(z.string().max(MAX_CAPABILITY_LENGTH)).max(MAX_CAPABILITIES).optional(),
+  /**
+   * What the agent understands beyond these messages, by name (absent: nothing). There is no such name yet. A coordinator
+   * uses one in a region only where every agent announced it, because any of them may get the next batch.
+   */
+  understands: z.array(nameOfOthers).max(MAX_NAMES).optional(),
 });
 export type Heartbeat = z.infer<typeof heartbeat>;
-
-/** Whether the agent that sent the heartbeat announced the capability. */
-export function understands(heartbeat: Pick<Heartbeat, 'understands'>, capability: Capability): boolean {
-  return heartbeat.understands?.includes(capability) === true;
-}
 
 /** The faults that the agent finds in itself, without names that this version does not know. */
 export function sicknessesOf({ sick = [] }: Pick<Heartbeat, 'sick'>): readonly Sickness[] {
