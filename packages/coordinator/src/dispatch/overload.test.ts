@@ -76,11 +76,19 @@ describe('slots are left out', () => {
   });
 
   /** So many seconds in which 30 slots are opened so late. */
-  const passLate = (seconds: number, lateMs: number) =>
+  const passLate = (seconds: number, ...late: readonly [lateMs: number, less?: number]) => {
+    let [lateMs, lessMs = 0] = late;
     pass(seconds, () => {
+      lateMs -= lessMs;
       for (let slot = 0; slot < 30; slot += 1)
         overload.admitsSlot(liveMonitor(1), { slot, isFirst: false, lateMs }, 1);
     });
+  };
+
+  test('nowhere while a standstill is caught up', () => {
+    passLate(9, 14_000, 1_000);
+    expect(runs()).toEqual(ALL);
+  });
 
   test('everywhere while slots are opened seconds late', () => {
     passLate(5, 5_100);

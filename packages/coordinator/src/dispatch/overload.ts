@@ -6,6 +6,7 @@ import {
   areTooMany,
   type Backlog,
   factorOfWorkspace,
+  isFallingBehind,
   isLagging,
   LAG_MS,
   type Load,
@@ -76,7 +77,9 @@ export class Overload implements Shedding {
   #recorded = 0;
   #opened = 0;
   #openedLate = 0;
-  #openedBehind = 0;
+  /** How late the latest slot of this second was opened, and of the second before, ms. */
+  #latestMs = 0;
+  #latestBeforeMs = 0;
 
   constructor(parts: OverloadParts) {
     this.#parts = parts;
@@ -95,7 +98,7 @@ export class Overload implements Shedding {
   admitsSlot(monitor: LiveMonitor, asking: AskingSlot, jobs: number): boolean {
     this.#opened += 1;
     if (asking.lateMs > LATE_MS) this.#openedLate += 1;
-    if (asking.lateMs > LAG_MS) this.#openedBehind += 1;
+    this.#latestMs = Math.max(this.#latestMs, asking.lateMs);
     if (this.#runs(this.#whole, monitor, asking)) return true;
     this.#parts.counters.jobsSkipped[`${this.#cause}-overloaded`] += jobs;
     return false;
@@ -134,10 +137,11 @@ export class Overload implements Shedding {
   #lookAtWhole(now: number): void {
     const backlog = this.#parts.backlog();
     const lags = isLagging(this.#backlog, backlog, this.#recorded);
-    const isBehind = areTooMany(this.#opened, this.#openedBehind);
+    const isBehind = isFallingBehind(this.#latestBeforeMs, this.#latestMs);
     const isLate = areTooMany(this.#opened, this.#openedLate);
     this.#backlog = backlog;
-    this.#recorded = this.#opened = this.#openedLate = this.#openedBehind = 0;
+    this.#latestBeforeMs = this.#latestMs;
+    this.#recorded = this.#opened = this.#openedLate = this.#latestMs = 0;
     if (lags || isLate) this.#cause = lags ? 'recording' : 'scheduling';
     if (this.#look(this.#whole, lags || isBehind ? 'overloaded' : isLate ? 'busy' : 'calm', now))
       this.#alarm(this.#cause, { factor: this.#whole.state.factor });

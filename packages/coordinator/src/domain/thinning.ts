@@ -107,6 +107,11 @@ export function loadOfRegion({ begun, late, behind }: AgentLoad, factor: number)
   return areTooMany(begun, late) ? 'busy' : 'calm';
 }
 
+/** Whether the coordinator cannot follow: it lags by some seconds, and by ever more. A backlog that shrinks is none. */
+export function isFallingBehind(beforeMs: number, nowMs: number): boolean {
+  return nowMs >= LAG_MS && nowMs >= beforeMs;
+}
+
 /** What waits to be recorded. */
 export type Backlog = {
   /** Results and events of dispatch. */
@@ -123,5 +128,5 @@ export const LAG_MS = 5_000;
  * a disk that stands still, and everything afterwards.
  */
 export function isLagging(before: Backlog, now: Backlog, recorded: number): boolean {
-  return recorded > 0 && now.oldestMs >= LAG_MS && now.oldestMs >= before.oldestMs;
+  return recorded > 0 && isFallingBehind(before.oldestMs, now.oldestMs);
 }
