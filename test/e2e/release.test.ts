@@ -16,10 +16,11 @@ import { buildAll } from '../../deploy/build/build-all.ts';
 import { sharedBuild } from '../support/built-services.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
 import { openedIn, receiverIn } from '../support/opened.ts';
+import { decodedBody } from '../support/terraform/configuration.ts';
+import { TERRAFORM, WITHOUT_TERRAFORM } from '../support/terraform/describe-terraform.ts';
 import { type PluginCommand, startClient } from '../support/terraform/plugin-process.ts';
-import { ProtocolWorkspace } from '../support/terraform/protocol-workspace.ts';
 import { byDevOverrides, byMirror, TerraformWorkspace } from '../support/terraform/terraform-workspace.ts';
-import { TERRAFORM, WITHOUT_TERRAFORM } from '../support/terraform/ways.ts';
+import type { ResourceSchema } from '../support/terraform/wire-schema.ts';
 import { TEST_AUTHORITY, TRUSTED } from '../support/tls/certificates.ts';
 import { unzip } from '../support/unzip.ts';
 
@@ -143,15 +144,14 @@ function unpackedStandalone(): Promise<string> {
 }
 
 describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, command }) => {
-  const DATA = { data: { svc_monitor: { one: { id: '1' } } } };
-
-  /** What a plan that reads a monitor says. */
+  /** What the provider says where it is to read a monitor. */
   async function readMonitor(baseUrl: string, further: Record<string, string> = {}) {
     const client = await startClient(await command(), { ...environment, ...further });
-    const workspace = await ProtocolWorkspace.over(client, { base_url: baseUrl, api_token: 'token' });
-    onTestFinished(() => workspace.dispose());
-    await workspace.configure(DATA);
-    const { diagnostics } = await workspace.plan();
+    onTestFinished(() => client.close());
+    const { provider, dataSources } = await client.schema();
+    await client.configure(decodedBody({ base_url: baseUrl, api_token: 'token' }, provider));
+    const monitor = decodedBody({ id: '1' }, dataSources.svc_monitor as ResourceSchema);
+    const diagnostics = await client.readData('svc_monitor', monitor);
     return diagnostics.map(({ summary, detail }) => `${summary}\n${detail}`).join('\n');
   }
 

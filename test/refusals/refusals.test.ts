@@ -1,20 +1,21 @@
 /**
- * Sends one table of all refusals through the three doors: the HTTP API, the declared file, and the plan of the
+ * Sends one table of all refusals through the three doors: the HTTP API, the declared file, and the validation of the
  * Terraform provider over its protocol. Each door must say the same words and point at the place.
  */
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningApi } from '../support/api.ts';
 import { parseDeclaration } from '../support/read-declaration.ts';
-import { providerFor, startApiWithoutLimit } from '../support/terraform/api.ts';
+import { startApiWithoutLimit } from '../support/terraform/api.ts';
+import { decodedBody } from '../support/terraform/configuration.ts';
 import { type Diagnostic, errorsIn } from '../support/terraform/diagnostic.ts';
-import { ProtocolWorkspace } from '../support/terraform/protocol-workspace.ts';
-import type { Body } from '../support/terraform/runner.ts';
+import type { ProtocolClient } from '../support/terraform/protocol-client.ts';
 import { servedProvider } from '../support/terraform/served-provider.ts';
+import type { ProviderSchema, ResourceSchema } from '../support/terraform/wire-schema.ts';
 import { fileOf, placeIn } from './file.ts';
 import { type Door, split } from './refusal.ts';
 import { REFUSALS } from './table.ts';
-import { addressOf, terraformBodies, terraformPath, wordsOf } from './terraform.ts';
+import { terraformBodies, terraformPath, wordsOf } from './terraform.ts';
 
 /** The rows for which a door has messages of its own, with these messages. */
 const saidBy = (door: Door) =>
@@ -88,21 +89,21 @@ describe('the declared file', () => {
   });
 });
 
-describe("the Terraform provider's plan", () => {
+describe('the Terraform provider', () => {
   const rows = saidBy('terraform').map((refusal, index) => ({ ...refusal, label: `row_${index}` }));
-  let workspace: ProtocolWorkspace;
-  let found: ReadonlyMap<string, readonly Diagnostic[]>;
+  const bodies = terraformBodies(rows);
+  let provider: ProtocolClient;
+  let schemas: ProviderSchema['resources'];
 
   beforeAll(async () => {
-    workspace = await ProtocolWorkspace.over(await servedProvider(), providerFor(api).provider as Body);
-    await workspace.configure({ resource: terraformBodies(rows) });
-    const { diagnostics } = await workspace.plan();
-    found = Map.groupBy(errorsIn(diagnostics), ({ address = '' }) => address);
+    provider = await servedProvider();
+    schemas = (await provider.schema()).resources;
   });
-  afterAll(() => workspace.dispose());
+  afterAll(() => provider.close());
 
-  test.each(rows)('$kind with $name', (row) => {
-    const said = found.get(addressOf(row)) ?? [];
+  test.each(rows)('$kind with $name', async (row) => {
+    const config = decodedBody(bodies[row.kind]?.[row.label] ?? {}, schemas[row.kind] as ResourceSchema);
+    const said: readonly Diagnostic[] = errorsIn(await provider.validateResource(row.kind, config));
     const expected = row.says.map(split);
     expect(
       said.map(({ path, detail }, index) => [path, wordsOf(detail, expected[index]?.[1] ?? detail)]),

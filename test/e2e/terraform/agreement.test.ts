@@ -2,8 +2,8 @@ import { RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../support/api.ts';
 import { declare, declaredNames, type NameOf, storedByName } from '../../support/declare.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import type { State } from '../../support/terraform/runner.ts';
-import { describeBothWays } from '../../support/terraform/ways.ts';
 import { asDeclaredFile, asTerraformJson, WHOLE_CONFIGURATION } from '../../support/whole-configuration.ts';
 
 let byFile: RunningApi;
@@ -39,14 +39,14 @@ function namesIn(state: State): NameOf {
   return (kind, id) => names.get(`${kind} ${id}`) ?? `${kind} ${id} is not in the state`;
 }
 
-describeBothWays('svc.yaml and Terraform agree', (way) => {
+describeTerraform('svc.yaml and Terraform agree', (terraform) => {
   beforeAll(async () => {
     byTerraform = await startApi();
   });
   afterAll(() => byTerraform.dispose());
 
   test('on everything that is stored', async () => {
-    const workspace = await way.workspace({
+    const workspace = await terraform.workspace({
       provider: { base_url: byTerraform.url, api_token: byTerraform.operator },
     });
     try {

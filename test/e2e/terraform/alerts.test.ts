@@ -1,9 +1,9 @@
 /** The monitors that Terraform applies are checked and alert, and its changes count from the next slot on. */
 import { expect, test } from 'vitest';
 import { openedIn, receiverIn, serviceIn, targetIn } from '../../support/opened.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import { applyForGood } from '../../support/terraform/expectations.ts';
 import { type Configuration, ref } from '../../support/terraform/runner.ts';
-import { describeBothWays } from '../../support/terraform/ways.ts';
 
 const PERIOD_MS = 30_000;
 
@@ -32,7 +32,7 @@ const declaring = (url: string, hook: string, monitor: object = {}): Configurati
 
 type Alert = { status: string; cronTimestamp: number; monitor: { id: number; name: string } };
 
-describeBothWays('from an apply to the alert', (way) => {
+describeTerraform('from an apply to the alert', (terraform) => {
   test('alerts within a period of the apply, and changes count without a restart', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
@@ -42,7 +42,9 @@ describeBothWays('from an apply to the alert', (way) => {
       response.end();
     });
     const service = await serviceIn(opened, { regions: ['hosta-fra'], declared: {} });
-    const workspace = await way.workspace({ provider: { base_url: service.url, api_token: service.token } });
+    const workspace = await terraform.workspace({
+      provider: { base_url: service.url, api_token: service.token },
+    });
     opened.push({ close: () => workspace.dispose() });
 
     /** @returns when it was applied, by the service's clock */

@@ -7,9 +7,9 @@ import { exampleFolders, terraformPages } from '../../../docs/generate/terraform
 import { type RunningApi, startApi } from '../../support/api.ts';
 import { VALID } from '../../support/resources.ts';
 import { type DebugProvider, startDebugProvider } from '../../support/terraform/debug-provider.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import type { State } from '../../support/terraform/runner.ts';
 import { byReattach, TerraformWorkspace } from '../../support/terraform/terraform-workspace.ts';
-import { describeTerraform } from '../../support/terraform/ways.ts';
 
 const EXAMPLES = new URL('../../../packages/terraform-provider/examples/', import.meta.url);
 

@@ -8,6 +8,7 @@ import { anyText } from '../../support/any-text.ts';
 import { type RunningApi, startApi } from '../../support/api.ts';
 import { declare, storedByName } from '../../support/declare.ts';
 import { type DebugProvider, startDebugProvider } from '../../support/terraform/debug-provider.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import {
   byDevOverrides,
   byMirror,
@@ -15,7 +16,6 @@ import {
   type Installation,
   TerraformWorkspace,
 } from '../../support/terraform/terraform-workspace.ts';
-import { describeTerraform } from '../../support/terraform/ways.ts';
 import { asDeclaredFile, WHOLE_CONFIGURATION } from '../../support/whole-configuration.ts';
 
 /** The one of the export. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../../support/api-proxy.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import {
   applyForGood,
   changesIn,
@@ -11,7 +12,6 @@ import {
   expectNothingToDo,
 } from '../../support/terraform/expectations.ts';
 import { type Configuration, ref } from '../../support/terraform/runner.ts';
-import { describeBothWays } from '../../support/terraform/ways.ts';
 
 const EVERYTHING: Configuration = {
   resource: {
@@ -74,8 +74,8 @@ async function change(path: string, members: object): Promise<void> {
   expect(status).toBe(200);
 }
 
-describeBothWays('drift and faults', (way) => {
-  const open = async (more = {}) => way.workspace(providerFor(api, { base_url: proxy.url, ...more }));
+describeTerraform('drift and faults', (terraform) => {
+  const open = async (more = {}) => terraform.workspace(providerFor(api, { base_url: proxy.url, ...more }));
 
   test('changes behind its back are seen and undone', async () => {
     const workspace = await open();
@@ -181,7 +181,7 @@ describeBothWays('drift and faults', (way) => {
 
     const { api_token: _, ...provider } = providerFor(api).provider;
     const environment = { SVC_API_TOKEN: 'nor-this-one' };
-    const byEnvironment = await way.workspace({ provider, environment });
+    const byEnvironment = await terraform.workspace({ provider, environment });
     await byEnvironment.configure(EVERYTHING);
     const others = errorsOf(await byEnvironment.apply()).join('\n');
     expect(others).toMatch(/SVC_API_TOKEN/);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
 import { firstBody, SAMPLES, type Sample } from '../../support/terraform/attribute-values.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import {
   apply,
   applyForGood,
@@ -12,8 +13,8 @@ import {
   errorsOf,
   expectNothingToDo,
 } from '../../support/terraform/expectations.ts';
-import type { Body, Configuration, State, Workspace } from '../../support/terraform/runner.ts';
-import { describeBothWays } from '../../support/terraform/ways.ts';
+import type { Body, Configuration, State } from '../../support/terraform/runner.ts';
+import type { TerraformWorkspace } from '../../support/terraform/terraform-workspace.ts';
 
 /** The change of one resource in one step. The other resources of the step have changes of their own. */
 type Step = {
@@ -149,14 +150,14 @@ test('the samples have every attribute and block of every kind', () => {
   expect(missing).toEqual([]);
 });
 
-describeBothWays('the life of every resource', (way) => {
-  let workspace: Workspace;
+describeTerraform('the life of every resource', (terraform) => {
+  let workspace: TerraformWorkspace;
   const queues = SAMPLES.flatMap(queuesOf);
   const resources = new Set([...SAMPLES, ...queues.flatMap((steps) => steps.map(({ sample }) => sample))]);
   const bodies = new Map([...resources].map((sample) => [sample, firstBody(sample)]));
 
   beforeAll(async () => {
-    workspace = await way.workspace(providerFor(api));
+    workspace = await terraform.workspace(providerFor(api));
   });
   afterAll(() => workspace.dispose());
 
@@ -190,7 +191,7 @@ describeBothWays('the life of every resource', (way) => {
       const { id, page_id: page } = state[address] ?? {};
       return page === undefined ? String(id) : `${page}/${id}`;
     };
-    const byBlock = await way.workspace(providerFor(api));
+    const byBlock = await terraform.workspace(providerFor(api));
     const blocks = SAMPLES.map((sample) => ({ to: addressOf(sample), id: idOf(addressOf(sample)) }));
     await byBlock.configure({ ...configurationOf(first), import: blocks });
     const changes = await changesIn(byBlock);
@@ -200,7 +201,7 @@ describeBothWays('the life of every resource', (way) => {
     await expectNothingToDo(byBlock);
     await byBlock.dispose();
 
-    const byCommand = await way.workspace(providerFor(api));
+    const byCommand = await terraform.workspace(providerFor(api));
     await byCommand.configure(configurationOf(first));
     const oneOfEachKind = RESOURCE_KINDS.map((kind) => SAMPLES.find((sample) => sample.kind === kind)!);
     for (const sample of oneOfEachKind) {

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import { apply, applyForGood, changesIn, destroy, errorsOf } from '../../support/terraform/expectations.ts';
 import { type Configuration, ref } from '../../support/terraform/runner.ts';
-import { describeBothWays } from '../../support/terraform/ways.ts';
 
 const WEB = { name: 'Web', url: 'https://example.com', periodicity: '1m' };
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-describeBothWays('at plan time', (way) => {
+describeTerraform('at plan time', (terraform) => {
   const web: Configuration = { resource: { svc_http_monitor: { web: WEB } } };
   const withToken = (token: string): Configuration => ({
     ...web,
@@ -27,7 +27,7 @@ describeBothWays('at plan time', (way) => {
   });
 
   test('a token that the API does not accept', async () => {
-    const workspace = await way.workspace(providerFor(api, { api_token: 'not-a-token-of-this-svc' }));
+    const workspace = await terraform.workspace(providerFor(api, { api_token: 'not-a-token-of-this-svc' }));
     await workspace.configure(web);
     const errors = errorsOf(await workspace.plan());
     expect(errors).toHaveLength(1);
@@ -36,7 +36,7 @@ describeBothWays('at plan time', (way) => {
   });
 
   test('a token of another workspace', async () => {
-    const workspace = await way.workspace(providerFor(api));
+    const workspace = await terraform.workspace(providerFor(api));
     await applyForGood(workspace, web);
     await workspace.configure(withToken(elsewhere));
     const errors = errorsOf(await workspace.plan());
@@ -56,7 +56,7 @@ describeBothWays('at plan time', (way) => {
   });
 
   test('two provider blocks beside a provider_type that is not known yet', async () => {
-    const workspace = await way.workspace(providerFor(api));
+    const workspace = await terraform.workspace(providerFor(api));
     const channel = {
       provider_type: ref('svc_http_monitor.web.id'),
       sms: [{ phone_number: '+4915112345678' }],
@@ -72,9 +72,9 @@ describeBothWays('at plan time', (way) => {
   });
 
   test('published and theme stay known, so that what uses them does not change', async () => {
-    const workspace = await way.workspace(providerFor(api));
+    const workspace = await terraform.workspace(providerFor(api));
     const page = (title: string): Configuration => ({
-      resource: { svc_status_page: { page: { title, slug: `known-${way.isReal ? 'real' : 'protocol'}` } } },
+      resource: { svc_status_page: { page: { title, slug: 'known' } } },
       output: { published: { value: ref('svc_status_page.page.published') } },
     });
     await applyForGood(workspace, page('One'));
@@ -89,7 +89,7 @@ describeBothWays('at plan time', (way) => {
   });
 
   test('256 characters are 256 characters, whatever they are', async () => {
-    const workspace = await way.workspace(providerFor(api));
+    const workspace = await terraform.workspace(providerFor(api));
     const named = (name: string) => ({ resource: { svc_http_monitor: { web: { ...WEB, name } } } });
     await workspace.configure(named('🙂'.repeat(257)));
     expect(errorsOf(await workspace.plan())[0]).toMatch(/has 257 characters, but at most 256 are allowed/);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import {
   apply,
   applyForGood,
@@ -11,7 +12,6 @@ import {
   expectNothingToDo,
 } from '../../support/terraform/expectations.ts';
 import { type Body, type Configuration, ref } from '../../support/terraform/runner.ts';
-import { describeBothWays } from '../../support/terraform/ways.ts';
 
 const WEB = { name: 'Web', url: 'https://example.com', periodicity: '1m' };
 /** A slug for each use, so that a failed test does not disturb the others. */
@@ -28,8 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-describeBothWays('imports, data sources and order', (way) => {
-  const open = async () => way.workspace(providerFor(api));
+describeTerraform('imports, data sources and order', (terraform) => {
+  const open = async () => terraform.workspace(providerFor(api));
 
   test('imports that cannot be', async () => {
     const tcp = await api.create('/v1/monitors', {

@@ -1,5 +1,5 @@
 /**
- * Refusals before anything is changed, by the real Terraform and by the client of its protocol: the table of
+ * Refusals before anything is changed, by Terraform: the table of
  * `test/refusals/`, and mistakes that only Terraform's configurations can have.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,9 +7,10 @@ import { split } from '../../refusals/refusal.ts';
 import { REFUSALS } from '../../refusals/table.ts';
 import { addressOf, terraformBodies, terraformPath, wordsOf } from '../../refusals/terraform.ts';
 import { VALID } from '../../support/resources.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import { type Diagnostic, errorsIn } from '../../support/terraform/diagnostic.ts';
-import type { Body, Configuration, Workspace } from '../../support/terraform/runner.ts';
-import { describeBothWays } from '../../support/terraform/ways.ts';
+import type { Body, Configuration } from '../../support/terraform/runner.ts';
+import type { TerraformWorkspace } from '../../support/terraform/terraform-workspace.ts';
 
 const PROVIDER = { api_token: 'not-used', base_url: 'http://127.0.0.1:9' };
 
@@ -79,12 +80,15 @@ const PROVIDERS: readonly [name: string, body: Body, text: string][] = [
 /** Terraform reads the whole file again for each error in it: three long rows make hundreds of others slow. */
 const isLong = ({ body }: (typeof ROWS)[number]) => JSON.stringify(body).length > 100_000;
 
-/** First the rows that Terraform itself refuses (for the real one), then those that the provider refuses. */
-function configurations(isReal: boolean): Configuration[] {
+/** First the rows that Terraform itself refuses, then those that the provider refuses. */
+function configurations(): Configuration[] {
   const [ofProvider, ofTerraform] = [ALONE.filter(isByProvider), ALONE.filter((row) => !isByProvider(row))];
   const short = BY_PROVIDER.filter((row) => !isLong(row));
-  const byProvider = [configurationOf(short, ofProvider), configurationOf(BY_PROVIDER.filter(isLong), [])];
-  return isReal ? [configurationOf(BY_TERRAFORM, ofTerraform), ...byProvider] : byProvider;
+  return [
+    configurationOf(BY_TERRAFORM, ofTerraform),
+    configurationOf(short, ofProvider),
+    configurationOf(BY_PROVIDER.filter(isLong), []),
+  ];
 }
 
 function configurationOf(rows: typeof ROWS, alone: readonly Alone[]): Configuration {
@@ -104,22 +108,21 @@ const oneLine = ({ summary, detail }: Diagnostic) => `${summary} ${detail}`.repl
 type Path = readonly (string | number)[] | undefined;
 
 /** Terraform points at an expression: the innermost one that stands in the file around the attribute. */
-function expectAt(found: Diagnostic | undefined, path: Path, isReal: boolean): void {
+function expectAt(found: Diagnostic | undefined, path: Path): void {
   const shown = (found?.path ?? []).join('.');
   const expected = (path ?? []).join('.');
-  if (isReal) expect(expected.startsWith(shown), `${shown} is not around ${expected}`).toBe(true);
-  else expect(shown).toBe(expected);
+  expect(expected.startsWith(shown), `${shown} is not around ${expected}`).toBe(true);
 }
 
-describeBothWays('what is refused', (way) => {
-  let workspace: Workspace;
+describeTerraform('what is refused', (terraform) => {
+  let workspace: TerraformWorkspace;
   let found: ReadonlyMap<string, readonly Diagnostic[]>;
   const at = (address: string) => found.get(address) ?? [];
 
   beforeAll(async () => {
-    workspace = await way.workspace({ provider: PROVIDER });
+    workspace = await terraform.workspace({ provider: PROVIDER });
     const all: Diagnostic[] = [];
-    for (const configuration of configurations(way.isReal)) {
+    for (const configuration of configurations()) {
       await workspace.configure(configuration);
       all.push(...errorsIn(await workspace.validate()));
     }
@@ -127,8 +130,7 @@ describeBothWays('what is refused', (way) => {
   });
   afterAll(() => workspace.dispose());
 
-  // The client leaves to Terraform what Terraform itself checks.
-  test.skipIf(!way.isReal).each(BY_TERRAFORM)('$kind with $name', (row) => {
+  test.each(BY_TERRAFORM)('$kind with $name', (row) => {
     expect(at(addressOf(row)).map(oneLine).join('\n')).toMatch(row.says.terraform as RegExp);
   });
 
@@ -138,21 +140,20 @@ describeBothWays('what is refused', (way) => {
     expect(said.map(({ detail }, index) => wordsOf(detail, expected[index]?.[1] ?? detail))).toEqual(
       expected.map(([, message]) => message),
     );
-    for (const [index, [path]] of expected.entries())
-      expectAt(said[index], terraformPath(row, path), way.isReal);
+    for (const [index, [path]] of expected.entries()) expectAt(said[index], terraformPath(row, path));
   });
 
-  test.each(way.isReal ? ALONE : ALONE.filter(isByProvider))('%s', (_name, address, _body, says) => {
+  test.each(ALONE)('%s', (_name, address, _body, says) => {
     const [only, ...others] = at(address);
     expect(others).toEqual([]);
     if (says instanceof RegExp) return expect(oneLine(only!)).toMatch(says);
     const [path, message] = split(says);
     expect(wordsOf(only?.detail ?? '', message)).toBe(message);
-    expectAt(only, path.split('.'), way.isReal);
+    expectAt(only, path.split('.'));
   });
 
   test.each(PROVIDERS)('a provider with %s', async (_name, body, text) => {
-    const other = await way.workspace({ provider: body });
+    const other = await terraform.workspace({ provider: body });
     // A provider that nothing uses is not asked.
     await other.configure({ resource: { svc_status_page: { page: { title: 'a', slug: 'a' } } } });
     const diagnostics = errorsIn(await other.validate());

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import {
   apply,
   applyForGood,
@@ -10,7 +11,6 @@ import {
   expectNothingToDo,
 } from '../../support/terraform/expectations.ts';
 import { type Body, type Configuration, ref } from '../../support/terraform/runner.ts';
-import { describeBothWays } from '../../support/terraform/ways.ts';
 
 let api: RunningApi;
 beforeAll(async () => {
@@ -18,9 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-describeBothWays('a token that only reads', (way) => {
+describeTerraform('a token that only reads', (terraform) => {
   test('is told the URL without its user information, and a plan with it shows no differences', async () => {
-    const workspace = await way.workspace(providerFor(api));
+    const workspace = await terraform.workspace(providerFor(api));
     const resource = (url: string): Configuration => ({
       resource: {
         svc_http_monitor: {
@@ -52,8 +52,8 @@ describeBothWays('a token that only reads', (way) => {
   });
 });
 
-describeBothWays('write-only secrets', (way) => {
-  const slug = `wo-${way.isReal ? 'real' : 'protocol'}`;
+describeTerraform('write-only secrets', (terraform) => {
+  const slug = 'wo';
   const configuration = (secret: string, version: number, more: Body = {}): Configuration => ({
     resource: {
       svc_status_page: {
@@ -87,7 +87,7 @@ describeBothWays('write-only secrets', (way) => {
   });
 
   test('reach the service and no state, and change with their version', async () => {
-    const workspace = await way.workspace(providerFor(api));
+    const workspace = await terraform.workspace(providerFor(api));
     await applyForGood(workspace, configuration('first', 1));
     const state = await workspace.state();
     expect(JSON.stringify(state)).not.toContain('first');
@@ -118,7 +118,7 @@ describeBothWays('write-only secrets', (way) => {
   });
 
   test('take the place of secrets that the state held', async () => {
-    const workspace = await way.workspace(providerFor(api));
+    const workspace = await terraform.workspace(providerFor(api));
     const page = { title: 'Page', slug, access_type: 'password' };
     await applyForGood(workspace, {
       resource: { svc_status_page: { page: { ...page, password: 'open-secret' } } },

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import { apply, applyForGood, destroy, expectNothingToDo } from '../../support/terraform/expectations.ts';
-import { type Body, type Configuration, ref, type Workspace } from '../../support/terraform/runner.ts';
-import { describeBothWays } from '../../support/terraform/ways.ts';
+import { type Body, type Configuration, ref } from '../../support/terraform/runner.ts';
+import type { TerraformWorkspace } from '../../support/terraform/terraform-workspace.ts';
 
 const WEB = { name: 'Web', url: 'https://example.com', periodicity: '1m' };
 const HOOK = { provider_type: 'webhook', webhook: [{ endpoint: 'https://hook.example.com' }] };
@@ -25,10 +26,10 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-describeBothWays('shapes of values', (way) => {
-  let workspace: Workspace;
+describeTerraform('shapes of values', (terraform) => {
+  let workspace: TerraformWorkspace;
   beforeAll(async () => {
-    workspace = await way.workspace(providerFor(api));
+    workspace = await terraform.workspace(providerFor(api));
   });
   afterAll(() => workspace.dispose());
 

@@ -7,6 +7,7 @@ import { startApiProxy } from '../../support/api-proxy.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
 import { SOURCE, VERSION } from '../../support/terraform/built-provider.ts';
 import { type DebugProvider, startDebugProvider } from '../../support/terraform/debug-provider.ts';
+import { describeTerraform } from '../../support/terraform/describe-terraform.ts';
 import {
   apply,
   applyForGood,
@@ -24,7 +25,6 @@ import {
   type Installation,
   TerraformWorkspace,
 } from '../../support/terraform/terraform-workspace.ts';
-import { describeTerraform } from '../../support/terraform/ways.ts';
 
 const WEB = { name: 'Web', url: 'https://example.com', periodicity: '1m' };
 const ONE = { resource: { svc_http_monitor: { web: WEB } } };

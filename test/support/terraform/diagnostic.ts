@@ -9,14 +9,6 @@ export type Diagnostic = {
   readonly path?: readonly (string | number)[];
 };
 
-export function failure(summary: string, detail: string, more: Partial<Diagnostic> = {}): Diagnostic {
-  return { severity: 'error', summary, detail, ...more };
-}
-
 export function errorsIn(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.filter(({ severity }) => severity === 'error');
-}
-
-export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
-  return errorsIn(diagnostics).length > 0;
 }

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { type Diagnostic, errorsIn } from './diagnostic.ts';
-import type { Change, Configuration, Workspace } from './runner.ts';
+import type { Change, Configuration } from './runner.ts';
+import type { TerraformWorkspace } from './terraform-workspace.ts';
 
 /** One line for each error, for messages of tests. Warnings are left out. */
 export function errorsOf({ diagnostics }: { readonly diagnostics: readonly Diagnostic[] }): string[] {
@@ -10,25 +11,29 @@ export function errorsOf({ diagnostics }: { readonly diagnostics: readonly Diagn
 }
 
 /** Applies without errors. */
-export async function apply(workspace: Workspace, configuration?: Configuration, why = ''): Promise<void> {
+export async function apply(
+  workspace: TerraformWorkspace,
+  configuration?: Configuration,
+  why = '',
+): Promise<void> {
   if (configuration !== undefined) await workspace.configure(configuration);
   expect(errorsOf(await workspace.apply()), why).toEqual([]);
 }
 
 /** What the next apply would do; the plan has no errors. */
-export async function changesIn(workspace: Workspace, why = ''): Promise<readonly Change[]> {
+export async function changesIn(workspace: TerraformWorkspace, why = ''): Promise<readonly Change[]> {
   const planned = await workspace.plan();
   expect(errorsOf(planned), why).toEqual([]);
   return planned.changes.toSorted((one, other) => (one.address < other.address ? -1 : 1));
 }
 
-export async function expectNothingToDo(workspace: Workspace, why = ''): Promise<void> {
+export async function expectNothingToDo(workspace: TerraformWorkspace, why = ''): Promise<void> {
   expect(await changesIn(workspace, why), why).toEqual([]);
 }
 
 /** Applies without errors, and a second plan is empty. */
 export async function applyForGood(
-  workspace: Workspace,
+  workspace: TerraformWorkspace,
   configuration: Configuration,
   why = '',
 ): Promise<void> {
@@ -36,7 +41,7 @@ export async function applyForGood(
   await expectNothingToDo(workspace, why);
 }
 
-export async function destroy(workspace: Workspace): Promise<void> {
+export async function destroy(workspace: TerraformWorkspace): Promise<void> {
   expect(errorsOf(await workspace.destroy())).toEqual([]);
   expect(await workspace.state()).toEqual({});
 }

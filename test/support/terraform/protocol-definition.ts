@@ -21,7 +21,6 @@ message Block {
   int32 description_kind = 5; bool deprecated = 6;
 }
 message Schema { int64 version = 1; Block block = 2; }
-message RawState { bytes json = 1; map<string, string> flatmap = 2; }
 message ServerCapabilities { bool plan_destroy = 1; bool get_provider_schema_optional = 2; bool move_resource_state = 3; }
 message ClientCapabilities { bool deferral_allowed = 1; bool write_only_attributes_allowed = 2; }
 message Empty {}
@@ -29,35 +28,9 @@ message SchemaAnswer {
   Schema provider = 1; map<string, Schema> resource_schemas = 2; map<string, Schema> data_source_schemas = 3;
   repeated Diagnostic diagnostics = 4; Schema provider_meta = 5; ServerCapabilities server_capabilities = 6;
 }
-message ProviderConfig { DynamicValue config = 1; }
-message ProviderConfigAnswer { repeated Diagnostic diagnostics = 2; }
 message ResourceConfig { string type_name = 1; DynamicValue config = 2; ClientCapabilities client_capabilities = 3; }
 message Diagnostics { repeated Diagnostic diagnostics = 1; }
 message Configure { string terraform_version = 1; DynamicValue config = 2; ClientCapabilities client_capabilities = 3; }
-message StopAnswer { string error = 1; }
-message Upgrade { string type_name = 1; int64 version = 2; RawState raw_state = 3; }
-message UpgradeAnswer { DynamicValue upgraded_state = 1; repeated Diagnostic diagnostics = 2; }
-message Read {
-  string type_name = 1; DynamicValue current_state = 2; bytes private = 3; DynamicValue provider_meta = 4;
-  ClientCapabilities client_capabilities = 5;
-}
-message ReadAnswer { DynamicValue new_state = 1; repeated Diagnostic diagnostics = 2; bytes private = 3; }
-message Plan {
-  string type_name = 1; DynamicValue prior_state = 2; DynamicValue proposed_new_state = 3; DynamicValue config = 4;
-  bytes prior_private = 5; DynamicValue provider_meta = 6; ClientCapabilities client_capabilities = 7;
-}
-message PlanAnswer {
-  DynamicValue planned_state = 1; repeated AttributePath requires_replace = 2; bytes planned_private = 3;
-  repeated Diagnostic diagnostics = 4; bool legacy_type_system = 5;
-}
-message Apply {
-  string type_name = 1; DynamicValue prior_state = 2; DynamicValue planned_state = 3; DynamicValue config = 4;
-  bytes planned_private = 5; DynamicValue provider_meta = 6;
-}
-message ApplyAnswer { DynamicValue new_state = 1; bytes private = 2; repeated Diagnostic diagnostics = 3; bool legacy_type_system = 4; }
-message Import { string type_name = 1; string id = 2; ClientCapabilities client_capabilities = 3; }
-message Imported { string type_name = 1; DynamicValue state = 2; bytes private = 3; }
-message ImportAnswer { repeated Imported imported_resources = 1; repeated Diagnostic diagnostics = 2; }
 message ReadData { string type_name = 1; DynamicValue config = 2; DynamicValue provider_meta = 3; ClientCapabilities client_capabilities = 4; }
 message ReadDataAnswer { DynamicValue state = 1; repeated Diagnostic diagnostics = 2; }
 `;
@@ -67,16 +40,8 @@ const ROOT = protobuf.parse(DEFINITION).root;
 /** Requests and answers by method; the method's path on the wire follows from its name. */
 const METHODS = {
   GetProviderSchema: ['Empty', 'SchemaAnswer'],
-  ValidateProviderConfig: ['ProviderConfig', 'ProviderConfigAnswer'],
   ValidateResourceConfig: ['ResourceConfig', 'Diagnostics'],
-  ValidateDataResourceConfig: ['ResourceConfig', 'Diagnostics'],
   ConfigureProvider: ['Configure', 'Diagnostics'],
-  StopProvider: ['Empty', 'StopAnswer'],
-  UpgradeResourceState: ['Upgrade', 'UpgradeAnswer'],
-  ReadResource: ['Read', 'ReadAnswer'],
-  PlanResourceChange: ['Plan', 'PlanAnswer'],
-  ApplyResourceChange: ['Apply', 'ApplyAnswer'],
-  ImportResourceState: ['Import', 'ImportAnswer'],
   ReadDataSource: ['ReadData', 'ReadDataAnswer'],
   Shutdown: ['Empty', 'Empty'],
 } as const;

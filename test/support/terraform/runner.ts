@@ -22,23 +22,6 @@ export type Applied = { readonly diagnostics: readonly Diagnostic[] };
 /** Attributes by address, `data.` addresses too. */
 export type State = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** A configuration with its state, run by the real Terraform or by the client that stands for it. */
-export interface Workspace {
-  /** What the following commands work on. */
-  configure(configuration: Configuration): Promise<void>;
-  validate(): Promise<readonly Diagnostic[]>;
-  plan(): Promise<Planned>;
-  /** Plans and applies what the plan says. */
-  apply(): Promise<Applied>;
-  import(address: string, id: string): Promise<readonly Diagnostic[]>;
-  destroy(): Promise<Applied>;
-  state(): Promise<State>;
-  /** Addresses of objects that the next apply would replace because their creation failed. */
-  tainted(): Promise<readonly string[]>;
-  outputs(): Promise<Readonly<Record<string, unknown>>>;
-  dispose(): Promise<void>;
-}
-
 export type WorkspaceOptions = {
   /** Arguments of the provider block. */
   readonly provider: Body;

@@ -13,7 +13,6 @@ import type {
   Configuration,
   Planned,
   State,
-  Workspace,
   WorkspaceOptions,
 } from './runner.ts';
 import { type CommandResult, type RunningCommand, startTerraform } from './terraform-command.ts';
@@ -73,7 +72,7 @@ type Line = {
 const FILE = 'main.tf.json';
 
 /** A folder of its own with the real Terraform working in it. */
-export class TerraformWorkspace implements Workspace {
+export class TerraformWorkspace {
   readonly folder: string;
   readonly #binary: string;
   readonly #environment: Readonly<Record<string, string>>;

@@ -1,5 +1,10 @@
-import type { Value } from './value.ts';
-import type { ValueType } from './value-type.ts';
+/** As Terraform writes types in JSON. */
+export type ValueType =
+  | 'string'
+  | 'number'
+  | 'bool'
+  | ['list' | 'set' | 'map', ValueType]
+  | ['object', Record<string, ValueType>];
 
 /** Schemas as the plug-in answers them. */
 export type SchemaAttribute = {
@@ -75,19 +80,4 @@ function nestedOf(nested: WireNestedBlock): NestedBlock {
     minimum: Number(nested.minItems ?? 0),
     maximum: Number(nested.maxItems ?? 0),
   };
-}
-
-/** The type of a whole resource, data source or provider configuration. */
-export function typeOf(block: SchemaBlock): ['object', Record<string, ValueType>] {
-  const attributes = Object.entries(block.attributes).map(([name, { type }]) => [name, type]);
-  const blocks = Object.entries(block.blocks).map(([name, nested]) => [name, ['list', typeOf(nested)]]);
-  return ['object', Object.fromEntries([...attributes, ...blocks])];
-}
-
-/** Nothing set: attributes null, blocks empty. */
-export function emptyObject(block: SchemaBlock): Record<string, Value> {
-  return Object.fromEntries([
-    ...Object.keys(block.attributes).map((name) => [name, null]),
-    ...Object.keys(block.blocks).map((name) => [name, []]),
-  ]);
 }
