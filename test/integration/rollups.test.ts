@@ -1,5 +1,5 @@
 /** A summary is the same before its results are rolled up, afterwards, and after a restart. */
-import type { SummaryView } from '@svc/coordinator/api/summary-answer.ts';
+import type { SummaryView } from '@svc/coordinator/api/routes/summary.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
 import type { LocalService } from '../support/local-service.ts';

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { Problem } from '@svc/coordinator/api/problem.ts';
-import { parsedJson } from '@svc/coordinator/api/request-body.ts';
+import { parsedJson } from '@svc/coordinator/api/request-input.ts';
 import { isWithinOutline } from '@svc/shared/json-outline.ts';
 import { parseResource, RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
 import { VALID } from '../../support/resources.ts';

@@ -25,7 +25,7 @@ import type { Site } from '../web/site.ts';
 import type { Comparison, WhatIf } from '../what-if/compare.ts';
 import type { ApiCounters } from './api-counters.ts';
 import type { ApiCalls } from './in-process.ts';
-import type { ListenerTimeouts } from './listener-timeouts.ts';
+import type { ListenerTimeouts } from './listener-limits.ts';
 import type { Rate } from './rate-limit.ts';
 import type { TlsFiles } from './tls-files.ts';
 

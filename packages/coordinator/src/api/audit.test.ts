@@ -6,8 +6,7 @@ import { hiddenFields, Visitor } from '../../../../test/support/visited-pages.ts
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import { createApiCounters } from './api-counters.ts';
-import { AuditTrail } from './audit.ts';
-import { RequestAudit } from './request-audit.ts';
+import { AuditTrail, RequestAudit } from './audit.ts';
 
 const MONITOR = { type: 'tcp', name: 'Shop', uri: 'shop.example:443', periodicity: '1m' };
 

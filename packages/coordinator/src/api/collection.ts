@@ -1,4 +1,10 @@
-import { DEFINITIONS, parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { presented } from '@svc/shared/resources/present.ts';
+import {
+  DEFINITIONS,
+  parseResource,
+  type ResourceKind,
+  type Resources,
+} from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import type { ConfigurationChange, ShownBy } from '../configuration/configuration.ts';
 import type { AttributesOf } from '../configuration/kinds/kinds.ts';
@@ -7,7 +13,7 @@ import type { ListScope } from '../store/resource-lists.ts';
 import type { ResourceTable } from '../store/resources.ts';
 import type { ApiParts } from './api-parts.ts';
 import { idOf, type ServedEndpoint, workspaceOf } from './endpoint.ts';
-import { nameFilter, typeFilter } from './filters.ts';
+import { nameFilter, offsetPage, typeFilter } from './lists.ts';
 import {
   type Changes,
   defineObjects,
@@ -18,7 +24,7 @@ import {
   shownTo,
   versionOptions,
 } from './objects.ts';
-import { offsetPage } from './paging.ts';
+
 import { invalid, Problem, type ProblemCode } from './problem.ts';
 
 /* The declared resources as entries of the table of objects: their texts and schemas follow from their definitions. */
@@ -243,4 +249,17 @@ function rowsOf(request: ObjectRequest): ListScope {
   const workspaceId = workspaceOf(request);
   const { page_id: pageId } = request.ids;
   return pageId === undefined ? { workspaceId } : { workspaceId, pageId };
+}
+
+type Declared = Metadata & { readonly kind: ResourceKind; readonly attributes: Resources[ResourceKind] };
+
+/** A declared resource as the API answers it: its id as text, instants in RFC 3339. @param computed what the service adds */
+export function resourceView(stored: Declared, computed: object): Readonly<Record<string, unknown>> {
+  return {
+    id: String(stored.id),
+    ...presented(stored.kind, stored.attributes),
+    ...computed,
+    created_at: new Date(stored.createdAt).toISOString(),
+    updated_at: new Date(stored.updatedAt).toISOString(),
+  };
 }

@@ -1,6 +1,24 @@
+import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
-import { type Json, prose, SchemaText, typeText } from './docs-schema.ts';
-import { STYLE } from './docs-style.ts';
+
+/** Style of the page at /docs. It is light or dark as the reader's system prefers. */
+const STYLE = `:root{color-scheme:light dark;--line:light-dark(#d5d9df,#3a4048);--soft:light-dark(#5b6570,#a3adb8);--box:light-dark(#f5f6f8,#1d2126);--link:light-dark(#0b57d0,#8ab4f8)}
+*{box-sizing:border-box}html{scroll-padding-top:1rem}
+body{font:16px/1.55 system-ui,sans-serif;margin:0 auto;padding:1rem;max-width:78rem;background:light-dark(#fff,#14171a);color:light-dark(#1c2126,#e6e9ec);overflow-wrap:anywhere}
+a{color:var(--link)}code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:.875em}
+h1{font-size:1.6rem;margin:.5rem 0}h2{margin:2.5rem 0 0;border-bottom:1px solid var(--line)}h3{margin:0 0 .25rem;font-size:1rem}h4{margin:1rem 0 .25rem;font-size:.9rem;color:var(--soft)}
+section{padding:1.25rem 0;border-bottom:1px solid var(--line)}p{margin:.25rem 0 .5rem}
+nav ul{list-style:none;margin:.25rem 0 1rem;padding:0;font-size:.85rem}nav a{text-decoration:none;display:flex;gap:.4rem}nav li{margin:.15rem 0}nav summary,details summary{cursor:pointer}
+b.method{display:inline-block;flex:none;min-width:4.2em;font:600 .78rem ui-monospace,monospace}
+.get{color:light-dark(#0b57d0,#8ab4f8)}.post{color:light-dark(#146c2e,#7fd18b)}.put,.patch{color:light-dark(#8a5000,#f0b35c)}.delete{color:light-dark(#b3261e,#f2958e)}
+dl{margin:0}dt{margin-top:.5rem}dt code:first-child{font-weight:600}dd{margin:0 0 0 1rem}.type,.note{color:var(--soft);font-size:.875rem}
+pre{overflow:auto;max-height:24rem;margin:.25rem 0;padding:.75rem;background:var(--box);border:1px solid var(--line);border-radius:6px;overflow-wrap:normal;line-height:1.4}
+ul.answers{margin:.25rem 0;padding-left:1.1rem}
+details{margin:.4rem 0}
+@media(min-width:62rem){nav summary{list-style:none}nav details::details-content{content-visibility:visible;block-size:auto}body{display:grid;grid-template-columns:19rem minmax(0,1fr);gap:0 2.5rem}header{grid-column:1/-1}nav{position:sticky;top:0;max-height:100vh;overflow:auto;padding:1rem 0;align-self:start}}`;
+
+/** Allows only the page's own style: no script, no image, no frame. */
+export const DOCS_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 type Parameter = {
   readonly name: string;
@@ -139,4 +157,129 @@ function example(title: string, value: unknown, isOpen = false) {
   if (value === undefined) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
   return html`<details ${isOpen ? 'open' : ''}><summary>${title}</summary><pre tabindex="0">${text}</pre></details>`;
+}
+
+type Json = { readonly [name: string]: unknown };
+
+/** A member of an object as a line of a list: `headers[].key`. */
+type Member = { name: string; type: string; isRequired: boolean; notes: string };
+
+/** Resolves references in schemas, and describes schemas for people. */
+class SchemaText {
+  readonly #schemas: Readonly<Record<string, Json>>;
+
+  constructor(schemas: Readonly<Record<string, Json>>) {
+    this.#schemas = schemas;
+  }
+
+  /** Names of the component schemas that a schema refers to: one, or several choices. */
+  namesOf(schema: Json): string[] {
+    const choices = (schema.oneOf ?? schema.allOf ?? [schema]) as Json[];
+    return choices.flatMap(({ $ref }) => (typeof $ref === 'string' ? ($ref.split('/').at(-1) ?? []) : []));
+  }
+
+  /** The first example. Of a choice of schemas it is the example of the first. */
+  exampleOf(schema: Json): unknown {
+    const named = this.#schemas[this.namesOf(schema)[0] ?? ''];
+    return ((named ?? schema).examples as unknown[] | undefined)?.[0];
+  }
+
+  /** The members of a schema. Named schemas become links. */
+  describe(schema: Json) {
+    const names = this.namesOf(schema);
+    if (names.length > 0) return html`<p>${links(names)}</p>`;
+    const { properties } = schema as { properties?: { data?: { items?: Json } } };
+    const listed = this.namesOf(properties?.data?.items ?? {});
+    return listed.length > 0
+      ? html`<p>A page of ${links(listed)}: <code>data</code>, <code>total</code>, <code>limit</code>, <code>offset</code>.</p>`
+      : this.members(schema);
+  }
+
+  members(schema: Json) {
+    const members = membersOf(schema, '');
+    if (members.length === 0) return '';
+    return html`<dl>${members.map(
+      ({ name, type, isRequired, notes }) =>
+        html`<dt><code>${name}</code> <span class="type">${type}${isRequired ? ', required' : ''}</span></dt>${notes === '' ? '' : html`<dd>${prose(notes)}</dd>`}`,
+    )}</dl>`;
+  }
+}
+
+/** Text in which the words between backticks are code. */
+function prose(text: string) {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+}
+
+function links(names: readonly string[]) {
+  return names.map((name, at) => html`${at === 0 ? '' : ' or '}<a href="#${name}"><code>${name}</code></a>`);
+}
+
+/** Describes a type: `string, 1 to 256 characters`. */
+function typeText(schema: Json): string {
+  if ('const' in schema) return JSON.stringify(schema.const);
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  const choices = (schema.anyOf ?? schema.oneOf) as Json[] | undefined;
+  if (choices !== undefined) return [...new Set(choices.map(typeText))].join(' or ');
+  const types = ([schema.type ?? []].flat() as string[]).map((type) => NAMES[type] ?? type);
+  const { items } = schema as { items?: Json };
+  const inner = items === undefined ? '' : ` of ${typeText(items)}`;
+  return `${types.join(' or ') || 'anything'}${inner}${boundsText(schema)}`;
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  string: 'string',
+  boolean: 'boolean',
+  array: 'list',
+  object: 'object',
+};
+
+function boundsText({ minimum, maximum, minLength, maxLength, maxItems }: Json): string {
+  const most = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
+  return [
+    range(minimum === -Number.MAX_SAFE_INTEGER ? undefined : minimum, most, ''),
+    range(minLength, maxLength, ' characters'),
+    range(undefined, maxItems, ''),
+  ].join('');
+}
+
+function range(from: unknown, to: unknown, unit: string): string {
+  if (from === undefined && to === undefined) return '';
+  if (from === undefined) return `, at most ${to}${unit}`;
+  return to === undefined ? `, ${from} or more${unit}` : `, ${from} to ${to}${unit}`;
+}
+
+function membersOf(schema: Json, prefix: string): Member[] {
+  const { properties = {}, required = [] } = schema as {
+    properties?: Readonly<Record<string, Json>>;
+    required?: readonly string[];
+  };
+  return Object.entries(properties).flatMap(([name, member]) => {
+    // Members that are ignored when they are sent back say only that.
+    const isIgnored = member.readOnly === true && member.type === undefined && member.anyOf === undefined;
+    const line = {
+      name: `${prefix}${name}`,
+      type: isIgnored ? 'ignored' : typeText(member),
+      isRequired: required.includes(name),
+      notes: notesOf(member),
+    };
+    const { value, mark } = innerObject(member);
+    return [line, ...membersOf(value, `${prefix}${name}${mark}`)];
+  });
+}
+
+function notesOf(schema: Json): string {
+  const { description = '', default: fallback } = schema as { description?: string; default?: unknown };
+  return fallback === undefined || fallback === null
+    ? description
+    : `${description} Default: ${JSON.stringify(fallback)}.`.trim();
+}
+
+/** The object inside a member: the member itself, a nullable object, or a list's entry. */
+function innerObject(schema: Json): { value: Json; mark: string } {
+  const choices = (schema.anyOf ?? [schema]) as Json[];
+  const value =
+    choices.find(({ properties, items }) => properties !== undefined || items !== undefined) ?? {};
+  if (value.items === undefined) return { value, mark: '.' };
+  const { value: entry } = innerObject(value.items as Json);
+  return { value: entry, mark: '[].' };
 }

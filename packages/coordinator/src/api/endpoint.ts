@@ -83,7 +83,7 @@ export type Endpoint<T extends EndpointTypes = EndpointTypes> = {
   readonly answers: Readonly<Record<number, Documented>>;
   /**
    * Problems that it may report beyond those that follow from its access, path, headers and body, see
-   * `openapi-operation.ts`.
+   * `openapi.ts`.
    */
   readonly problems?: readonly ProblemCode[];
   readonly headers?: readonly RequestHeader[];

@@ -3,30 +3,29 @@ import type { AuditTrail } from './audit.ts';
 import type { ServedEndpoint } from './endpoint.ts';
 import { auditEndpoints } from './routes/audit.ts';
 import { checkEndpoints } from './routes/check.ts';
-import { componentEndpoints } from './routes/components.ts';
+import { componentEndpoints, namedComponentEndpoints } from './routes/components.ts';
 import { declarationEndpoints } from './routes/declaration.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
 import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
 import { incidentEndpoints } from './routes/incidents.ts';
-import { loginLinkEndpoints } from './routes/login-links.ts';
 import { maintenanceEndpoints } from './routes/maintenance.ts';
-import { monitorStateEndpoints } from './routes/monitor-states.ts';
-import { monitorUsesEndpoints } from './routes/monitor-uses.ts';
-import { monitorEndpoints } from './routes/monitors.ts';
-import { namedComponentEndpoints } from './routes/named-components.ts';
+import { monitorEndpoints, monitorStateEndpoints, monitorUsesEndpoints } from './routes/monitors.ts';
+
 import { notificationEndpoints } from './routes/notifications.ts';
-import { pageArrangementEndpoints } from './routes/page-arrangement.ts';
-import { pageDomainEndpoints } from './routes/page-domains.ts';
-import { pagePreviewEndpoints } from './routes/page-preview.ts';
 import { regionEndpoints } from './routes/regions.ts';
-import { resultEndpoints } from './routes/results.ts';
+import { resultEndpoints, transitionEndpoints } from './routes/results.ts';
 import { seriesEndpoints } from './routes/series.ts';
-import { statusPageEndpoints } from './routes/status-pages.ts';
+import {
+  pageArrangementEndpoints,
+  pageDomainEndpoints,
+  pagePreviewEndpoints,
+  statusPageEndpoints,
+} from './routes/status-pages.ts';
 import { subscriberEndpoints } from './routes/subscribers.ts';
 import { summaryEndpoints } from './routes/summary.ts';
-import { tokenEndpoints } from './routes/tokens.ts';
-import { transitionEndpoints } from './routes/transitions.ts';
+import { loginLinkEndpoints, tokenEndpoints } from './routes/tokens.ts';
+
 import { whatIfEndpoints } from './routes/what-if.ts';
 import { workspaceEndpoints } from './routes/workspaces.ts';
 

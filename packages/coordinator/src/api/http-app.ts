@@ -1,30 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
+import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
+import type { AuditLine } from '../store/audit.ts';
 import type { Token } from '../store/tokens.ts';
+import { peerKey } from '../web/peer-key.ts';
 import type { Site } from '../web/site.ts';
 import { answerText } from './answer-text.ts';
 import { type CountedEndpoint, countAnswer, countRequest, NO_ENDPOINT } from './api-counters.ts';
 import type { ApiParts } from './api-parts.ts';
-import type { AuditTrail } from './audit.ts';
-import { docsPage } from './docs-page.ts';
-import { DOCS_POLICY } from './docs-style.ts';
+import { type AuditTrail, RequestAudit } from './audit.ts';
+import { DOCS_POLICY, docsPage } from './docs-page.ts';
 import type { Endpoint, EndpointAnswer, ServedEndpoint } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
-import { isExpectedHost, isLoopbackHost } from './host-check.ts';
-import type { ApiCalls, Called, Parameters } from './in-process.ts';
-import { linkRefused, loggedIn, noteLogin, noteLogout, noteRefusal } from './login.ts';
+import type { ApiCalls, Called, Login, PageRefusal, Parameters } from './in-process.ts';
 import { openApi } from './openapi.ts';
-import { createPeerOf, plainIpv4 } from './peers.ts';
 import { isForTheLog, Problem, problemOf } from './problem.ts';
-import { RequestAudit } from './request-audit.ts';
-import { readBody } from './request-body.ts';
-import { RequestGate } from './request-gate.ts';
-import { requestIdOf } from './request-id.ts';
-import { parseBody, queryParser } from './request-input.ts';
-import { visitOf } from './visits.ts';
+import {
+  createPeerOf,
+  isExpectedHost,
+  isLoopbackHost,
+  plainIpv4,
+  requestIdOf,
+  visitOf,
+} from './request-facts.ts';
+import { RequestGate, unauthorized } from './request-gate.ts';
+import { parseBody, queryParser, readBody } from './request-input.ts';
 
 /** What becomes known of a request while it is answered, for its audit line, the counters and the log. */
 type Noted = {
@@ -368,4 +371,94 @@ async function respond(
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...headers,
   });
+}
+
+type LoginParts = { readonly gate: RequestGate; readonly trail: AuditTrail; readonly clock: Clock };
+
+/**
+ * Finds the token that somebody typed into a form. Each login leaves an audit line, and so does each refusal.
+ *
+ * @throws Problem `unauthorized`, `rate-limited`
+ */
+function loggedIn(secret: string, from: Login, { gate, trail, clock }: LoginParts): Token {
+  return refusalsNoted(from, { trail, clock }, () => {
+    const token = gate.identify(`Bearer ${secret}`, from.peer);
+    noteLogin(token, from, { trail, clock });
+    return token;
+  });
+}
+
+/**
+ * Refuses a login with a link that opens nothing. It counts and is noted as one with a wrong token is, so that guessing
+ * links is no way around the limit.
+ *
+ * @throws Problem `unauthorized`, `rate-limited`
+ */
+function linkRefused(from: Login, { gate, trail, clock }: LoginParts): never {
+  return refusalsNoted(from, { trail, clock }, () => {
+    gate.failed(from.peer);
+    throw unauthorized('the link is unknown, used or too old');
+  });
+}
+
+function refusalsNoted<T>(from: Login, { trail, clock }: Omit<LoginParts, 'gate'>, login: () => T): T {
+  const at = clock.wall();
+  try {
+    return login();
+  } catch (error) {
+    const problem = problemOf(error);
+    if (problem !== null) {
+      const { status, message } = problem;
+      const refusal = { token: null, action: 'login', path: '', status, message } as const;
+      noteRefusal(refusal, from, { trail, at });
+    }
+    throw error;
+  }
+}
+
+/** Writes the audit line of what the dashboard refuses: a login, a page, a form. @param at epoch ms */
+function noteRefusal(
+  { token, action, path, status, message }: PageRefusal,
+  from: Login,
+  { trail, at }: { readonly trail: AuditTrail; readonly at: number },
+): void {
+  const refused = {
+    action,
+    object: `dashboard${path}`,
+    outcome: 'refused',
+    status,
+    detail: message,
+  } as const;
+  trail.refused({ ...dashboardLine(token, from, at), ...refused }, String(token?.id ?? peerKey(from.peer)));
+}
+
+/** Writes the audit line of a login. The first request of the session from this address is no second one. */
+function noteLogin(token: Token, from: Login, { trail, clock }: Omit<LoginParts, 'gate'>): void {
+  trail.isLogin(token.id, from.peer);
+  trail.add({ ...dashboardLine(token, from, clock.wall()), action: 'login' });
+}
+
+/** Writes the audit line of a logout. */
+function noteLogout(token: Token, from: Login, { trail, clock }: Omit<LoginParts, 'gate'>): void {
+  trail.add({ ...dashboardLine(token, from, clock.wall()), action: 'logout' });
+}
+
+/** What the lines of the dashboard have in common. */
+function dashboardLine(
+  token: Token | null,
+  { peer, requestId }: Login,
+  at: number,
+): Omit<AuditLine, 'action'> {
+  return {
+    at,
+    workspaceId: token?.workspaceId ?? null,
+    actor: token === null ? 'nobody' : 'token',
+    token: token === null ? null : { id: token.id, name: token.name },
+    object: token === null ? 'dashboard' : `tokens/${token.id}`,
+    outcome: 'done',
+    status: null,
+    requestId,
+    peer,
+    detail: null,
+  };
 }

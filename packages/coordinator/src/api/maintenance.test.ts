@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { declareShop } from '../../../../test/support/shop.ts';
 import { windowsOfUnknownZones } from '../store/maintenance-windows.ts';
-import type { WindowView } from './note-answers.ts';
+import type { WindowView } from './routes/maintenance.ts';
 
 const PATH = '/v1/maintenance-windows';
 

@@ -9,7 +9,15 @@ import {
   PreconditionFailed,
 } from '../configuration/errors.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';
-import { NotLeading } from './not-leading.ts';
+
+/** This coordinator does not lead now, so it refuses work that needs a leader. The API answers 503. */
+export class NotLeading extends SvcError {
+  readonly retryable = true;
+
+  constructor() {
+    super('not-leading', 'this coordinator does not lead at this moment');
+  }
+}
 
 /** The problems of requests. The `type` of an answer is `urn:svc:problem:<code>`. */
 export const PROBLEMS = {
@@ -65,8 +73,8 @@ export const problem = z
       },
     ],
   });
-export type ProblemDocument = z.infer<typeof problem>;
-export type ProblemDetail = ProblemDocument['errors'][number];
+type ProblemDocument = z.infer<typeof problem>;
+type ProblemDetail = ProblemDocument['errors'][number];
 
 /** A request that is answered with a problem. The message is for people and free of internals. */
 export class Problem extends SvcError {

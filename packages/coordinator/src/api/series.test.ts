@@ -7,9 +7,8 @@ import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { SERIES_RANGES, type SeriesRange } from '../domain/series-range.ts';
 import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
 import { Rollups } from '../rollups/rollups.ts';
-import type { PhasesView, SeriesView } from './series-answer.ts';
-import type { SummaryView } from './summary-answer.ts';
-import type { UptimeView } from './uptime-answer.ts';
+import type { PhasesView, SeriesView, UptimeView } from './routes/series.ts';
+import type { SummaryView } from './routes/summary.ts';
 
 const RANGES = Object.keys(SERIES_RANGES) as SeriesRange[];
 const PERIOD = 60_000;

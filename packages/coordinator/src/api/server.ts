@@ -8,11 +8,10 @@ import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { ApiParts } from './api-parts.ts';
 import { AuditTrail } from './audit.ts';
-import { connectionLimit } from './connection-limit.ts';
-import { isLoopbackHost } from './host-check.ts';
 import { createApp } from './http-app.ts';
-import { DEFAULT_TIMEOUTS } from './listener-timeouts.ts';
+import { connectionLimit, DEFAULT_TIMEOUTS } from './listener-limits.ts';
 import { Problem } from './problem.ts';
+import { isLoopbackHost } from './request-facts.ts';
 import { readTlsFiles, TlsFilesWatch } from './tls-files.ts';
 
 export interface Api {

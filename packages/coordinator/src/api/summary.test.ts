@@ -6,7 +6,7 @@ import { addRows, addWorkspace } from '../../../../test/support/store-rows.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import { Rollups } from '../rollups/rollups.ts';
-import type { SummaryView } from './summary-answer.ts';
+import type { SummaryView } from './routes/summary.ts';
 
 let api: RunningApi;
 let rollups: Rollups;

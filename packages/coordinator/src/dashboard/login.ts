@@ -1,6 +1,6 @@
 import type { ApiCalls } from '../api/in-process.ts';
 import { Problem } from '../api/problem.ts';
-import { tokenOfPurpose } from '../api/routes/login-links.ts';
+import { tokenOfPurpose } from '../api/routes/tokens.ts';
 import type { Token, Tokens } from '../store/tokens.ts';
 import { secretCookieOf, setCookie } from '../web/cookies.ts';
 import { formTokenField } from '../web/csrf.ts';

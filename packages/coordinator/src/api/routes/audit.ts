@@ -4,7 +4,7 @@ import { type AuditView, auditView, id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import type { AuditTrail } from '../audit.ts';
 import { endpoint, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
-import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
+import { cursorPage, decodeCursor, historyOf, historyPage } from '../lists.ts';
 
 const cursorKeys = z.tuple([z.number().int()]);
 

@@ -1,12 +1,15 @@
 import { COMPONENT_TYPES } from '@svc/shared/resources/component.ts';
+import { z } from 'zod';
 import type { StoredComponent } from '../../configuration/stored.ts';
+import { findComponents, type NamedComponent } from '../../store/components.ts';
 import { hiddenMonitors as idsOfHidden } from '../../store/monitors.ts';
+import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { defineResources, serveResources } from '../collection.ts';
-import { idOf, type ServedEndpoint, workspaceOf } from '../endpoint.ts';
+import { defineResources, resourceView, serveResources } from '../collection.ts';
+import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
+import { idsFilter, listOf, nameFilter, offsetPage } from '../lists.ts';
 import type { ObjectRequest } from '../objects.ts';
 import { invalid, Problem } from '../problem.ts';
-import { componentView, groupView } from '../views.ts';
 
 export const COMPONENT = defineResources('/v1/status-pages/{page_id}/components', {
   tag: 'Status pages',
@@ -39,8 +42,9 @@ export function componentEndpoints(parts: ApiParts): ServedEndpoint[] {
           const hidden = await hiddenMonitors(store, reading, stored);
           return stored.map((component) => {
             const { type, monitor_id: monitorId } = component.attributes;
-            if (type === 'monitor' && monitorId === null) return componentView(component, [SHOWS_NOTHING]);
-            return componentView(component, hidden.has(Number(monitorId)) ? [HIDDEN] : []);
+            if (type === 'monitor' && monitorId === null)
+              return resourceView(component, { warnings: [SHOWS_NOTHING] });
+            return resourceView(component, { warnings: hidden.has(Number(monitorId)) ? [HIDDEN] : [] });
           });
         },
       },
@@ -48,7 +52,11 @@ export function componentEndpoints(parts: ApiParts): ServedEndpoint[] {
     ),
     ...serveResources(
       COMPONENT_GROUP,
-      { ...ofPage, table: 'component_groups', present: (stored) => stored.map(groupView) },
+      {
+        ...ofPage,
+        table: 'component_groups',
+        present: (stored) => stored.map((group) => resourceView(group, {})),
+      },
       parts,
     ),
   ];
@@ -87,4 +95,60 @@ function onPage(body: unknown, request: ObjectRequest): unknown {
     throw invalid([{ path: ['page_id'], message: `must be ${pageId}, the page in the path, or omitted` }]);
   }
   return { ...body, page_id: pageId };
+}
+
+const namedComponent = z
+  .object({
+    id,
+    page_id: id,
+    page_title: z.string(),
+    monitor_id: id.nullable(),
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: 'Its own name, or that of its monitor. Null where it has neither.' }),
+  })
+  .meta({ examples: [{ id: '7', page_id: '5', page_title: 'Shop', monitor_id: '12', name: 'API' }] });
+
+const query = offsetPage.extend({
+  ids: idsFilter,
+  page_id: id.optional().meta({ description: 'Only components of this status page.' }),
+  name: nameFilter('name, or that of its monitor,'),
+});
+
+export const namedComponents = endpoint({
+  method: 'GET',
+  path: '/v1/components',
+  access: 'read',
+  tag: 'Status pages',
+  summary: 'List the components of all status pages with their names, by page and id',
+  query,
+  answers: { 200: { description: 'A page of the list.', schema: listOf(namedComponent) } },
+});
+
+/** The list of the components of all status pages, for who chooses among them. */
+export function namedComponentEndpoints({ store }: Pick<ApiParts, 'store'>): ServedEndpoint[] {
+  return [
+    serve(namedComponents, async (request) => {
+      const { limit, offset, ids, page_id: pageId, name } = request.query;
+      const { rows, total } = await findComponents(store, {
+        workspaceId: workspaceOf(request),
+        ids,
+        pageId: pageId === undefined ? undefined : Number(pageId),
+        nameContains: name,
+        limit,
+        offset,
+      });
+      return ok({ data: rows.map(viewOf), total, limit, offset });
+    }),
+  ];
+}
+
+function viewOf({ id, page_id, monitor_id, ...row }: NamedComponent): z.infer<typeof namedComponent> {
+  return {
+    ...row,
+    id: String(id),
+    page_id: String(page_id),
+    monitor_id: monitor_id === null ? null : String(monitor_id),
+  };
 }

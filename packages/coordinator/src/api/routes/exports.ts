@@ -1,19 +1,271 @@
 import { SvcError } from '@svc/shared/errors.ts';
+import type { Measurement } from '@svc/shared/metrics/measurement.ts';
+import type { RecentError } from '@svc/shared/recent-errors.ts';
+import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import { VERSION } from '@svc/shared/version.ts';
+import { z } from 'zod';
+import { MONITOR_STATUSES } from '../../domain/monitor.ts';
 import type { EndpointState, TestAnswer } from '../../export/metrics-export.ts';
 import type { OverdueChannel } from '../../notify/overdue.ts';
 import type { Token } from '../../store/tokens.ts';
+import { id, instant } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
-import {
-  type EndpointView,
-  type OtlpTestView,
-  otlpTestView,
-  type SystemView,
-  systemView,
-} from '../export-answers.ts';
 import { Problem } from '../problem.ts';
-import { serviceState } from '../service-state.ts';
+
+const seconds = z.number().nullable();
+
+/** How it stands with the coordinator itself. Queues and streams are null and empty while nobody leads. */
+const serviceStateView = z.object({
+  version: z.string(),
+  leading: z
+    .boolean()
+    .meta({ description: 'Whether this coordinator leads. While nobody does, nothing is checked.' }),
+  parts: z
+    .record(z.string(), z.boolean())
+    .meta({ description: 'The parts that `/readyz` names, and whether they work.' }),
+  monitors: z
+    .record(z.enum(MONITOR_STATUSES), z.number().int())
+    .nullable()
+    .meta({ description: 'Monitors of all workspaces by status.' }),
+  queues: z
+    .object({
+      jobs_in_flight: z
+        .number()
+        .int()
+        .meta({ description: 'Jobs that regions have and did not report yet.' }),
+      events: z.number().int().meta({ description: 'Events that wait in memory to be recorded.' }),
+      results_age_seconds: seconds.meta({
+        description: 'How long the oldest result has waited to be recorded.',
+      }),
+      deliveries: z
+        .number()
+        .int()
+        .meta({ description: 'Pairs of monitor and channel with alerts that wait to be delivered.' }),
+      rollups_behind_seconds: seconds.meta({
+        description: 'Age of the oldest result that is not rolled up. An hour and some minutes are normal.',
+      }),
+    })
+    .nullable(),
+  streams: z
+    .array(
+      z.object({
+        region: z.enum(REGIONS),
+        bytes: z.number().int(),
+        max_bytes: z.number().int().meta({ description: 'Beyond it the oldest results are lost.' }),
+      }),
+    )
+    .meta({ description: 'The streams of results in NATS, as they were up to 10 s ago.' }),
+  errors: z
+    .array(
+      z.object({
+        message: z.string(),
+        detail: z.string(),
+        count: z.number().int(),
+        first_at: instant,
+        last_at: instant,
+      }),
+    )
+    .meta({
+      description:
+        'The last errors and alarms of the log since the start, the newest first. Only the token of the operator sees them.',
+    }),
+});
+type ServiceState = z.infer<typeof serviceStateView>;
+
+type ServiceStateParts = {
+  readonly measurements: readonly Measurement[];
+  readonly parts: Readonly<Record<string, boolean>>;
+  readonly errors: readonly RecentError[];
+};
+
+/** Reads the state from what every export of metrics shows, so that the API and the metrics never differ. */
+function serviceState({ measurements, parts, errors }: ServiceStateParts): ServiceState {
+  const found = new Map(measurements.map((each) => [each.instrument.name, each.points]));
+  const value = (name: string): number | null => {
+    const first = found.get(name)?.[0]?.value;
+    return typeof first === 'number' ? first : null;
+  };
+  const byLabel = (name: string, label: string): [string, number][] =>
+    (found.get(name) ?? []).flatMap(({ labels, value: each }) =>
+      typeof each === 'number' ? [[labels[label] ?? '', each]] : [],
+    );
+  const leads = value('svc_leading') === 1 && found.has('svc_jobs_in_flight');
+  const limits = new Map(byLabel('svc_stream_limit_bytes', 'region'));
+  return {
+    version: VERSION,
+    leading: value('svc_leading') === 1,
+    parts: { ...parts },
+    monitors: leads
+      ? (Object.fromEntries(byLabel('svc_monitors', 'status')) as NonNullable<ServiceState['monitors']>)
+      : null,
+    queues: leads
+      ? {
+          jobs_in_flight: value('svc_jobs_in_flight') ?? 0,
+          events: value('svc_backlog_events') ?? 0,
+          results_age_seconds: value('svc_backlog_age_seconds'),
+          deliveries: value('svc_delivery_lanes') ?? 0,
+          rollups_behind_seconds: value('svc_rollups_behind_seconds'),
+        }
+      : null,
+    streams: byLabel('svc_stream_bytes', 'region').flatMap(([region, bytes]) =>
+      isRegion(region) ? [streamOf(region, bytes, limits)] : [],
+    ),
+    errors: errors.map(({ message, detail, count, firstAt, lastAt }) => ({
+      message,
+      detail,
+      count,
+      first_at: new Date(firstAt).toISOString(),
+      last_at: new Date(lastAt).toISOString(),
+    })),
+  };
+}
+
+function streamOf(
+  region: Region,
+  bytes: number,
+  limits: ReadonlyMap<string, number>,
+): ServiceState['streams'][number] {
+  return { region, bytes, max_bytes: limits.get(region) ?? 0 };
+}
+
+/** Schemas of the API's answers about the export over OTLP. Instants are texts; unset values are null. */
+
+const endpointView = z.object({
+  endpoint: z.string().meta({ description: 'Full URL, without its query.' }),
+  default: z
+    .boolean()
+    .meta({ description: 'Whether it is the endpoint of the settings of the coordinator.' }),
+  monitors: z.number().int().meta({ description: 'Number of monitors that are exported to this endpoint.' }),
+  encoding: z
+    .enum(['json', 'protobuf'])
+    .meta({ description: 'Encoding of the last collection; `json` at first.' }),
+  failing: z.boolean().meta({ description: 'Whether the endpoint did not accept the last request.' }),
+  last_success_at: instant.nullable(),
+  last_error: z
+    .object({ at: instant, message: z.string() })
+    .nullable()
+    .meta({ description: 'The last error. It stays when the endpoint works again.' }),
+  points_taken: z.number().int().meta({ description: 'Points since the start of the export.' }),
+  points_rejected: z
+    .number()
+    .int()
+    .meta({ description: 'Points that the endpoint did not take of requests that it took.' }),
+  points_dropped: z.number().int().meta({ description: 'Points that were dropped.' }),
+  buffered_requests: z.number().int().meta({ description: 'Number of requests that will be sent again.' }),
+  buffered_points: z.number().int(),
+  buffered_bytes: z.number().int().meta({ description: 'Bytes of these requests, compressed.' }),
+});
+type EndpointView = z.infer<typeof endpointView>;
+
+const overdueChannel = z.object({
+  notification_id: id,
+  monitors: z.number().int().meta({ description: 'Monitors whose alerts wait.' }),
+  oldest_at: instant.meta({ description: 'When the oldest alert was queued or sent again (RFC 3339).' }),
+});
+
+const systemView = serviceStateView
+  .extend({
+    deliveries: z.object({ overdue: z.array(overdueChannel) }).meta({
+      description: 'The delivery of alerts: channels with an alert that has waited for two minutes or more.',
+    }),
+    export: z.object({ endpoints: z.array(endpointView) }).meta({
+      description: 'The export over OTLP. Empty while nobody leads, and in its first second.',
+    }),
+  })
+  .meta({
+    examples: [
+      {
+        version: '0.1.0',
+        leading: true,
+        parts: { nats: true, database: true },
+        monitors: { active: 118, degraded: 1, error: 1, unknown: 0 },
+        queues: {
+          jobs_in_flight: 12,
+          events: 0,
+          results_age_seconds: 0.2,
+          deliveries: 0,
+          rollups_behind_seconds: 3_900,
+        },
+        streams: [{ region: 'hosta-fra', bytes: 81_920, max_bytes: 715_827_882 }],
+        errors: [
+          {
+            message: 'a region that monitors declare has lost its last agent',
+            detail: 'region=hosta-fra',
+            count: 1,
+            first_at: '2026-11-22T10:00:00.000Z',
+            last_at: '2026-11-22T10:00:00.000Z',
+          },
+        ],
+        deliveries: {
+          overdue: [{ notification_id: '3', monitors: 2, oldest_at: '2026-11-22T10:00:00.000Z' }],
+        },
+        export: {
+          endpoints: [
+            {
+              endpoint: 'https://otlp.example.com/v1/metrics',
+              default: false,
+              monitors: 12,
+              encoding: 'protobuf',
+              failing: true,
+              last_success_at: '2026-11-22T10:00:00.000Z',
+              last_error: { at: '2026-11-22T10:01:00.000Z', message: 'answered 503' },
+              points_taken: 41_520,
+              points_rejected: 0,
+              points_dropped: 0,
+              buffered_requests: 1,
+              buffered_points: 346,
+              buffered_bytes: 4_210,
+            },
+          ],
+        },
+      },
+    ],
+  });
+export type SystemView = z.infer<typeof systemView>;
+
+const otlpTestView = z
+  .object({
+    delivered: z.boolean().meta({ description: 'The endpoint took all points.' }),
+    endpoint: z.string().meta({
+      description:
+        'Full URL, without its query. Only the token of the operator sees the default endpoint of the settings.',
+    }),
+    points: z.number().int().meta({ description: 'Points that were sent.' }),
+    answers: z
+      .array(
+        z.object({
+          encoding: z.enum(['json', 'protobuf']),
+          taken: z.boolean(),
+          points_rejected: z.number().int(),
+          error: z.string().nullable().meta({ description: 'What the endpoint answered.' }),
+        }),
+      )
+      .meta({
+        description: 'The answer to one request, or to two if the endpoint refused the first encoding.',
+      }),
+    warnings: z.array(z.string()).meta({
+      description: 'What a receiver may drop although it takes it. Only the token of the operator sees any.',
+    }),
+    duration: z.number().meta({ description: 'Duration, ms.' }),
+  })
+  .meta({
+    examples: [
+      {
+        delivered: true,
+        endpoint: 'https://otlp.example.com/v1/metrics',
+        points: 24,
+        answers: [
+          { encoding: 'json', taken: false, points_rejected: 0, error: 'answered 415' },
+          { encoding: 'protobuf', taken: true, points_rejected: 0, error: null },
+        ],
+        warnings: [],
+        duration: 18.2,
+      },
+    ],
+  });
+type OtlpTestView = z.infer<typeof otlpTestView>;
 
 /** At once; one may take two minutes where the endpoint hangs. */
 const TESTS_PER_MONITOR = 2;

@@ -2,9 +2,9 @@ import { PROMETHEUS_TYPE, prometheusText } from '@svc/shared/metrics/prometheus.
 import { z } from 'zod';
 import { healthView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { carriesSecret } from '../auth.ts';
 import { endpoint, ok, type ServedEndpoint, serve } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
+import { carriesSecret } from '../request-gate.ts';
 
 const aliveView = z.object({ status: z.literal('ok') }).meta({ examples: [{ status: 'ok' }] });
 

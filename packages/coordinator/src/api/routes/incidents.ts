@@ -1,21 +1,174 @@
+import { ID } from '@svc/shared/ids.ts';
+import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
-import { newestUpdate, stateOf } from '../../domain/incident-updates.ts';
+import { IMPACTS, newestUpdate, stateOf, UPDATE_STATES } from '../../domain/incident-updates.ts';
 import {
   findIncident,
+  type IncidentContent,
   newestIncidents,
   type StoredIncident,
   type StoredUpdate,
+  type UpdateContent,
   updatesOf,
 } from '../../store/incidents.ts';
-import { id } from '../answers.ts';
+import { id, instant } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
+import { idList, instantText, nameSchema, noteText, numbers } from '../body-members.ts';
 import { idOf, type ServedEndpoint, workspaceOf } from '../endpoint.ts';
-import { contentOf, incidentBody, newIncidentBody, updateBody, updateContent } from '../incident-body.ts';
-import { instantText } from '../instants.ts';
-import { type IncidentView, incidentView, type UpdateView, updateView } from '../note-answers.ts';
+import { cursorPage, decodeCursor, historyOf, historyPage } from '../lists.ts';
 import { defineObjects, type Member, type ObjectRequest, serveObjects, versionOptions } from '../objects.ts';
-import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
+
+const UPDATE_EXAMPLE = {
+  id: '9',
+  incident_id: '31',
+  state: 'identified' as const,
+  text: 'The provider of the payments has an outage.',
+  component_ids: ['7'],
+  at: '2026-11-22T10:12:00.000Z',
+  created_at: '2026-11-22T10:12:00.000Z',
+  updated_at: '2026-11-22T10:12:00.000Z',
+};
+
+const updateView = z
+  .object({
+    id,
+    incident_id: id,
+    state: z.enum(UPDATE_STATES),
+    text: z.string(),
+    component_ids: z.array(id),
+    at: instant,
+    created_at: instant,
+    updated_at: instant,
+  })
+  .meta({ examples: [UPDATE_EXAMPLE] });
+export type UpdateView = z.infer<typeof updateView>;
+
+const incidentView = z
+  .object({
+    id,
+    origin: z
+      .enum(['monitor', 'operator'])
+      .meta({ description: '`monitor`: svc has recorded it. `operator`: people wrote it for pages.' }),
+    key: z
+      .string()
+      .nullable()
+      .meta({ description: 'The `incident` of alerts and transitions. Null where people wrote it.' }),
+    monitor_id: id.nullable(),
+    title: z.string().nullable(),
+    impact: z.enum(IMPACTS),
+    state: z.enum(UPDATE_STATES).meta({
+      description:
+        'State of the newest update. An incident of a monitor is `resolved` when the monitor has recovered, and `investigating` without an update.',
+    }),
+    started_at: instant,
+    resolved_at: instant.nullable().meta({ description: 'Null while it is open.' }),
+    closure: z.string().nullable().meta({
+      description:
+        'Why it ended without a recovery (`monitor-deactivated`, `monitor-deleted`). Otherwise null.',
+    }),
+    page_ids: z.array(id),
+    latest_update: updateView.nullable(),
+  })
+  .meta({
+    examples: [
+      {
+        id: '31',
+        origin: 'operator',
+        key: null,
+        monitor_id: null,
+        title: 'Payments fail',
+        impact: 'partial_outage',
+        state: 'identified',
+        started_at: '2026-11-22T10:00:00.000Z',
+        resolved_at: null,
+        closure: null,
+        page_ids: ['5'],
+        latest_update: UPDATE_EXAMPLE,
+      },
+    ],
+  });
+export type IncidentView = z.infer<typeof incidentView>;
+
+const impact = z
+  .enum(IMPACTS, `must be one of ${IMPACTS.join(', ')}`)
+  .nullish()
+  .meta({
+    description: 'How pages show the affected components while the incident is open. The default is none.',
+  });
+
+const updateMembers = {
+  state: z
+    .enum(UPDATE_STATES, `must be one of ${UPDATE_STATES.join(', ')}`)
+    .meta({ description: 'Stage of the work. `resolved` ends an incident that people wrote themselves.' }),
+  text: noteText('What visitors are told, as plain text.').refine(
+    (text) => text.trim() !== '',
+    'must not be empty',
+  ),
+  component_ids: idList('Components that are affected, as of this update.'),
+  at: z.iso
+    .datetime({ offset: true, error: 'must be an instant as in 2027-01-01T00:00:00Z' })
+    .nullish()
+    .meta({ description: 'Instant of the update (RFC 3339), not in the future (default now).' }),
+};
+
+const newIncidentBody = z
+  .strictObject({
+    title: nameSchema('What has happened, in one line.'),
+    impact,
+    page_ids: z
+      .array(z.string('must be a string').regex(ID, 'must be the id of a status page'))
+      .min(1, 'must have at least one page')
+      .max(LIMITS.noteTargets)
+      .meta({ description: 'Status pages that show it.' }),
+    ...updateMembers,
+  })
+  .meta({
+    examples: [
+      {
+        title: 'Payments fail',
+        impact: 'partial_outage',
+        page_ids: ['5'],
+        state: 'investigating',
+        text: 'Some payments by card fail. We are looking into it.',
+        component_ids: ['7'],
+      },
+    ],
+  });
+
+const incidentBody = z
+  .strictObject({
+    title: nameSchema('What has happened, in one line.').nullish().meta({
+      description:
+        'What has happened, in one line. Only an incident of a monitor may have none: it has the name of the monitor.',
+    }),
+    impact,
+    page_ids: idList(
+      'Status pages that show it. Only an incident of a monitor may have none: the pages that show the monitor.',
+    ),
+  })
+  .meta({ examples: [{ title: 'Payments fail', impact: 'down', page_ids: ['5'] }] });
+
+const updateBody = z.strictObject({ ...updateMembers }).meta({
+  examples: [
+    { state: 'identified', text: 'The provider of the payments has an outage.', component_ids: ['7'] },
+  ],
+});
+
+function contentOf(
+  body: Pick<z.infer<typeof incidentBody>, 'title' | 'impact' | 'page_ids'>,
+): IncidentContent {
+  return { title: body.title ?? null, impact: body.impact ?? 'none', pageIds: numbers(body.page_ids) };
+}
+
+/** @param now epoch ms */
+function updateContent(
+  { state, text, component_ids, at }: Pick<z.infer<typeof updateBody>, keyof typeof updateMembers>,
+  now: number,
+): UpdateContent {
+  const told = at === null || at === undefined ? now : Date.parse(at);
+  return { state, text, componentIds: numbers(component_ids), at: told };
+}
 
 const filters = {
   state: z

@@ -1,20 +1,239 @@
+import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
-import { nextOccurrence } from '../../domain/maintenance-window.ts';
+import { isTimeZone, localAt } from '../../domain/local-time.ts';
+import {
+  beginsWithItself,
+  FREQUENCIES,
+  nextOccurrence,
+  overlapsItself,
+  type Repetition,
+  WEEKDAYS,
+  type WindowTimes,
+  weekdayOf,
+} from '../../domain/maintenance-window.ts';
 import { componentsByIds } from '../../store/components.ts';
 import {
   findWindow,
   listWindows,
   type StoredWindow,
+  type WindowContent,
   type WindowFilter,
 } from '../../store/maintenance-windows.ts';
-import { id } from '../answers.ts';
+import { id, instant } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
+import {
+  idList,
+  instantOrLocal,
+  instantText,
+  nameSchema,
+  noteText,
+  numbers,
+  readInstant,
+} from '../body-members.ts';
 import { endpoint, idOf, type ServedEndpoint, workspaceOf } from '../endpoint.ts';
-import { instantText } from '../instants.ts';
-import { windowBody, windowContent } from '../maintenance-body.ts';
-import { WINDOW_STATES, type WindowView, windowState, windowView } from '../note-answers.ts';
+import { listOf, offsetPage } from '../lists.ts';
 import { defineObjects, furtherChange, type Member, serveObjects, versionOptions } from '../objects.ts';
-import { listOf, offsetPage } from '../paging.ts';
+import { invalid } from '../problem.ts';
+
+/** `planned`: an occurrence comes. `active`: it is under way. `ended`: none comes any more. */
+const WINDOW_STATES = ['planned', 'active', 'ended'] as const;
+
+/** @param now epoch ms */
+function windowState(times: WindowTimes, now: number): (typeof WINDOW_STATES)[number] {
+  const next = nextOccurrence(times, now);
+  if (next === null) return 'ended';
+  return next.from <= now ? 'active' : 'planned';
+}
+
+const windowView = z
+  .object({
+    id,
+    title: z.string(),
+    text: z.string(),
+    starts_at: instant,
+    ends_at: instant,
+    time_zone: z.string(),
+    repeat: z
+      .object({
+        frequency: z.enum(FREQUENCIES),
+        interval: z.number().int(),
+        weekdays: z.array(z.enum(WEEKDAYS)).nullable(),
+        week: z.number().int().nullable(),
+        until: instant.nullable(),
+      })
+      .nullable(),
+    monitor_ids: z.array(id),
+    page_ids: z.array(id),
+    component_ids: z.array(id),
+    state: z.enum(WINDOW_STATES),
+    occurrence: z
+      .object({ starts_at: instant, ends_at: instant })
+      .nullable()
+      .meta({ description: 'The present or the next occurrence. Null where none comes any more.' }),
+    ended_at: instant.nullable().meta({ description: 'When an operator ended it. Null where nobody did.' }),
+    warnings: z
+      .array(z.string())
+      .meta({ description: 'What the window does not do, in sentences for people.' }),
+    created_at: instant,
+    updated_at: instant,
+  })
+  .meta({
+    examples: [
+      {
+        id: '4',
+        title: 'Update of the database',
+        text: 'Orders may be slow.',
+        starts_at: '2026-11-25T01:00:00.000Z',
+        ends_at: '2026-11-25T03:00:00.000Z',
+        time_zone: 'Europe/Berlin',
+        repeat: { frequency: 'weekly', interval: 1, weekdays: ['wed'], week: null, until: null },
+        monitor_ids: ['12'],
+        page_ids: [],
+        component_ids: [],
+        state: 'planned',
+        occurrence: { starts_at: '2026-11-25T01:00:00.000Z', ends_at: '2026-11-25T03:00:00.000Z' },
+        ended_at: null,
+        warnings: [],
+        created_at: '2026-11-22T10:00:00.000Z',
+        updated_at: '2026-11-22T10:00:00.000Z',
+      },
+    ],
+  });
+export type WindowView = z.infer<typeof windowView>;
+
+const FREQUENCY_MESSAGE = `must be ${FREQUENCIES.join(', ')}`;
+const WEEKDAY_MESSAGE = `must be one of ${WEEKDAYS.join(', ')}`;
+
+const repeatBody = z
+  .strictObject({
+    frequency: z.enum(FREQUENCIES, FREQUENCY_MESSAGE),
+    interval: z
+      .int('must be a whole number')
+      .min(1, 'must be at least 1')
+      .max(LIMITS.maintenanceInterval, `may be at most ${LIMITS.maintenanceInterval}`)
+      .nullish()
+      .meta({ description: 'Number of days, weeks or months between occurrences (default 1).' }),
+    weekdays: z.array(z.enum(WEEKDAYS, WEEKDAY_MESSAGE)).max(7).nullish().meta({
+      description:
+        '`weekly`: the days of the week; the default is that of `starts_at`. `monthly`: one day, with `week`.',
+    }),
+    week: z.literal([1, 2, 3, 4, -1], 'must be 1, 2, 3, 4 or -1').nullish().meta({
+      description:
+        '`monthly`: which of the weekdays of a month, -1 for the last. Without it, the day of the month of `starts_at`; months without that day are left out.',
+    }),
+    until: instantOrLocal('No occurrence begins after this instant. The default is for ever.').nullish(),
+  })
+  .meta({ description: 'How the window repeats. Null: it happens once.' });
+
+const windowBody = z
+  .strictObject({
+    title: nameSchema('What is done, in one line.'),
+    text: noteText('What visitors are told about it.').nullish(),
+    starts_at: instantOrLocal(
+      'Begin of the first occurrence: an instant (RFC 3339), or without an offset a local time of `time_zone`.',
+    ),
+    ends_at: instantOrLocal(
+      `End of the first occurrence, at most ${LIMITS.maintenanceMs / 86_400_000} days later. Later occurrences end at the same local time.`,
+    ),
+    time_zone: z
+      .string('must be a string')
+      .refine(isTimeZone, 'is not a time zone that svc knows: use a name as Europe/Berlin, or UTC')
+      .nullish()
+      .meta({ description: 'Time zone of the local times and days. The default is UTC.' }),
+    repeat: repeatBody.nullish(),
+    monitor_ids: idList('Monitors whose alerts are held and whose uptime leaves the window out.'),
+    page_ids: idList('Status pages that show the window, beside the pages that show one of its monitors.'),
+    component_ids: idList('Components that pages show as under maintenance, beside those of the monitors.'),
+  })
+  .meta({
+    examples: [
+      {
+        title: 'Update of the database',
+        text: 'Orders may be slow.',
+        starts_at: '2026-11-25T02:00',
+        ends_at: '2026-11-25T04:00',
+        time_zone: 'Europe/Berlin',
+        repeat: { frequency: 'weekly', weekdays: ['wed'] },
+        monitor_ids: ['12'],
+      },
+    ],
+  });
+
+type WindowBody = z.infer<typeof windowBody>;
+type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
+
+/** @throws Problem `invalid` with all errors */
+function windowContent(body: WindowBody): WindowContent {
+  const timeZone = body.time_zone ?? 'UTC';
+  const startsAt = readInstant(body.starts_at, timeZone);
+  const endsAt = readInstant(body.ends_at, timeZone);
+  const repeat = repetitionOf(body.repeat ?? null, startsAt, timeZone);
+  const content: WindowContent = {
+    title: body.title,
+    text: body.text ?? '',
+    startsAt,
+    endsAt,
+    timeZone,
+    repeat,
+    monitorIds: numbers(body.monitor_ids),
+    pageIds: numbers(body.page_ids),
+    componentIds: numbers(body.component_ids),
+  };
+  const issues = [...timeIssues(content), ...repeatIssues(content), ...targetIssues(content)];
+  if (issues.length > 0) throw invalid(issues);
+  return content;
+}
+
+function repetitionOf(body: WindowBody['repeat'], startsAt: number, timeZone: string): Repetition | null {
+  if (body === null || body === undefined) return null;
+  const { frequency, interval, weekdays, week, until } = body;
+  const own = frequency === 'weekly' ? [weekdayOf(localAt(timeZone, startsAt))] : [];
+  return {
+    frequency,
+    interval: interval ?? 1,
+    weekdays: weekdays === null || weekdays === undefined ? own : [...new Set(weekdays)],
+    week: week ?? null,
+    until: until === null || until === undefined ? null : readInstant(until, timeZone),
+  };
+}
+
+function* timeIssues({ startsAt, endsAt }: WindowContent): Generator<Issue> {
+  if (endsAt <= startsAt) yield { path: ['ends_at'], message: 'must be after starts_at' };
+  else if (endsAt - startsAt > LIMITS.maintenanceMs) {
+    const days = LIMITS.maintenanceMs / 86_400_000;
+    yield { path: ['ends_at'], message: `may be at most ${days} days after starts_at` };
+  }
+}
+
+function* repeatIssues(content: WindowContent): Generator<Issue> {
+  const { repeat, startsAt, endsAt } = content;
+  if (repeat === null || endsAt <= startsAt) return;
+  const { frequency, weekdays, week, until } = repeat;
+  const times = { ...content, endedAt: null };
+  if (until !== null && until < startsAt)
+    yield { path: ['repeat', 'until'], message: 'must not be before starts_at' };
+  if (week !== null && frequency !== 'monthly') {
+    yield { path: ['repeat', 'week'], message: 'is for monthly only' };
+  } else if (frequency === 'daily' && weekdays.length > 0) {
+    yield { path: ['repeat', 'weekdays'], message: 'are for weekly and monthly only' };
+  } else if (frequency === 'weekly' && weekdays.length === 0) {
+    yield { path: ['repeat', 'weekdays'], message: 'must have at least one day' };
+  } else if (frequency === 'monthly' && weekdays.length !== (week === null ? 0 : 1)) {
+    const message = week === null ? 'needs week beside it' : 'must have exactly one day beside week';
+    yield { path: ['repeat', 'weekdays'], message };
+  } else if (!beginsWithItself(times)) {
+    const day = weekdayOf(localAt(content.timeZone, startsAt));
+    const message = `must contain the day of starts_at, a ${day} in ${content.timeZone}`;
+    yield { path: ['repeat', week === null ? 'weekdays' : 'week'], message };
+  } else if (overlapsItself(times)) {
+    yield { path: ['repeat'], message: 'begins again before it has ended' };
+  }
+}
+
+function* targetIssues({ monitorIds, pageIds, componentIds }: WindowContent): Generator<Issue> {
+  if (monitorIds.length + pageIds.length + componentIds.length > 0) return;
+  yield { path: ['monitor_ids'], message: 'the window needs a monitor, a page or a component' };
+}
 
 const filters = {
   state: z

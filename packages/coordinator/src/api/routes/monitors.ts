@@ -1,15 +1,35 @@
+import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
+import { REGIONS } from '@svc/shared/regions.ts';
 import {
   kindOfType,
   MONITOR_KINDS,
   MONITOR_TYPES,
   type MonitorKind,
 } from '@svc/shared/resources/monitors.ts';
-import { failingChannels } from '../../store/links.ts';
-import type { ApiParts } from '../api-parts.ts';
-import { defineResources, serveResources } from '../collection.ts';
-import type { ServedEndpoint } from '../endpoint.ts';
+import { attributeWarnings } from '@svc/shared/resources/warnings.ts';
+import { MASK } from '@svc/shared/secret.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
+import { userInfoApart } from '@svc/shared/user-info.ts';
+import { z } from 'zod';
+import type { StoredMonitor } from '../../configuration/stored.ts';
+import { MONITOR_STATUSES } from '../../domain/monitor.ts';
+import type { Vote } from '../../domain/status.ts';
+import { type FailingChannel, type FailingChannels, failingChannels } from '../../store/links.ts';
+import { MaintenanceNow } from '../../store/maintenance-now.ts';
+import {
+  monitorOverview,
+  OVERVIEW_ORDERS,
+  type OverviewRow,
+  SHOWN_STATES,
+} from '../../store/monitor-overview.ts';
+import { usesOfMonitor } from '../../store/monitor-uses.ts';
+import { id } from '../answers.ts';
+import type { ApiParts, MonitorStates } from '../api-parts.ts';
+import { defineResources, resourceView, serveResources } from '../collection.ts';
+import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
+import { idsFilter, listOf, nameFilter, offsetPage, typeFilter } from '../lists.ts';
 import { invalid } from '../problem.ts';
-import { monitorView } from '../views.ts';
+import { requireMonitor } from './results.ts';
 
 /** `http, tcp or dns` */
 const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
@@ -54,4 +74,239 @@ export function monitorKindOf(body: unknown): MonitorKind {
   if (known !== undefined) return kindOfType(known);
   const message = type === undefined ? `is required: ${NAMED_TYPES}` : `must be ${NAMED_TYPES}`;
   throw invalid([{ path: ['type'], message }]);
+}
+
+const monitorStateView = z
+  .object({
+    id,
+    type: z.enum(MONITOR_TYPES as [string, ...string[]]),
+    name: z.string(),
+    active: z.boolean(),
+    status: z.enum(MONITOR_STATUSES),
+    since: z
+      .number()
+      .nullable()
+      .meta({ description: 'When the status began, epoch ms. Null where there was no verdict yet.' }),
+    maintenance: z.boolean().meta({
+      description: 'Whether a maintenance window of the monitor is under way: its alerts are held.',
+    }),
+    target: z.string().nullable().meta({
+      description:
+        'What is checked, without user information and with a mask in place of a query, whatever the scope of the token. Null while nobody leads.',
+    }),
+    periodicity: z.enum(PERIODICITIES).nullable().meta({ description: 'Null while nobody leads.' }),
+  })
+  .meta({
+    examples: [
+      {
+        id: '12',
+        type: 'http',
+        name: 'API',
+        active: true,
+        status: 'active',
+        since: 1_767_225_600_412,
+        maintenance: false,
+        target: 'https://api.example.com/health',
+        periodicity: '30s',
+      },
+    ],
+  });
+export type MonitorStateView = z.infer<typeof monitorStateView>;
+
+const COUNTS = { error: 0, degraded: 0, unknown: 0, active: 1, paused: 0 };
+
+const page = listOf(monitorStateView);
+const statesView = z
+  .object({
+    ...page.shape,
+    counts: z
+      .object({
+        error: z.number().int(),
+        degraded: z.number().int(),
+        unknown: z.number().int(),
+        active: z.number().int(),
+        paused: z.number().int(),
+      })
+      .meta({
+        description: 'Monitors by state, of those that pass the other filters. `paused` are not active.',
+      }),
+    under_maintenance: z.number().int().meta({
+      description: 'Monitors under maintenance, of those that pass the filters `ids`, `name` and `type`.',
+    }),
+  })
+  .meta({
+    examples: [
+      { ...(page.meta()?.examples as object[] | undefined)?.[0], counts: COUNTS, under_maintenance: 0 },
+    ],
+  });
+export type MonitorStatesView = z.infer<typeof statesView>;
+
+const query = offsetPage.extend({
+  ids: idsFilter,
+  name: nameFilter('name'),
+  type: typeFilter(MONITOR_TYPES),
+  state: z
+    .enum(SHOWN_STATES, `must be one of ${SHOWN_STATES.join(', ')}`)
+    .optional()
+    .meta({ description: 'Only monitors of this state. `paused` are those that are not active.' }),
+  maintenance: z
+    .enum(['true', 'false'], 'must be true or false')
+    .optional()
+    .meta({ description: 'Only monitors that are under maintenance now, or only others.' }),
+  sort: z
+    .enum(OVERVIEW_ORDERS, `must be one of ${OVERVIEW_ORDERS.join(', ')}`)
+    .default('state')
+    .meta({
+      description: 'Order. `state` has the most urgent first; a minus turns an order around.',
+    }),
+});
+
+type Parts = Pick<ApiParts, 'store' | 'monitors' | 'slotNow'>;
+
+export const monitorStates = endpoint({
+  method: 'GET',
+  path: '/v1/monitor-states',
+  access: 'read',
+  tag: 'Monitors',
+  summary: 'List monitors by their states',
+  description:
+    'An overview: much shorter than the list of monitors, which has their attributes, and sorted. The states are as they were last recorded.',
+  query,
+  answers: { 200: { description: 'A page of the list.', schema: statesView } },
+});
+
+export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): ServedEndpoint[] {
+  const maintenanceNow = new MaintenanceNow(store);
+  const viewOf = ({ id, active, maintenance, ...row }: OverviewRow): MonitorStateView => {
+    const monitor = monitors.get(id);
+    return {
+      ...row,
+      id: String(id),
+      active: active === 1,
+      maintenance: maintenance === 1,
+      target: monitor === undefined ? null : urlSecrets.replaced(monitor.target, MASK),
+      periodicity: PERIODICITIES.find((each) => periodMs(each) === monitor?.periodMs) ?? null,
+    };
+  };
+  return [
+    serve(monitorStates, async (request) => {
+      const { limit, offset, ids, name, type, state, maintenance, sort } = request.query;
+      const workspaceId = workspaceOf(request);
+      const { rows, counts, underMaintenance } = await monitorOverview(store, {
+        workspaceId,
+        ids,
+        nameContains: name,
+        type,
+        state,
+        windowsUnderWay: await maintenanceNow.underWay(workspaceId, slotNow()),
+        isUnderMaintenance: maintenance === undefined ? undefined : maintenance === 'true',
+        order: sort,
+        limit,
+        offset,
+      });
+      const total =
+        state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
+      const page = { data: rows.map(viewOf), total, limit, offset };
+      return ok({ ...page, counts, under_maintenance: underMaintenance } satisfies MonitorStatesView);
+    }),
+  ];
+}
+
+/** Most components and notifications in an answer; the counts tell how many there are. */
+const MOST_USES = 50;
+
+const count = z.number().int().min(0);
+
+const usesView = z
+  .object({
+    components: z.array(z.object({ id, page_id: id, page_slug: z.string() })).meta({
+      description: `The first ${MOST_USES} components of status pages that show the monitor.`,
+    }),
+    component_count: count,
+    notifications: z
+      .array(z.object({ id, name: z.string().nullable(), provider_type: z.string() }))
+      .meta({ description: `The first ${MOST_USES} channels that receive its alerts.` }),
+    notification_count: count,
+  })
+  .meta({
+    examples: [
+      {
+        components: [{ id: '7', page_id: '2', page_slug: 'example' }],
+        component_count: 1,
+        notifications: [{ id: '3', name: 'Ops', provider_type: 'webhook' }],
+        notification_count: 1,
+      },
+    ],
+  });
+
+export const monitorUses = endpoint({
+  method: 'GET',
+  path: '/v1/monitors/{id}/uses',
+  access: 'read',
+  tag: 'Monitors',
+  summary: 'List what refers to a monitor, and loses it with the monitor',
+  answers: { 200: { description: 'What refers to it.', schema: usesView } },
+});
+
+export function monitorUsesEndpoints({ store }: Pick<ApiParts, 'store'>): ServedEndpoint[] {
+  return [
+    serve(monitorUses, async (request) => {
+      const monitor = await requireMonitor(store, workspaceOf(request), idOf(request));
+      const { components, notifications } = await usesOfMonitor(store, monitor.id, MOST_USES);
+      return ok({
+        components: components.first.map(({ id, pageId, slug }) => ({
+          id: String(id),
+          page_id: String(pageId),
+          page_slug: slug,
+        })),
+        component_count: components.total,
+        notifications: notifications.first.map(({ id, name, providerType }) => ({
+          id: String(id),
+          name,
+          provider_type: providerType,
+        })),
+        notification_count: notifications.total,
+      });
+    }),
+  ];
+}
+
+/** The members of an answer about a monitor in addition to its declaration. */
+type MonitorSurroundings = {
+  readonly states: MonitorStates;
+  /** Failing channels by monitor. */
+  readonly failing: ReadonlyMap<number, FailingChannels>;
+  /** Epoch ms. */
+  readonly now: number;
+};
+
+function monitorView(stored: StoredMonitor, { states, failing, now }: MonitorSurroundings): object {
+  const state = states.get(stored.id);
+  const answered = resourceView(stored, {
+    status: state?.status ?? 'unknown',
+    regions_status: (state?.votes ?? [])
+      .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
+      .map((vote) => regionStatus(vote, now)),
+    warnings: [...attributeWarnings(stored.kind, stored.attributes), ...undelivered(failing.get(stored.id))],
+  });
+  return stored.kind === 'svc_http_monitor' ? userInfoApart(answered) : answered;
+}
+
+function undelivered(failing: FailingChannels | undefined): string[] {
+  if (failing === undefined) return [];
+  const { first, total } = failing;
+  const more = total - first.length;
+  return [
+    ...first.map(undeliveredBy),
+    ...(more === 0 ? [] : [`alerts are not delivered to ${more} more notification${more === 1 ? '' : 's'}`]),
+  ];
+}
+
+function undeliveredBy({ id, name, reason }: FailingChannel): string {
+  const named = name === null ? '' : ` (${name})`;
+  return `alerts are not delivered to notification ${id}${named}${reason === null ? '' : `: ${reason}`}`;
+}
+
+function regionStatus({ region, outcome, slot, at }: Vote, now: number): object {
+  return { region, vote: outcome, slot, at, age_ms: Math.max(0, now - slot) };
 }

@@ -1,11 +1,11 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import type { Notification } from '@svc/shared/resources/registry.ts';
 import { sameAttributes } from '../../configuration/same-attributes.ts';
+import type { StoredNotification } from '../../configuration/stored.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { defineResources, serveResources } from '../collection.ts';
+import { defineResources, resourceView, serveResources } from '../collection.ts';
 import type { ServedEndpoint } from '../endpoint.ts';
 import { invalid } from '../problem.ts';
-import { notificationView } from '../views.ts';
 
 export const CHANNEL = defineResources('/v1/notifications', {
   tag: 'Notifications',
@@ -43,4 +43,13 @@ export function notificationEndpoints(parts: ApiParts): ServedEndpoint[] {
 
 function isSentAlike(one: Notification, other: Notification): boolean {
   return one.provider_type === other.provider_type && sameAttributes(one.settings, other.settings);
+}
+
+function notificationView(stored: StoredNotification): object {
+  const { state, stateReason, stoppedAt } = stored;
+  return resourceView(stored, {
+    state,
+    state_reason: stateReason,
+    stopped_at: stoppedAt === null ? null : new Date(stoppedAt).toISOString(),
+  });
 }

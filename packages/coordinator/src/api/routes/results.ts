@@ -5,10 +5,12 @@ import { slotsWithOutcome } from '../../rollups/slots-with-outcome.ts';
 import { monitorCreatedAt } from '../../store/monitors.ts';
 import { newestResults, type ResultRow } from '../../store/newest-results.ts';
 import { readResultDetail } from '../../store/result-detail.ts';
-import { type ResultView, resultView } from '../answers.ts';
+import { transitionVotes } from '../../store/stored-votes.ts';
+import { newestTransitions, type TransitionRow } from '../../store/transition-history.ts';
+import { type ResultView, resultView, type TransitionView, transitionView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
-import { cursorPage, decodeCursor, historyOf, historyPage, instantIn } from '../paging.ts';
+import { cursorPage, decodeCursor, historyOf, historyPage, instantIn } from '../lists.ts';
 import { Problem } from '../problem.ts';
 
 /**
@@ -93,5 +95,44 @@ function viewOf(row: ResultRow): ResultView {
     body_truncated: more.body_truncated ?? false,
     agent_id: row.agent,
     recorded_at: row.recorded_at,
+  };
+}
+
+const transitionKeys = z.tuple([z.number().int()]);
+
+export const monitorTransitions = endpoint({
+  method: 'GET',
+  path: '/v1/monitors/{id}/transitions',
+  access: 'read',
+  tag: 'Monitors',
+  summary: 'List the changes of status of a monitor with the votes that made them, newest first',
+  query: cursorPage,
+  answers: { 200: { description: 'A page of transitions.', schema: historyOf(transitionView) } },
+});
+
+export function transitionEndpoints({ store }: Pick<ApiParts, 'store'>): ServedEndpoint[] {
+  return [
+    serve(monitorTransitions, async (request) => {
+      const { limit, cursor } = request.query;
+      const { id: monitorId } = await requireMonitor(store, workspaceOf(request), idOf(request));
+      const beforeId = decodeCursor(cursor, transitionKeys)?.[0] ?? null;
+      const rows = await newestTransitions(store, { monitorId, beforeId, limit: limit + 1 });
+      return ok(historyPage(rows, limit, transitionViewOf, (row) => [row.id]));
+    }),
+  ];
+}
+
+function transitionViewOf(row: TransitionRow): TransitionView {
+  return {
+    id: String(row.id),
+    from: row.from_status as TransitionView['from'],
+    to: row.to_status as TransitionView['to'],
+    reason: row.reason,
+    at: row.at,
+    slot: row.slot,
+    incident: row.incident,
+    until: row.until,
+    slots: row.slots,
+    votes: transitionVotes.parse(JSON.parse(row.votes)),
   };
 }

@@ -1,12 +1,245 @@
+import { phases } from '@svc/shared/messages/check-result.ts';
+import { REGIONS } from '@svc/shared/regions.ts';
+import { z } from 'zod';
+import { percentile } from '../../domain/latency-histogram.ts';
+import { MONITOR_STATUSES } from '../../domain/monitor.ts';
 import { FINEST_PERIOD_MS } from '../../domain/schedule.ts';
-import { readPhases } from '../../rollups/phases.ts';
-import { readSeries } from '../../rollups/series.ts';
-import { readUptimes } from '../../rollups/status-times.ts';
+import { SERIES_RANGES, type SeriesBuckets, type SeriesRange } from '../../domain/series-range.ts';
+import { uptimePercent, worstStatus } from '../../domain/uptime.ts';
+import { type PhaseSeries, readPhases } from '../../rollups/phases.ts';
+import { readSeries, type Series } from '../../rollups/series.ts';
+import { readUptimes, UPTIME_RANGES, type Uptimes } from '../../rollups/status-times.ts';
+import { emptyTally } from '../../rollups/tally.ts';
+import { PHASES } from '../../store/result-detail.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
-import { phasesAnswer, phasesView, seriesAnswer, seriesQuery, seriesView } from '../series-answer.ts';
-import { uptimeAnswer, uptimeView } from '../uptime-answer.ts';
 import { requireMonitor } from './results.ts';
+import {
+  instant,
+  latencies,
+  milliseconds,
+  resultCounts,
+  roundedTimes,
+  statusTimes,
+  tallied,
+  uptime,
+} from './summary.ts';
+
+/** Schemas and values of the API's answers that charts are drawn from. Instants are epoch ms. */
+
+const RANGE_NAMES = Object.keys(SERIES_RANGES) as [SeriesRange, ...SeriesRange[]];
+
+/** What the endpoints of series are asked with. */
+const seriesQuery = z.object({
+  range: z
+    .enum(RANGE_NAMES, `must be ${RANGE_NAMES.slice(0, -1).join(', ')} or ${RANGE_NAMES.at(-1)}`)
+    .default('24h')
+    .meta({ description: 'How far the series reaches back.' }),
+  region: z
+    .enum(REGIONS, 'is not a region')
+    .optional()
+    .meta({ description: 'The series of this region. Default: of all regions together.' }),
+});
+
+const envelope = {
+  range: z.enum(RANGE_NAMES),
+  region: z.enum(REGIONS).nullable().meta({ description: 'Null: all regions together.' }),
+  from: instant.meta({ description: 'Beginning of the first bucket, epoch ms.' }),
+  until: instant.meta({ description: 'Now, epoch ms.' }),
+  bucket_ms: instant.meta({
+    description: 'Width of a bucket, ms. It is never less than the period of the monitor.',
+  }),
+};
+
+const at = instant.meta({ description: 'Beginning of the bucket, epoch ms.' });
+
+const ENVELOPE_EXAMPLE = {
+  range: '6h' as const,
+  region: null,
+  from: 1_767_205_800_000,
+  until: 1_767_227_400_000,
+  bucket_ms: 300_000,
+};
+const COUNTS_EXAMPLE = {
+  results: { passed: 60, degraded: 0, failed: 0, not_run: 0 },
+  latency: { p50: 84.1, p75: 91.7, p90: 101.2, p95: 101.2, p99: 112.4 },
+};
+
+const seriesView = z
+  .object({
+    ...envelope,
+    results: resultCounts,
+    latency: latencies,
+    series: z
+      .array(z.object({ at, results: resultCounts, latency: latencies }))
+      .meta({ description: 'Buckets, oldest first, without gaps. The last bucket is in progress.' }),
+    region_bucket_ms: instant.meta({
+      description: 'Width of a bucket of `regions`, ms: that of the series, or a multiple of it.',
+    }),
+    regions: z
+      .array(
+        z.object({
+          region: z.enum(REGIONS),
+          results: resultCounts,
+          latency: latencies,
+          p95: z.array(milliseconds.nullable()).meta({
+            description: 'The 95th percentile of the latency in each bucket from `from` on, ms.',
+          }),
+        }),
+      )
+      .meta({ description: 'Regions that have results in the range, whatever region the series is of.' }),
+  })
+  .meta({
+    examples: [
+      {
+        ...ENVELOPE_EXAMPLE,
+        ...COUNTS_EXAMPLE,
+        series: [{ at: 1_767_225_600_000, ...COUNTS_EXAMPLE }],
+        region_bucket_ms: 300_000,
+        regions: [{ region: 'hosta-fra', ...COUNTS_EXAMPLE, p95: [101.2, null] }],
+      },
+    ],
+  });
+export type SeriesView = z.infer<typeof seriesView>;
+
+const phasesView = z
+  .object({
+    ...envelope,
+    every: z.number().int().positive().meta({
+      description: 'One of this many slots was read. 1: all of them.',
+    }),
+    series: z
+      .array(
+        z.object({
+          at,
+          results: z.number().int().nonnegative().meta({ description: 'Number of results that were read.' }),
+          phases: phases.required().nullable().meta({
+            description:
+              'Mean duration of each phase, ms; 0 for a phase that does not happen. Their sum is the mean latency. Null where there are no results.',
+          }),
+        }),
+      )
+      .meta({ description: 'Buckets, oldest first, without gaps. The last bucket is in progress.' }),
+  })
+  .meta({
+    examples: [
+      {
+        ...ENVELOPE_EXAMPLE,
+        every: 1,
+        series: [
+          {
+            at: 1_767_225_600_000,
+            results: 60,
+            phases: { dns: 1.2, connect: 20.1, tls: 24.9, first_byte: 37.6, transfer: 0.4 },
+          },
+        ],
+      },
+    ],
+  });
+export type PhasesView = z.infer<typeof phasesView>;
+
+/** What was asked for, and now (epoch ms). */
+type Asked = { readonly range: SeriesRange; readonly region: SeriesView['region']; readonly now: number };
+
+function seriesAnswer(asked: Asked, { buckets, total, tallies, regionBuckets, regions }: Series): SeriesView {
+  return {
+    ...enveloped(asked, buckets),
+    ...tallied(total),
+    series: startsOf(buckets).map((start) => ({ at: start, ...tallied(tallies.get(start) ?? emptyTally()) })),
+    region_bucket_ms: regionBuckets.bucketMs,
+    regions: REGIONS.flatMap((region) => {
+      const found = regions.get(region);
+      if (found === undefined) return [];
+      const p95 = startsOf(regionBuckets).map((start) => {
+        const tally = found.tallies.get(start);
+        return tally === undefined ? null : tenths(percentile(tally.latency, 0.95));
+      });
+      return [{ region, ...tallied(found.total), p95 }];
+    }),
+  };
+}
+
+function phasesAnswer(asked: Asked, { buckets, every, sums }: PhaseSeries): PhasesView {
+  return {
+    ...enveloped(asked, buckets),
+    every,
+    series: startsOf(buckets).map((start) => {
+      const sum = sums.get(start);
+      if (sum === undefined) return { at: start, results: 0, phases: null };
+      const means = PHASES.map((phase) => [phase, tenths(sum[phase] / sum.results)] as const);
+      const mean = Object.fromEntries(means) as NonNullable<PhasesView['series'][number]['phases']>;
+      return { at: start, results: sum.results, phases: mean };
+    }),
+  };
+}
+
+function enveloped({ range, region, now }: Asked, { from, bucketMs }: SeriesBuckets) {
+  return { range, region, from, until: now, bucket_ms: bucketMs };
+}
+
+function startsOf({ from, bucketMs, count }: SeriesBuckets): number[] {
+  return Array.from({ length: count }, (_, index) => from + index * bucketMs);
+}
+
+function tenths<T extends number | null>(value: T): T | number {
+  return value === null ? value : Math.round(value * 10) / 10;
+}
+
+const TIME_EXAMPLE = { active: 84_210_000, degraded: 260_000, error: 130_000, unknown: 0, maintenance: 0 };
+
+const uptimeView = z
+  .object({
+    until: instant.meta({ description: 'Now, epoch ms.' }),
+    ranges: z
+      .array(
+        z.object({
+          range: z.enum(UPTIME_RANGES),
+          from: instant.meta({ description: 'Beginning of the range, epoch ms.' }),
+          uptime,
+          time: statusTimes,
+        }),
+      )
+      .meta({ description: 'The ranges of the summaries with the same names, the shortest first.' }),
+    days: z
+      .array(
+        z.object({
+          at: instant.meta({ description: 'Beginning of the day in UTC, epoch ms.' }),
+          status: z.enum(MONITOR_STATUSES).meta({ description: 'The worst status on the day.' }),
+          uptime,
+          time: statusTimes,
+        }),
+      )
+      .meta({ description: 'The last 90 days, oldest first, today until now included.' }),
+  })
+  .meta({
+    examples: [
+      {
+        until: 1_767_227_400_000,
+        ranges: [{ range: '24h', from: 1_767_142_800_000, uptime: 99.84, time: TIME_EXAMPLE }],
+        days: [{ at: 1_767_139_200_000, status: 'error', uptime: 99.84, time: TIME_EXAMPLE }],
+      },
+    ],
+  });
+export type UptimeView = z.infer<typeof uptimeView>;
+
+/** @param now epoch ms */
+function uptimeAnswer({ ranges, days }: Uptimes, now: number): UptimeView {
+  return {
+    until: now,
+    ranges: ranges.map(({ range, from, times }) => ({
+      range,
+      from,
+      uptime: uptimePercent(times),
+      time: roundedTimes(times),
+    })),
+    days: days.map(({ at, times }) => ({
+      at,
+      status: worstStatus(times),
+      uptime: uptimePercent(times),
+      time: roundedTimes(times),
+    })),
+  };
+}
 
 type Parts = Pick<ApiParts, 'store' | 'slotNow' | 'monitors' | 'agents'>;
 

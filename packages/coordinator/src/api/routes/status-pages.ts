@@ -1,12 +1,30 @@
+import type { EgressGuard } from '@svc/shared/egress.ts';
 import { PAGE_LATENCIES, THEMES } from '@svc/shared/resources/status-page.ts';
 import { z } from 'zod';
+import { InvalidReference } from '../../configuration/errors.ts';
+import { pageWarnings } from '../../configuration/page-warnings.ts';
+import { storedIn } from '../../configuration/reading.ts';
 import type { StoredPage } from '../../configuration/stored.ts';
-import { checkedDomains } from '../../store/page-domains.ts';
+import type { ServicePlace } from '../../pages/domains/pointing.ts';
+import { previewOf } from '../../pages/preview.ts';
+import { type CheckedDomain, checkedDomain, checkedDomains } from '../../store/page-domains.ts';
+import { listResources } from '../../store/resource-lists.ts';
+import { pageHeaders } from '../../web/headers.ts';
+import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { defineResources, serveResources } from '../collection.ts';
-import { endpoint, idOf, type ServedEndpoint } from '../endpoint.ts';
+import { defineResources, resourceView, serveResources } from '../collection.ts';
+import {
+  type ApiRequest,
+  endpoint,
+  idOf,
+  NO_CONTENT,
+  ok,
+  type ServedEndpoint,
+  serve,
+  workspaceOf,
+} from '../endpoint.ts';
 import { furtherChange, versionOptions } from '../objects.ts';
-import { pageView } from '../views.ts';
+import { Problem } from '../problem.ts';
 
 const appearance = z
   .strictObject({
@@ -73,4 +91,217 @@ async function pageViews(
   const withDomain = stored.flatMap(({ id, attributes }) => (attributes.custom_domain === null ? [] : [id]));
   const checked = await checkedDomains(store, withDomain);
   return stored.map((page) => pageView(page, checked.get(page.id) ?? null, guard));
+}
+
+/** Most components that are moved at once, and that a page is read with. */
+const MOST_MOVED = 1_000;
+
+const place = z.int('must be a whole number').min(-2_147_483_648).max(2_147_483_647).nullable();
+
+const arrangement = z
+  .strictObject({
+    components: z
+      .array(
+        z.strictObject({
+          id,
+          order: place.meta({ description: 'Place on the page, in ascending order.' }),
+          group_order: place.meta({ description: 'Place in the group, in ascending order.' }),
+        }),
+      )
+      .max(MOST_MOVED)
+      .meta({ description: 'Components of the page that get other places. The others stay where they are.' }),
+  })
+  .meta({
+    examples: [
+      {
+        components: [
+          { id: '7', order: 1, group_order: null },
+          { id: '9', order: 2, group_order: null },
+        ],
+      },
+    ],
+  });
+
+type Parts = Pick<ApiParts, 'configuration' | 'reading' | 'secrets'>;
+
+export const arrangePage = endpoint({
+  method: 'PATCH',
+  path: '/v1/status-pages/{id}/arrangement',
+  access: 'write',
+  tag: 'Status pages',
+  summary: 'Change the places of components of a page, all at once',
+  body: arrangement,
+  answers: { 204: { description: 'Every component has its place.' } },
+  problems: ['conflict', 'reference-not-found'],
+});
+
+/** The endpoint that moves components of a status page, all at once or none. */
+export function pageArrangementEndpoints({ configuration, reading, secrets }: Parts): ServedEndpoint[] {
+  return [
+    serve(arrangePage, async (request) => {
+      const [workspaceId, pageId] = [workspaceOf(request), idOf(request)];
+      const page = await reading.find('status_pages', { workspaceId }, pageId, 'masked');
+      if (page === null) throw new Problem('not-found', `there is no status page ${pageId}`);
+      await configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {
+        const all = { limit: MOST_MOVED, offset: 0 };
+        const { rows } = await listResources(change.tx, 'components', { workspaceId, pageId }, all, {});
+        const source = { source: change.tx, secrets, shown: 'masked' } as const;
+        const stored = new Map(
+          (await storedIn(source, 'components', rows)).map((component) => [String(component.id), component]),
+        );
+        for (const [index, { id: componentId, ...places }] of request.body.components.entries()) {
+          const component = stored.get(componentId);
+          if (component === undefined) {
+            const message = `page ${pageId} has no component ${componentId}`;
+            throw new InvalidReference(message, ['components', index, 'id']);
+          }
+          const attributes = { ...component.attributes, ...places };
+          await change.update('svc_status_page_component', component.id, attributes);
+        }
+        await request.audit.write(change.tx);
+      });
+      return NO_CONTENT;
+    }),
+  ];
+}
+
+const domainView = z
+  .object({
+    domain: z.string(),
+    state: z.enum(['verified', 'pending']).meta({
+      description: '`verified`: the domain points to this service, and the page is served under it.',
+    }),
+    problem: z.string().nullable().meta({
+      description: 'What is missing, and what to do. Null: nothing, or the domain was not checked yet.',
+    }),
+    points_to: z
+      .object({ cname: z.string().nullable(), addresses: z.array(z.string()) })
+      .meta({ description: 'Where the domain must point: by a CNAME record, or by address records.' }),
+    checked_at: z.iso.datetime().nullable(),
+    verified_at: z.iso.datetime().nullable().meta({ description: 'The last check that found it here.' }),
+  })
+  .meta({
+    examples: [
+      {
+        domain: 'status.example.com',
+        state: 'pending',
+        problem:
+          'status.example.com has no address in the DNS: add a CNAME record for status.example.com with svc.example.com, or address records with 192.0.2.1',
+        points_to: { cname: 'svc.example.com', addresses: ['192.0.2.1'] },
+        checked_at: '2026-11-22T14:03:00.000Z',
+        verified_at: null,
+      },
+    ],
+  });
+
+type DomainParts = Pick<ApiParts, 'store' | 'reading' | 'domains'>;
+
+const pageDomain = endpoint({
+  method: 'GET',
+  path: '/v1/status-pages/{id}/domain',
+  access: 'read',
+  tag: 'Status pages',
+  summary: 'Read whether the custom domain of a page points here, or what is missing',
+  description:
+    'The DNS is checked every minute while something is missing, and every hour after that. A verified domain that points elsewhere three times in a row is not served any more. Of pages in several workspaces that declare one domain, the first that is verified holds it; for the others it stays `pending`, and `problem` says so.',
+  answers: { 200: { description: 'The domain and its last check.', schema: domainView } },
+});
+
+const checkPageDomain = endpoint({
+  method: 'POST',
+  path: '/v1/status-pages/{id}/domain/check',
+  access: 'write',
+  tag: 'Status pages',
+  summary: 'Check now where the custom domain of a page points',
+  answers: { 200: { description: 'The domain and this check.', schema: domainView } },
+});
+
+/** Where the custom domains of status pages point. */
+export function pageDomainEndpoints(parts: DomainParts): ServedEndpoint[] {
+  const { store, domains } = parts;
+  const view = async (domain: string, checked: CheckedDomain | null) =>
+    ok(viewOf(domain, checked, await domains.service()));
+  return [
+    serve(pageDomain, async (request) => {
+      const { id, declared } = await declaredDomain(parts, request);
+      return view(declared, await checkedDomain(store, id));
+    }),
+    serve(checkPageDomain, async (request) => {
+      const { id, declared } = await declaredDomain(parts, request);
+      return view(declared, await domains.check(id, declared));
+    }),
+  ];
+}
+
+/** @throws Problem when there is no such page, or it has no domain of its own */
+async function declaredDomain(
+  { reading }: DomainParts,
+  request: Pick<ApiRequest, 'token' | 'ids'>,
+): Promise<{ id: number; declared: string }> {
+  const id = idOf(request);
+  const page = await reading.find('status_pages', { workspaceId: workspaceOf(request) }, id, 'masked');
+  if (page === null) throw new Problem('not-found', `there is no status page ${id}`);
+  const { custom_domain: declared } = page.attributes;
+  if (declared === null) throw new Problem('not-found', `status page ${id} has no custom domain`);
+  return { id, declared };
+}
+
+function viewOf(
+  domain: string,
+  checked: CheckedDomain | null,
+  { name, addresses }: ServicePlace,
+): z.infer<typeof domainView> {
+  return {
+    domain,
+    state: checked?.state ?? 'pending',
+    problem: checked?.problem ?? null,
+    points_to: { cname: name, addresses: [...addresses] },
+    checked_at: instant(checked?.checkedAt),
+    verified_at: instant(checked?.verifiedAt),
+  };
+}
+
+function instant(at: number | null | undefined): string | null {
+  return at === null || at === undefined ? null : new Date(at).toISOString();
+}
+
+export const pagePreview = endpoint({
+  method: 'GET',
+  path: '/v1/status-pages/{id}/preview',
+  access: 'read',
+  tag: 'Status pages',
+  summary: 'Read a status page as its visitors see it',
+  description:
+    'Also a page that is not published, and one that needs a password: the token may read what it shows. Only the page itself is HTML here; what it links to is at its own address.',
+  answers: { 200: { description: 'The page.', contentType: 'text/html; charset=utf-8' } },
+});
+
+export function pagePreviewEndpoints(parts: ApiParts): ServedEndpoint[] {
+  const { reading, publicUrl } = parts;
+  return [
+    serve(pagePreview, async (request) => {
+      const id = idOf(request);
+      const page = await reading.find('status_pages', { workspaceId: workspaceOf(request) }, id, 'masked');
+      if (page === null) throw new Problem('not-found', `there is no status page ${id}`);
+      return ok(await previewOf(parts, page, publicUrl), pageHeaders());
+    }),
+  ];
+}
+
+/** @param checked where its custom domain points; null: that was not checked yet, or it has none */
+function pageView(stored: StoredPage, checked: CheckedDomain | null, guard: EgressGuard): object {
+  const { published, theme, latency, attributes } = stored;
+  const warnings = [...pageWarnings(attributes, guard), ...notServed(attributes.custom_domain, checked)];
+  return resourceView(stored, { published, theme, latency, warnings });
+}
+
+function notServed(domain: string | null, checked: CheckedDomain | null): string[] {
+  if (domain === null || (checked?.state === 'verified' && checked.problem === null)) return [];
+  if (checked === null)
+    return [`the page is not served under ${domain} yet: where it points was not checked yet`];
+  if (checked.state === 'verified')
+    return [`the page will not be served under ${domain} much longer: ${checked.problem}`];
+  return [
+    `the page is not served under ${domain}: ${checked.problem ?? 'it does not point to this service'}`,
+  ];
 }

@@ -16,8 +16,8 @@ import {
   serve,
   workspaceOf,
 } from '../endpoint.ts';
+import { listOf, offsetPage } from '../lists.ts';
 import { shownTo } from '../objects.ts';
-import { listOf, offsetPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
 
 const subscriberView = z

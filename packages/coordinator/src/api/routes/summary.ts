@@ -1,9 +1,177 @@
+import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { readSummary } from '../../rollups/summary.ts';
+import { percentile } from '../../domain/latency-histogram.ts';
+import { MONITOR_STATUSES } from '../../domain/monitor.ts';
+import { SUMMARY_RANGES, type SummaryRange } from '../../domain/summary-range.ts';
+import { flooredPercent, type StatusTimes, uptimePercent, worstStatus } from '../../domain/uptime.ts';
+import { readSummary, type Summary } from '../../rollups/summary.ts';
+import type { OutcomeCounts } from '../../rollups/tally.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
-import { RANGE_NAMES, summaryAnswer, summaryView } from '../summary-answer.ts';
 import { requireMonitor } from './results.ts';
+
+const RANGE_NAMES = Object.keys(SUMMARY_RANGES) as [SummaryRange, ...SummaryRange[]];
+
+export const instant = z.number().int();
+export const milliseconds = z.number().nonnegative();
+const percent = z.number().min(0).max(100).nullable();
+
+export const resultCounts = z
+  .object({
+    passed: z.number().int().nonnegative(),
+    degraded: z.number().int().nonnegative(),
+    failed: z.number().int().nonnegative(),
+    not_run: z.number().int().nonnegative(),
+  })
+  .meta({ description: 'Number of results by outcome, over all versions of the monitor.' });
+
+export const latencies = z
+  .object({
+    p50: milliseconds.nullable(),
+    p75: milliseconds.nullable(),
+    p90: milliseconds.nullable(),
+    p95: milliseconds.nullable(),
+    p99: milliseconds.nullable(),
+  })
+  .meta({
+    description:
+      'Percentiles of the latency of results that passed or were degraded, ms, exact to 5 %. Null where there are no such results.',
+  });
+
+export const uptime = percent.meta({
+  description:
+    'Share of the time with a verdict in which the monitor was up, in percent, rounded down. Degraded is up. Maintenance windows are left out. Null where there is no such time.',
+});
+
+export const statusTimes = z
+  .object({
+    active: milliseconds,
+    degraded: milliseconds,
+    error: milliseconds,
+    unknown: milliseconds,
+    maintenance: milliseconds,
+  })
+  .meta({
+    description:
+      'Time in each status, ms. Inactive time is `unknown`. Time in a maintenance window counts as `maintenance` only, also where the window was declared later.',
+  });
+
+const summaryView = z
+  .object({
+    range: z.enum(RANGE_NAMES),
+    from: instant.meta({ description: 'Beginning of the first bucket, epoch ms.' }),
+    until: instant.meta({ description: 'Now, epoch ms.' }),
+    bucket_ms: instant.meta({ description: 'Width of a bucket, ms: an hour, or a day in UTC.' }),
+    uptime,
+    time: statusTimes,
+    results: resultCounts,
+    latency: latencies,
+    regions: z
+      .array(
+        z.object({
+          region: z.enum(REGIONS),
+          uptime_by_checks: percent.meta({
+            description:
+              'Share of the results with an outcome other than not_run that passed or were degraded, in percent, rounded down. A region has no verdicts, so this is not a share of time.',
+          }),
+          results: resultCounts,
+          latency: latencies,
+        }),
+      )
+      .meta({ description: 'Regions that have results in the range.' }),
+    series: z
+      .array(
+        z.object({
+          at: instant.meta({ description: 'Beginning of the bucket, epoch ms.' }),
+          status: z.enum(MONITOR_STATUSES).meta({ description: 'The worst status in the bucket.' }),
+          uptime,
+          results: resultCounts,
+          latency: latencies,
+        }),
+      )
+      .meta({ description: 'Buckets, oldest first, without gaps. The last bucket is in progress.' }),
+  })
+  .meta({
+    examples: [
+      {
+        range: '24h',
+        from: 1_767_142_800_000,
+        until: 1_767_227_400_000,
+        bucket_ms: 3_600_000,
+        uptime: 99.85,
+        time: { active: 84_210_000, degraded: 260_000, error: 130_000, unknown: 0, maintenance: 0 },
+        results: { passed: 2_801, degraded: 9, failed: 10, not_run: 0 },
+        latency: { p50: 84.1, p75: 91.7, p90: 112.4, p95: 149.6, p99: 211.3 },
+        regions: [
+          {
+            region: 'hosta-fra',
+            uptime_by_checks: 99.64,
+            results: { passed: 2_801, degraded: 9, failed: 10, not_run: 0 },
+            latency: { p50: 84.1, p75: 91.7, p90: 112.4, p95: 149.6, p99: 211.3 },
+          },
+        ],
+        series: [
+          {
+            at: 1_767_225_600_000,
+            status: 'active',
+            uptime: 100,
+            results: { passed: 60, degraded: 0, failed: 0, not_run: 0 },
+            latency: { p50: 84.1, p75: 91.7, p90: 101.2, p95: 101.2, p99: 112.4 },
+          },
+        ],
+      },
+    ],
+  });
+export type SummaryView = z.infer<typeof summaryView>;
+
+function summaryAnswer(range: SummaryRange, summary: Summary): SummaryView {
+  const { from, until, bucketMs, total, times, regions, buckets } = summary;
+  return {
+    range,
+    from,
+    until,
+    bucket_ms: bucketMs,
+    uptime: uptimePercent(times),
+    time: roundedTimes(times),
+    ...tallied(total),
+    regions: REGIONS.flatMap((region) => {
+      const tally = regions.get(region);
+      return tally === undefined ? [] : [{ region, uptime_by_checks: upShare(tally), ...tallied(tally) }];
+    }),
+    series: buckets.map((bucket) => ({
+      at: bucket.at,
+      status: worstStatus(bucket.times),
+      uptime: uptimePercent(bucket.times),
+      ...tallied(bucket.tally),
+    })),
+  };
+}
+
+/** Rounds the times, because a status that ended by ageing ended between two milliseconds. */
+export function roundedTimes({ active, degraded, error, unknown, maintenance }: StatusTimes): StatusTimes {
+  return {
+    active: Math.round(active),
+    degraded: Math.round(degraded),
+    error: Math.round(error),
+    unknown: Math.round(unknown),
+    maintenance: Math.round(maintenance),
+  };
+}
+
+function upShare({ passed, degraded, failed }: OutcomeCounts): number | null {
+  return flooredPercent(passed + degraded, passed + degraded + failed);
+}
+
+export function tallied({ passed, degraded, failed, notRun, latency }: OutcomeCounts) {
+  const at = (share: number) => {
+    const found = percentile(latency, share);
+    return found === null ? null : Math.round(found * 10) / 10;
+  };
+  return {
+    results: { passed, degraded, failed, not_run: notRun },
+    latency: { p50: at(0.5), p75: at(0.75), p90: at(0.9), p95: at(0.95), p99: at(0.99) },
+  };
+}
 
 const monitorSummary = endpoint({
   method: 'GET',

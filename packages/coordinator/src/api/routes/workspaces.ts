@@ -3,11 +3,11 @@ import type { Transaction } from '../../store/store.ts';
 import { findWorkspace, insertWorkspace, listWorkspaces, type Workspace } from '../../store/workspaces.ts';
 import { workspaceView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
+import { nameSchema } from '../body-members.ts';
 import { endpoint, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
-import { nameFilter } from '../filters.ts';
 import { createsOnce } from '../idempotency.ts';
-import { nameSchema } from '../names.ts';
-import { listOf, offsetPage } from '../paging.ts';
+import { listOf, nameFilter, offsetPage } from '../lists.ts';
+
 import { Problem } from '../problem.ts';
 
 const newWorkspace = z

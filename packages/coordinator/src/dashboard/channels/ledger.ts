@@ -1,4 +1,4 @@
-import type { DeliveryView } from '../../api/delivery-answers.ts';
+import type { DeliveryView } from '../../api/routes/deliveries.ts';
 import { DELIVERY_STATES, type DeliveryState } from '../../store/schema.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryView } from '../../api/delivery-answers.ts';
+import type { DeliveryView } from '../../api/routes/deliveries.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';

@@ -1,5 +1,5 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
-import type { DeliveryView } from '../../api/delivery-answers.ts';
+import type { DeliveryView } from '../../api/routes/deliveries.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
 import { attemptsTable } from '../deliveries/attempts.ts';

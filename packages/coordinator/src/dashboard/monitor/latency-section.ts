@@ -1,4 +1,4 @@
-import type { SeriesView } from '../../api/series-answer.ts';
+import type { SeriesView } from '../../api/routes/series.ts';
 import { type Line, renderLineChart } from '../../web/charts/line-chart.ts';
 import { latencyText } from '../../web/figures.ts';
 import type { Html } from '../../web/html.ts';

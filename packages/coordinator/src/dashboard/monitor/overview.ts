@@ -1,9 +1,9 @@
 import { idOf } from '../../api/endpoint.ts';
 import { monitorDeliveries } from '../../api/routes/deliveries.ts';
 import { MONITOR } from '../../api/routes/monitors.ts';
-import { monitorResults } from '../../api/routes/results.ts';
+import { monitorResults, monitorTransitions } from '../../api/routes/results.ts';
 import { monitorPhases, monitorSeries, monitorUptime } from '../../api/routes/series.ts';
-import { monitorTransitions } from '../../api/routes/transitions.ts';
+
 import { CHARTS_SCRIPT } from '../../web/charts/assets.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';

@@ -1,8 +1,8 @@
 import { idOf } from '../../api/endpoint.ts';
 import { monitorDeliveries } from '../../api/routes/deliveries.ts';
 import { MONITOR } from '../../api/routes/monitors.ts';
-import { monitorResults } from '../../api/routes/results.ts';
-import { monitorTransitions } from '../../api/routes/transitions.ts';
+import { monitorResults, monitorTransitions } from '../../api/routes/results.ts';
+
 import { type Html, html } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { MONITOR_STYLES } from './assets.ts';

@@ -1,5 +1,5 @@
 import type { Phases } from '@svc/shared/messages/check-result.ts';
-import type { PhasesView } from '../../api/series-answer.ts';
+import type { PhasesView } from '../../api/routes/series.ts';
 import { renderStackChart } from '../../web/charts/stack-chart.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html } from '../../web/html.ts';

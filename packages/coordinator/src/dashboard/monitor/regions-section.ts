@@ -1,5 +1,5 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
-import type { SeriesView } from '../../api/series-answer.ts';
+import type { SeriesView } from '../../api/routes/series.ts';
 import { sparkline } from '../../web/charts/line-chart.ts';
 import { latencyText, percentage } from '../../web/figures.ts';
 import { type Html, html } from '../../web/html.ts';

@@ -1,4 +1,4 @@
-import type { UptimeView } from '../../api/uptime-answer.ts';
+import type { UptimeView } from '../../api/routes/series.ts';
 import { renderStatusBars } from '../../web/charts/status-bars.ts';
 import type { State } from '../../web/design/states.ts';
 import { percentage } from '../../web/figures.ts';

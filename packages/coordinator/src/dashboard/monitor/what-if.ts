@@ -3,8 +3,8 @@ import { idOf } from '../../api/endpoint.ts';
 import type { Called } from '../../api/in-process.ts';
 import type { Problem } from '../../api/problem.ts';
 import { MONITOR } from '../../api/routes/monitors.ts';
-import { replayMonitor } from '../../api/routes/what-if.ts';
-import type { WhatIfView } from '../../api/what-if-answer.ts';
+import { replayMonitor, type WhatIfView } from '../../api/routes/what-if.ts';
+
 import { percentage } from '../../web/figures.ts';
 import { Form } from '../../web/forms.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';

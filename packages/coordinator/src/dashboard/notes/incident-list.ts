@@ -1,5 +1,5 @@
-import type { IncidentView } from '../../api/note-answers.ts';
-import { INCIDENT } from '../../api/routes/incidents.ts';
+import { INCIDENT, type IncidentView } from '../../api/routes/incidents.ts';
+
 import { type State, stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';

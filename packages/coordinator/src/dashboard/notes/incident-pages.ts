@@ -1,6 +1,6 @@
 import { idOf } from '../../api/endpoint.ts';
-import type { IncidentView, UpdateView } from '../../api/note-answers.ts';
-import { INCIDENT, UPDATE } from '../../api/routes/incidents.ts';
+import { INCIDENT, type IncidentView, UPDATE, type UpdateView } from '../../api/routes/incidents.ts';
+
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from '../page.ts';

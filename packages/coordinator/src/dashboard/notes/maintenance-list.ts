@@ -1,4 +1,4 @@
-import type { WindowView } from '../../api/note-answers.ts';
+import type { WindowView } from '../../api/routes/maintenance.ts';
 import { WINDOW } from '../../api/routes/maintenance.ts';
 import { type State, stateLabel, stateMark } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';

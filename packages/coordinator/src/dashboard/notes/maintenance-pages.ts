@@ -1,5 +1,5 @@
 import { idOf } from '../../api/endpoint.ts';
-import type { WindowView } from '../../api/note-answers.ts';
+import type { WindowView } from '../../api/routes/maintenance.ts';
 import { endWindow, WINDOW } from '../../api/routes/maintenance.ts';
 import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../../test/support/api.ts';
 import { DashboardSession, filledIn } from '../../../../../test/support/dashboard/session.ts';
-import type { IncidentView, UpdateView, WindowView } from '../../api/note-answers.ts';
+import type { IncidentView, UpdateView } from '../../api/routes/incidents.ts';
+import type { WindowView } from '../../api/routes/maintenance.ts';
 
 let api: RunningApi;
 let session: DashboardSession;

@@ -1,4 +1,4 @@
-import type { WindowView } from '../../api/note-answers.ts';
+import type { WindowView } from '../../api/routes/maintenance.ts';
 import type { Option } from '../forms/fields.ts';
 
 export const FREQUENCY_OPTIONS: readonly Option[] = [

@@ -1,5 +1,5 @@
 import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
-import { type MonitorStatesView, monitorStates } from '../../api/routes/monitor-states.ts';
+import { type MonitorStatesView, monitorStates } from '../../api/routes/monitors.ts';
 import { OVERVIEW_ORDERS, SHOWN_STATES } from '../../store/monitor-overview.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';

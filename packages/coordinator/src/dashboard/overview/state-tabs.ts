@@ -1,4 +1,4 @@
-import type { MonitorStatesView } from '../../api/routes/monitor-states.ts';
+import type { MonitorStatesView } from '../../api/routes/monitors.ts';
 import { SHOWN_STATES } from '../../store/monitor-overview.ts';
 import { stateMark } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';

@@ -1,4 +1,4 @@
-import type { MonitorStateView } from '../../api/routes/monitor-states.ts';
+import type { MonitorStateView } from '../../api/routes/monitors.ts';
 import type { OverviewOrder } from '../../store/monitor-overview.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';

@@ -1,5 +1,5 @@
 import type { EndpointAnswering } from '../../api/endpoint.ts';
-import { monitorStates } from '../../api/routes/monitor-states.ts';
+import { monitorStates } from '../../api/routes/monitors.ts';
 import { CHANNEL } from '../../api/routes/notifications.ts';
 import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import { type DashboardPage, type DashboardRequest, NAVIGATION_GROUPS } from '../page.ts';

@@ -1,7 +1,7 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { EndpointAnswering } from '../../api/endpoint.ts';
-import { monitorStates } from '../../api/routes/monitor-states.ts';
-import { namedComponents } from '../../api/routes/named-components.ts';
+import { namedComponents } from '../../api/routes/components.ts';
+import { monitorStates } from '../../api/routes/monitors.ts';
 import type { PageApi } from '../page.ts';
 
 /** The members with these ids of a list of the API that has a filter `ids`. Those that do not exist are left out. */

@@ -1,6 +1,6 @@
 import { type AnswerOf, idOf } from '../../api/endpoint.ts';
-import { monitorUses } from '../../api/routes/monitor-uses.ts';
-import { MONITOR } from '../../api/routes/monitors.ts';
+import { MONITOR, monitorUses } from '../../api/routes/monitors.ts';
+
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
 import { type Removal, removalPages } from './removal.ts';

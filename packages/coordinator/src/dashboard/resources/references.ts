@@ -1,8 +1,8 @@
 import { isId } from '@svc/shared/ids.ts';
 import type { EndpointAnswering } from '../../api/endpoint.ts';
-import { COMPONENT_GROUP } from '../../api/routes/components.ts';
-import { monitorStates } from '../../api/routes/monitor-states.ts';
-import { namedComponents } from '../../api/routes/named-components.ts';
+import { COMPONENT_GROUP, namedComponents } from '../../api/routes/components.ts';
+import { monitorStates } from '../../api/routes/monitors.ts';
+
 import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import { type Entries, noted } from '../forms/entries.ts';
 import type { Field, ResourceForm } from '../forms/fields.ts';

@@ -1,5 +1,5 @@
-import type { SystemView } from '../../api/export-answers.ts';
-import { systemState } from '../../api/routes/exports.ts';
+import { type SystemView, systemState } from '../../api/routes/exports.ts';
+
 import { stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, durationText } from '../../web/times.ts';

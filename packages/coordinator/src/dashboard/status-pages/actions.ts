@@ -1,7 +1,7 @@
 import { idOf } from '../../api/endpoint.ts';
 import { COMPONENT, COMPONENT_GROUP } from '../../api/routes/components.ts';
-import { arrangePage } from '../../api/routes/page-arrangement.ts';
-import { changeAppearance, STATUS_PAGE } from '../../api/routes/status-pages.ts';
+import { arrangePage, changeAppearance, STATUS_PAGE } from '../../api/routes/status-pages.ts';
+
 import { type Html, html } from '../../web/html.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { VERSION_FIELD } from '../resources/draft.ts';

@@ -1,5 +1,5 @@
 import { idOf } from '../../api/endpoint.ts';
-import { pagePreview } from '../../api/routes/page-preview.ts';
+import { pagePreview } from '../../api/routes/status-pages.ts';
 import { pageHeaders } from '../../web/headers.ts';
 import type { DashboardPage } from '../page.ts';
 

@@ -1,5 +1,47 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startApi } from '../../../../test/support/api.ts';
+import { isExpectedHost, visitOf } from './request-facts.ts';
+
+test.each([
+  ['localhost:8080', true],
+  ['LOCALHOST', true],
+  ['svc.localhost', true],
+  ['127.0.0.1:8080', true],
+  ['127.8.0.1', true],
+  ['[::1]:8080', true],
+  ['svc.example.com', true],
+  ['SVC.example.com:443', true],
+  ['svc.example.com.', true],
+  ['localhost.:8080', true],
+  [undefined, true],
+  ['other.example.com', false],
+  ['svc.example.com..', false],
+  ['127.0.0.1.example.com', false],
+  ['localhost.example.com', false],
+  ['10.0.0.1', false],
+  ['a b', false],
+  ['', false],
+])('a request to %j on loopback is ours: %j', (host, expected) => {
+  expect(isExpectedHost(host, 'https://svc.example.com')).toBe(expected);
+});
+
+test.each<[header: string | null, host: string, isOwnHost: boolean]>([
+  ['svc.example.com', 'svc.example.com', true],
+  ['SVC.Example.com:8443', 'svc.example.com', true],
+  ['svc.example.com.', 'svc.example.com', true],
+  ['localhost.:8080', 'localhost', true],
+  ['192.0.2.7', '192.0.2.7', true],
+  ['[2001:db8::1]:8080', '[2001:db8::1]', true],
+  ['status.example.org.:8080', 'status.example.org', false],
+  ['svc.example.com.evil.example', 'svc.example.com.evil.example', false],
+  ['evil.example#svc.example.com', 'evil.example', false],
+  ['a b', '', false],
+  [null, '', false],
+])('the host of %j is %j; is it our own: %j', (header, host, isOwnHost) => {
+  const request = new Request('http://svc.invalid/', { headers: header === null ? {} : { host: header } });
+  const circumstances = { publicUrl: 'https://svc.example.com', hasTls: false, peer: null, requestId: 'a' };
+  expect(visitOf(request, circumstances)).toMatchObject({ host, isOwnHost });
+});
 
 describe('behind proxies', () => {
   const TRUSTED = ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'];

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { nameFilter } from './filters.ts';
-import { noteText } from './maintenance-body.ts';
-import { nameSchema } from './names.ts';
+import { nameSchema, noteText } from './body-members.ts';
+import { nameFilter } from './lists.ts';
 
 describe.each([
   ['name', nameSchema('a'), 256],

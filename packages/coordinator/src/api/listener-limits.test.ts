@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { connectionLimit } from './connection-limit.ts';
+import { connectionLimit } from './listener-limits.ts';
 
 test.each([
   [1_024, 512],

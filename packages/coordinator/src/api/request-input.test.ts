@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defaultMessage } from './default-messages.ts';
+import { defaultMessage } from './request-input.ts';
 
 const messagesOf = (schema: z.ZodType, value: unknown) =>
   schema.safeParse(value, { error: defaultMessage }).error?.issues.map(({ message }) => message);

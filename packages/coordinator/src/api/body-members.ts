@@ -1,0 +1,85 @@
+import { LIMITS } from '@svc/shared/limits.ts';
+import { lines, oneLine, wellFormed } from '@svc/shared/resources/texts.ts';
+import { z } from 'zod';
+import { instantOf } from '../domain/local-time.ts';
+import { id } from './answers.ts';
+
+/**
+ * Schema for a text of at most so many characters, that is code points, as JSON Schema and the limits of declared
+ * resources count them.
+ */
+export function textUpTo(characters: number, text = z.string('must be a string')) {
+  return text
+    .refine((given) => isUpTo(given, characters), `may have at most ${characters} characters`)
+    .meta({ maxLength: characters });
+}
+
+/** A character has one or two units of UTF-16, so most texts need no count. */
+function isUpTo(text: string, characters: number): boolean {
+  if (text.length <= characters) return true;
+  return text.length <= 2 * characters && [...text].length <= characters;
+}
+
+/** Schema for the name of a token or workspace: one line, without surrounding blanks. */
+export function nameSchema(description: string) {
+  const text = z.string('must be a string').trim().min(1, 'must not be empty');
+  return textUpTo(LIMITS.noteTitle, text)
+    .superRefine((text, context) => {
+      const wrong = wellFormed(text) ?? oneLine(text);
+      if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+    })
+    .meta({ description, maxLength: LIMITS.noteTitle });
+}
+
+const INSTANT = z.iso.datetime({ offset: true });
+const LOCAL = z.iso.datetime({ local: true });
+
+/** Schema of an instant in a body: with an offset, or as the local time of a time zone that the body names. */
+export function instantOrLocal(description: string) {
+  return z
+    .string('must be a string')
+    .refine(
+      (text) => INSTANT.safeParse(text).success || LOCAL.safeParse(text).success,
+      'must be an instant as in 2027-01-01T02:00:00Z, or a local time of time_zone as in 2027-01-01T02:00',
+    )
+    .meta({ description });
+}
+
+/**
+ * The instant that such a text names, epoch ms.
+ *
+ * @param zone a known time zone
+ */
+export function readInstant(text: string, zone: string): number {
+  if (INSTANT.safeParse(text).success) return Date.parse(text);
+  return instantOf(zone, Date.parse(`${text}Z`));
+}
+
+/** An instant as the API answers it. */
+export function instantText(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/** Schema of a longer text that people write: lines, as they were written. */
+export function noteText(description: string) {
+  return textUpTo(LIMITS.noteText)
+    .superRefine((text, context) => {
+      const wrong = wellFormed(text) ?? lines(text);
+      if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+    })
+    .meta({ description, maxLength: LIMITS.noteText });
+}
+
+/** Schema of a list of ids in a body. */
+export function idList(description: string) {
+  return z
+    .array(id)
+    .max(LIMITS.noteTargets, `may have at most ${LIMITS.noteTargets} ids`)
+    .nullish()
+    .meta({ description });
+}
+
+/** The numbers of ids, each once. */
+export function numbers(ids: readonly string[] | null | undefined): number[] {
+  return [...new Set(ids ?? [])].map(Number);
+}
