@@ -33,8 +33,6 @@ export type CheckRun = {
   readonly done: (result: RunResult) => void;
   /** Whether the monitor's last attempt, in this check or an earlier one, timed out. */
   isSlow: boolean;
-  /** In the bag of those that are attempted. */
-  place: number;
   state: 'queued' | 'attempting' | 'waiting' | 'done';
   /** When the check leaves `waiting`. */
   wakeAt: number;
@@ -68,7 +66,6 @@ export function newRun(run: NewRun): CheckRun {
     judgesEach,
     isSlow,
     done,
-    place: -1,
     state: 'queued',
     wakeAt: 0,
     startedAtWall: 0,

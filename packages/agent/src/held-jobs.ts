@@ -1,17 +1,12 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { FinishedJobs } from './finished-jobs.ts';
 
-/** Shortest time that finished jobs are remembered, ms. The longest is twice as much. */
+/** Shortest time that a finished job is remembered, ms. The longest is twice as much. */
 const FINISHED_MS = 300_000;
-/**
- * Number of finished jobs beyond which they are forgotten earlier: 3,300 checks a second for five minutes,
- * 16 MiB, and as much for the jobs before them.
- */
-const FINISHED_LIMIT = 1_000_000;
 
 /**
  * The jobs that this agent answers for. A job is held from its receipt until the stream has its result. Then
- * it is remembered as finished, so that a job that is sent twice runs once.
+ * it is remembered as finished, so that a job that is sent twice runs once. That is the last one of each monitor: a slot is
+ * sent again only within its period.
  *
  * A job that ended as `not_run` is forgotten at once: it may be tried again when it is sent again.
  */
@@ -20,9 +15,10 @@ export class HeldJobs {
   /** Bytes that each took in its message. */
   readonly #held = new Map<string, number>();
   #bytes = 0;
-  // Two generations. The old one is dropped as a whole, which needs no timer and no instant for each job.
-  #finished = new FinishedJobs();
-  #finishedBefore = new FinishedJobs();
+  // The slot of each monitor that was finished last, in two generations. The old one is dropped as a whole, which needs
+  // no timer and no instant for each job.
+  #finished = new Map<number, number>();
+  #finishedBefore = new Map<number, number>();
   #generationStartedAt: number;
 
   constructor(clock: Clock) {
@@ -42,8 +38,8 @@ export class HeldJobs {
   stateOf(monitor: number, slot: number): 'held' | 'finished' | 'unknown' {
     if (this.#held.has(textOf(monitor, slot))) return 'held';
     this.#turnGeneration();
-    const isFinished = this.#finished.has(monitor, slot) || this.#finishedBefore.has(monitor, slot);
-    return isFinished ? 'finished' : 'unknown';
+    const finished = this.#finished.get(monitor) ?? this.#finishedBefore.get(monitor);
+    return finished === slot ? 'finished' : 'unknown';
   }
 
   /** @param bytes the job's share of its message. The job must not be held yet */
@@ -62,15 +58,15 @@ export class HeldJobs {
     this.#held.delete(text);
     if (as === 'forgotten') return;
     this.#turnGeneration();
-    this.#finished.add(monitor, slot);
+    this.#finished.set(monitor, slot);
   }
 
   #turnGeneration(): void {
     const now = this.#clock.monotonic();
     const age = now - this.#generationStartedAt;
-    if (age < FINISHED_MS && this.#finished.size < FINISHED_LIMIT) return;
-    this.#finishedBefore = age < 2 * FINISHED_MS ? this.#finished : new FinishedJobs();
-    this.#finished = new FinishedJobs();
+    if (age < FINISHED_MS) return;
+    this.#finishedBefore = age < 2 * FINISHED_MS ? this.#finished : new Map();
+    this.#finished = new Map();
     this.#generationStartedAt = now;
   }
 }

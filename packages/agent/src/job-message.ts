@@ -1,10 +1,4 @@
-import {
-  type CheckJob,
-  checkJob,
-  type JobsMessage,
-  jobsMessage,
-  readCheckJob,
-} from '@svc/shared/messages/check-job.ts';
+import { type CheckJob, checkJob, type JobsMessage, jobsMessage } from '@svc/shared/messages/check-job.ts';
 import type { DropReason } from './metrics.ts';
 
 /**
@@ -41,8 +35,8 @@ const head = checkJob.omit({ check: true });
 const jobKey = checkJob.pick({ monitor: true, slot: true });
 
 export function readJob(value: unknown): ReadJob {
-  const job = readCheckJob(value);
-  if (job !== null) return { is: 'job', job };
+  const job = checkJob.safeParse(value);
+  if (job.success) return { is: 'job', job: job.data };
   const readable = head.safeParse(value);
   if (readable.success) return { is: 'unsupported', job: readable.data };
   const key = jobKey.safeParse(value);

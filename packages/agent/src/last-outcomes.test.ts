@@ -71,13 +71,3 @@ test('the next result of a monitor that was forgotten is news, whatever it is', 
   expect(last.isNews(found(1, 'passed'))).toBe(false);
   expect(last.isNews(found(2, 'failed'))).toBe(true);
 });
-
-test.each([
-  { monitor: 2 ** 32, version: 1 },
-  { monitor: 1, version: 2 ** 30 },
-])('results of monitor $monitor, version $version are news', ({ monitor, version }) => {
-  const last = new LastOutcomes(new FakeClock());
-  last.isNews(found(1, 'passed'));
-  for (let time = 0; time < 2; time += 1) expect(last.isNews(found(monitor, 'passed', version))).toBe(true);
-  last.forget(monitor);
-});

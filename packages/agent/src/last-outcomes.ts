@@ -1,19 +1,15 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { type CheckResult, OUTCOMES } from '@svc/shared/messages/check-result.ts';
-import { PAIR_LIMIT, PairTable } from './pair-table.ts';
+import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts';
 
 /**
  * Shortest time that a monitor is remembered after its last result, ms: longer than any period. The longest
  * is twice as much.
  */
 const REMEMBERED_MS = 7_200_000;
-/**
- * Number of monitors in a generation beyond which they are forgotten earlier. Two generations take 2 MiB.
- */
+/** Number of monitors in a generation beyond which they are forgotten earlier. */
 const GENERATION_LIMIT = 65_536;
 
-/** No version and outcome is this number: versions begin with 1. */
-const FORGOTTEN = 0;
+type Last = { readonly version: number; readonly outcome: Outcome };
 
 /**
  * The last outcome that this agent reported about each monitor. It tells a result that may change the
@@ -26,9 +22,9 @@ const FORGOTTEN = 0;
 export class LastOutcomes {
   readonly #clock: Clock;
   readonly #limit: number;
-  // Versions and outcomes by monitor, as one number.
-  #newer = new PairTable('map');
-  #older = new PairTable('map');
+  /** By monitor; null: it was forgotten. */
+  #newer = new Map<number, Last | null>();
+  #older = new Map<number, Last | null>();
   #generationStartedAt: number;
 
   /** @param limit most monitors in a generation, >= 1 */
@@ -47,33 +43,33 @@ export class LastOutcomes {
    * Notes the result and returns whether it differs from the last one of its monitor. The first result of a version
    * differs. The first one of a monitor differs unless it passed: nobody is alerted about that, and tens of thousands of
    * new monitors would make a message for each few of their results. `not_run` is not a vote: it never differs and is
-   * not noted. Those of numbers that the table cannot hold (monitors from 2^32 on, versions from 2^30 on) always differ.
+   * not noted.
    */
   isNews({ monitor, version, outcome }: Pick<CheckResult, 'monitor' | 'version' | 'outcome'>): boolean {
     if (outcome === 'not_run') return false;
-    const found = version * OUTCOMES.length + OUTCOMES.indexOf(outcome);
-    if (monitor >= PAIR_LIMIT || found >= PAIR_LIMIT) return true;
     this.#turnGeneration();
     const last = this.#lastOf(monitor);
-    this.#newer.put(monitor, found);
-    return last === undefined ? outcome !== 'passed' : last !== found;
+    this.#newer.set(monitor, { version, outcome });
+    if (last === undefined) return outcome !== 'passed';
+    return last?.version !== version || last.outcome !== outcome;
   }
 
   /** Forgets a monitor whose last result never arrived. The next result then differs, whatever it is. */
   forget(monitor: number): void {
-    if (monitor < PAIR_LIMIT && this.#lastOf(monitor) !== undefined) this.#newer.put(monitor, FORGOTTEN);
+    if (this.#lastOf(monitor) !== undefined) this.#newer.set(monitor, null);
   }
 
-  #lastOf(monitor: number): number | undefined {
-    return this.#newer.get(monitor) ?? this.#older.get(monitor);
+  #lastOf(monitor: number): Last | null | undefined {
+    const newer = this.#newer.get(monitor);
+    return newer === undefined ? this.#older.get(monitor) : newer;
   }
 
   #turnGeneration(): void {
     const now = this.#clock.monotonic();
     const age = now - this.#generationStartedAt;
     if (age < REMEMBERED_MS && this.#newer.size < this.#limit) return;
-    this.#older = age < 2 * REMEMBERED_MS ? this.#newer : new PairTable('map');
-    this.#newer = new PairTable('map');
+    this.#older = age < 2 * REMEMBERED_MS ? this.#newer : new Map();
+    this.#newer = new Map();
     this.#generationStartedAt = now;
   }
 }

@@ -1,5 +1,3 @@
-import { LeastLately } from '@svc/shared/least-lately.ts';
-
 /** The quickest message of a span, or of the one before, tells how long the way takes, ms. */
 const SPAN_MS = 30_000;
 
@@ -18,7 +16,9 @@ type Parts = {
  */
 export class LateReading {
   readonly #parts: Parts;
-  readonly #least = new LeastLately();
+  /** The quickest way in this span, and in the one before, ms; infinite where there was no message. */
+  #quickest = Number.POSITIVE_INFINITY;
+  #quickestBefore = Number.POSITIVE_INFINITY;
   #spanUntil = Number.NEGATIVE_INFINITY;
 
   constructor(parts: Parts) {
@@ -33,13 +33,14 @@ export class LateReading {
    */
   of(sentAt: number, readAt: number): number {
     if (readAt >= this.#spanUntil) {
-      this.#least.nextSpan();
       // The quickest message of long ago tells nothing: the clocks have drifted apart since.
-      if (readAt >= this.#spanUntil + SPAN_MS) this.#least.nextSpan();
+      const isLongAgo = readAt >= this.#spanUntil + SPAN_MS;
+      this.#quickestBefore = isLongAgo ? Number.POSITIVE_INFINITY : this.#quickest;
+      this.#quickest = Number.POSITIVE_INFINITY;
       this.#spanUntil = readAt + SPAN_MS;
     }
     const way = readAt - sentAt;
-    this.#least.add(way);
-    return Math.min(way - this.#least.value, this.#parts.stallMs());
+    this.#quickest = Math.min(this.#quickest, way);
+    return Math.min(way - Math.min(this.#quickest, this.#quickestBefore), this.#parts.stallMs());
   }
 }

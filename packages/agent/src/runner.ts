@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { Bag } from '@svc/shared/bag.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { Heap } from '@svc/shared/heap.ts';
@@ -68,7 +67,7 @@ export class Runner {
   readonly #queue = new Heap<CheckRun>((run) => run.slot);
   readonly #slowQueue = new Heap<CheckRun>((run) => run.slot);
   readonly #waiting = new Heap<CheckRun>((run) => run.wakeAt);
-  readonly #attempting = new Bag<CheckRun>();
+  readonly #attempting = new Set<CheckRun>();
   readonly #abort = new AbortController();
   #slowAttempts = 0;
   /** Since {@link takeStarts}. */
@@ -190,7 +189,7 @@ export class Runner {
     await this.#idleWithin(withinMs);
     this.#abort.abort();
     await this.#idleWithin(ABORT_GRACE_MS);
-    for (const run of this.#attempting.all()) this.#leaveAttempt(run, notRun('shutting-down'));
+    for (const run of [...this.#attempting]) this.#leaveAttempt(run, notRun('shutting-down'));
     this.#cancelSweep();
     this.#cancelWake();
   }
@@ -365,7 +364,7 @@ export class Runner {
         this.#refuse(run);
       }
     }
-    for (const run of this.#attempting.all()) {
+    for (const run of [...this.#attempting]) {
       if (run.hasEnded) continue;
       const overdue = now - run.attemptStartedAt - run.check.reveal().timeout - STUCK_MS;
       if (overdue > 0 && overdue > this.#parts.starvation.delaySince(run.attemptStartedAt)) this.#giveUp(run);

@@ -1,9 +1,13 @@
 import type { StreamMessage } from '@svc/shared/bus.ts';
 import { isWithinOutline, type Outline } from '@svc/shared/json-outline.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
-import { type CheckResult, readCheckResult, readResultBatch } from '@svc/shared/messages/check-result.ts';
+import {
+  type CheckResult,
+  checkResult,
+  type ResultBatch,
+  resultBatch,
+} from '@svc/shared/messages/check-result.ts';
 import { regionOfSubject } from '@svc/shared/messages/subjects.ts';
-import { usualResults } from '@svc/shared/messages/usual-results.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 export type ParsedResults = {
@@ -29,8 +33,7 @@ const ENTRIES_AT_ONCE = 16;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads the results of a stream's message. Those of an unusual one are parsed by themselves, so that a bad one does
- * not cost the others. The subject says which region speaks.
+ * Reads the results of a stream's message. Each is parsed by itself, so that a bad one does not cost the others. The subject says which region speaks.
  *
  * @param pause returns what to wait for before the thread is held any longer; undefined: nothing. It is
  *   called now and then
@@ -43,8 +46,6 @@ export async function parseResults(
   const region = regionOfSubject(message.subject);
   if (region === null) return 'its subject names no region';
   if (message.data.length > LIMITS.messageBytes) return `it is longer than ${LIMITS.messageBytes} bytes`;
-  const usual = usualResults(message.data);
-  if (usual !== null) return { region, ...usual, malformed: 0 };
   const batch = batchIn(message.data);
   if (typeof batch === 'string') return batch;
   const results: CheckResult[] = [];
@@ -54,14 +55,14 @@ export async function parseResults(
     if (index % ENTRIES_AT_ONCE === 0) {
       for (let wait = pause(); wait !== undefined; wait = pause()) await wait;
     }
-    const result = readCheckResult(entries[index]);
-    if (result === null) malformed += 1;
-    else results.push(result);
+    const result = checkResult.safeParse(entries[index]);
+    if (result.success) results.push(result.data);
+    else malformed += 1;
   }
   return { region, agent: batch.agent, results, malformed };
 }
 
-function batchIn(data: Uint8Array): { agent: string; results: unknown[] } | string {
+function batchIn(data: Uint8Array): ResultBatch | string {
   if (data.length >= LOOK_FROM_BYTES && !isWithinOutline(data, MOST)) {
     return 'it has more parts than a batch of results can have';
   }
@@ -71,5 +72,5 @@ function batchIn(data: Uint8Array): { agent: string; results: unknown[] } | stri
   } catch {
     return 'it is not JSON';
   }
-  return readResultBatch(json) ?? 'it is not a batch of results';
+  return resultBatch.safeParse(json).data ?? 'it is not a batch of results';
 }

@@ -3,7 +3,6 @@ import { LIMITS } from '../limits.ts';
 import { Secret } from '../secret.ts';
 import { check } from './check.ts';
 import { messageVersion } from './subjects.ts';
-import { isRecord, isText, isWhole, usualCheck } from './usual-check.ts';
 
 /** A secret, because it holds header values, bodies and user information in clear text. */
 const openedCheck = check.transform((value) => new Secret(value));
@@ -42,37 +41,6 @@ export const checkJob = z.object({
 });
 
 export type CheckJob = z.infer<typeof checkJob>;
-
-/** Reads a job as {@link checkJob} does, the usual ones by hand; null when it is none. */
-export function readCheckJob(value: unknown): CheckJob | null {
-  const usual = usualJob(value);
-  if (usual !== null) return usual;
-  const parsed = checkJob.safeParse(value);
-  return parsed.success ? parsed.data : null;
-}
-
-/** Null where the schema has to judge. */
-function usualJob(value: unknown): CheckJob | null {
-  if (!isRecord(value)) return null;
-  const { monitor, version, slot, token, wait_ms, start_within_ms, slow } = value;
-  if (
-    !isWhole(monitor, 1, Number.MAX_SAFE_INTEGER) ||
-    !isWhole(version, 1, Number.MAX_SAFE_INTEGER) ||
-    !isWhole(slot, 0, Number.MAX_SAFE_INTEGER) ||
-    !isText(token, 64) ||
-    !(wait_ms === undefined || isWhole(wait_ms, 0, LIMITS.jobAheadMs)) ||
-    !isWhole(start_within_ms, 0, Number.MAX_SAFE_INTEGER) ||
-    !(slow === undefined || typeof slow === 'boolean')
-  ) {
-    return null;
-  }
-  const usual = usualCheck(value.check);
-  if (usual === null) return null;
-  const job: CheckJob = { monitor, version, slot, token, start_within_ms, check: new Secret(usual) };
-  if (wait_ms !== undefined) job.wait_ms = wait_ms;
-  if (slow !== undefined) job.slow = slow;
-  return job;
-}
 
 /**
  * `svc.jobs.<region>`, kind `jobs`: up to 512 jobs and 256 KiB; one larger job goes alone.

@@ -45,7 +45,7 @@ function isNotRunReason(text: string): text is NotRunReason {
 }
 
 /** Longest duration in a result, ms. */
-export const MAX_MS = 86_400_000;
+const MAX_MS = 86_400_000;
 /** The last instant that a date can have, and the first one as negative, epoch ms (ECMA-262, section 21.4.1.1). */
 const LAST_INSTANT = 8_640_000_000_000_000;
 
@@ -128,98 +128,6 @@ const slotFinding = finding.extend({
 export const checkResult = slotFinding.refine(isBoundedResult, 'a value out of its bounds');
 export type CheckResult = z.infer<typeof checkResult>;
 
-/**
- * Reads a result as {@link checkResult} does; null when the value is not one.
- *
- * Nearly every result has one attempt that repeats the result's own values. Those results are recognised by
- * hand and not copied: the schema takes 20 times as long and makes 2 KB of garbage. Unknown members stay in
- * such a result, and nobody reads them.
- */
-export function readCheckResult(value: unknown): CheckResult | null {
-  if (isUsualResult(value)) return value;
-  const parsed = checkResult.safeParse(value);
-  return parsed.success ? parsed.data : null;
-}
-
-function isUsualResult(value: unknown): value is CheckResult {
-  if (!isRecord(value)) return false;
-  const { monitor, version, slot, token, outcome, started_at, latency, phases: parts, attempts } = value;
-  return (
-    (outcome === 'passed' || outcome === 'degraded' || outcome === 'failed') &&
-    isCountValue(monitor) &&
-    monitor > 0 &&
-    isCountValue(version) &&
-    version > 0 &&
-    isCountValue(slot) &&
-    isCountValue(started_at) &&
-    typeof token === 'string' &&
-    token.length <= 64 &&
-    isDurationValue(latency) &&
-    (parts === undefined || hasUsualPhases(parts)) &&
-    hasUsualFacts(value) &&
-    Array.isArray(attempts) &&
-    attempts.length === 1 &&
-    isAttemptOf(attempts[0], value)
-  );
-}
-
-/** Whether the facts are usual. Results with rare members go through the schema. */
-function hasUsualFacts({
-  status_code,
-  error_message,
-  reason,
-  timed_out,
-  certificate_expires_at,
-  body_truncated,
-}: Record<string, unknown>): boolean {
-  return (
-    (status_code === undefined || (isCountValue(status_code) && status_code <= 999)) &&
-    (error_message === undefined ||
-      (typeof error_message === 'string' && error_message.length <= LIMITS.errorMessage)) &&
-    (certificate_expires_at === undefined || isInstant(certificate_expires_at)) &&
-    (timed_out === undefined || typeof timed_out === 'boolean') &&
-    reason === undefined &&
-    body_truncated === undefined
-  );
-}
-
-/** Whether the attempt repeats the result's values, so that none of its own needs a check. */
-function isAttemptOf(attempt: unknown, result: Record<string, unknown>): boolean {
-  return (
-    isRecord(attempt) &&
-    attempt.started_ms === 0 &&
-    attempt.outcome === result.outcome &&
-    attempt.latency === result.latency &&
-    attempt.status_code === result.status_code &&
-    attempt.error_message === result.error_message &&
-    attempt.timed_out === result.timed_out
-  );
-}
-
-function hasUsualPhases(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { dns, connect, tls, first_byte, transfer } = value;
-  return (
-    (dns === undefined || isDurationValue(dns)) &&
-    (connect === undefined || isDurationValue(connect)) &&
-    (tls === undefined || isDurationValue(tls)) &&
-    (first_byte === undefined || isDurationValue(first_byte)) &&
-    (transfer === undefined || isDurationValue(transfer))
-  );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isCountValue(value: unknown): value is number {
-  return typeof value === 'number' && isCount(value);
-}
-
-function isDurationValue(value: unknown): value is number {
-  return typeof value === 'number' && isDuration(value);
-}
-
 function isBoundedResult(result: z.infer<typeof slotFinding>): boolean {
   const { monitor, version, slot, token } = result;
   return (
@@ -295,7 +203,7 @@ function isErrorMessage(text: string | undefined): boolean {
 }
 
 /** Characters. */
-export const LONGEST_AGENT_ID = 128;
+const LONGEST_AGENT_ID = 128;
 
 /**
  * `svc.results.<region>`, or the subject that the jobs' batch named: up to 512 results and 256 KiB, sent with
@@ -310,19 +218,3 @@ export const resultBatch = z.object({
   results: z.array(z.unknown()).min(1).max(LIMITS.resultsPerMessage),
 });
 export type ResultBatch = z.infer<typeof resultBatch>;
-
-/** Reads a batch as {@link resultBatch} does; null when the value is none. The schema copies every result's place. */
-export function readResultBatch(value: unknown): Pick<ResultBatch, 'agent' | 'results'> | null {
-  if (!isRecord(value)) return null;
-  const { v, agent, results } = value;
-  const isBatch =
-    isCountValue(v) &&
-    v >= 1 &&
-    typeof agent === 'string' &&
-    agent.length >= 1 &&
-    agent.length <= LONGEST_AGENT_ID &&
-    Array.isArray(results) &&
-    results.length >= 1 &&
-    results.length <= LIMITS.resultsPerMessage;
-  return isBatch ? { agent, results } : null;
-}

@@ -57,7 +57,7 @@ const recordAssertion = z.object({
   comparator: z.enum(RECORD_COMPARATORS),
 });
 
-export const httpCheck = z.object({
+const httpCheck = z.object({
   type: z.literal('http'),
   url: z.string().max(2 * LIMITS.target),
   method: z.enum(HTTP_METHODS),
@@ -72,13 +72,13 @@ export const httpCheck = z.object({
   ...attempts,
 });
 
-export const tcpCheck = z.object({
+const tcpCheck = z.object({
   type: z.literal('tcp'),
   uri: z.string().max(2 * LIMITS.target),
   ...attempts,
 });
 
-export const dnsCheck = z.object({
+const dnsCheck = z.object({
   type: z.literal('dns'),
   uri: z.string().max(2 * LIMITS.target),
   record_assertions: z.array(recordAssertion).max(LIMITS.assertions),
