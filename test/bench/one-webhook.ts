@@ -80,8 +80,8 @@ export class OneWebhook {
     this.#reportedAt.set(`${monitorId} ${outcome === 'failed'}`, Date.now());
   }
 
-  queued(id: number, delivery: NewDelivery): void {
-    this.#deliverer.wake({ id, ...delivery });
+  queued(delivery: NewDelivery): void {
+    this.#deliverer.wake(delivery);
   }
 
   stop(): Promise<void> {

@@ -111,7 +111,7 @@ const recorder = new Recorder({
   ...loneParts(monitors, REGIONS, () => slotNow),
   tokens,
   exports: metricsExport,
-  onQueued: (id, delivery) => webhook.queued(id, delivery),
+  onQueued: (_id, delivery) => webhook.queued(delivery),
   log,
 });
 await recorder.load();

@@ -284,5 +284,5 @@ function delivery(uid: string, notificationId: number): Writes['deliveries'][num
     incident: 'key-1',
     regions: [],
   } as const;
-  return { uid, notificationId, monitorId: 7, alert: { ...alert, regions: [] }, queuedAt: NOW, opens: true };
+  return { uid, notificationId, monitorId: 7, alert: { ...alert, regions: [] }, queuedAt: NOW };
 }

@@ -56,7 +56,6 @@ function change(channels: readonly number[], status: 'error' | 'recovered'): Pro
     MONITORS.map((id) => ({
       notificationId,
       monitorId: id,
-      opens: status === 'error',
       alert: {
         monitor: { id, name: `Shop ${id}.`, url: `https://shop.example/${id}`, type: 'http' as const },
         status,
@@ -81,7 +80,7 @@ async function delivered(count: number, step: number): Promise<void> {
       .execute();
     if (rows.length >= count) return expect(rows).toHaveLength(count);
     // No time passes for what is on its way.
-    await expect.poll(() => deliverer.gauges.sending).toBe(0);
+    await expect.poll(() => deliverer.sending).toBe(0);
     await parts.clock.advanceSettling(step);
   }
 }

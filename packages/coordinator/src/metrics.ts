@@ -57,8 +57,8 @@ export function leadingMeasurements(sources: Sources, startedAt: number): Measur
 }
 
 function deliveryGauges({ deliverer, overdue }: Sources): ValuesOf<typeof DELIVERY_GAUGES> {
-  const { lanes, sending, oldestMs } = deliverer.gauges;
-  return { lanes, sending, age: oldestMs / 1_000, overdue: overdue.channels.length };
+  const { lanes, oldestMs } = overdue.waiting;
+  return { lanes, sending: deliverer.sending, age: oldestMs / 1_000, overdue: overdue.channels.length };
 }
 
 function exportGauges({ endpoints }: MetricsExport): ValuesOf<typeof EXPORT_GAUGES> {

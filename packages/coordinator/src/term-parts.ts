@@ -286,7 +286,7 @@ function createRecorder(
       deliverer.channelRemoved(notificationId);
       retention.channelRemoved();
     },
-    onQueued: (id, delivery) => deliverer.wake({ id, ...delivery }),
+    onQueued: (_id, delivery) => deliverer.wake(delivery),
   });
 }
 

@@ -18,6 +18,7 @@ export function newDelivery(changes: Partial<QueuedDelivery> = {}): QueuedDelive
     isAnnounced: false,
     thread: null,
     groupUid: null,
+    dueAt: 0,
     ...changes,
   };
 }

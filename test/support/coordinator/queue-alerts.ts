@@ -2,15 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Deliverer } from '../../../packages/coordinator/src/notify/deliverer.ts';
-import { insertDeliveries } from '../../../packages/coordinator/src/store/delivery-queue.ts';
+import { hastenOlder, insertDeliveries } from '../../../packages/coordinator/src/store/delivery-queue.ts';
 import type { Store } from '../../../packages/coordinator/src/store/store.ts';
 
 type QueuedAlert = {
   readonly notificationId: number;
   readonly monitorId: number;
   readonly alert: Alert;
-  /** Whether it is the first alert of its incident on the channel; left out: the database says so. */
-  readonly opens?: boolean;
 };
 
 /** Queues alerts in one transaction and wakes the deliverer after it, as the recorder does. */
@@ -21,7 +19,7 @@ export async function queueAlerts(
   alerts: readonly QueuedAlert[],
 ): Promise<void> {
   const queuedAt = clock.wall();
-  const queued = alerts.map((alert) => ({ opens: false, ...alert, uid: randomUUID(), queuedAt }));
+  const queued = alerts.map((alert) => ({ ...alert, uid: randomUUID(), queuedAt }));
   const rows = queued.map(({ uid, notificationId, monitorId, alert }) => ({
     uid,
     notificationId,
@@ -31,9 +29,6 @@ export async function queueAlerts(
     status: alert.status,
     createdAt: queuedAt,
   }));
-  const [outcomes = []] = await store.commit([insertDeliveries(rows)]);
-  const ids = Array.from(outcomes, ({ id }) => id);
-  queued.forEach((delivery, index) => {
-    deliverer.wake({ ...delivery, id: ids[index] ?? 0 });
-  });
+  await store.commit([insertDeliveries(rows), hastenOlder(rows)]);
+  for (const delivery of queued) deliverer.wake(delivery);
 }

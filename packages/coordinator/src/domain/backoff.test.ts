@@ -30,13 +30,9 @@ describe('nextAttemptAt', () => {
   test.each([
     ['lengthens a wait', 120_000, 120_000],
     ['never shortens one', 1_000, 5_000],
-  ])('the hold of the channel %s', (_name, heldUntil, expected) => {
-    expect(nextAttemptAt({ attempts: 1, ageMs: 0, now: 0, heldUntil, random: 0.5 })).toBe(expected);
-  });
-
-  test('a receiver that only takes it later adds no wait of the delivery itself', () => {
-    const failed = { attempts: 9, ageMs: 0, now: 0, heldUntil: 1_000, random: 0.5 };
-    expect(nextAttemptAt({ ...failed, isRateLimited: true })).toBe(1_000);
+    ['of a day counts as an hour', 24 * 60 * MINUTE, 60 * MINUTE],
+  ])('what the receiver asks for %s', (_name, retryAfterMs, expected) => {
+    expect(nextAttemptAt({ attempts: 1, ageMs: 0, now: 0, retryAfterMs, random: 0.5 })).toBe(expected);
   });
 
   test('a delivery that was never tried in 24 h has one attempt and is then given up', () => {
@@ -51,9 +47,8 @@ describe('nextAttemptAt', () => {
         fc.integer({ min: 0, max: DELIVERY_LIFETIME_MS - 1 }),
         fc.option(fc.integer({ min: 0, max: RETRY_AFTER_MAXIMUM_MS }), { nil: undefined }),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        (attempts, now, heldMs, random) => {
-          const heldUntil = heldMs === undefined ? undefined : now + heldMs;
-          const next = nextAttemptAt({ attempts, ageMs: now, now, heldUntil, random });
+        (attempts, now, retryAfterMs, random) => {
+          const next = nextAttemptAt({ attempts, ageMs: now, now, retryAfterMs, random });
           expect(next).not.toBeNull();
           expect(next).toBeGreaterThan(now);
           expect(next).toBeLessThanOrEqual(Math.min(DELIVERY_LIFETIME_MS, now + 75 * MINUTE));

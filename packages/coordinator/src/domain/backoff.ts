@@ -38,10 +38,8 @@ export type FailedAttempt = {
   ageMs: number;
   /** When this attempt ended, epoch ms. */
   now: number;
-  /** Instant until which the receiver asked the channel to wait, epoch ms. It only lengthens the wait. */
-  heldUntil?: number | undefined;
-  /** Whether the receiver only takes it later: then the wait is the channel's alone. */
-  isRateLimited?: boolean;
+  /** The wait that the receiver asked for, ms. It only lengthens the wait, to an hour at most. */
+  retryAfterMs?: number | undefined;
   /** Uniform in [0, 1). It spreads the attempts of many deliveries by ±25 %. */
   random: number;
 };
@@ -59,6 +57,6 @@ export function nextAttemptAt(failed: FailedAttempt): number | null {
   const end = failed.now + leftMs;
   const wait = WAITS_MS[failed.attempts - 1] ?? LAST_WAIT_MS;
   const spread = wait * (1 - JITTER + 2 * JITTER * failed.random);
-  const own = failed.isRateLimited === true ? failed.now + 1 : failed.now + spread;
-  return Math.min(end, Math.round(Math.max(own, failed.heldUntil ?? 0)));
+  const asked = Math.min(failed.retryAfterMs ?? 0, RETRY_AFTER_MAXIMUM_MS);
+  return Math.min(end, Math.round(failed.now + Math.max(spread, asked)));
 }

@@ -30,9 +30,4 @@ export class TokenBucket {
   take(now: number): void {
     this.#fullAt = Math.max(this.#fullAt, now) + this.#msPerToken;
   }
-
-  /** A token was taken, and nothing was sent. */
-  giveBack(): void {
-    this.#fullAt -= this.#msPerToken;
-  }
 }

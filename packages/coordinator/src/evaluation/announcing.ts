@@ -97,7 +97,6 @@ function deliver(frame: Frame, monitorId: number, link: Link, alert: ReturnType<
     monitorId,
     alert,
     queuedAt: frame.instants.wall,
-    opens: link.announced === 'active',
   });
 }
 

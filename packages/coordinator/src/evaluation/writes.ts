@@ -62,8 +62,6 @@ export type NewDelivery = {
   readonly alert: Alert;
   /** Epoch ms. */
   readonly queuedAt: number;
-  /** Whether it is the first alert of its incident on the channel. */
-  readonly opens: boolean;
 };
 
 /** A vote as it is stored. */

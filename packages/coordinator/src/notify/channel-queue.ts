@@ -1,8 +1,5 @@
-import { Heap } from '@svc/shared/heap.ts';
-import { Pace } from '../domain/pace.ts';
 import { TokenBucket } from '../domain/rate.ts';
 import type { ChannelFacts } from './channel.ts';
-import { type Lane, newLane } from './lane.ts';
 import { factsOf } from './registry.ts';
 import type { StoredChannel } from './sender.ts';
 
@@ -25,156 +22,104 @@ export type FoundChannel = {
   open(): StoredChannel;
 };
 
-/**
- * Most simultaneous sends to one channel. Before the first success, and after a failure, it is two, so that a
- * hanging receiver holds few of the places that all channels share, and is not flooded while it recovers.
- */
-const SENDS_PER_CHANNEL = 8;
-const SENDS_PER_UNPROVEN_CHANNEL = 2;
+/** Finds a channel; null when it is gone. */
+export interface ChannelSource {
+  find(notificationId: number): Promise<FoundChannel | null>;
+}
+
+/** Most messages to one channel at once. */
+const MESSAGES_AT_ONCE = 8;
 
 /**
- * What the deliverer knows of one channel: its lanes, and what its receiver takes. It is kept for some minutes
- * after its last alert, because rates outlast alerts.
+ * What the deliverer knows of one channel. Only the `Deliverer` writes it. The deliveries themselves are in the
+ * database. It is kept for some minutes after its last delivery, because rates outlast alerts. Instants are of the
+ * monotonic clock.
  */
-export class ChannelQueue {
+export type ChannelQueue = {
   readonly notificationId: number;
-  /** All lanes, wherever they are. */
-  readonly lanes = new Map<number, Lane>();
-  /** Those that wait for their own next attempt: a success looks through them, not through all. */
-  readonly waiting = new Set<Lane>();
-  /** Lanes that wait for their turn, in the order of their alerts. */
-  readonly ready = new Heap<Lane>(({ headId }) => headId);
-  readonly pace = new Pace();
-  /** Undefined: it is looked up before the next send; null: it is gone. */
-  found: FoundChannel | null | undefined = undefined;
-  sending = 0;
-  /** Whether one message for many lanes is made or sent: there is one at a time. */
-  isGrouping = false;
-  /** Whether its last send was slow: see `Places`. */
-  isSlow = false;
-  /** Whether the last attempt was a success. */
-  isProven = false;
-  /** How often the channel was changed or taken up: an answer to an earlier send says nothing of it as it is. */
-  takenUp = 0;
-  /** First of the answers in a row that call the address dead, on the monotonic clock; null: none. */
-  doubtedAt: number | null = null;
-  /** On the monotonic clock. */
-  usedAt = 0;
+  /** Null: it is looked up before the next send. */
+  found: FoundChannel | null;
+  /** How often the channel was changed: an answer to an earlier message says nothing of it as it is. */
+  generation: number;
   /** Whether its channel was removed, or it was forgotten. */
-  isRemoved = false;
-  /** The lookup of the channel that runs; null: none. A later change of the channel makes it count no more. */
-  opening: symbol | null = null;
-  /** Cancels the timer of its next turn. */
-  cancelTurn: () => void = () => {};
-  readonly #undecided = new Set<Promise<void>>();
-  #bucket: { readonly kind: string; readonly tokens: TokenBucket | null } | null = null;
+  isRemoved: boolean;
 
-  constructor(notificationId: number) {
-    this.notificationId = notificationId;
-  }
+  /** Whether the database is being asked what is next; it is asked by one at a time. */
+  isLooking: boolean;
+  /** Whether something came meanwhile. */
+  isToLookAgain: boolean;
+  /** Ends the wait for the next look. */
+  cancelTimer: () => void;
+  lookedAt: number;
+  /** Whether the last look found nothing at all. */
+  isEmpty: boolean;
 
-  /** Null: this version does not know the kind, or the channel was not looked up yet. */
-  get facts(): ChannelFacts | null {
-    return this.found === undefined || this.found === null ? null : factsOf(this.found.kind);
-  }
+  /** Monitors whose deliveries are being sent or recorded. */
+  readonly inProgress: Set<number>;
+  /** Messages in progress. */
+  sending: number;
+  /** Whether one of them is for many monitors: nothing else begins meanwhile. */
+  isGrouping: boolean;
+  /** The delivery that waits for others of its group, and until when; null: none does. */
+  collecting: { readonly id: number; readonly until: number } | null;
+  /** Deliveries that are sent alone, because their group was refused for its content. */
+  readonly alone: Set<number>;
 
-  get isStopped(): boolean {
-    return this.found !== undefined && this.found !== null && this.found.stoppedFor !== null;
-  }
+  /** The receiver asked to send nothing before. */
+  heldUntil: number;
+  /** Nothing is tried before, because svc itself failed. */
+  pausedUntil: number;
+  /** From when on it gets more than one message at once; infinite: not before it has taken one. */
+  trustedFrom: number;
+  /** First of the answers in a row that call the address dead; null: none. */
+  doubtedAt: number | null;
+  /** The rate that its vendor accepts, with the kind that it is of; null: not needed yet. */
+  tokens: { readonly kind: string; readonly bucket: TokenBucket | null } | null;
+};
 
-  get hasPlace(): boolean {
-    return this.sending < (this.isProven ? SENDS_PER_CHANNEL : SENDS_PER_UNPROVEN_CHANNEL);
-  }
+export function newQueue(notificationId: number): ChannelQueue {
+  return {
+    notificationId,
+    found: null,
+    generation: 0,
+    isRemoved: false,
+    isLooking: false,
+    isToLookAgain: false,
+    cancelTimer: () => {},
+    lookedAt: 0,
+    isEmpty: false,
+    inProgress: new Set(),
+    sending: 0,
+    isGrouping: false,
+    collecting: null,
+    alone: new Set(),
+    heldUntil: Number.NEGATIVE_INFINITY,
+    pausedUntil: Number.NEGATIVE_INFINITY,
+    trustedFrom: Number.POSITIVE_INFINITY,
+    doubtedAt: null,
+    tokens: null,
+  };
+}
 
-  /** What was found counts no more. */
-  reopen(): void {
-    this.found = undefined;
-    this.opening = null;
-  }
+/** Null: this version does not know the kind, or the channel was not looked up yet. */
+export function factsOfQueue({ found }: ChannelQueue): ChannelFacts | null {
+  return found === null ? null : factsOf(found.kind);
+}
 
-  /** What was found and learned counts no more, and neither do answers to what is being sent. */
-  takeUp(): void {
-    this.reopen();
-    this.takenUp += 1;
-    this.pace.reset();
-    this.doubtedAt = null;
-    this.isProven = false;
-  }
+/**
+ * How many messages more may begin now. A channel gets eight at once; one at a time before its first success, after a
+ * failure, and for a minute after it asked for less.
+ */
+export function freeMessages({ isGrouping, trustedFrom, sending }: ChannelQueue, now: number): number {
+  if (isGrouping) return 0;
+  return Math.max(0, (trustedFrom <= now ? MESSAGES_AT_ONCE : 1) - sending);
+}
 
-  /** A lane's turn came, and its head is read. Returns a function that says that this is over. */
-  deciding(): () => void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#undecided.add(promise);
-    return () => {
-      this.#undecided.delete(promise);
-      resolve();
-    };
+/** The bucket of the rate that the channel's vendor accepts; null: none is known. */
+export function tokensOf(queue: ChannelQueue, { kind }: FoundChannel): TokenBucket | null {
+  if (queue.tokens?.kind !== kind) {
+    const rate = factsOf(kind)?.rate.channel;
+    queue.tokens = { kind, bucket: rate === undefined ? null : new TokenBucket(rate) };
   }
-
-  /** Resolves when it is decided of all lanes whose turn came so far how they are sent. */
-  async allDecided(): Promise<void> {
-    await Promise.all(this.#undecided);
-  }
-
-  /** Its address is dead: nothing more is sent to it until it is looked up again. */
-  stop(reason: string): void {
-    if (this.found !== undefined && this.found !== null) this.found = { ...this.found, stoppedFor: reason };
-  }
-
-  /** Its kind keeps this from now on. */
-  keep(kept: string): void {
-    if (this.found !== undefined && this.found !== null) this.found = { ...this.found, kept };
-  }
-
-  /** When the next send may start by what the receiver takes, on the monotonic clock. */
-  readyAt(now: number): number {
-    if (this.isStopped) return now;
-    return Math.max(this.pace.readyAt(now), this.#tokens()?.availableAt(now) ?? now);
-  }
-
-  started(now: number): void {
-    this.usedAt = now;
-    this.pace.started(now);
-    this.#tokens()?.take(now);
-  }
-
-  /** What was started was not sent after all. */
-  givenBack(): void {
-    this.pace.givenBack();
-    this.#tokens()?.giveBack();
-  }
-
-  lane(monitorId: number): Lane {
-    let lane = this.lanes.get(monitorId);
-    if (lane === undefined) {
-      lane = newLane(this.notificationId, monitorId);
-      this.lanes.set(monitorId, lane);
-    }
-    return lane;
-  }
-
-  /** Age of the oldest head, as the instant when it was queued, epoch ms; null: nothing waits. */
-  get oldestQueuedAt(): number | null {
-    let oldest: number | null = null;
-    for (const { queuedAt } of this.lanes.values()) {
-      if (oldest === null || queuedAt < oldest) oldest = queuedAt;
-    }
-    return oldest;
-  }
-
-  /** Ends all timers. */
-  cancelTimers(): void {
-    this.cancelTurn();
-    for (const lane of this.lanes.values()) lane.cancelTimer();
-  }
-
-  #tokens(): TokenBucket | null {
-    const kind = this.found?.kind;
-    if (kind === undefined) return null;
-    if (this.#bucket?.kind !== kind) {
-      const rate = factsOf(kind)?.rate.channel;
-      this.#bucket = { kind, tokens: rate === undefined ? null : new TokenBucket(rate) };
-    }
-    return this.#bucket.tokens;
-  }
+  return queue.tokens.bucket;
 }

@@ -111,12 +111,22 @@ export type SendResult =
 
 export type SendOutcome = SendResult['outcome'];
 
+/** Why an attempt failed; null: it did not. */
+export function reasonOf(result: SendResult): FailureReason | null {
+  if (result.outcome === 'delivered') return null;
+  if (result.reason !== undefined) return result.reason;
+  if (result.outcome === 'not-sent') return 'own';
+  const { statusCode } = result;
+  if (statusCode === undefined) return 'unanswered';
+  if (statusCode === 429) return 'rate-limited';
+  return statusCode >= 500 ? 'receiver' : 'refused';
+}
+
 /** A settings table without a setting. */
 export type NoSettings = Readonly<Record<never, never>>;
 
 /**
- * The rates that a vendor accepts. The deliverer keeps to both limits; a refusal slows the channel down
- * further.
+ * The rates that a vendor accepts. The deliverer keeps to both limits.
  */
 export type Rates = {
   /** For one channel; left out: no limit is known. */

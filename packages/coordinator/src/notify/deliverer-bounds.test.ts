@@ -7,10 +7,12 @@ import {
   createScriptedChannel,
   type ScriptedKind,
   type Sent,
+  scriptedChannel,
   scriptedDeliverer,
 } from '../../../../test/support/coordinator/scripted-deliverer.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
+import { IN_PROGRESS_IN_ALL } from './places.ts';
 
 /* How much is sent to receivers that are dead, shared or slow, when many alerts wait. */
 
@@ -39,6 +41,18 @@ afterEach(async () => {
 });
 
 const channel = (kind: ScriptedKind) => createScriptedChannel(parts, kind);
+
+/** Creates so many webhooks at once. */
+function webhooks(count: number): Promise<number[]> {
+  const { configuration, workspaceId } = parts;
+  return configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {
+    const ids: number[] = [];
+    for (let made = 0; made < count; made += 1) {
+      ids.push(await change.create('svc_notification', scriptedChannel('webhook')));
+    }
+    return ids;
+  });
+}
 
 type Told = { readonly notificationId: number; readonly monitorId: number; readonly status?: AlertStatus };
 
@@ -84,7 +98,7 @@ test('an answer to the former settings does not stop a channel that was changed 
   deliverer.channelChanged(id);
   answer = () => OK;
   late.resolve(GONE);
-  await expect.poll(() => deliverer.gauges.sending).toBe(0);
+  await expect.poll(() => deliverer.sending).toBe(0);
   await parts.clock.advanceSettling(10_000);
   await stored('delivered', 1);
   const channels = await parts.store.read.selectFrom('notifications').select('stopped_at').execute();
@@ -98,7 +112,7 @@ test('a younger alert that comes during an attempt is not held by a long wait af
   await queue([{ notificationId: id, monitorId: 1 }]);
   for (let attempt = 1; attempt <= 11; attempt += 1) {
     await expect.poll(() => sent.length).toBe(attempt);
-    await expect.poll(() => deliverer.gauges.sending).toBe(0);
+    await expect.poll(() => deliverer.sending).toBe(0);
     if (attempt === 11) break;
     parts.clock.advance(75 * 60_000);
   }
@@ -106,15 +120,14 @@ test('a younger alert that comes during an attempt is not held by a long wait af
   answer = () => late.promise;
   parts.clock.advance(75 * 60_000);
   await expect.poll(() => sent.length).toBe(12);
+  parts.clock.advance(1);
   await queue([{ notificationId: id, monitorId: 1, status: 'degraded' }]);
   answer = () => OK;
   late.resolve(down);
-  await expect.poll(() => deliverer.gauges.sending).toBe(0);
-  parts.clock.advance(30_000);
   await stored('delivered', 2);
 });
 
-test('the channels of a kind share its rate, the oldest alert first, and other kinds do not wait', async () => {
+test('the channels of a kind share its rate, and other kinds do not wait', async () => {
   const chats = await Promise.all(upTo(10).map(() => channel('messenger_a')));
   const other = await channel('webhook');
   const told = upTo(50).map((monitorId) => ({
@@ -134,7 +147,40 @@ test('the channels of a kind share its rate, the oldest alert first, and other k
     await expect.poll(() => ofKind().length).toBe(30 + more);
   }
   await stored('delivered', 51);
-  const last = ofKind().slice(30);
-  const waited = last.map(({ alert }) => alert.monitor.id);
-  expect(waited).toEqual([...waited].sort((one, two) => one - two));
+});
+
+test('hundreds of channels that hang leave places for one of their workspace that answers', async () => {
+  const hanging = await webhooks(IN_PROGRESS_IN_ALL / 2 - 1);
+  const good = await channel('email');
+  const held = Promise.withResolvers<SendResult>();
+  answer = ({ kind }) => (kind === 'email' ? OK : held.promise);
+  // Of each of them one message is in progress, however many wait.
+  await queue(
+    hanging.flatMap((notificationId) => [1, 2].map((monitorId) => ({ notificationId, monitorId }))),
+  );
+  await expect.poll(() => sent.length).toBe(hanging.length);
+  await queue([{ notificationId: good, monitorId: 1 }]);
+  await stored('delivered', 1);
+  held.resolve(OK);
+});
+
+test('a workspace with too many channels that hang leaves places for others, and goes on when one is free', async () => {
+  const most = IN_PROGRESS_IN_ALL / 2;
+  const hanging = await webhooks(most + 4);
+  const other = await channel('email');
+  await parts.store.transaction(async ({ db }) => {
+    await db.insertInto('workspaces').values({ id: 2, name: 'other', created_at: 0 }).execute();
+    await db.updateTable('notifications').set({ workspace_id: 2 }).where('id', '=', other).execute();
+  });
+  const held: ((result: SendResult) => void)[] = [];
+  answer = ({ kind }) => (kind === 'email' ? OK : new Promise<SendResult>((resolve) => held.push(resolve)));
+  await queue(hanging.map((notificationId) => ({ notificationId, monitorId: 1 })));
+  await expect.poll(() => held.length).toBe(most);
+  await queue([{ notificationId: other, monitorId: 1 }]);
+  await stored('delivered', 1);
+  expect(held).toHaveLength(most);
+  for (const release of held.splice(0)) release(OK);
+  await expect.poll(() => held.length).toBe(4);
+  for (const release of held.splice(0)) release(OK);
+  await stored('delivered', most + 5);
 });

@@ -64,7 +64,6 @@ function queue(notificationId: number, monitorIds: readonly number[], status: Al
   const alerts = monitorIds.map((id) => ({
     notificationId,
     monitorId: id,
-    opens: status === 'error',
     alert: alertAbout(id, status, status === 'error' ? { errorMessage: 'refused' } : {}),
   }));
   return queueAlerts(parts.store, parts.clock, deliverer, alerts);
@@ -77,7 +76,7 @@ const countOf = async (state: 'pending' | 'delivered' | 'dead' | 'superseded') =
   (await parts.store.read.selectFrom('deliveries').select('id').where('state', '=', state).execute()).length;
 const inOrder = (one: number, other: number) => one - other;
 const delivered = (count: number) => expect.poll(() => countOf('delivered')).toBe(count);
-const settled = () => expect.poll(() => deliverer.gauges.sending).toBe(0);
+const settled = () => expect.poll(() => deliverer.sending).toBe(0);
 
 test('the first go out at once, the others come as one message that names what they share', async () => {
   const id = await channel('email');
@@ -96,7 +95,7 @@ test('the first go out at once, the others come as one message that names what t
     },
   ]);
   expect(groups()[0]?.monitors.map((monitor) => monitor.id)).toEqual(ids(80, 21));
-  expect(deliverer.gauges.lanes).toBe(0);
+  expect(await deliverer.waiting()).toEqual([]);
 });
 
 test('each delivery of a group has its attempt, and its recovery is sent, in a group too', async () => {

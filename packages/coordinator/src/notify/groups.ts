@@ -1,14 +1,8 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import { COLLECT_MS, groupAlert, isTogether, RecentChanges, TOLD_ALONE } from '../domain/grouping.ts';
+import { COLLECT_MS, GROUP_WINDOW_MS, groupAlert, RecentChanges, TOLD_ALONE } from '../domain/grouping.ts';
 import type { QueuedDelivery } from '../store/delivery-queue.ts';
-import { reasonOf } from './attempts.ts';
-import type { SendResult } from './channel.ts';
-import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
+import type { ChannelFacts } from './channel.ts';
 import { derivedUuid } from './derived-uuid.ts';
-import type { Lane } from './lane.ts';
-
-/** A lane with its head, which is sent now. */
-export type Member = { readonly lane: Lane; readonly delivery: QueuedDelivery };
 
 /** Lateness from which an alert says how late it is, ms. */
 const LATE_MS = 60_000;
@@ -17,18 +11,16 @@ const LATE_MS = 60_000;
 export const GROUP_MEMBERS = 1_000;
 
 /**
- * How the head of a lane is sent.
+ * How a delivery is sent.
  *
  * - `alone`: at once, in a message of its own.
  * - `collected`: it waits for others of its group.
- * - `leading`: at once, with all others of its group.
+ * - `grouped`: at once, with all others of its group.
+ * - `grouped-if-many`: so where more than 20 monitors changed together, else alone.
  */
 export type Turn =
-  | { readonly as: 'alone' | 'leading' }
+  | { readonly as: 'alone' | 'grouped' | 'grouped-if-many' }
   | { readonly as: 'collected'; readonly waitMs: number };
-
-const ALONE: Turn = { as: 'alone' };
-const LATER: Turn = { as: 'collected', waitMs: COLLECT_MS };
 
 /**
  * Decides which alerts come as one message. Only what goes together is stored, right before it is sent: what
@@ -40,23 +32,29 @@ export class Groups {
   readonly #recent = new Map<number, RecentChanges>();
 
   /**
+   * The turn of a delivery that may be grouped: see {@link isGroupable}.
+   *
    * @param wall epoch ms
    */
-  turnOf(queue: ChannelQueue, found: FoundChannel, { lane, delivery }: Member, wall: number): Turn {
-    if (!isGroupable(queue, found, lane, delivery)) return ALONE;
-    const { createdAt, monitorId, tries, id, groupUid } = delivery;
-    if (groupUid !== null) return queue.isGrouping ? LATER : { as: 'leading' };
-    const rank = this.#changesOf(found.workspaceId, createdAt).note(monitorId, createdAt);
+  turnOf(workspaceId: number, delivery: QueuedDelivery, wall: number): Turn {
+    const { createdAt, monitorId, tries, groupUid } = delivery;
+    if (groupUid !== null) return { as: 'grouped' };
+    const rank = this.#changesOf(workspaceId, createdAt).note(monitorId, createdAt);
     const leftMs = createdAt + COLLECT_MS - wall;
-    // What could not be sent at once may as well come with the others.
-    const isFresh = tries === 0 && leftMs > 0;
-    if (rank <= TOLD_ALONE && (isFresh || !this.#isOfMany(queue, found, createdAt))) return ALONE;
-    if (queue.isGrouping) return LATER;
-    // Once only: the clock may have been set back.
-    if (leftMs > 0 && lane.collectedId !== id) {
-      return { as: 'collected', waitMs: Math.min(leftMs, COLLECT_MS) };
+    if (rank > TOLD_ALONE) {
+      if (leftMs > 0) return { as: 'collected', waitMs: Math.min(leftMs, COLLECT_MS) };
+      return { as: 'grouped' };
     }
-    return { as: 'leading' };
+    // What could not be sent at once may as well come with the others.
+    return { as: tries === 0 && leftMs > 0 ? 'alone' : 'grouped-if-many' };
+  }
+
+  /** Whether more than 20 monitors changed together with these, which wait for one channel. */
+  areMany(workspaceId: number, [first, ...others]: readonly QueuedDelivery[]): boolean {
+    if (first === undefined) return false;
+    const monitors = this.#recent.get(workspaceId)?.together(first.createdAt) ?? new Set();
+    for (const { monitorId } of [first, ...others]) monitors.add(monitorId);
+    return monitors.size > TOLD_ALONE;
   }
 
   #changesOf(workspaceId: number, at: number): RecentChanges {
@@ -70,92 +68,59 @@ export class Groups {
     this.#recent.set(workspaceId, changes);
     return changes;
   }
-
-  /** Whether more monitors changed with this one, by what was sent and what waits for the channel. */
-  #isOfMany(queue: ChannelQueue, { workspaceId }: FoundChannel, at: number): boolean {
-    const monitors = this.#recent.get(workspaceId)?.together(at) ?? new Set();
-    for (const lane of queue.lanes.values()) {
-      if (isTogether(lane.queuedAt, at)) monitors.add(lane.monitorId);
-      if (monitors.size > TOLD_ALONE) return true;
-    }
-    return monitors.size > TOLD_ALONE;
-  }
 }
 
 /** Whether the delivery may be part of a message for many monitors. */
 export function isGroupable(
-  { facts }: ChannelQueue,
-  { groupsAlerts, stoppedFor }: FoundChannel,
-  lane: Lane,
-  { alert, replayedAt, id }: QueuedDelivery,
+  facts: ChannelFacts | null,
+  { groupsAlerts, stoppedFor }: { readonly groupsAlerts: boolean; readonly stoppedFor: string | null },
+  { alert, replayedAt }: QueuedDelivery,
 ): boolean {
   if (facts === null || !facts.isHuman || !groupsAlerts || stoppedFor !== null) return false;
-  if (alert === null || replayedAt !== null || lane.aloneId === id) return false;
+  if (alert === null || replayedAt !== null) return false;
   return alert.notice === undefined && alert.test !== true;
 }
 
 /**
- * Whether the head of a lane that is not being sent may be of the group of this delivery.
- *
- * @param first the one whose turn it is. Another one may have led the group before: its members are up to twice
- *   as far apart
+ * When the others of the delivery's group were queued, both left out, epoch ms. Another one may have led a group that
+ * is sent again: its members are up to twice as far apart.
  */
-export function mayJoin(
-  lane: Lane,
-  { createdAt, groupUid }: Pick<QueuedDelivery, 'createdAt' | 'groupUid'>,
-): boolean {
-  if (lane.aloneId === lane.headId) return false;
-  return isTogether(lane.queuedAt, createdAt, groupUid === null ? 1 : 2);
+export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: number; before: number } {
+  const windowMs = (groupUid === null ? 1 : 2) * GROUP_WINDOW_MS;
+  return { after: createdAt - windowMs, before: createdAt + windowMs };
 }
 
 /**
- * The id of the message for these members: that of the delivery, or one that is the same whenever the same
+ * The id of the message for these deliveries: that of the delivery, or one that is the same whenever the same
  * deliveries go together.
+ *
+ * @param members in the order of their ids
  */
-export function messageIdOf(members: readonly Member[]): string {
-  const [first, ...others] = members.map(({ delivery }) => delivery.uid);
+export function messageIdOf(members: readonly QueuedDelivery[]): string {
+  const [first, ...others] = members.map(({ uid }) => uid);
   return first !== undefined && others.length === 0 ? first : derivedUuid([first, ...others].join(' '));
 }
 
-/**
- * What one message says for these deliveries; null: this version cannot read it.
- *
- * @param members at least one, in the order of their ids
- */
-function alertFor(members: readonly Member[]): Alert | null {
-  const alerts = members.map(({ delivery }) => delivery.alert).filter((alert) => alert !== null);
-  if (alerts.length <= 1) return alerts[0] ?? null;
-  return groupAlert(alerts);
-}
-
 /** What the kind keeps of the incidents, if it keeps the same of all; null: nothing. */
-export function threadOf(members: readonly Member[]): string | null {
-  const thread = members[0]?.delivery.thread ?? null;
-  return members.every(({ delivery }) => delivery.thread === thread) ? thread : null;
+export function threadOf(members: readonly QueuedDelivery[]): string | null {
+  const thread = members[0]?.thread ?? null;
+  return members.every((delivery) => delivery.thread === thread) ? thread : null;
 }
 
-/** When the oldest of these members was queued, epoch ms. */
-export function oldestOf(members: readonly Member[]): number {
-  return Math.min(...members.map(({ delivery }) => delivery.createdAt));
+/** When the oldest of these was queued, epoch ms. */
+export function oldestOf(members: readonly QueuedDelivery[]): number {
+  return Math.min(...members.map(({ createdAt }) => createdAt));
 }
 
 /**
- * The message for these members, with how late it is when that matters to people.
+ * The one message for these deliveries, with how late it is when that matters to people.
  *
+ * @param members   at least one, in the order of their ids
  * @param delayedMs age of the oldest of its alerts
  * @returns null: this version cannot read the stored alert
  */
-export function alertOf(members: readonly Member[], delayedMs: number): Alert | null {
-  const alert = alertFor(members);
+export function alertOf(members: readonly QueuedDelivery[], delayedMs: number): Alert | null {
+  const alerts = members.map(({ alert }) => alert).filter((alert) => alert !== null);
+  const alert = alerts.length > 1 ? groupAlert(alerts) : (alerts[0] ?? null);
   return alert === null || delayedMs < LATE_MS ? alert : { ...alert, delayedMs };
-}
-
-/**
- * What the attempt means for each of its deliveries. One of many that is refused for its content may be to blame
- * for all, so each is sent alone then.
- */
-export function ofEach(members: readonly Member[], result: SendResult): SendResult {
-  if (members.length === 1 || result.outcome !== 'permanent-message') return result;
-  for (const { lane, delivery } of members) lane.aloneId = delivery.id;
-  return { ...result, outcome: 'retry', reason: reasonOf(result) ?? 'refused' };
 }

@@ -1,30 +1,32 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
-import { type DeliveryStep, insertFinished, type Recorded, recordSteps } from '../store/delivery-ledger.ts';
 import {
-  headsOf,
+  type DeliveryStep,
+  insertFinished,
+  recordSteps,
+  type StoppedChannel,
+} from '../store/delivery-ledger.ts';
+import {
+  type DueChannel,
+  dueChannels,
+  groupableDeliveries,
+  hastenChannel,
   joinGroup,
-  type LaneId,
   lastDeliveryId,
-  type PendingLane,
-  pendingLanes,
+  type NewlyQueued,
+  type NextSearch,
+  nextDeliveries,
   type QueuedDelivery,
   rowOf,
+  type WaitingChannel,
+  waitingChannels,
 } from '../store/delivery-queue.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { attemptEntry, type FinishedAttempt, finalState, testedState } from './attempts.ts';
-import type { NewlyQueued } from './lane.ts';
+import { attemptEntry, type EndedAttempt, finalState, testedState } from './next-step.ts';
 import { queueNotice } from './notices.ts';
 
-/**
- * Called right after the commit with the lane's next delivery when this one is over; null when there is none.
- */
-export type Settled = (following: QueuedDelivery | null) => void;
-
-const LANES_PER_PAGE = 1_000;
-const HEADS_PER_READ = 100;
 /** Most steps in one transaction. The recording of results waits for it: some 5 ms. */
 const STEPS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
@@ -52,7 +54,7 @@ export type LedgerParts = {
 export class Ledger {
   readonly #parts: LedgerParts;
   readonly #closing = new AbortController();
-  readonly #waiting: { step: DeliveryStep; settled: Settled }[] = [];
+  readonly #waiting: { step: DeliveryStep; settled: () => void }[] = [];
   #writing: Promise<void> | null = null;
   #perTransaction = STEPS_PER_TRANSACTION;
 
@@ -65,37 +67,28 @@ export class Ledger {
     return lastDeliveryId(this.#parts.store);
   }
 
-  /** Every lane with pending deliveries, page by page. */
-  async *pendingLanes(): AsyncGenerator<PendingLane[]> {
-    for (let after: LaneId | null = null; ; ) {
-      const page: PendingLane[] = await pendingLanes(this.#parts.store, after, LANES_PER_PAGE);
-      const last = page.at(-1);
-      if (last === undefined) return;
-      yield page.map((lane) => ({ ...lane, nextAttemptAt: this.#notLater(lane) }));
-      after = last;
-    }
+  /** See `dueChannels`. */
+  dueChannels(notAfter: number): Promise<readonly DueChannel[]> {
+    return dueChannels(this.#parts.store, notAfter);
   }
 
-  /** A wait is not longer than planned, even when the system's clock was set back since it began. */
-  #notLater({ nextAttemptAt, lastAttemptAt }: PendingLane): number | null {
-    if (nextAttemptAt === null || lastAttemptAt === null) return nextAttemptAt;
-    return Math.min(nextAttemptAt, this.#parts.clock.wall() + nextAttemptAt - lastAttemptAt);
+  waiting(): Promise<readonly WaitingChannel[]> {
+    return waitingChannels(this.#parts.store);
   }
 
-  /** The lane's oldest pending delivery; null: there is none. */
-  async head(lane: LaneId): Promise<QueuedDelivery | null> {
-    return (await this.heads([lane]))[0] ?? null;
+  /** See `nextDeliveries`. */
+  async next(search: NextSearch): Promise<QueuedDelivery[]> {
+    return nextDeliveries({ work: this.#parts.store.work }, this.#parts.secrets, search);
   }
 
-  /** The oldest pending deliveries of lanes of one channel, in their order; null: there is none. */
-  async heads(lanes: readonly LaneId[]): Promise<(QueuedDelivery | null)[]> {
-    const { store, secrets } = this.#parts;
-    const heads = new Map<number, QueuedDelivery>();
-    for (let start = 0; start < lanes.length; start += HEADS_PER_READ) {
-      const some = lanes.slice(start, start + HEADS_PER_READ);
-      for (const head of await headsOf({ read: store.work }, secrets, some)) heads.set(head.monitorId, head);
-    }
-    return lanes.map(({ monitorId }) => heads.get(monitorId) ?? null);
+  /** See `groupableDeliveries`. */
+  async groupable(search: Parameters<typeof groupableDeliveries>[2]): Promise<QueuedDelivery[]> {
+    return groupableDeliveries({ work: this.#parts.store.work }, this.#parts.secrets, search);
+  }
+
+  /** See `hastenChannel`. */
+  hasten(notificationId: number): Promise<void> {
+    return this.#parts.store.transaction((tx) => hastenChannel(tx, notificationId));
   }
 
   /**
@@ -111,7 +104,7 @@ export class Ledger {
   /**
    * Records a step. `settled` is called once, after the commit; never when the ledger is closed before.
    */
-  record(step: DeliveryStep, settled: Settled): void {
+  record(step: DeliveryStep, settled: () => void): void {
     this.#waiting.push({ step, settled });
     this.#writing ??= this.#write();
   }
@@ -121,10 +114,7 @@ export class Ledger {
    *
    * @throws StoreError
    */
-  recordTest(
-    delivery: TestDelivery,
-    attempt: Pick<FinishedAttempt, 'at' | 'durationMs' | 'result'>,
-  ): Promise<number> {
+  recordTest(delivery: TestDelivery, attempt: EndedAttempt): Promise<number> {
     const { store, secrets, clock } = this.#parts;
     const finished = {
       attempt: attemptEntry(attempt),
@@ -157,16 +147,14 @@ export class Ledger {
   }
 
   async #write(): Promise<void> {
-    const { store, secrets, clock, log } = this.#parts;
+    const { store, clock, log } = this.#parts;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, this.#perTransaction);
       const steps = batch.map(({ step }) => step);
       try {
         await store.transaction(async (tx) => {
-          const { following, stopped } = await recordSteps(tx, secrets, steps, clock.wall());
-          batch.forEach(({ settled }, index) => {
-            tx.onCommit(() => settled(following[index] ?? null));
-          });
+          const stopped = await recordSteps(tx, steps, clock.wall());
+          for (const { settled } of batch) tx.onCommit(settled);
           await this.#tellOfStops(tx, stopped);
         });
         this.#perTransaction = Math.min(2 * this.#perTransaction, STEPS_PER_TRANSACTION);
@@ -185,7 +173,7 @@ export class Ledger {
   }
 
   /** Tells people by their other channels of those that this transaction stops. */
-  async #tellOfStops(tx: Transaction, stopped: Recorded['stopped']): Promise<void> {
+  async #tellOfStops(tx: Transaction, stopped: readonly StoppedChannel[]): Promise<void> {
     const { clock, log } = this.#parts;
     const at = clock.wall();
     for (const { notificationId, reason } of stopped) {

@@ -1,10 +1,9 @@
 import type { Alert, Letter } from '@svc/shared/channels/alert.ts';
-import { queueDeliveries } from '../store/delivery-queue.ts';
+import { type NewlyQueued, queueDeliveries } from '../store/delivery-queue.ts';
 import { insertLetters } from '../store/page-letters.ts';
 import { receiverOf } from '../store/receivers.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
-import type { NewlyQueued } from './lane.ts';
 
 /**
  * The lanes of a recipient: what it asked for never waits behind news that cannot be delivered. They stand in the place
@@ -48,7 +47,6 @@ export async function queueLetters(
     monitorId: LANES[each.lane],
     alert: letterAlert(each, at),
     queuedAt: at,
-    opens: true,
   }));
   await queueDeliveries(tx, { secrets, insert: insertLetters, onQueued }, queued);
 }

@@ -52,7 +52,7 @@ export function createManualDeliveries(parts: {
       return store.transaction(async (tx) => {
         const lane = await replayDelivery(tx, deliveryId, clock.wall());
         if (typeof lane === 'string') return lane;
-        tx.onCommit(() => deliverer.wakeReplayed(lane));
+        tx.onCommit(() => deliverer.wake(lane));
         return 'replayed';
       });
     },
@@ -66,7 +66,7 @@ export function createManualDeliveries(parts: {
         after = last;
         replayed += await store.transaction(async (tx) => {
           const lanes = await replayDeliveries(tx, ids, clock.wall());
-          for (const lane of lanes) tx.onCommit(() => deliverer.wakeReplayed(lane));
+          for (const lane of lanes) tx.onCommit(() => deliverer.wake(lane));
           return lanes.length;
         });
       }

@@ -1,9 +1,14 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import { channelNamed, insertDeliveries, otherChannels, queueDeliveries } from '../store/delivery-queue.ts';
+import {
+  channelNamed,
+  insertDeliveries,
+  type NewlyQueued,
+  otherChannels,
+  queueDeliveries,
+} from '../store/delivery-queue.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import { derivedUuid } from './derived-uuid.ts';
-import type { NewlyQueued } from './lane.ts';
 import { HUMAN_KINDS } from './registry.ts';
 
 /** Most channels that are told of another one. */
@@ -45,7 +50,6 @@ export async function queueNotice(
     monitorId: NO_MONITOR,
     alert,
     queuedAt: at,
-    opens: true,
   }));
   await queueDeliveries(tx, { secrets, insert: insertDeliveries, onQueued }, queued);
 }

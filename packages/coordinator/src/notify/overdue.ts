@@ -1,10 +1,10 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { channelNamed } from '../store/delivery-queue.ts';
+import { channelNamed, type WaitingChannel } from '../store/delivery-queue.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import type { Deliverer, WaitingChannel } from './deliverer.ts';
+import type { Deliverer } from './deliverer.ts';
 import { queueNotice } from './notices.ts';
 
 /** Time after which an alert that is not delivered raises the alarm, ms. */
@@ -21,7 +21,7 @@ export type OverdueParts = {
   readonly log: Logger;
   /** Address that messages of svc about itself show. */
   readonly publicUrl: string;
-  readonly deliverer: Pick<Deliverer, 'waiting' | 'wake'>;
+  readonly deliverer: Pick<Deliverer, 'waiting' | 'ageOf' | 'wake'>;
 };
 
 /**
@@ -33,8 +33,11 @@ export class OverdueAlerts {
   readonly #parts: OverdueParts;
   /** By channel. */
   readonly #raised = new Map<number, OverdueChannel>();
+  /** As of the last look. */
+  #waiting: readonly WaitingChannel[] = [];
   #cancelTimer: () => void = () => {};
   #telling: Promise<void> = Promise.resolve();
+  #looking: Promise<void> | null = null;
 
   constructor(parts: OverdueParts) {
     this.#parts = parts;
@@ -45,20 +48,46 @@ export class OverdueAlerts {
     return [...this.#raised.values()];
   }
 
+  /** Pairs of monitor and channel with pending deliveries, and the age of the oldest, ms; at most 10 s old. */
+  get waiting(): { readonly lanes: number; readonly oldestMs: number } {
+    let lanes = 0;
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const channel of this.#waiting) {
+      lanes += channel.lanes;
+      oldest = Math.min(oldest, channel.oldestQueuedAt);
+    }
+    return { lanes, oldestMs: lanes === 0 ? 0 : this.#parts.deliverer.ageOf(oldest) };
+  }
+
   start(): void {
-    this.#cancelTimer = this.#parts.clock.every(LOOK_EVERY_MS, () => this.#look());
+    this.#cancelTimer = this.#parts.clock.every(LOOK_EVERY_MS, () => {
+      this.#looking ??= this.#look().finally(() => {
+        this.#looking = null;
+      });
+    });
   }
 
   async stop(): Promise<void> {
     this.#cancelTimer();
+    await this.#looking;
     await this.#telling;
   }
 
-  #look(): void {
-    const { clock, log, deliverer } = this.#parts;
+  async #look(): Promise<void> {
+    const { log, deliverer } = this.#parts;
+    try {
+      this.#waiting = await deliverer.waiting();
+      this.#raiseOverdue();
+    } catch (error) {
+      log.error({ error: messageOf(error) }, 'cannot see which alerts wait: svc tries again');
+    }
+  }
+
+  #raiseOverdue(): void {
+    const { clock, log } = this.#parts;
     const before = clock.wall() - OVERDUE_MS;
     const overdue = new Map<number, OverdueChannel>();
-    for (const channel of deliverer.waiting()) {
+    for (const channel of this.#waiting) {
       if (channel.oldestQueuedAt <= before) overdue.set(channel.notificationId, channel);
     }
     const raised = [...overdue.values()].filter(({ notificationId }) => !this.#raised.has(notificationId));

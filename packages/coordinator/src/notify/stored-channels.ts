@@ -6,8 +6,7 @@ import { findRecipient } from '../store/page-recipients.ts';
 import { recipientOf } from '../store/receivers.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
-import type { FoundChannel } from './channel-queue.ts';
-import type { ChannelSource } from './turns.ts';
+import type { ChannelSource, FoundChannel } from './channel-queue.ts';
 
 /**
  * The declared channels, and the recipients of status pages as channels of their own. Settings are opened for each

@@ -4,7 +4,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { Reading } from '../configuration/reading.ts';
 import type { StoredPage } from '../configuration/stored.ts';
-import type { NewlyQueued } from '../notify/lane.ts';
+import type { NewlyQueued } from '../store/delivery-queue.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { OneTimeLinks } from '../web/one-time-links.ts';

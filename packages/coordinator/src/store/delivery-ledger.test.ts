@@ -2,7 +2,14 @@ import type { Alert } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { type DeliveryStep, recordSteps } from './delivery-ledger.ts';
-import { headsOf, insertDeliveries, type LaneId, type QueuedRow, replayDelivery } from './delivery-queue.ts';
+import {
+  hastenChannel,
+  hastenOlder,
+  insertDeliveries,
+  nextDeliveries,
+  type QueuedRow,
+  replayDelivery,
+} from './delivery-queue.ts';
 
 let parts: ConfiguredStore;
 let channel: number;
@@ -32,17 +39,19 @@ const ALERT: Alert = {
   regions: [],
 };
 
-const row = (uid: string, notificationId = channel): QueuedRow => ({
+const row = (uid: string, notificationId = channel, monitorId = 1): QueuedRow => ({
   uid,
   notificationId,
-  monitorId: 1,
+  monitorId,
   alert: JSON.stringify(ALERT),
   incident: ALERT.incident,
   status: ALERT.status,
   createdAt: 1_000.75,
 });
 
-const headOf = async (lane: LaneId) => (await headsOf(parts.store, parts.secrets, [lane]))[0];
+const next = (exceptMonitors: number[] = []) =>
+  nextDeliveries(parts.store, parts.secrets, { notificationId: channel, exceptMonitors, limit: 10 });
+const nextIds = async () => (await next()).map(({ uid, dueAt }) => `${uid} ${dueAt}`);
 
 const queue = (rows: readonly QueuedRow[]) => {
   const { sql, rows: parameters } = insertDeliveries(rows);
@@ -57,7 +66,8 @@ test('a delivery to a channel that is gone is left out, and the others are queue
     { id: outcomes[0]?.id, uid: 'a', state: 'pending' },
     { id: outcomes[2]?.id, uid: 'c', state: 'pending' },
   ]);
-  expect(await headOf({ notificationId: channel, monitorId: 1 })).toEqual({
+  expect(await next()).toHaveLength(1);
+  expect((await next())[0]).toEqual({
     id: outcomes[0]?.id,
     uid: 'a',
     notificationId: channel,
@@ -72,59 +82,113 @@ test('a delivery to a channel that is gone is left out, and the others are queue
     isAnnounced: false,
     thread: null,
     groupUid: null,
+    dueAt: 0,
   });
 });
 
-test('an attempt answers what comes next in its lane, and nothing of a delivery that is gone', async () => {
-  const [first, second] = await queue([row('a'), row('b')]);
-  const lane = { notificationId: channel, monitorId: 1 };
-  const attempt = {
-    number: 1,
-    at: 1_500.5,
-    durationMs: 20.26,
-    outcome: 'retry',
-    reason: 'receiver',
-    statusCode: 503,
-    error: 'busy',
-    reply: 'come later',
-  };
-  const record = (deliveryId = 0, state: 'pending' | 'delivered' = 'pending'): DeliveryStep => ({
-    deliveryId,
-    lane,
-    error: 'busy',
-    announced: state === 'pending' ? null : { incident: 'test', thread: 'message 7' },
-    attempt: { ...attempt, deliveryId },
-    state,
-    nextAttemptAt: state === 'pending' ? 6_000.5 : null,
-    channel: { state: 'failing', reason: 'busy' } as const,
-    kept: null,
-    isGroupKept: false,
+const attempt = {
+  number: 1,
+  at: 1_500.5,
+  durationMs: 20.26,
+  outcome: 'retry',
+  reason: 'receiver',
+  statusCode: 503,
+  error: 'busy',
+  reply: 'come later',
+};
+const stepOf = (
+  deliveryId = 0,
+  state: 'pending' | 'delivered' = 'pending',
+  { monitorId = 1, at = attempt.at, nextAttemptAt = 6_000.5 } = {},
+): DeliveryStep => ({
+  deliveryId,
+  lane: { notificationId: channel, monitorId },
+  error: 'busy',
+  announced: state === 'pending' ? null : { incident: 'test', thread: 'message 7' },
+  attempt: { ...attempt, at, number: at, deliveryId },
+  state,
+  nextAttemptAt: state === 'pending' ? nextAttemptAt : null,
+  channel: { state: 'failing', reason: 'busy' } as const,
+  kept: null,
+  isGroupKept: false,
+});
+const record = (...steps: DeliveryStep[]) => parts.store.transaction((tx) => recordSteps(tx, steps, 1_600.9));
+
+test('the oldest delivery of a lane is due, then the next, and nothing of a delivery that is gone', async () => {
+  const [first] = await queue([row('a'), row('b')]);
+  await record({ ...stepOf(first?.id), attempt: { ...attempt, deliveryId: first?.id ?? 0 } });
+  expect(await next()).toMatchObject([{ uid: 'a', attempts: 1, tries: 1, dueAt: 6_000 }]);
+  expect(await next([1])).toEqual([]);
+  await record({
+    ...stepOf(first?.id, 'delivered'),
+    attempt: { ...attempt, number: 2, deliveryId: first?.id ?? 0 },
   });
-  const recorded = async (one: DeliveryStep) => {
-    const { following } = await parts.store.transaction((tx) =>
-      recordSteps(tx, parts.secrets, [one], 1_600.9),
-    );
-    return following;
-  };
-  expect(await recorded(record(first?.id))).toEqual([null]);
-  expect(await headOf(lane)).toMatchObject({ uid: 'a', attempts: 1, tries: 1 });
-  expect(await recorded({ ...record(second?.id, 'delivered') })).toMatchObject([
-    { uid: 'a', isAnnounced: true, thread: 'message 7', hasNewer: false },
+  expect(await next()).toMatchObject([
+    { uid: 'b', isAnnounced: true, thread: 'message 7', hasNewer: false, dueAt: 0 },
   ]);
-  expect(await recorded(record(9_999, 'delivered'))).toEqual([null]);
+  await record(stepOf(9_999, 'delivered'));
   const { read } = parts.store;
   expect(await read.selectFrom('delivery_attempts').select(['at', 'duration', 'reply']).execute()).toEqual(
     Array(2).fill({ at: 1_500, duration: 20.3, reply: 'come later' }),
   );
   const stored = await read
     .selectFrom('deliveries')
-    .select(['created_at', 'next_attempt_at', 'finished_at'])
+    .select(['created_at', 'next_attempt_at', 'finished_at', 'due_at'])
     .orderBy('id')
     .execute();
   expect(stored).toEqual([
-    { created_at: 1_000, next_attempt_at: 6_000, finished_at: null },
-    { created_at: 1_000, next_attempt_at: null, finished_at: 1_600 },
+    { created_at: 1_000, next_attempt_at: null, finished_at: 1_600, due_at: null },
+    { created_at: 1_000, next_attempt_at: null, finished_at: null, due_at: 0 },
   ]);
+});
+
+test('a younger delivery makes the one before it due, also where it came during the attempt', async () => {
+  const [first] = await queue([row('a')]);
+  await record(stepOf(first?.id, 'pending', { at: 900 }));
+  expect(await nextIds()).toEqual(['a 6000']);
+  await queue([row('b')]);
+  await parts.store.commit([hastenOlder([row('b')])]);
+  expect(await nextIds()).toEqual(['a 0']);
+  await record(stepOf(first?.id, 'pending', { at: 999 }));
+  expect(await nextIds()).toEqual(['a 0']);
+  await record(stepOf(first?.id, 'pending', { at: 1_000 }));
+  expect(await nextIds()).toEqual(['a 6000']);
+});
+
+test('a delivery that arrives makes what waits for its channel due, each once until its own wait is over', async () => {
+  const [a, b] = await queue([row('a', channel, 1), row('b', channel, 2)]);
+  await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 2_000, nextAttemptAt: 7_000 }));
+  await record(stepOf(b?.id, 'delivered', { monitorId: 2 }));
+  expect(await nextIds()).toEqual(['a 0']);
+  // It fails before its own wait was over.
+  await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 3_000, nextAttemptAt: 13_000 }));
+  const [c] = await queue([row('c', channel, 3)]);
+  await record(stepOf(c?.id, 'delivered', { monitorId: 3 }));
+  expect(await nextIds()).toEqual(['a 13000']);
+  await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 13_000, nextAttemptAt: 28_000 }));
+  const [d] = await queue([row('d', channel, 4)]);
+  await record(stepOf(d?.id, 'delivered', { monitorId: 4 }));
+  expect(await nextIds()).toEqual(['a 0']);
+  await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 14_000, nextAttemptAt: 44_000 }));
+  await parts.store.transaction((tx) => hastenChannel(tx, channel));
+  expect(await nextIds()).toEqual(['a 0']);
+});
+
+test('a replayed delivery is before the younger ones, also while one of them is sent', async () => {
+  const [a, b] = await queue([row('a'), row('b')]);
+  await parts.store.transaction((tx) =>
+    tx.runEach("UPDATE deliveries SET state = 'dead', due_at = NULL WHERE id = ?", [[a?.id ?? 0]]),
+  );
+  await parts.store.transaction((tx) =>
+    tx.runEach('UPDATE deliveries SET due_at = 0 WHERE id = ?', [[b?.id ?? 0]]),
+  );
+  await parts.store.transaction((tx) => replayDelivery(tx, a?.id ?? 0, 2_000));
+  expect(await nextIds()).toEqual(['a 0']);
+  await record(stepOf(b?.id));
+  expect(await nextIds()).toEqual(['a 0']);
+  // The channel takes alerts, so the younger one does not wait for the end of its own wait.
+  await record(stepOf(a?.id, 'delivered'));
+  expect(await nextIds()).toEqual(['b 0']);
 });
 
 test('only what is dead is replayed', async () => {
@@ -136,7 +200,5 @@ test('only what is dead is replayed', async () => {
   expect(await replayed(id + 1)).toBe('not-found');
   await parts.store.transaction((tx) => tx.runEach("UPDATE deliveries SET state = 'dead'", [[]]));
   expect(await replayed(id)).toEqual({ notificationId: channel, monitorId: 1 });
-  expect(await headOf({ notificationId: channel, monitorId: 1 })).toMatchObject({
-    replayedAt: 2_000,
-  });
+  expect(await next()).toMatchObject([{ replayedAt: 2_000 }]);
 });

@@ -1,8 +1,7 @@
-import { headsOf, type LaneId, type QueuedDelivery, type QueuedRow } from './delivery-queue.ts';
+import { type LaneId, passOnTurns, type QueuedRow } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
 import { recipientOf } from './receivers.ts';
 import type { DeliveryState } from './schema.ts';
-import type { Secrets } from './secrets.ts';
 import type { Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
 
@@ -60,40 +59,49 @@ export type AnnouncedIncident = { readonly incident: string; readonly thread: st
  */
 export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; reason: string | null };
 
-export type Recorded = {
-  /**
-   * For each step that ended its delivery the next delivery of the lane; null when there is none, or when the
-   * delivery is gone with its channel.
-   */
-  readonly following: readonly (QueuedDelivery | null)[];
-  /** Channels that were not stopped before, with the reason. */
-  readonly stopped: readonly { readonly notificationId: number; readonly reason: string | null }[];
-};
+/** A channel that was not stopped before, with the reason. */
+export type StoppedChannel = { readonly notificationId: number; readonly reason: string | null };
 
 /**
- * Writes steps of different lanes.
+ * Writes steps of different lanes. Whatever a channel takes makes its other deliveries due, each once until its own
+ * wait is over.
  *
  * @param now epoch ms: the end of the deliveries that are over
+ * @returns the channels that are stopped by this
  */
 export async function recordSteps(
   tx: Transaction,
-  secrets: Secrets,
   steps: readonly DeliveryStep[],
   now: number,
-): Promise<Recorded> {
+): Promise<readonly StoppedChannel[]> {
+  const older = `SELECT 1 FROM deliveries o WHERE o.state = 'pending' AND o.notification_id = deliveries.notification_id
+    AND o.monitor_id = deliveries.monitor_id AND o.id < deliveries.id`;
+  // A younger one that came during the attempt.
+  const younger = `SELECT 1 FROM deliveries y WHERE y.state = 'pending' AND y.notification_id = deliveries.notification_id
+    AND y.monitor_id = deliveries.monitor_id AND y.id > deliveries.id AND y.created_at > ?`;
   const outcomes = await tx.runEach(
     `UPDATE deliveries SET state = ?, attempts = coalesce(?, attempts), next_attempt_at = ?, last_error = ?,
-       finished_at = ?, group_uid = CASE WHEN ? = 1 THEN group_uid END
+       finished_at = ?, group_uid = CASE WHEN ? = 1 THEN group_uid END,
+       hastened = CASE WHEN ? < next_attempt_at THEN hastened ELSE 0 END,
+       due_at = CASE WHEN EXISTS (${older}) THEN NULL WHEN ? = 1 AND EXISTS (${younger}) THEN 0 ELSE ? END
      WHERE id = ?`,
-    steps.map(({ deliveryId, attempt, state, nextAttemptAt, error, isGroupKept }) => [
-      state,
-      attempt?.number ?? null,
-      nextAttemptAt === null ? null : wholeMs(nextAttemptAt),
-      error,
-      state === 'pending' ? null : wholeMs(now),
-      isGroupKept ? 1 : 0,
-      deliveryId,
-    ]),
+    steps.map(({ deliveryId, attempt, state, nextAttemptAt, error, isGroupKept }) => {
+      const next = nextAttemptAt === null ? null : wholeMs(nextAttemptAt);
+      const at = attempt === null ? null : wholeMs(attempt.at);
+      return [
+        state,
+        attempt?.number ?? null,
+        next,
+        error,
+        state === 'pending' ? null : wholeMs(now),
+        isGroupKept ? 1 : 0,
+        at,
+        next === null ? 0 : 1,
+        at,
+        next,
+        deliveryId,
+      ];
+    }),
   );
   const written = steps.filter((_, index) => outcomes[index]?.changes !== 0);
   await insertAttempts(
@@ -104,19 +112,23 @@ export async function recordSteps(
   );
   await announce(tx, written, now);
   await keep(tx, written);
-  const stopped = await writeChannelStates(tx, written.flatMap(changedChannel), now);
-  const over = written.filter(({ state }) => state !== 'pending');
-  const heads = await headsOf(
+  await passOnTurns(
     tx,
-    secrets,
-    over.map(({ lane }) => lane),
+    written.flatMap(({ lane, state }) => (state === 'pending' ? [] : [lane])),
   );
-  const following = new Map(heads.map((head) => [laneKey(head), head]));
-  const isOver = new Set(over);
-  return {
-    following: steps.map((step) => (isOver.has(step) ? (following.get(laneKey(step.lane)) ?? null) : null)),
-    stopped,
-  };
+  await hastenAfter(tx, written);
+  return writeChannelStates(tx, written.flatMap(changedChannel), now);
+}
+
+async function hastenAfter(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {
+  const taking = new Set(
+    steps.flatMap(({ lane, state }) => (state === 'delivered' ? [lane.notificationId] : [])),
+  );
+  if (taking.size === 0) return;
+  await tx.runEach(
+    'UPDATE deliveries SET due_at = 0, hastened = 1 WHERE notification_id = ? AND due_at > 0 AND hastened = 0',
+    [...taking].map((notificationId) => [notificationId]),
+  );
 }
 
 function changedChannel({ lane, channel }: DeliveryStep): NewState[] {
@@ -180,7 +192,7 @@ async function writeChannelStates(
   tx: Transaction,
   states: readonly NewState[],
   now: number,
-): Promise<NewState[]> {
+): Promise<readonly StoppedChannel[]> {
   const stopped: NewState[] = [];
   await stopRecipients(tx, states.filter(isStop));
   for (const group of [states.filter(isStop), states.filter(isTakenUp), states.filter(isOrdinary)]) {
@@ -235,10 +247,6 @@ function stateRow({ notificationId, state, reason }: NewState, now: number): (st
   }
 }
 
-function laneKey({ notificationId, monitorId }: LaneId): string {
-  return `${notificationId}:${monitorId}`;
-}
-
 /** The end of a delivery that bypassed the queue. */
 export type FinishedDelivery = {
   attempt: Omit<AttemptEntry, 'deliveryId' | 'number'>;
@@ -258,7 +266,7 @@ export async function insertFinished(
   delivery: QueuedRow,
   { attempt, state, channel }: FinishedDelivery,
   now: number,
-): Promise<{ deliveryId: number; stopped: Recorded['stopped'] }> {
+): Promise<{ deliveryId: number; stopped: readonly StoppedChannel[] }> {
   const { uid, notificationId, monitorId, alert, incident, status, createdAt } = delivery;
   const [row] = await tx.query<{ id: number }>(
     `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, incident, status, state, attempts,

@@ -1,7 +1,5 @@
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
-import { sql } from 'kysely';
-import { pairsAs } from './dialect.ts';
-import { type Readable, readingOf } from './reading-of.ts';
+import { type RawBuilder, sql } from 'kysely';
 import { receiverExists } from './receivers.ts';
 import type { Secrets } from './secrets.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
@@ -10,13 +8,16 @@ import { wholeMs } from './whole-ms.ts';
 
 /*
  * The outbox: deliveries that wait. `delivery-ledger.ts` writes what becomes of them.
+ *
+ * The deliveries of one monitor to one channel are sent one after the other. So only the oldest pending one has a
+ * `due_at`. Whatever ends, replays or queues deliveries passes it on in the same transaction.
  */
 
 const UIDS_PER_READ = 500;
 
 /**
- * The deliveries of one monitor to one channel: sent one after the other, in order of their ids. Mails of status pages
- * have lanes too: their `notificationId` is a recipient, see `receivers.ts`, and their `monitorId` is none.
+ * The deliveries of one monitor to one channel: a lane. Mails of status pages have lanes too: their `notificationId` is
+ * a recipient, see `receivers.ts`, and their `monitorId` is none.
  */
 export type LaneId = { notificationId: number; monitorId: number };
 
@@ -45,6 +46,8 @@ export type QueuedDelivery = LaneId & {
   thread: string | null;
   /** Id of the message for many alerts in which it may have arrived; null: there is none. */
   groupUid: string | null;
+  /** When it may be sent, epoch ms; 0: at once. */
+  dueAt: number;
 };
 
 /** A delivery as it is queued. */
@@ -61,6 +64,9 @@ export type QueuedRow = LaneId & {
 /** A delivery before it is queued. `queuedAt`: epoch ms. */
 type ToQueue = LaneId & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number };
 
+/** A delivery that was just committed. */
+export type NewlyQueued = ToQueue & { readonly id: number };
+
 /** The members of a row that follow from its alert. */
 export function rowOf(secrets: Secrets, delivery: ToQueue): QueuedRow {
   const { uid, notificationId, monitorId, alert, queuedAt } = delivery;
@@ -69,18 +75,7 @@ export function rowOf(secrets: Secrets, delivery: ToQueue): QueuedRow {
   return { uid, notificationId, monitorId, alert: text, incident, status, createdAt: queuedAt };
 }
 
-/**
- * The position of a lane after a restart: its oldest pending delivery, when that was queued or replayed, its
- * next attempt and the start of its last one. Instants are epoch ms.
- */
-export type PendingLane = LaneId & {
-  headId: number;
-  queuedAt: number;
-  nextAttemptAt: number | null;
-  lastAttemptAt: number | null;
-};
-
-const INSERT_DELIVERY = insertFor('notifications', 'id');
+const INSERT_DELIVERY = insertFor('notifications', 'notifications.id');
 
 /**
  * Queues deliveries. A delivery to a channel that was removed meanwhile is not queued: its row's `changes` is
@@ -122,15 +117,31 @@ export async function queueDeliveries<D extends ToQueue>(
  */
 export function insertFor(
   receivers: 'notifications' | 'page_recipients',
-  receivedById: 'id' | '-id',
+  receivedById: 'notifications.id' | '-page_recipients.id',
 ): string {
-  return `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, incident, status, state, created_at)
-    SELECT ?, ${receivedById}, ?, ?, ?, ?, 'pending', ? FROM ${receivers} WHERE id = ? ON CONFLICT (uid) DO NOTHING`;
+  return `INSERT INTO deliveries
+      (uid, notification_id, monitor_id, alert, incident, status, state, created_at, due_at)
+    SELECT ?, ${receivedById}, ?, ?, ?, ?, 'pending', ?, CASE WHEN NOT EXISTS (SELECT 1 FROM deliveries o
+      WHERE o.state = 'pending' AND o.notification_id = ${receivedById} AND o.monitor_id = ?) THEN 0 END
+    FROM ${receivers} WHERE ${receivers}.id = ? ON CONFLICT (uid) DO NOTHING`;
 }
 
 /** Parameters of {@link insertFor}. @param id of the receiver in its table */
 export function parametersOf(row: QueuedRow, id: number | null) {
-  return [row.uid, row.monitorId, row.alert, row.incident, row.status, wholeMs(row.createdAt), id];
+  const { uid, monitorId, alert, incident, status, createdAt } = row;
+  return [uid, monitorId, alert, incident, status, wholeMs(createdAt), monitorId, id];
+}
+
+/**
+ * A younger alert makes the one before it due, which may be at the end of a long wait. To be written after
+ * {@link insertDeliveries} of the same rows.
+ */
+export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
+  return {
+    sql: `UPDATE deliveries SET due_at = 0
+      WHERE state = 'pending' AND notification_id = ? AND monitor_id = ? AND due_at > 0`,
+    rows: rows.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
+  };
 }
 
 /** Ids of queued deliveries, in the order of their uids; null: the channel was gone. */
@@ -144,15 +155,58 @@ export async function deliveryIds({ work }: Store, uids: readonly string[]): Pro
   return uids.map((uid) => ids.get(uid) ?? null);
 }
 
-/** The oldest pending deliveries of these lanes; a lane without one is missing. */
-export async function headsOf(
-  source: Readable,
+/**
+ * The deliveries of a channel that are sent next, those that are due first; of each monitor at most one.
+ *
+ * @param exceptMonitors whose deliveries are being sent
+ */
+export async function nextDeliveries(
+  { work }: Pick<Store, 'work'>,
   secrets: Secrets,
-  lanes: readonly LaneId[],
+  { notificationId, exceptMonitors, limit }: NextSearch,
 ): Promise<QueuedDelivery[]> {
-  if (lanes.length === 0) return [];
-  const { rows } = await selectHeads(lanes).execute(readingOf(source));
+  const { rows } = await selectHeads(
+    sql`d.notification_id = ${notificationId} AND d.due_at IS NOT NULL ${without(exceptMonitors)}`,
+    sql`d.due_at, d.id`,
+    limit,
+  ).execute(work);
   return rows.map((row) => queuedDelivery(secrets, row));
+}
+
+export type NextSearch = {
+  readonly notificationId: number;
+  readonly exceptMonitors: Iterable<number>;
+  readonly limit: number;
+};
+
+/**
+ * The deliveries of a channel that may go in one message with others, by their ids, also those that wait.
+ *
+ * @property queued    of these instants, both left out, epoch ms
+ * @property groupUid  of the message in which they may have arrived; null: of none
+ */
+export async function groupableDeliveries(
+  { work }: Pick<Store, 'work'>,
+  secrets: Secrets,
+  search: NextSearch & {
+    readonly queued: { readonly after: number; readonly before: number };
+    readonly groupUid: string | null;
+  },
+): Promise<QueuedDelivery[]> {
+  const { notificationId, exceptMonitors, limit, queued, groupUid } = search;
+  const { rows } = await selectHeads(
+    sql`d.notification_id = ${notificationId} AND d.due_at IS NOT NULL ${without(exceptMonitors)}
+      AND d.replayed_at IS NULL AND d.created_at > ${queued.after} AND d.created_at < ${queued.before}
+      AND ${groupUid === null ? sql`d.group_uid IS NULL` : sql`d.group_uid = ${groupUid}`}`,
+    sql`d.id`,
+    limit,
+  ).execute(work);
+  return rows.map((row) => queuedDelivery(secrets, row));
+}
+
+function without(monitors: Iterable<number>): RawBuilder<unknown> {
+  const ids = [...monitors];
+  return ids.length === 0 ? sql`` : sql`AND d.monitor_id NOT IN (${sql.join(ids)})`;
 }
 
 /** Answers 0 or 1, as SQLite does, or a boolean, as others do. */
@@ -173,12 +227,13 @@ type HeadRow = {
   is_announced: Flag;
   thread: string | null;
   group_uid: string | null;
+  due_at: number;
 };
 
-function selectHeads(lanes: readonly LaneId[]) {
-  const pairs = lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId] as const);
+function selectHeads(where: RawBuilder<unknown>, order: RawBuilder<unknown>, limit: number) {
   return sql<HeadRow>`
     SELECT d.id, d.uid, d.notification_id, d.monitor_id, d.alert, d.attempts, d.created_at, d.replayed_at, d.group_uid,
+      d.due_at,
       CASE WHEN d.replayed_at IS NULL THEN d.attempts ELSE (SELECT count(*) FROM delivery_attempts a
         WHERE a.delivery_id = d.id AND a.at >= d.replayed_at) END AS tries,
       EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
@@ -187,11 +242,9 @@ function selectHeads(lanes: readonly LaneId[]) {
         AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id
         AND n.incident = d.incident) AS has_newer_of_incident,
       t.incident IS NOT NULL AS is_announced, t.thread
-    FROM ${pairsAs(pairs, 'lane')} JOIN deliveries d ON d.id = (
-      SELECT min(f.id) FROM deliveries f
-      WHERE f.state = 'pending' AND f.notification_id = lane.first AND f.monitor_id = lane.second)
+    FROM deliveries d
     LEFT JOIN delivery_threads t ON t.notification_id = d.notification_id AND t.incident = d.incident
-    WHERE ${receiverExists('d.notification_id')}`;
+    WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
 }
 
 function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
@@ -210,6 +263,7 @@ function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
     isAnnounced: Boolean(row.is_announced),
     thread: row.thread,
     groupUid: row.group_uid,
+    dueAt: row.due_at,
   };
 }
 
@@ -221,27 +275,53 @@ export async function joinGroup(tx: Transaction, ids: readonly number[], groupUi
   );
 }
 
+/** A channel with pending deliveries, and when the first of them may be sent, epoch ms; 0: at once. */
+export type DueChannel = { readonly notificationId: number; readonly dueAt: number };
+
 /**
- * Lanes with pending deliveries, by channel and monitor, at most `limit`.
+ * The channels with pending deliveries.
  *
- * @param after the last one that is known already; null: from the first on
+ * @param notAfter a wait that ends later is of a clock that was set back since: it ends at once. Epoch ms
  */
-export async function pendingLanes(
-  { work }: Pick<Store, 'work'>,
-  after: LaneId | null,
-  limit: number,
-): Promise<PendingLane[]> {
-  const { notificationId, monitorId } = after ?? { notificationId: Number.MIN_SAFE_INTEGER, monitorId: 0 };
-  const { rows } = await sql<PendingLane>`
-    SELECT d.notification_id AS "notificationId", d.monitor_id AS "monitorId", d.id AS "headId",
-      coalesce(d.replayed_at, d.created_at) AS "queuedAt", d.next_attempt_at AS "nextAttemptAt",
-      (SELECT a.at FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.number = d.attempts)
-        AS "lastAttemptAt"
-    FROM deliveries d
-    WHERE d.state = 'pending' AND ${receiverExists('d.notification_id')} AND (d.notification_id, d.monitor_id) > (${notificationId}, ${monitorId})
-      AND d.id = (SELECT min(f.id) FROM deliveries f WHERE f.state = 'pending'
-        AND f.notification_id = d.notification_id AND f.monitor_id = d.monitor_id)
-    ORDER BY d.notification_id, d.monitor_id LIMIT ${limit}`.execute(work);
+export async function dueChannels(store: Store, notAfter: number): Promise<readonly DueChannel[]> {
+  const { rows } = await sql<DueChannel & { readonly lastDueAt: number }>`
+    SELECT notification_id AS "notificationId", min(due_at) AS "dueAt", max(due_at) AS "lastDueAt"
+    FROM deliveries WHERE due_at IS NOT NULL GROUP BY notification_id`.execute(store.work);
+  if (rows.every(({ lastDueAt }) => lastDueAt <= notAfter)) return rows;
+  await store.transaction(({ db }) =>
+    db.updateTable('deliveries').set({ due_at: 0 }).where('due_at', '>', wholeMs(notAfter)).execute(),
+  );
+  return dueChannels(store, notAfter);
+}
+
+/** Makes all deliveries of a channel due that wait for a further attempt. */
+export async function hastenChannel({ db }: Transaction, notificationId: number): Promise<void> {
+  await db
+    .updateTable('deliveries')
+    .set({ due_at: 0, hastened: 1 })
+    .where('notification_id', '=', notificationId)
+    .where('due_at', '>', 0)
+    .execute();
+}
+
+/** A channel, or another receiver, with pending deliveries. */
+export type WaitingChannel = {
+  readonly notificationId: number;
+  /** Null: it is a recipient of a status page. */
+  readonly workspaceId: number | null;
+  /** Monitors with pending deliveries. */
+  readonly lanes: number;
+  /** When the oldest of their next deliveries was queued or replayed, epoch ms. */
+  readonly oldestQueuedAt: number;
+};
+
+export async function waitingChannels({ work }: Pick<Store, 'work'>): Promise<readonly WaitingChannel[]> {
+  const { rows } = await sql<WaitingChannel>`
+    SELECT d.notification_id AS "notificationId", n.workspace_id AS "workspaceId", count(*) AS lanes,
+      min(coalesce(d.replayed_at, d.created_at)) AS "oldestQueuedAt"
+    FROM deliveries d LEFT JOIN notifications n ON n.id = d.notification_id
+    WHERE d.due_at IS NOT NULL AND ${receiverExists('d.notification_id')}
+    GROUP BY d.notification_id, n.workspace_id`.execute(work);
   return rows;
 }
 
@@ -301,18 +381,32 @@ export async function deadDeliveries(
 
 /** Queues these deliveries again, if they are dead: see {@link replayDelivery}. Answers the lane of each. */
 export async function replayDeliveries(
-  { db }: Transaction,
+  tx: Transaction,
   ids: readonly number[],
   now: number,
 ): Promise<LaneId[]> {
-  const rows = await db
+  const rows = await tx.db
     .updateTable('deliveries')
     .set({ state: 'pending', replayed_at: wholeMs(now), next_attempt_at: null, finished_at: null })
     .where('id', 'in', ids)
     .where('state', '=', 'dead')
     .returning(['notification_id', 'monitor_id'])
     .execute();
-  return rows.map((row) => ({ notificationId: row.notification_id, monitorId: row.monitor_id }));
+  const lanes = rows.map((row) => ({ notificationId: row.notification_id, monitorId: row.monitor_id }));
+  await passOnTurns(tx, lanes);
+  return lanes;
+}
+
+/** Of each lane the oldest pending delivery has its turn, and no other one. */
+export async function passOnTurns(tx: Transaction, lanes: readonly LaneId[]): Promise<void> {
+  if (lanes.length === 0) return;
+  const oldest = `id = (SELECT min(o.id) FROM deliveries o WHERE o.state = 'pending'
+    AND o.notification_id = deliveries.notification_id AND o.monitor_id = deliveries.monitor_id)`;
+  await tx.runEach(
+    `UPDATE deliveries SET due_at = CASE WHEN ${oldest} THEN coalesce(next_attempt_at, 0) END
+     WHERE state = 'pending' AND notification_id = ? AND monitor_id = ? AND (due_at IS NOT NULL) <> (${oldest})`,
+    lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
+  );
 }
 
 /**

@@ -2,7 +2,7 @@ import { insertFor, parametersOf, type QueuedRow } from './delivery-queue.ts';
 import { recipientOf } from './receivers.ts';
 import type { SqlStep } from './store.ts';
 
-const INSERT_LETTER = insertFor('page_recipients', '-id');
+const INSERT_LETTER = insertFor('page_recipients', '-page_recipients.id');
 
 /**
  * Queues mails of status pages. One to a recipient that was removed meanwhile is not queued: its row's `changes` is 0,

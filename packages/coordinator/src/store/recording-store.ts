@@ -2,7 +2,7 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { StoredState } from '../evaluation/restart.ts';
 import type { Writes } from '../evaluation/writes.ts';
 import { removeChanges } from './changes.ts';
-import { deliveryIds, insertDeliveries, rowOf } from './delivery-queue.ts';
+import { deliveryIds, hastenOlder, insertDeliveries, rowOf } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
 import { type ExportNote, insertNote } from './export-totals.ts';
 import {
@@ -67,7 +67,10 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
     async record(batch) {
       const deliveries = batch.writes.deliveries.map((delivery) => rowOf(secrets, delivery));
       try {
-        const outcomes = await store.commit([insertDeliveries(deliveries), ...stepsOf(batch)]);
+        const outcomes = await store.commit([
+          insertDeliveries(deliveries),
+          ...[hastenOlder(deliveries), ...stepsOf(batch)].filter(({ rows }) => rows.length > 0),
+        ]);
         return Array.from(outcomes[0] ?? [], ({ changes, id }) => (changes === 0 ? null : id));
       } catch (error) {
         // The batch was written. Recorded again, its results would be known ones without votes, and its
@@ -102,5 +105,5 @@ function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch)
   ];
   if (changesUntil !== null) steps.push(removeChanges(changesUntil));
   if (exportNote !== null) steps.push(insertNote(exportNote));
-  return steps.filter(({ rows }) => rows.length > 0);
+  return steps;
 }

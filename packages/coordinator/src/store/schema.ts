@@ -211,6 +211,8 @@ export interface Database {
     replayed_at: number | null;
     finished_at: number | null;
     group_uid: Generated<string | null>;
+    due_at: Generated<number | null>;
+    hastened: Generated<number>;
   };
   delivery_attempts: {
     delivery_id: number;

@@ -54,11 +54,15 @@ export const DELIVERY_COUNTERS = {
   ),
 };
 
-/** The gauges of the delivery of alerts. They are measured when they are read. */
+/** The gauges of the delivery of alerts. What waits is counted every 10 s. */
 export const DELIVERY_GAUGES = {
-  lanes: gauge('svc_delivery_lanes', 'Pairs of monitor and channel with alerts that wait to be delivered.', {
-    advice: 'Steady growth: receivers do not accept alerts. See `svc_delivery_attempts_total`.',
-  }),
+  lanes: gauge(
+    'svc_delivery_lanes',
+    'Pairs of monitor and channel with alerts that wait to be delivered, counted every 10 s.',
+    {
+      advice: 'Steady growth: receivers do not accept alerts. See `svc_delivery_attempts_total`.',
+    },
+  ),
   age: gauge(
     'svc_delivery_age_seconds',
     'How long the oldest alert has waited to be delivered; 0 without one.',
@@ -67,7 +71,7 @@ export const DELIVERY_GAUGES = {
       advice: 'Above 120, alerts do not reach people: `GET /v1/system` names the channels.',
     },
   ),
-  sending: gauge('svc_deliveries_sending', 'Deliveries that are being sent.'),
+  sending: gauge('svc_deliveries_sending', 'Messages that are being sent.'),
   overdue: gauge(
     'svc_delivery_channels_overdue',
     'Channels with an alert that has waited for two minutes or more.',

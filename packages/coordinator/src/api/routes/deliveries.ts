@@ -1,8 +1,7 @@
 import { type Alert, alert } from '@svc/shared/channels/alert.ts';
 import { z } from 'zod';
 import type { SecretsShown } from '../../configuration/stored.ts';
-import { reasonOf } from '../../notify/attempts.ts';
-import { FAILURE_REASONS } from '../../notify/channel.ts';
+import { FAILURE_REASONS, reasonOf } from '../../notify/channel.ts';
 import type { TestedDelivery } from '../../notify/deliverer.ts';
 import { NO_MONITOR } from '../../notify/notices.ts';
 import {

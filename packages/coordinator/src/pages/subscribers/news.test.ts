@@ -13,7 +13,7 @@ import {
 } from '../../../../../test/support/declared-resources.ts';
 import { addRows, rowsOf } from '../../../../../test/support/store-rows.ts';
 import { MaintenanceWindows } from '../../notes/maintenance.ts';
-import type { NewlyQueued } from '../../notify/lane.ts';
+import type { NewlyQueued } from '../../store/delivery-queue.ts';
 import { insertIncident, insertUpdate } from '../../store/incidents.ts';
 import type { WindowContent } from '../../store/maintenance-windows.ts';
 import { confirmSubscription, recipientAt, removeRecipient } from '../../store/page-recipients.ts';

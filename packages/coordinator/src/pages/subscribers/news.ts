@@ -5,8 +5,8 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { storedIn } from '../../configuration/reading.ts';
 import { derivedUuid } from '../../notify/derived-uuid.ts';
-import type { NewlyQueued } from '../../notify/lane.ts';
 import { type PageLetter, queueLetters } from '../../notify/letters.ts';
+import type { NewlyQueued } from '../../store/delivery-queue.ts';
 import {
   beginTellingUpdates,
   noteUpdatesTold,

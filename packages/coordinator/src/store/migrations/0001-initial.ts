@@ -219,13 +219,17 @@ const DELIVERY = [
   // `monitor_id` of a test alert is 0. `group_uid`: the id of the message for many alerts in which the delivery may
   // have been sent; null: it was in none. A delivery has no foreign key, so that a channel with many deliveries is
   // removed at once and its deliveries in small steps after it.
+  // `due_at`: when the oldest pending delivery of a monitor and channel may be sent, 0: at once; null: it is over or
+  // waits behind an older one. `hastened`, 0 or 1: it was made due before `next_attempt_at`, and is so once only.
   `CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
     notification_id INTEGER NOT NULL, monitor_id INTEGER NOT NULL, alert TEXT NOT NULL,
     incident TEXT, status TEXT, state TEXT NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0, next_attempt_at INTEGER, last_error TEXT,
-    created_at INTEGER NOT NULL, replayed_at INTEGER, finished_at INTEGER, group_uid TEXT)`,
+    created_at INTEGER NOT NULL, replayed_at INTEGER, finished_at INTEGER, group_uid TEXT,
+    due_at INTEGER, hastened INTEGER NOT NULL DEFAULT 0)`,
   "CREATE INDEX deliveries_pending ON deliveries (notification_id, monitor_id, id) WHERE state = 'pending'",
+  'CREATE INDEX deliveries_due ON deliveries (notification_id, due_at, id, monitor_id) WHERE due_at IS NOT NULL',
   'CREATE INDEX deliveries_channel ON deliveries (notification_id, id)',
   // Serves the newest deliveries of a monitor, over all of its channels.
   'CREATE INDEX deliveries_monitor ON deliveries (monitor_id, id)',

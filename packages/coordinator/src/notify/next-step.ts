@@ -1,0 +1,216 @@
+import { DELIVERY_LIFETIME_MS, nextAttemptAt } from '../domain/backoff.ts';
+import { supersededBy } from '../domain/superseding.ts';
+import type {
+  AnnouncedIncident,
+  AttemptEntry,
+  ChannelState,
+  DeliveryStep,
+} from '../store/delivery-ledger.ts';
+import type { QueuedDelivery } from '../store/delivery-queue.ts';
+import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
+
+/*
+ * What becomes of a delivery, as pure functions.
+ *
+ *     pending ── leftOutStep ──▶ superseded, or dead: its channel is stopped
+ *        │ sent
+ *        └────── nextStep ─────▶ delivered, dead, or pending until its next attempt
+ */
+
+/** Wait after a failure of svc itself, which is no attempt, ms. */
+export const OWN_FAILURE_WAIT_MS = 60_000;
+
+/** Time between two answers that call an address dead after which it counts as dead, ms. */
+const DOUBT_MS = 5 * 60_000;
+
+/** An attempt that is over. */
+export type EndedAttempt = {
+  /** Start, epoch ms. */
+  readonly at: number;
+  /** ms */
+  readonly durationMs: number;
+  readonly result: SendResult;
+};
+
+export type Moment = {
+  /** End of the attempt, epoch ms. */
+  readonly now: number;
+  /** Time since the delivery was queued or replayed, ms. */
+  readonly ageMs: number;
+  /** Uniform in [0, 1). */
+  readonly random: number;
+  /** Whether the message had alerts of other monitors too. */
+  readonly isOfMany: boolean;
+};
+
+/** What an attempt means for its delivery. The step ends it where `nextAttemptAt` is null. */
+export function nextStep(delivery: QueuedDelivery, attempt: EndedAttempt, moment: Moment): DeliveryStep {
+  const result = moment.isOfMany ? ofOne(attempt.result) : attempt.result;
+  const { id: deliveryId, attempts, notificationId, monitorId, replayedAt } = delivery;
+  const next = retryAt(delivery, result, moment);
+  const isAttempt = result.outcome !== 'not-sent';
+  return {
+    deliveryId,
+    lane: { notificationId, monitorId },
+    attempt: isAttempt ? { deliveryId, number: attempts + 1, ...attemptEntry({ ...attempt, result }) } : null,
+    error: errorOf(result),
+    state: next === null ? finalState(result) : 'pending',
+    nextAttemptAt: next,
+    // People asked for a replay, as for a test.
+    channel: replayedAt === null ? channelState(result) : testedState(result),
+    announced: announcedBy(delivery, result),
+    kept: result.outcome === 'delivered' ? (result.kept ?? null) : null,
+    isGroupKept: next !== null && mayHaveArrived(result),
+  };
+}
+
+/** One of many that is refused for its content may be to blame for all, so each is tried again by itself. */
+function ofOne(result: SendResult): SendResult {
+  if (result.outcome !== 'permanent-message') return result;
+  return { ...result, outcome: 'retry', reason: reasonOf(result) ?? 'refused' };
+}
+
+function retryAt(
+  { tries }: QueuedDelivery,
+  result: SendResult,
+  { now, ageMs, random }: Moment,
+): number | null {
+  if (result.outcome === 'not-sent') {
+    return ageMs >= DELIVERY_LIFETIME_MS ? null : now + OWN_FAILURE_WAIT_MS;
+  }
+  if (result.outcome !== 'retry') return null;
+  return nextAttemptAt({ attempts: tries + 1, ageMs, now, retryAfterMs: result.retryAfterMs, random });
+}
+
+const SUPERSEDED = {
+  newer: 'a newer alert of the incident took its place',
+  old: 'it waited for more than an hour, and a newer alert followed',
+  'never-announced': 'the channel was never told of the incident',
+} as const;
+
+/**
+ * Why nothing is sent for a delivery, as the step that ends it; null: it is sent.
+ *
+ * @param channel.facts       null: this version does not know the kind
+ * @param moment.ageMs        time since it was queued
+ * @param moment.lastIdBefore deliveries up to this id are from before the start: a process that was killed may
+ *   have sent what it did not record. Then the channel has heard of the incident, and hears of its end
+ */
+export function leftOutStep(
+  delivery: QueuedDelivery,
+  channel: { readonly facts: ChannelFacts | null; readonly stoppedFor: string | null },
+  moment: { readonly ageMs: number; readonly lastIdBefore: number },
+): DeliveryStep | null {
+  const { alert, replayedAt, id } = delivery;
+  const isReplayed = replayedAt !== null;
+  if (channel.stoppedFor !== null && !isReplayed) {
+    return ended(delivery, 'dead', `the channel is stopped: ${channel.stoppedFor}`, false);
+  }
+  if (alert === null || channel.facts === null) return null;
+  const { status } = alert;
+  const superseded = supersededBy({ ...delivery, status, isReplayed, ageMs: moment.ageMs }, channel.facts);
+  if (superseded === null) return null;
+  const mayHaveArrived = superseded !== 'never-announced' && id <= moment.lastIdBefore;
+  return ended(delivery, 'superseded', SUPERSEDED[superseded], mayHaveArrived);
+}
+
+function ended(
+  { id: deliveryId, notificationId, monitorId, alert }: QueuedDelivery,
+  state: 'dead' | 'superseded',
+  error: string,
+  mayHaveArrived: boolean,
+): DeliveryStep {
+  return {
+    deliveryId,
+    lane: { notificationId, monitorId },
+    attempt: null,
+    error,
+    state,
+    nextAttemptAt: null,
+    channel: null,
+    announced: mayHaveArrived && alert !== null ? { incident: alert.incident, thread: null } : null,
+    kept: null,
+    isGroupKept: false,
+  };
+}
+
+/**
+ * An answer in the light of what is known of the channel: a second doubt about its address, some minutes after the
+ * first, stops it. An answer to settings that were changed meanwhile does not say that the address of now is dead.
+ *
+ * @param doubtedMs time since the first of the answers in a row that call the address dead; null: there was none
+ */
+export function inContext(
+  result: SendResult,
+  { isFormer, doubtedMs }: { readonly isFormer: boolean; readonly doubtedMs: number | null },
+): SendResult {
+  if (isFormer) return result.outcome === 'permanent-channel' ? { ...result, outcome: 'retry' } : result;
+  if (result.outcome !== 'retry' || result.mayBeDead !== true) return result;
+  if (doubtedMs === null || doubtedMs < DOUBT_MS) return result;
+  const { mayBeDead: _mayBe, retryAfterMs: _wait, ...answer } = result;
+  return { ...answer, outcome: 'permanent-channel' };
+}
+
+export function attemptEntry({
+  at,
+  durationMs,
+  result,
+}: EndedAttempt): Omit<AttemptEntry, 'deliveryId' | 'number'> {
+  const { outcome, statusCode = null, reply } = result;
+  return {
+    at,
+    durationMs,
+    outcome,
+    reason: reasonOf(result),
+    statusCode,
+    error: errorOf(result),
+    reply: reply === undefined || reply === '' ? null : reply,
+  };
+}
+
+/** The final state of a delivery that is not tried again. */
+export function finalState(result: SendResult): 'delivered' | 'dead' {
+  return result.outcome === 'delivered' ? 'delivered' : 'dead';
+}
+
+/**
+ * The state of the channel after an attempt. A message that is refused for its own content says nothing about
+ * the channel: null. Neither does a receiver that only takes it later.
+ */
+function channelState(result: SendResult): ChannelState | null {
+  switch (result.outcome) {
+    case 'delivered':
+      return { state: 'ok', reason: null };
+    case 'permanent-message':
+      return null;
+    case 'permanent-channel':
+      return { state: 'stopped', reason: result.error };
+    case 'retry':
+    case 'not-sent':
+      return reasonOf(result) === 'rate-limited' ? null : { state: 'failing', reason: result.error };
+    default:
+      return result satisfies never;
+  }
+}
+
+/** The state of the channel after a test: one that is delivered takes up a channel that is stopped. */
+export function testedState(result: SendResult): ChannelState | null {
+  return result.outcome === 'delivered' ? { state: 'taken-up', reason: null } : channelState(result);
+}
+
+/** What the channel knows of the incident after an attempt. */
+function announcedBy({ alert, isAnnounced }: QueuedDelivery, result: SendResult): AnnouncedIncident | null {
+  if (alert === null) return null;
+  const { incident } = alert;
+  if (result.outcome === 'delivered') return { incident, thread: result.thread ?? null };
+  return isAnnounced || !mayHaveArrived(result) ? null : { incident, thread: null };
+}
+
+/** Whether the receiver may have it, although it did not say so. */
+function mayHaveArrived(result: SendResult): boolean {
+  return reasonOf(result) === 'unanswered';
+}
+
+function errorOf(result: SendResult): string | null {
+  return result.outcome === 'delivered' ? null : result.error;
+}
