@@ -7,6 +7,8 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import { type DeclaredPage, declarePage } from '../../../../test/support/declared-page.ts';
 import { HeldReads } from '../../../../test/support/held-reads.ts';
+import { placeIn } from '../../../../test/support/status-page-source.ts';
+import { documentAt, type PageDocument } from './documents.ts';
 import { type FoundPage, PageCache } from './page-cache.ts';
 
 const HOUR_MS = 3_600_000;
@@ -21,20 +23,20 @@ beforeEach(async () => {
   reads = new HeldReads();
   configured = await configuredStore(reads.workers);
   page = await declarePage(configured, { monitors: ['API', 'Web'] });
-  const { store, secrets, clock } = configured;
-  cache = new PageCache({
-    store,
-    secrets,
-    slotNow: () => clock.wall(),
-    visitorKey: new Secret(new Uint8Array(32)),
-    clock,
-    log: silentLog,
-  });
+  cache = cacheOf();
 });
 afterEach(async () => {
   reads.release();
   await configured.dispose();
 });
+
+/** @param mostBytes of all pages together; left out: as in production */
+function cacheOf(mostBytes?: number): PageCache {
+  const { store, secrets, clock } = configured;
+  const visitorKey = new Secret(new Uint8Array(32));
+  const parts = { store, secrets, slotNow: () => clock.wall(), visitorKey, clock, log: silentLog };
+  return new PageCache(parts, mostBytes);
+}
 
 /** The page; null: it is missing. */
 async function found(): Promise<FoundPage | null> {
@@ -175,6 +177,31 @@ describe('while the database answers', () => {
     expect(await cache.find({ slug: 'unknown' })).toBe('unknown');
     expect(reads.count).toBeGreaterThan(before);
   });
+});
+
+test('all pages with their documents take no more bytes than they may: those that nobody asked for go first', async () => {
+  const slugs = ['a', 'b', 'c'];
+  for (const slug of slugs) await declarePage(configured, { monitors: [slug], page: { slug } });
+  // Each takes some 30,000 without its documents.
+  cache = cacheOf(62_000);
+  /** Whether finding them needs the database. */
+  const asksFor = async (slug: string) => {
+    const before = reads.count;
+    const answer = await cache.find({ slug });
+    if (typeof answer === 'string') throw new Error(answer);
+    return { kept: answer.kept, asks: reads.count > before };
+  };
+  await asksFor('a');
+  await asksFor('b');
+  expect((await asksFor('a')).asks).toBe(false);
+  const { kept, asks } = await asksFor('b');
+  expect(asks).toBe(false);
+  await cache.documentOf(kept, documentAt('') as PageDocument, '', placeIn());
+  expect((await asksFor('b')).asks).toBe(false);
+  expect((await asksFor('a')).asks).toBe(true);
+  await asksFor('c');
+  expect((await asksFor('c')).asks).toBe(false);
+  expect((await asksFor('b')).asks).toBe(true);
 });
 
 describe.each<['hold' | 'fail', string]>([

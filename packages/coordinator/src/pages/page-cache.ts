@@ -2,10 +2,12 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { PageName } from '../store/shown-pages.ts';
+import type { PageDocument } from './documents.ts';
 import { pageView } from './page-view.ts';
 import { type Patience, patienceWith } from './patience.ts';
+import type { Place } from './place.ts';
 import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
-import { Documents, type KeptPage } from './rendered.ts';
+import { documentOf, type KeptPage, type RenderedDocument } from './rendered.ts';
 
 /*
  * What is kept of a page, and when the database is asked. After a change of what people declare or write, only what was
@@ -30,8 +32,10 @@ const FRESH_DURING_CHECK_MS = 2_000;
 const REREAD_MS = 60_000;
 /** Age from which a page that cannot be checked is marked, ms. */
 const STALE_AFTER_MS = 15_000;
-/** Most components of all kept pages together: a component with its days takes some 15 KB. */
-const KEPT_COMPONENTS = 5_000;
+/** Most bytes of all kept pages together. */
+const MOST_BYTES = 128 * 2 ** 20;
+/** What a component takes with its days, some bytes. */
+const COMPONENT_BYTES = 15_000;
 
 export type PageCacheParts = PageReadingParts & { readonly clock: Clock; readonly log: Logger };
 
@@ -47,6 +51,8 @@ export type MissingPage = 'unknown' | 'unavailable';
 type Entry = {
   readonly name: PageName;
   kept: KeptPage | null;
+  /** How many bytes of it are counted. */
+  bytes: number;
   /** The check that runs. */
   check: Patience | null;
   /** When the last check that has ended began, monotonic, ms. */
@@ -63,30 +69,42 @@ const UNCHECKED = { check: null, triedAt: NEVER, goodAt: NEVER, goodWall: 0 } as
 
 /** The pages that visitors asked for, each with the last good view. Everything of it is made by one flight at a time. */
 export class PageCache {
-  /** What is rendered of the pages. */
-  readonly documents = new Documents();
   readonly #parts: PageCacheParts;
   /** The least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  #components = 0;
+  readonly #mostBytes: number;
+  #bytes = 0;
 
-  constructor(parts: PageCacheParts) {
+  constructor(parts: PageCacheParts, mostBytes = MOST_BYTES) {
     this.#parts = parts;
+    this.#mostBytes = mostBytes;
   }
 
   /** The published page of this name. It does not reject. */
   async find(name: PageName): Promise<FoundPage | MissingPage> {
     const { clock } = this.#parts;
-    const key = JSON.stringify(name);
-    const entry = this.#entry(key, name);
+    const entry = this.#entry(name);
     if (entry.kept !== null && this.#isFresh(entry)) return { kept: entry.kept, staleSince: null };
     const isChecked = entry.goodAt !== NEVER;
     if (entry.check === null && clock.monotonic() - entry.triedAt >= FRESH_MS) {
-      entry.check = patienceWith(this.#check(key, entry), clock);
+      entry.check = patienceWith(this.#check(entry), clock);
     }
     if (entry.check !== null) await (isChecked ? entry.check.late : entry.check.tooLate);
     if (entry.goodAt === NEVER) return 'unavailable';
     return entry.kept === null ? 'unknown' : { kept: entry.kept, staleSince: this.#staleSince(entry) };
+  }
+
+  /** A document of a found page, as {@link documentOf} makes it. */
+  async documentOf(
+    kept: KeptPage,
+    document: PageDocument,
+    path: string,
+    place: Place,
+  ): Promise<RenderedDocument | null> {
+    const made = await documentOf(kept, document, path, place);
+    const entry = this.#entries.get(kept.view.page.attributes.slug);
+    if (entry?.kept === kept) this.#count(entry);
+    return made;
   }
 
   #isFresh({ goodAt, check, declarations }: Entry): boolean {
@@ -95,16 +113,16 @@ export class PageCache {
     return declarations === store.declarations && age < (check === null ? FRESH_MS : FRESH_DURING_CHECK_MS);
   }
 
-  #entry(key: string, name: PageName): Entry {
+  #entry(name: PageName): Entry {
     const { declarations } = this.#parts.store;
-    const known = this.#entries.get(key);
+    const known = this.#entries.get(name.slug);
     // A check that began before the last change goes on with the entry of that time.
     const entry: Entry =
       known?.declarations === declarations
         ? known
-        : { ...UNCHECKED, name, kept: known?.kept ?? null, declarations };
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+        : { ...UNCHECKED, name, kept: known?.kept ?? null, bytes: known?.bytes ?? 0, declarations };
+    this.#entries.delete(name.slug);
+    this.#entries.set(name.slug, entry);
     return entry;
   }
 
@@ -112,12 +130,14 @@ export class PageCache {
     return this.#parts.clock.monotonic() - goodAt > STALE_AFTER_MS ? goodWall : null;
   }
 
-  async #check(key: string, entry: Entry): Promise<void> {
+  async #check(entry: Entry): Promise<void> {
     const { clock, log, slotNow } = this.#parts;
     const beganAt = clock.monotonic();
     const beganWall = Math.floor(slotNow());
     try {
-      this.#keep(key, entry, await this.#read(entry));
+      entry.kept = await this.#read(entry);
+      // An entry that was dropped meanwhile counts no more.
+      if (this.#isKept(entry)) this.#count(entry);
       entry.goodAt = beganAt;
       entry.goodWall = beganWall;
     } catch (error) {
@@ -127,7 +147,7 @@ export class PageCache {
     // What took long is already old: the next request looks again at once.
     entry.triedAt = beganAt;
     // Names without a page are not remembered: strangers may make up any number of them.
-    if (entry.kept === null && this.#entries.get(key) === entry) this.#entries.delete(key);
+    if (entry.kept === null && this.#isKept(entry)) this.#entries.delete(entry.name.slug);
   }
 
   async #read({ name, kept }: Entry): Promise<KeptPage | null> {
@@ -136,12 +156,14 @@ export class PageCache {
     if (found === null) return null;
     if (kept !== null && kept.version === found.version && this.#isRecent(kept)) return kept;
     const source = await readPage(this.#parts, found.page, kept?.latencies ?? null);
-    const { latencies } = source;
+    const view = pageView(source);
+    const components = view.sections.reduce((sum, section) => sum + section.components.length, 1);
     return {
       version: found.version,
-      view: pageView(source),
-      latencies,
+      view,
+      latencies: source.latencies,
       documents: new Map(),
+      bytes: components * COMPONENT_BYTES,
       readAt: now,
     };
   }
@@ -154,20 +176,19 @@ export class PageCache {
     return !hasPassed && clock.monotonic() - readAt < REREAD_MS;
   }
 
-  #keep(key: string, entry: Entry, kept: KeptPage | null): void {
-    // An entry that was dropped meanwhile counts no more.
-    if (this.#entries.get(key) === entry) this.#components += weight(kept) - weight(entry.kept);
-    if (entry.kept !== null && entry.kept !== kept) this.documents.forget(entry.kept);
-    entry.kept = kept;
-    for (const [oldest, other] of this.#entries) {
-      if (this.#components <= KEPT_COMPONENTS || oldest === key) break;
-      this.#components -= weight(other.kept);
-      if (other.kept !== null) this.documents.forget(other.kept);
-      this.#entries.delete(oldest);
+  #isKept(entry: Entry): boolean {
+    return this.#entries.get(entry.name.slug) === entry;
+  }
+
+  /** Counts what an entry takes, and drops others where all together take too much. */
+  #count(entry: Entry): void {
+    const bytes = entry.kept?.bytes ?? 0;
+    this.#bytes += bytes - entry.bytes;
+    entry.bytes = bytes;
+    for (const [slug, oldest] of this.#entries) {
+      if (this.#bytes <= this.#mostBytes || oldest === entry) break;
+      this.#bytes -= oldest.bytes;
+      this.#entries.delete(slug);
     }
   }
-}
-
-function weight(kept: KeptPage | null): number {
-  return kept === null ? 0 : kept.view.sections.reduce((sum, { components }) => sum + components.length, 1);
 }

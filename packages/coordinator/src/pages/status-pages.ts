@@ -95,7 +95,7 @@ async function answerAt(
   if (visit.method !== 'GET') return wrongMethod(ofPath, document);
   const refusal = await mayRead(page, visit, place);
   if (refusal !== null) return refusal;
-  const rendered = document === null ? null : await cache.documents.of(found.kept, document, path, place);
+  const rendered = document === null ? null : await cache.documentOf(found.kept, document, path, place);
   if (rendered === null) return notFound(visit);
   return answerWith(rendered, visit.request.headers);
 }
