@@ -4,7 +4,7 @@
  *
  *     node test/bench/agent-cost-pair.ts OTHER_CHECKOUT [pairs] [http|tcp]
  *
- * `https.ts` takes another checkout for HTTPS.
+ * `https-pair.ts` compares HTTPS.
  * The other checkout needs a `node_modules` of its own. The harness is this checkout's on both sides.
  */
 import { join, resolve } from 'node:path';
