@@ -1,9 +1,27 @@
 import { type Asset, asset } from '../web/assets.ts';
 import { CHARTS_SCRIPT, CHARTS_STYLE } from '../web/charts/assets.ts';
 import { textFile } from '../web/text-file.ts';
-import { MONITOR_STYLE } from './monitor/assets.ts';
-import { REGIONS_STYLE } from './regions/style.ts';
-import { FORM_STYLE } from './resources/style.ts';
+
+/** The style of the pages of a monitor. */
+export const MONITOR_STYLE: Asset = asset(
+  'monitor.css',
+  textFile(new URL('./monitor/monitor.css', import.meta.url)),
+);
+
+/** What the pages of a monitor load beside the style of the dashboard. */
+export const MONITOR_STYLES: readonly Asset[] = [CHARTS_STYLE, MONITOR_STYLE];
+
+/** The style of the map of the regions. */
+export const REGIONS_STYLE: Asset = asset(
+  'regions.css',
+  textFile(new URL('./regions/regions.css', import.meta.url)),
+);
+
+/** The style of the forms of resources and of the pages around them. */
+export const FORM_STYLE: Asset = asset(
+  'forms.css',
+  textFile(new URL('./resources/forms.css', import.meta.url)),
+);
 
 export const DASHBOARD_STYLE: Asset = asset(
   'dashboard.css',

@@ -5,6 +5,7 @@ import type { ApiCalls, Called, Caller } from '../api/in-process.ts';
 import { isForTheLog, Problem, problemOf } from '../api/problem.ts';
 import type { Store } from '../store/store.ts';
 import { scopeIncludes, type Tokens } from '../store/tokens.ts';
+import { cookieOf, removeCookie, setCookie } from '../web/cookies.ts';
 import { formTokenField } from '../web/csrf.ts';
 import { Form } from '../web/forms.ts';
 import { html } from '../web/html.ts';
@@ -14,15 +15,12 @@ import type { Site, Visit } from '../web/site.ts';
 import { ChangeFeed } from './changes/change-feed.ts';
 import { guardedForm, type Refused } from './guard.ts';
 import { LoginPages } from './login.ts';
-import { noticeCookie, takeNotice } from './notices.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from './page.ts';
 import { dashboardPages } from './pages.ts';
-import { pageResponse, redirectResponse } from './responses.ts';
-import { type Found, Routes } from './routes.ts';
-import { plainPage, shellPage } from './shell.ts';
+import { pageResponse, plainPage, redirectResponse, shellPage } from './shell.ts';
 import { type LoggedIn, Viewers } from './viewers.ts';
 
-export type DashboardParts = {
+type DashboardParts = {
   readonly calls: ApiCalls;
   readonly store: Store;
   readonly tokens: Tokens;
@@ -227,4 +225,61 @@ function errorPage(status: number, message: string): Response {
   const title = HEADINGS[status] ?? (status < 500 ? 'This did not work' : 'Something went wrong');
   const body = html`<h1>${title}</h1><p>${message}</p><p><a href="/">To the overview</a></p>`;
   return pageResponse(plainPage({ title, body }), { status });
+}
+
+type Route = { readonly page: DashboardPage; readonly pattern: RegExp };
+
+type Found =
+  | { readonly page: DashboardPage; readonly ids: Readonly<Record<string, number>> }
+  /** The path exists, and takes only these methods. */
+  | { readonly allow: readonly string[] };
+
+/** The pages by their paths. */
+class Routes {
+  readonly #routes: readonly Route[];
+
+  constructor(pages: readonly DashboardPage[]) {
+    this.#routes = pages.map((page) => ({ page, pattern: patternOf(page.path) }));
+  }
+
+  /** Null: the dashboard has no such path. */
+  find(method: string, path: string): Found | null {
+    const allow: string[] = [];
+    for (const { page, pattern } of this.#routes) {
+      const match = pattern.exec(path);
+      if (match === null) continue;
+      if (page.method === method) return { page, ids: idsOf(match.groups) };
+      allow.push(page.method);
+    }
+    return allow.length === 0 ? null : { allow };
+  }
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[1-9][0-9]{0,14})')}$`);
+}
+
+function idsOf(groups: Readonly<Record<string, string>> = {}): Record<string, number> {
+  return Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, Number(text)]));
+}
+
+/** Name of the cookie that carries a notice over a redirect. */
+const NOTICE_COOKIE = 'svc-notice';
+/** Most characters of a notice. */
+const LONGEST = 500;
+/** Time in which the next page must come, s. */
+const LIFE_S = 60;
+
+/** The `Set-Cookie` header that gives the next page this notice. */
+function noticeCookie(visit: Visit, notice: string): string {
+  const value = Buffer.from(notice.slice(0, LONGEST)).toString('base64url');
+  return setCookie(visit, NOTICE_COOKIE, value, LIFE_S);
+}
+
+/** The notice for this page, with the `Set-Cookie` header that removes it; null: there is none. */
+function takeNotice(visit: Visit): { readonly text: string; readonly cookie: string } | null {
+  const value = cookieOf(visit, NOTICE_COOKIE);
+  if (value === null || value === '') return null;
+  const text = Buffer.from(value, 'base64url').toString().slice(0, LONGEST);
+  return { text, cookie: removeCookie(visit, NOTICE_COOKIE) };
 }

@@ -11,8 +11,8 @@ import { randomSecret } from '../web/sessions.ts';
 import type { Visit } from '../web/site.ts';
 
 import { guardedForm } from './guard.ts';
-import { pageResponse, redirectResponse } from './responses.ts';
-import { plainPage } from './shell.ts';
+import { pageResponse, plainPage, redirectResponse } from './shell.ts';
+
 import type { Viewers } from './viewers.ts';
 
 /** Name of the cookie that is the seed of the login form's token, before there is a session. */

@@ -1,17 +1,17 @@
 import { auditPage } from './audit/page.ts';
-import type { ChangeFeed } from './changes/change-feed.ts';
-import { changesPage } from './changes/page.ts';
+import { type ChangeFeed, changesPage } from './changes/change-feed.ts';
+
 import { channelPages } from './channels/pages.ts';
 import { declarationPage } from './declaration/page.ts';
 import { MONITOR_PAGES } from './monitor/pages.ts';
-import { incidentPages } from './notes/incident-pages.ts';
-import { maintenancePages } from './notes/maintenance-pages.ts';
+import { incidentPages } from './notes/incidents.ts';
+import { maintenancePages } from './notes/maintenance.ts';
 import { overviewPage } from './overview/page.ts';
 import type { DashboardPage } from './page.ts';
 import { palettePage } from './palette/page.ts';
 import { regionsPage } from './regions/page.ts';
-import { monitorForms } from './resources/monitor-forms.ts';
-import { monitorRemoval } from './resources/monitor-removal.ts';
+import { monitorForms, monitorRemoval } from './resources/monitor-forms.ts';
+
 import { servicePage } from './service/page.ts';
 import { statusPagePages } from './status-pages/pages.ts';
 import { tokenPages } from './tokens/pages.ts';

@@ -1,14 +1,14 @@
-import type { TokenScope } from '../store/tokens.ts';
-import { scopeIncludes } from '../store/tokens.ts';
+import { scopeIncludes, type TokenScope } from '../store/tokens.ts';
 import type { Asset } from '../web/assets.ts';
 import { renderDocument } from '../web/document.ts';
+import { type PageHeaderOptions, pageHeaders } from '../web/headers.ts';
 import { type Html, html, NO_HTML } from '../web/html.ts';
 import { TIMES_SCRIPT } from '../web/scripts/scripts.ts';
 import { DASHBOARD_STYLE, LIVE_SCRIPT, PALETTE_SCRIPT } from './assets.ts';
 import { type DashboardPage, NAVIGATION_GROUPS } from './page.ts';
 
 /** Who is logged in, for the frame of a page. */
-export type Viewer = {
+type Viewer = {
   readonly name: string;
   readonly scope: TokenScope;
   readonly formToken: Html;
@@ -86,4 +86,32 @@ function currentEntry(entries: readonly DashboardPage[], path: string): Dashboar
     path === page.path ||
     (page.path === '/' ? path.startsWith('/monitors') : path.startsWith(`${page.path}/`));
   return entries.filter(holds).sort((a, b) => b.path.length - a.path.length)[0];
+}
+
+type PageResponseOptions = PageHeaderOptions & {
+  readonly status?: number;
+  /** Values of `Set-Cookie`. */
+  readonly cookies?: readonly string[];
+};
+
+/** A page with its headers. */
+export function pageResponse(text: string, options: PageResponseOptions = {}): Response {
+  const headers = new Headers(pageHeaders(options));
+  for (const cookie of options.cookies ?? []) headers.append('set-cookie', cookie);
+  return new Response(text, { status: options.status ?? 200, headers });
+}
+
+/**
+ * Sends the browser to a page of this site, which it opens with GET.
+ *
+ * @param path begins with `/`; a path that came from outside must have passed `localPath`
+ */
+export function redirectResponse(path: string, cookies: readonly string[] = []): Response {
+  const headers = new Headers({
+    location: path,
+    'cache-control': 'no-store',
+    'referrer-policy': 'same-origin',
+  });
+  for (const cookie of cookies) headers.append('set-cookie', cookie);
+  return new Response(null, { status: 303, headers });
 }

@@ -5,8 +5,7 @@ import { stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
 import type { DashboardPage } from '../page.ts';
-import { pageHead } from '../page-head.ts';
-import { cursorPaging } from '../paging.ts';
+import { cursorPaging, pageHead } from '../page-parts.ts';
 
 const LIMIT = 50;
 

@@ -1,8 +1,10 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { Problem } from '../../api/problem.ts';
 import { newestChange } from '../../store/newest-change.ts';
 import type { Store } from '../../store/store.ts';
+import type { DashboardPage } from '../page.ts';
 
 /** Interval of the looks at the database while somebody listens, ms. */
 const LOOK_EVERY_MS = 1_000;
@@ -21,7 +23,7 @@ type FeedParts = { readonly store: Store; readonly clock: Clock; readonly log: L
 type Listener = { readonly session: ListeningSession; send(text: string): void; end(): void };
 
 /** The session that a stream belongs to. */
-export type ListeningSession = {
+type ListeningSession = {
   readonly tokenId: number;
   /** Whether it goes on: nobody has logged out, and its token is valid. Asked before each event. */
   isOpen(): boolean;
@@ -127,4 +129,27 @@ export class ChangeFeed {
       else listener.end();
     }
   }
+}
+
+/** The stream of changes that `live.js` listens to. */
+export function changesPage(changes: ChangeFeed): DashboardPage {
+  return {
+    method: 'GET',
+    path: '/events',
+    scope: 'read',
+    async handle({ token, isSessionOpen, signal }) {
+      const stream = changes.listen({ tokenId: token.id, isOpen: isSessionOpen }, signal);
+      if (stream === null) {
+        throw new Problem('unavailable', 'Too many pages listen already.', {
+          headers: { 'retry-after': '30' },
+        });
+      }
+      const headers = {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      };
+      return { response: new Response(stream, { headers }) };
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { type State, stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
 import type { DashboardPage } from '../page.ts';
-import { pageHead } from '../page-head.ts';
+import { pageHead } from '../page-parts.ts';
 
 /** How it stands with the declared file. */
 export const declarationPage: DashboardPage = {

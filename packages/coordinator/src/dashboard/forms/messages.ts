@@ -1,10 +1,9 @@
 import { rowsFields } from './editing.ts';
 import { type Entries, rowsAt, textAt } from './entries.ts';
-import type { ResourceForm } from './fields.ts';
-import { placeOf } from './places.ts';
+import type { Field, ResourceForm } from './fields.ts';
 
 /** A message of the API at the field that it is about. */
-export type FieldMessage = {
+type FieldMessage = {
   readonly path: string;
   readonly label: string;
   readonly message: string;
@@ -63,4 +62,76 @@ export function repeatedKeys(form: ResourceForm, entries: Entries): FieldMessage
       message: 'is given twice',
     }));
   });
+}
+
+/** Where in a form a message belongs. */
+type Place = {
+  /** Path of the field, row or group: `headers.0.key`, `otlp_headers.1`, `webhook`. */
+  readonly path: string;
+  /** The labels on the way, for people: `Headers 1: Key`. */
+  readonly label: string;
+  /** The member of a set or list that the message is about; null: all of it. */
+  readonly member: string | null;
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * The field that a JSON pointer of the API leads to. It is the nearest field where the pointer leads into a value, or
+ * to something that the form does not have.
+ *
+ * @param entries without empty rows, so that their indexes are those of the body
+ * @param body the body that the API judged
+ * @returns null: the message is about the resource as a whole
+ */
+export function placeOf(form: ResourceForm, entries: Entries, body: Json, pointer: string): Place | null {
+  const steps = pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return placeIn({ fields: form.fields, above: '', labels: '' }, entries, body, steps);
+}
+
+type Scope = { readonly fields: readonly Field[]; readonly above: string; readonly labels: string };
+
+function placeIn(
+  { fields, above, labels }: Scope,
+  entries: Entries,
+  body: Json,
+  steps: string[],
+): Place | null {
+  const [name, ...rest] = steps;
+  const field = fields.find((each) => each.name === name);
+  if (field === undefined) return null;
+  const { control } = field;
+  const path = `${above}${field.name}`;
+  const label = `${labels}${field.label}`;
+  const here = { path, label, member: null };
+  const value = body[field.name];
+  if (control.type === 'group') {
+    const inner = { fields: control.fields, above: `${path}.`, labels };
+    return placeIn(inner, entries, isObject(value) ? value : {}, rest) ?? here;
+  }
+  if (control.type !== 'rows') return { ...here, member: memberOf(value, rest[0]) };
+  const [step, ...below] = rest;
+  const index = control.isMap ? rowOfKey(entries, path, step) : Number(step ?? -1);
+  if (index === null || !rowsAt(entries, path).includes(index)) return here;
+  const row = { path: `${path}.${index}`, label: `${label} ${index + 1}`, member: null };
+  const inner = { fields: control.fields, above: `${row.path}.`, labels: `${row.label}: ` };
+  return placeIn(inner, entries, {}, below) ?? row;
+}
+
+/** A key may be a number, and objects have those first: the order of the body says nothing about the rows. */
+function rowOfKey(entries: Entries, path: string, key: string | undefined): number | null {
+  return rowsAt(entries, path).find((index) => textAt(entries, `${path}.${index}.key`) === key) ?? null;
+}
+
+function memberOf(value: unknown, step: string | undefined): string | null {
+  if (step === undefined || !Array.isArray(value)) return null;
+  const member: unknown = value[Number(step)];
+  return typeof member === 'string' ? member : null;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

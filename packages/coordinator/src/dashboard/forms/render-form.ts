@@ -1,14 +1,14 @@
 import { MASK } from '@svc/shared/secret.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import type { Entries } from './entries.ts';
-import type { ResourceForm } from './fields.ts';
-import { elementId, type FormView } from './form-view.ts';
+import { type Entries, hasNote, noted, rowsAt, textAt } from './entries.ts';
+import type { Control, Field, Option, ResourceForm } from './fields.ts';
+import { helpOf, optionalMark } from './help.ts';
+import { singular } from './labels.ts';
 import type { Messages } from './messages.ts';
-import { fieldHtml } from './render-field.ts';
-import { type Section, sectionsOf } from './sections.ts';
+import type { SecretsInForm } from './to-entries.ts';
 
 /** What a form needs of its page. */
-export type FormFrame = {
+type FormFrame = {
   /** Path that the form is sent to. */
   readonly action: string;
   /** The hidden field of the session. */
@@ -79,4 +79,352 @@ function secretsLine({ entries, secrets }: FormView): Html {
   if (!isHidden) return NO_HTML;
   return html`<p class="hint">Stored secrets are not shown, or are shown as <code>${MASK}</code>. They stay as they are while you leave their fields alone.
 <button class="button-quiet" name="intent" value="secrets">Show stored secrets</button></p>`;
+}
+
+/** A resource that a field can refer to. */
+export type ReferenceOption = { readonly id: string; readonly label: string; readonly note: string };
+
+/** What a field that refers to other resources offers. */
+export type References = {
+  readonly options: readonly ReferenceOption[];
+  /** The text that the options were searched with; '' without a search. */
+  readonly find: string;
+  /** Number of resources that the search found, offered or not. */
+  readonly found: number;
+  /** Number of all resources that can be referred to. */
+  readonly total: number;
+  /** Stored members that are not shown. They stay as they are. */
+  readonly unshown: number;
+};
+
+/** Everything that a form shows beside its fields. */
+type FormView = {
+  readonly entries: Entries;
+  readonly messages: Messages;
+  readonly secrets: SecretsInForm;
+  /** Whether the resource exists: then some fields cannot change. */
+  readonly isStored: boolean;
+  /** Offers of the fields that refer to others, by the names of the fields. */
+  readonly references: ReadonlyMap<string, References>;
+  /** Path of the input that has the focus; null: none. */
+  readonly focus: string | null;
+};
+
+/** The id of the element of an input, so that messages lead to it. */
+function elementId(path: string): string {
+  return `field-${path}`;
+}
+
+/** What is wrong at a path. */
+function messagesAt({ messages }: FormView, path: string): string[] {
+  return messages.fields.filter((each) => each.path === path).map(({ message }) => message);
+}
+
+/** A field with its label, help and messages. */
+function fieldHtml(view: FormView, field: Field, path: string): Html {
+  const { control } = field;
+  switch (control.type) {
+    case 'switch':
+      return switchField(view, field, path);
+    case 'choices':
+      return choices(view, field, control.options, path);
+    case 'references':
+      return references(view, field, path);
+    case 'rows':
+      return rows(view, field, control, path, fieldHtml);
+    case 'group':
+      return group(view, field, control.fields, path);
+    default:
+      return labelledField(view, field, control, path);
+  }
+}
+
+type Labelled = Extract<Control, { type: 'text' | 'number' | 'choice' | 'local' | 'reference' | 'texts' }>;
+
+function labelledField(view: FormView, field: Field, control: Labelled, path: string): Html {
+  const id = elementId(path);
+  const { label, isFixed } = field;
+  const isLocked = isFixed && view.isStored;
+  const unit = control.type === 'number' && control.unit !== undefined ? `, ${control.unit}` : '';
+  return html`<div class="field">
+<label for="${id}">${label}${unit}${optionalMark(field)}</label>
+${helpLine(field, path, isLocked)}
+${isLocked ? lockedValue(view, control, path) : input(view, field, control, path)}
+${secretNote(view, field, path)}
+${errors(view, path)}
+</div>`;
+}
+
+function helpLine(field: Field, path: string, isLocked: boolean): Html {
+  const fixed = isLocked ? ' It cannot be changed: remove the object and make another one.' : '';
+  const help = helpOf(field);
+  return help.toString() === '' && fixed === ''
+    ? NO_HTML
+    : html`<p class="hint" id="${elementId(path)}-help">${help}${fixed}</p>`;
+}
+
+/** What is wrong with a field, where its input is described by it. */
+function errors(view: FormView, path: string): Html {
+  const messages = messagesAt(view, path);
+  if (messages.length === 0) return NO_HTML;
+  return html`<p class="field-error" id="${elementId(path)}-error">${messages.join('; ')}</p>`;
+}
+
+/** Attributes that every input has: its id, its name, what describes it. */
+function inputAttributes(view: FormView, field: Field, path: string): Html {
+  const id = elementId(path);
+  const isWrong = messagesAt(view, path).length > 0;
+  const hasHelp = helpOf(field).toString() !== '';
+  const described = [hasHelp ? `${id}-help` : '', isWrong ? `${id}-error` : ''].filter((each) => each !== '');
+  return html` id="${id}" name="${path}"${
+    described.length === 0 ? NO_HTML : html` aria-describedby="${described.join(' ')}"`
+  }${isWrong ? html` aria-invalid="true"` : NO_HTML}${view.focus === path ? html` autofocus` : NO_HTML}`;
+}
+
+function input(view: FormView, field: Field, control: Labelled, path: string): Html {
+  const attributes = inputAttributes(view, field, path);
+  const value = textAt(view.entries, path);
+  switch (control.type) {
+    case 'text':
+      return control.isMultiline && field.secret !== 'whole'
+        ? textArea(attributes, value, value.includes('\n') ? 6 : 2)
+        : textInput(view, field, attributes, value);
+    case 'number':
+      // Browsers drop what is no number from an input of that type, and the message would be about nothing.
+      return html`<input type="text" inputmode="decimal" autocomplete="off" class="figure"${attributes} value="${value}">`;
+    case 'local':
+      return html`<input type="datetime-local" step="any" class="local"${attributes} value="${value}">`;
+    case 'texts':
+      return textArea(attributes, value, 4);
+    case 'choice':
+      return select(attributes, value, field, control.options);
+    case 'reference':
+      return reference(view, field, attributes, path);
+  }
+}
+
+function textInput({ secrets }: FormView, { secret }: Field, attributes: Html, value: string): Html {
+  const isHidden = secret === 'whole' && secrets === 'kept';
+  return html`<input type="${isHidden ? 'password' : 'text'}" autocomplete="${isHidden ? 'new-password' : 'off'}" autocapitalize="off" spellcheck="false"${attributes} value="${value}">`;
+}
+
+/** A line feed at the start is the template's: a browser drops it. */
+function textArea(attributes: Html, value: string, lines: number): Html {
+  return html`<textarea rows="${lines}" spellcheck="false"${attributes}>
+${value}</textarea>`;
+}
+
+function select(
+  attributes: Html,
+  value: string,
+  { isRequired }: Field,
+  options: readonly { value: string; label: string }[],
+): Html {
+  const isKnown = options.some((option) => option.value === value);
+  const empty = isRequired ? 'Choose…' : 'None';
+  return html`<select${attributes}>
+${isKnown ? NO_HTML : html`<option value="${value}" selected>${value === '' ? empty : value}</option>`}${
+  isKnown && !isRequired ? html`<option value="">${empty}</option>` : NO_HTML
+}${options.map(
+  (option) =>
+    html`<option value="${option.value}"${option.value === value ? html` selected` : NO_HTML}>${option.label}</option>`,
+)}
+</select>`;
+}
+
+function reference(view: FormView, field: Field, attributes: Html, path: string): Html {
+  const offered = view.references.get(field.name);
+  const options = (offered?.options ?? []).map(({ id, label, note }) => ({
+    value: id,
+    label: note === '' ? label : `${label} (${note})`,
+  }));
+  const found = offered === undefined ? NO_HTML : search(view, field, offered, path);
+  return html`${select(attributes, textAt(view.entries, path), field, options)}${found}`;
+}
+
+function lockedValue(view: FormView, control: Labelled, path: string): Html {
+  const value = textAt(view.entries, path);
+  const shown =
+    control.type === 'choice' ? control.options.find((option) => option.value === value)?.label : undefined;
+  return html`<input type="text" id="${elementId(path)}" readonly value="${shown ?? value}"><input type="hidden" name="${path}" value="${value}">`;
+}
+
+function switchField(view: FormView, field: Field, path: string): Html {
+  const isOn = view.entries.has(path);
+  return html`<div class="field">
+<label class="choice"><input type="checkbox" value="true"${inputAttributes(view, field, path)}${isOn ? html` checked` : NO_HTML}> ${field.label}</label>
+${helpLine(field, path, false)}
+${errors(view, path)}
+</div>`;
+}
+
+function group(view: FormView, { label, help }: Field, fields: readonly Field[], path: string): Html {
+  return html`<fieldset class="group" id="${elementId(path)}">
+<legend>${label}</legend>
+${help === '' || help === `${label}.` ? NO_HTML : html`<p class="hint">${help}</p>`}
+${errors(view, path)}
+${fields.map((field) => fieldHtml(view, field, `${path}.${field.name}`))}
+</fieldset>`;
+}
+
+/** What the form does with a secret that it does not show. */
+function secretNote(view: FormView, { secret, isRequired, label }: Field, path: string): Html {
+  if (secret !== 'whole' || !hasNote(view.entries, path, 'stored')) return NO_HTML;
+  const isRemoved = hasNote(view.entries, path, 'remove');
+  const remove = noted(path, 'remove');
+  return html`<input type="hidden" name="${noted(path, 'stored')}" value="true">
+<p class="hint stored-secret">A value is stored. It stays while this field is empty.</p>
+${
+  isRequired
+    ? NO_HTML
+    : html`<label class="choice"><input type="checkbox" name="${remove}" value="true"${isRemoved ? html` checked` : NO_HTML}> Remove the stored ${label.toLowerCase()}</label>`
+}`;
+}
+
+/** Any number of options, each with a box. */
+function choices(view: FormView, field: Field, options: readonly Option[], path: string): Html {
+  const chosen = new Set(view.entries.get(path));
+  return set(
+    view,
+    field,
+    path,
+    html`<div class="boxes">${options.map(({ value, label }) => box(path, value, label, chosen.has(value)))}</div>`,
+  );
+}
+
+/** Any number of other resources. Where there are many, those that are searched for. */
+function references(view: FormView, field: Field, path: string): Html {
+  const chosen = new Set(view.entries.get(path));
+  const offered = view.references.get(field.name);
+  if (offered === undefined) return NO_HTML;
+  const { options, unshown } = offered;
+  const boxes = options.map(
+    ({ id, label, note }) =>
+      html`${box(path, id, note === '' ? label : html`${label} <span class="soft small">${note}</span>`, chosen.has(id))}<input type="hidden" name="${noted(path, 'shown')}" value="${id}">`,
+  );
+  return set(
+    view,
+    field,
+    path,
+    html`${options.length === 0 ? NO_HTML : html`<div class="boxes boxes-wide">${boxes}</div>`}
+${unshown === 0 ? NO_HTML : html`<p class="hint">${unshown} more are linked and stay so. Search for one to unlink it.</p>`}
+${search(view, field, offered, path)}`,
+  );
+}
+
+/** The search where not everything is offered. */
+function search(
+  view: FormView,
+  { label }: Field,
+  { options, found, total, find }: References,
+  path: string,
+): Html {
+  const name = noted(path, 'find');
+  if (total === 0) return html`<p class="hint">There are none yet.</p>`;
+  if (total <= options.length && find === '') return NO_HTML;
+  const said =
+    find === '' ? `Of ${total}, only those that are chosen are listed.` : `${found} of ${total} match.`;
+  return html`<div class="find"><label for="${elementId(name)}">Search ${label.toLowerCase()}</label>
+<div class="row"><input type="text" id="${elementId(name)}" name="${name}" value="${textAt(view.entries, name)}"${view.focus === name ? html` autofocus` : NO_HTML}>
+<button name="intent" value="find ${path}">Search</button></div>
+<p class="hint">${said}</p></div>`;
+}
+
+function set(view: FormView, field: Field, path: string, content: Html): Html {
+  const id = elementId(path);
+  const wrong = messagesAt(view, path);
+  return html`<fieldset class="set" id="${id}" aria-describedby="${id}-help">
+<legend>${field.label}</legend>
+<p class="hint" id="${id}-help">${helpOf(field)}</p>
+${wrong.length === 0 ? NO_HTML : html`<p class="field-error">${wrong.join('; ')}</p>`}
+${content}
+</fieldset>`;
+}
+
+function box(path: string, value: string, label: Html | string, isChosen: boolean): Html {
+  return html`<label class="choice"><input type="checkbox" name="${path}" value="${value}"${isChosen ? html` checked` : NO_HTML}> <span>${label}</span></label>`;
+}
+
+type Rows = Extract<Control, { type: 'rows' }>;
+type RenderField = (view: FormView, field: Field, path: string) => Html;
+
+/**
+ * A list of objects. Its buttons send the draft, and the form comes back with one row more or less.
+ *
+ * @param inner renders the fields of a row
+ */
+function rows(view: FormView, field: Field, control: Rows, path: string, inner: RenderField): Html {
+  const id = elementId(path);
+  const indexes = rowsAt(view.entries, path);
+  const one = singular(field.label);
+  const isFull = indexes.length >= control.maximum;
+  const wrong = messagesAt(view, path);
+  return html`<fieldset class="rows" id="${id}" aria-describedby="${id}-help"${view.focus === path ? html` tabindex="-1" autofocus` : NO_HTML}>
+<legend>${field.label}</legend>
+<p class="hint" id="${id}-help">${helpOf(field)}</p>
+${wrong.length === 0 ? NO_HTML : html`<p class="field-error" id="${id}-error">${wrong.join('; ')}</p>`}
+${indexes.map((index) => row(view, control, { path: `${path}.${index}`, name: `${one} ${index + 1}`, inner }))}
+<button class="button-quiet add" name="intent" value="add ${path}"${isFull ? html` disabled` : NO_HTML}>Add ${decapitalized(one)}</button>
+</fieldset>`;
+}
+
+type Row = { readonly path: string; readonly name: string; readonly inner: RenderField };
+
+function row(view: FormView, { fields }: Rows, { path, name, inner }: Row): Html {
+  const wrong = messagesAt(view, path);
+  const reference = noted(path, 'row');
+  // Help for the fields of each row would repeat itself: the first row has it.
+  const isFirst = path.endsWith('.0');
+  const shown = isFirst ? fields : fields.map((field) => ({ ...field, help: '' }));
+  return html`<div class="rows-row" role="group" aria-label="${name}" id="${elementId(path)}">
+${hasNote(view.entries, path, 'row') ? html`<input type="hidden" name="${reference}" value="${textAt(view.entries, reference)}">` : NO_HTML}
+<div class="rows-fields">${shown.map((field) => inner(view, field, `${path}.${field.name}`))}</div>
+${wrong.length === 0 ? NO_HTML : html`<p class="field-error">${wrong.join('; ')}</p>`}
+<button class="button-quiet remove" name="intent" value="remove ${path}" aria-label="Remove ${decapitalized(name)}">Remove</button>
+</div>`;
+}
+
+/** `Header` in the middle of a sentence; `OTLP header` stays. */
+function decapitalized(text: string): string {
+  return /^[A-Z]{2}/.test(text) ? text : text.slice(0, 1).toLowerCase() + text.slice(1);
+}
+
+/** A part of a form with its fields, in the order in which people fill them in. */
+type Section = { readonly title: string; readonly fields: readonly Field[] };
+
+/** The sections by the attributes that lie in them. Forms leave out what their resource does not have. */
+const SECTIONS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
+  { title: 'What is checked', names: ['url', 'uri', 'method', 'headers', 'body', 'follow_redirects'] },
+  {
+    title: 'What must hold',
+    names: [
+      'status_code_assertions',
+      'body_assertions',
+      'header_assertions',
+      'record_assertions',
+      'degraded_at',
+      'certificate_expiry_days',
+    ],
+  },
+  { title: 'When and where', names: ['active', 'periodicity', 'timeout', 'retry', 'regions'] },
+  { title: 'Export of metrics', names: ['otlp_endpoint', 'otlp_headers'] },
+  { title: 'Who may see it', names: ['public', 'access_type', 'password', 'auth_email_domains'] },
+  { title: 'Links', names: ['homepage_url', 'contact_url', 'icon', 'custom_domain'] },
+  { title: 'When', names: ['starts_at', 'ends_at', 'time_zone', 'repeat'] },
+  { title: 'Alerts', names: ['monitor_ids', 'group_alerts'] },
+  { title: 'Where visitors see it', names: ['page_ids', 'component_ids'] },
+];
+
+/** Title of the section for everything that has no other: names, descriptions, the settings of a channel. */
+const GENERAL = 'General';
+
+/** The sections of a form. Every field is in one of them; those that no section names come first. */
+function sectionsOf({ fields }: Pick<ResourceForm, 'fields'>): Section[] {
+  const placed = new Set(SECTIONS.flatMap(({ names }) => names));
+  const general = fields.filter(({ name }) => !placed.has(name));
+  const others = SECTIONS.map(({ title, names }) => ({
+    title,
+    fields: names.flatMap((name) => fields.filter((field) => field.name === name)),
+  }));
+  return [{ title: GENERAL, fields: general }, ...others].filter((section) => section.fields.length > 0);
 }

@@ -6,7 +6,7 @@ import { arbitraryResource } from '../../../../../test/support/dashboard/arbitra
 import { withoutEmptyRows, withRow, withSecrets } from './editing.ts';
 import type { Entries } from './entries.ts';
 import { formOf } from './fields.ts';
-import { placeOf } from './places.ts';
+import { placeOf } from './messages.ts';
 import { entriesOf, newEntries } from './to-entries.ts';
 import { resourceFrom } from './to-resource.ts';
 

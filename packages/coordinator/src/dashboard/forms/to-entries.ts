@@ -1,8 +1,6 @@
 import { maskOf } from '@svc/shared/resources/secrets.ts';
-import { asSent } from './as-sent.ts';
-import { noted, type WritableEntries } from './entries.ts';
+import { type Entries, noted, textAt, type WritableEntries } from './entries.ts';
 import type { Field, ResourceForm } from './fields.ts';
-import { referencesOf, storedRows } from './stored-rows.ts';
 
 /** Most members of a set of references that a form shows from the start. The others stay as they are stored. */
 const MOST_SHOWN = 100;
@@ -121,4 +119,62 @@ function writeMembers(entries: WritableEntries, path: string, value: unknown): v
 
 function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
+}
+
+/**
+ * The text that a browser sends back for an input that was rendered with this value and left untouched (HTML Standard:
+ * "preprocessing the input stream", "value sanitization algorithm"), with line feeds as line ends. An input of one
+ * line loses line ends, and NUL becomes the replacement character.
+ */
+export function asSent(text: string, isMultiline: boolean): string {
+  const parsed = withLineFeeds(text).replaceAll('\u0000', '\ufffd');
+  return isMultiline ? parsed : parsed.replaceAll('\n', '');
+}
+
+/** Browsers send the line ends of a text as CRLF. */
+export function withLineFeeds(text: string): string {
+  return text.replace(/\r\n?/g, '\n');
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * How the form refers to a row of the stored resource, whose secret it need not show: by the text of the first field,
+ * such as the name of a header, and by its number among the rows with the same text. An index alone would name another
+ * row once somebody else has changed the list.
+ *
+ * @returns the references of all rows, in their order
+ */
+function referencesOf(rows: readonly Row[], fields: readonly Field[]): string[] {
+  const seen = new Map<string, number>();
+  return rows.map((row) => {
+    const name = String(row[fields[0]?.name ?? ''] ?? '');
+    const number = seen.get(name) ?? 0;
+    seen.set(name, number + 1);
+    return `${number}:${name}`;
+  });
+}
+
+/** The stored row that a row of the form came from; null: it is a new row, or the stored one is gone. */
+export function storedRowOf(
+  entries: Entries,
+  path: string,
+  stored: readonly Row[],
+  fields: readonly Field[],
+): Row | null {
+  const reference = textAt(entries, noted(path, 'row'));
+  if (reference === '') return null;
+  return stored[referencesOf(stored, fields).indexOf(reference)] ?? null;
+}
+
+/** The members of a map as rows. */
+function rowsOfMap(map: unknown): Row[] {
+  if (typeof map !== 'object' || map === null) return [];
+  return Object.entries(map).map(([key, value]) => ({ key, value }));
+}
+
+/** The rows of a list or map as it is stored. */
+export function storedRows(value: unknown, isMap: boolean): Row[] {
+  if (isMap) return rowsOfMap(value);
+  return Array.isArray(value) ? value : [];
 }

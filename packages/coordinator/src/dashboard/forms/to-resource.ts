@@ -1,8 +1,6 @@
-import { asSent, withLineFeeds } from './as-sent.ts';
 import { type Entries, hasNote, noted, rowsAt, textAt } from './entries.ts';
 import type { Field, ResourceForm } from './fields.ts';
-import { storedRowOf, storedRows } from './stored-rows.ts';
-import { maskedText } from './to-entries.ts';
+import { asSent, maskedText, storedRowOf, storedRows, withLineFeeds } from './to-entries.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,11 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { DeliveryView } from '../../api/routes/deliveries.ts';
+import { CHANNEL } from '../../api/routes/notifications.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
-import { attemptsTable } from '../deliveries/attempts.ts';
-import { deliveryLabel } from '../deliveries/state.ts';
+import { channelName } from '../channels/channel-state.ts';
+import { attemptsTable, deliveryLabel } from '../deliveries/shown.ts';
+import type { PageApi } from '../page.ts';
 import { counted } from './shown.ts';
 
 /** Names of channels by their ids. */
@@ -46,4 +48,13 @@ ${channels.has(channel) ? html`<dt>Channel</dt><dd><a href="${`/channels/${chann
 <dt>Id</dt><dd><code>${uid}</code></dd>
 </dl>
 </div>`;
+}
+
+/** The names of these channels. Those that are removed have none. */
+export async function channelNames(api: PageApi, ids: Iterable<string>): Promise<ChannelNames> {
+  const named = [...new Set(ids)].map(async (id): Promise<[string, string][]> => {
+    const called = await api.call(CHANNEL.read, { id });
+    return called.problem === null ? [[id, channelName(called.body)]] : [];
+  });
+  return new Map((await Promise.all(named)).flat());
 }

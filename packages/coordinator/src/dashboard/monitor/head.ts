@@ -4,7 +4,7 @@ import { withoutUserInfo } from '@svc/shared/user-info.ts';
 import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
 import { monitorState } from '../monitor-state.ts';
 import type { DashboardRequest } from '../page.ts';
-import { pageHead } from '../page-head.ts';
+import { pageHead } from '../page-parts.ts';
 import type { MonitorView } from './shown.ts';
 
 /** The pages of a monitor, in their order. */

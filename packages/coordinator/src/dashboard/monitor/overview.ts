@@ -1,26 +1,31 @@
 import { idOf } from '../../api/endpoint.ts';
 import { monitorDeliveries } from '../../api/routes/deliveries.ts';
+import { WINDOW, type WindowView } from '../../api/routes/maintenance.ts';
 import { MONITOR } from '../../api/routes/monitors.ts';
 import { monitorResults, monitorTransitions } from '../../api/routes/results.ts';
-import { monitorPhases, monitorSeries, monitorUptime } from '../../api/routes/series.ts';
-
+import { monitorPhases, monitorSeries, monitorUptime, type UptimeView } from '../../api/routes/series.ts';
 import { CHARTS_SCRIPT } from '../../web/charts/assets.ts';
-import { latencyText } from '../../web/figures.ts';
+import { renderStatusBars } from '../../web/charts/status-bars.ts';
+import { type State, stateLabel } from '../../web/design/states.ts';
+import { latencyText, percentage } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import type { DashboardAnswer, DashboardRequest } from '../page.ts';
-import { MONITOR_STYLES } from './assets.ts';
+import { durationText, instant } from '../../web/times.ts';
+import { MONITOR_STYLES } from '../assets.ts';
+import { monitorWord, stateOfStatus } from '../monitor-state.ts';
+import type { DashboardAnswer, DashboardRequest, PageApi } from '../page.ts';
 import { changesList } from './changes-list.ts';
-import { channelNames } from './channel-names.ts';
-import { deliveriesList } from './deliveries-list.ts';
+import {
+  chartControls,
+  chosenCharts,
+  latencyChart,
+  phasesChart,
+  regionsOf,
+  regionsSection,
+} from './charts.ts';
+import { channelNames, deliveriesList } from './deliveries-list.ts';
 import { monitorHead } from './head.ts';
-import { latencyChart } from './latency-section.ts';
-import { maintenanceAround, maintenanceNotice } from './maintenance-notice.ts';
-import { phasesChart } from './phases-section.ts';
-import { chartControls, chosenCharts } from './ranges.ts';
-import { regionsOf, regionsSection } from './regions-section.ts';
-import { resultsList } from './results-list.ts';
+import { resultsList } from './results.ts';
 import type { MonitorView } from './shown.ts';
-import { uptimeSection } from './uptime-section.ts';
 
 /** Newest entries of each history that the overview shows. */
 const NEWEST = 5;
@@ -100,4 +105,104 @@ ${description === null ? NO_HTML : html`<dt>Description</dt><dd>${description}</
 <dt>Degraded above</dt><dd>${degradedAt === 0 ? 'never' : latencyText(degradedAt)}</dd>
 <dt>Regions</dt><dd>${regions === null ? 'every region with an agent' : regions.join(', ')}</dd>
 </dl></section>`;
+}
+
+const RANGE_WORDS: Readonly<Record<UptimeView['ranges'][number]['range'], string>> = {
+  '24h': '24 hours',
+  '7d': '7 days',
+  '30d': '30 days',
+  '90d': '90 days',
+};
+
+const DAY = new Intl.DateTimeFormat('en-GB', {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
+
+/** The share of time in which the monitor was up, over the usual ranges and on each of the last 90 days. */
+function uptimeSection({ ranges, days }: UptimeView): Html {
+  return html`<section aria-labelledby="uptime" class="stack">
+<h2 id="uptime">Uptime</h2>
+<dl id="uptime-figures" class="figures" data-live>${ranges.map(
+    ({ range, uptime, time }) =>
+      html`<div><dt>${RANGE_WORDS[range]}</dt><dd>${percentText(uptime)}</dd><dd class="soft small">${downText(time)}</dd></div>`,
+  )}</dl>
+${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
+<p class="row status-bars-ends soft small"><span>89 days ago</span><span>Today</span></p>
+<details class="chart-table">
+<summary>Uptime: days as a table</summary>
+<div class="table-frame chart-frame" role="region" tabindex="0" aria-label="Uptime: days">
+<table><thead><tr><th scope="col">Day (UTC)</th><th scope="col">Worst state</th><th scope="col" class="number">Uptime</th><th scope="col" class="number">Down</th><th scope="col" class="number">Degraded</th><th scope="col" class="number">Maintenance</th><th scope="col" class="number">No data</th></tr></thead>
+<tbody>${days.toReversed().map(dayRow)}</tbody></table>
+</div>
+</details>
+</section>`;
+}
+
+type Day = UptimeView['days'][number];
+
+/** A day of which nothing but maintenance is known is shown as such. */
+function stateOfDay({ status, time }: Day): State {
+  return status === 'unknown' && time.maintenance > 0 ? 'maintenance' : stateOfStatus(status);
+}
+
+function dayRow({ at, status, uptime, time }: Day): Html {
+  const length = (ms: number) => (ms === 0 ? '–' : durationText(ms));
+  return html`<tr><th scope="row">${DAY.format(at)}</th><td>${monitorWord(status)}</td><td class="number">${percentText(uptime)}</td><td class="number">${length(time.error)}</td><td class="number">${length(time.degraded)}</td><td class="number">${length(time.maintenance)}</td><td class="number">${length(time.unknown)}</td></tr>`;
+}
+
+/** @param percent as the API has it: rounded down to two decimals; null: there is no data */
+function percentText(percent: number | null): string {
+  return percentage(percent === null ? null : percent / 100);
+}
+
+function downText({ active, degraded, error }: UptimeView['ranges'][number]['time']): string {
+  if (active + degraded + error === 0) return 'no data yet';
+  return error === 0 ? 'never down' : `${durationText(error)} down`;
+}
+
+function summaryOf(days: readonly Day[]): string {
+  const many = (status: Day['status']) => days.filter((day) => day.status === status).length;
+  return `The worst state on each of the last ${days.length} days: down on ${many('error')}, degraded on ${many('degraded')}, up on ${many('active')}, without data on ${many('unknown')}.`;
+}
+
+/** Most windows of a monitor among which the next one is looked for. */
+const MOST_PLANNED = 100;
+
+type Around = { readonly active: readonly WindowView[]; readonly next: WindowView | null };
+
+/** The maintenance windows of a monitor that are under way, and the one that comes next. */
+async function maintenanceAround(api: PageApi, monitor: number): Promise<Around> {
+  const list = (state: WindowView['state'], limit: number) =>
+    api.read(WINDOW.list, { monitor_id: monitor, state, limit });
+  const [active, planned] = await Promise.all([list('active', 10), list('planned', MOST_PLANNED)]);
+  const [next = null] = planned.data.toSorted((a, b) => beginOf(a) - beginOf(b));
+  return { active: active.data, next };
+}
+
+function beginOf({ occurrence }: WindowView): number {
+  return occurrence === null ? Number.POSITIVE_INFINITY : Date.parse(occurrence.starts_at);
+}
+
+/** Says which maintenance holds the alerts of the monitor, until when, and which comes next. */
+function maintenanceNotice({ active, next }: Around): Html {
+  return html`<div id="monitor-maintenance" class="stack" data-live>${active.map(
+    (window) =>
+      html`<p class="notice">${stateLabel('maintenance', 'Under maintenance')} by ${linkTo(window)} until ${timeOf(window.occurrence?.ends_at)}. Alerts are held until then, and uptime leaves the time out.</p>`,
+  )}${
+    next === null
+      ? NO_HTML
+      : html`<p class="soft">Next maintenance: ${linkTo(next)}, from ${timeOf(next.occurrence?.starts_at)} to ${timeOf(next.occurrence?.ends_at)}.</p>`
+  }</div>`;
+}
+
+function linkTo({ id, title }: WindowView): Html {
+  return html`<a href="/maintenance/${id}">${title}</a>`;
+}
+
+function timeOf(text: string | undefined): Html {
+  return text === undefined ? html`its end` : instant(Date.parse(text));
 }

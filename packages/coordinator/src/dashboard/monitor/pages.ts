@@ -4,16 +4,15 @@ import { MONITOR } from '../../api/routes/monitors.ts';
 import { monitorResults, monitorTransitions } from '../../api/routes/results.ts';
 
 import { type Html, html } from '../../web/html.ts';
+import { MONITOR_STYLES } from '../assets.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
-import { MONITOR_STYLES } from './assets.ts';
+import { cursorPaging } from '../page-parts.ts';
 import { changesList } from './changes-list.ts';
-import { channelNames } from './channel-names.ts';
-import { deliveriesList } from './deliveries-list.ts';
+import { channelNames, deliveriesList } from './deliveries-list.ts';
 import { monitorHead, type View } from './head.ts';
-import { historyLinks } from './history.ts';
 import { overviewOfMonitor } from './overview.ts';
-import { filterForm, filterIn } from './results-filter.ts';
-import { resultsList } from './results-list.ts';
+import { filterForm, filterIn, resultsList } from './results.ts';
+
 import { whatIfForm, whatIfReplay } from './what-if.ts';
 
 /** Entries on a page of a history. */
@@ -58,12 +57,12 @@ ${
           html`A result appears when the first region has checked the monitor, which takes a period at most.`,
         )
 }
-${historyLinks(path, query, next)}`;
+${cursorPaging(path, query, next)}`;
   }),
   historyPageOf('Changes', async ({ api, query }, id) => {
     const { data, next_cursor: next } = await api.read(monitorTransitions, { id, ...pageOf(query) });
     return html`${data.length > 0 ? changesList(data) : empty('No changes yet', html`Each change of the status will stand here, with the votes of the regions that made it.`)}
-${historyLinks(`/monitors/${id}/changes`, query, next)}`;
+${cursorPaging(`/monitors/${id}/changes`, query, next)}`;
   }),
   historyPageOf('Deliveries', async ({ api, query }, id) => {
     const { data, next_cursor: next } = await api.read(monitorDeliveries, { id, ...pageOf(query) });
@@ -79,7 +78,7 @@ ${historyLinks(`/monitors/${id}/changes`, query, next)}`;
             html`Alerts about this monitor will stand here. They go to the <a href="/channels">channels</a> that are linked to it.`,
           )
     }
-${historyLinks(`/monitors/${id}/deliveries`, query, next)}`;
+${cursorPaging(`/monitors/${id}/deliveries`, query, next)}`;
   }),
 ];
 

@@ -9,12 +9,12 @@ import { percentage } from '../../web/figures.ts';
 import { Form } from '../../web/forms.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';
+import { MONITOR_STYLES } from '../assets.ts';
 import { monitorState } from '../monitor-state.ts';
 import type { DashboardAnswer, DashboardRequest } from '../page.ts';
-import { MONITOR_STYLES } from './assets.ts';
 import { beside, type Pair } from './beside.ts';
-import { channelNames } from './channel-names.ts';
-import { ALERT_WORDS, type ChannelNames } from './deliveries-list.ts';
+import { ALERT_WORDS, type ChannelNames, channelNames } from './deliveries-list.ts';
+
 import { monitorHead } from './head.ts';
 import type { MonitorView } from './shown.ts';
 

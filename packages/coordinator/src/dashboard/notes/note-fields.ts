@@ -1,4 +1,5 @@
 import { LIMITS } from '@svc/shared/limits.ts';
+import { isTimeZone, localAt } from '../../domain/local-time.ts';
 import type { Control, Field, Option, ResourceForm } from '../forms/fields.ts';
 
 /* Forms of what people write about incidents and maintenance. These objects have no definition: nobody declares them. */
@@ -29,3 +30,15 @@ export function choiceOf(options: readonly Option[]): Control {
 
 export const PAGE_IDS: Control = { type: 'references', kinds: ['svc_status_page'] };
 export const COMPONENT_IDS: Control = { type: 'references', kinds: ['svc_status_page_component'] };
+
+/**
+ * A local date and time as inputs have it: `2027-01-01T02:00`.
+ *
+ * @param instant as the API answers it
+ * @returns null: there is no instant
+ */
+export function localText(instant: unknown, zone: string): string | null {
+  if (typeof instant !== 'string') return null;
+  const local = localAt(isTimeZone(zone) ? zone : 'UTC', Date.parse(instant));
+  return new Date(local).toISOString().replace(/(?::00)?(?:\.000)?Z$/, '');
+}

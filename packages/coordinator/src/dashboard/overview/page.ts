@@ -1,12 +1,12 @@
 import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
-import { type MonitorStatesView, monitorStates } from '../../api/routes/monitors.ts';
-import { OVERVIEW_ORDERS, SHOWN_STATES } from '../../store/monitor-overview.ts';
+import { type MonitorStatesView, type MonitorStateView, monitorStates } from '../../api/routes/monitors.ts';
+import { OVERVIEW_ORDERS, type OverviewOrder, SHOWN_STATES } from '../../store/monitor-overview.ts';
+import { stateMark } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { age } from '../../web/times.ts';
+import { MONITOR_STATES, maintenanceLabel, monitorState } from '../monitor-state.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
-import { pageHead } from '../page-head.ts';
-import { numberIn, offsetPaging, pathWith } from '../paging.ts';
-import { stateTabs } from './state-tabs.ts';
-import { monitorTable } from './table.ts';
+import { numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
 
 /** Monitors of one page of the list. */
 const LIMIT = 50;
@@ -91,4 +91,71 @@ function firstSteps({ leadsTo }: DashboardRequest): Html {
 <p class="soft">A monitor checks a web address, a port or a name from several regions, and tells your channels when most of them agree that it is down.</p>
 ${leadsTo('/monitors/new') ? html`<p><a class="button button-main" href="/monitors/new">Create the first monitor</a></p>` : NO_HTML}
 <p class="soft">Monitors can also be declared in a file or with Terraform, or created over the <a href="/docs">HTTP API</a>.</p></div>`;
+}
+
+/** The monitors of a page of the list. */
+function monitorTable(
+  { query, now, leadsTo }: DashboardRequest,
+  monitors: readonly MonitorStateView[],
+): Html {
+  const order = query.get('sort') ?? 'state';
+  return html`<div class="table-frame" role="region" tabindex="0" aria-label="Monitors"><table class="monitors">
+<thead><tr>${heading('State', 'state', order, query)}${heading('Name', 'name', order, query)}
+<th scope="col">Type</th><th scope="col">Every</th>${heading('Since', '-since', order, query)}</tr></thead>
+<tbody>${monitors.map(
+    ({ id, type, name, active, status, since, maintenance, target, periodicity }) => html`<tr>
+<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}</td>
+<th scope="row">${leadsTo(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}${
+      target === null ? NO_HTML : html`<span class="target soft small">${target}</span>`
+    }</th>
+<td class="soft">${type.toUpperCase()}</td><td class="soft">${periodicity ?? ''}</td>
+<td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+/** A heading whose link sorts by its column; again, and the order turns around. */
+function heading(label: string, sort: OverviewOrder, order: string, query: URLSearchParams): Html {
+  const column = sort.replace('-', '');
+  const isSorted = order.replace('-', '') === column;
+  const direction = order.startsWith('-') ? 'descending' : 'ascending';
+  const turned = order === column ? `-${column}` : column;
+  const next = column === 'state' ? null : isSorted ? turned : sort;
+  return html`<th scope="col"${isSorted ? html` aria-sort="${direction}"` : NO_HTML}><a id="sort-${column}" href="${pathWith('/', query, { sort: next, offset: null })}">${label}</a>${
+    isSorted ? html` <span aria-hidden="true">${direction === 'ascending' ? '↑' : '↓'}</span>` : NO_HTML
+  }</th>`;
+}
+
+/** How many monitors are in each state; each number is a link that shows those. */
+function stateTabs(
+  query: URLSearchParams,
+  { counts, under_maintenance: inMaintenance }: Pick<MonitorStatesView, 'counts' | 'under_maintenance'>,
+): Html {
+  const shown = query.get('state');
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const tab = (state: string | null, label: Html, count: number) =>
+    html`<li><a id="state-${state ?? 'all'}" href="${pathWith('/', query, { state, offset: null })}"${
+      shown === state ? html` aria-current="true"` : NO_HTML
+    }>${label} <span class="count">${new Intl.NumberFormat('en').format(count)}</span></a></li>`;
+  return html`<nav aria-label="Monitors by state"><ul class="tabs plain-list">
+${tab(null, html`All`, total)}
+${SHOWN_STATES.map((name) => {
+  const { state, word } = MONITOR_STATES[name];
+  const mark =
+    counts[name] === 0
+      ? html`<span class="soft">${stateMark(state)}</span>`
+      : html`<span class="state state-${state}">${stateMark(state)}</span>`;
+  return tab(name, html`${mark}${word}`, counts[name]);
+})}${maintenanceTab(query, inMaintenance)}</ul></nav>`;
+}
+
+/** Monitors under maintenance have a state beside it: their tab stands apart, and is pressed and released by itself. */
+function maintenanceTab(query: URLSearchParams, count: number): Html {
+  const isShown = query.get('maintenance') === 'true';
+  if (count === 0 && !isShown) return NO_HTML;
+  const path = pathWith('/', query, { maintenance: isShown ? null : 'true', offset: null });
+  return html`<li class="tab-apart"><a id="state-maintenance" href="${path}"${isShown ? html` aria-current="true"` : NO_HTML}>${maintenanceMark()}Under maintenance <span class="count">${new Intl.NumberFormat('en').format(count)}</span></a></li>`;
+}
+
+function maintenanceMark(): Html {
+  return html`<span class="state state-maintenance">${stateMark('maintenance')}</span>`;
 }

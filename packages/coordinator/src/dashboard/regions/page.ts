@@ -3,11 +3,11 @@ import { listRegions } from '../../api/routes/regions.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
+import { REGIONS_STYLE } from '../assets.ts';
 import type { DashboardPage } from '../page.ts';
-import { pageHead } from '../page-head.ts';
+import { pageHead } from '../page-parts.ts';
 import { type MappedRegion, regionMap } from './map.ts';
 import { PLACES } from './places.ts';
-import { REGIONS_STYLE } from './style.ts';
 
 /** What agents may find wrong with themselves, in words. */
 const SICKNESS_WORDS = {

@@ -1,9 +1,10 @@
+import { isResourceKind } from '@svc/shared/resources/registry.ts';
+import { masked } from '@svc/shared/resources/secrets.ts';
 import type { Called } from '../../api/in-process.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import type { ResourceForm } from '../forms/fields.ts';
+import type { Field, ResourceForm } from '../forms/fields.ts';
 import type { DashboardAnswer } from '../page.ts';
-import { pageHead } from '../page-head.ts';
-import { facts } from './facts.ts';
+import { pageHead } from '../page-parts.ts';
 
 type Shown = {
   readonly form: ResourceForm;
@@ -42,7 +43,7 @@ export function headOf(
 }
 
 /** Where a file declares a resource: its name there, and that of the file where it is known. */
-export type Declared = { readonly as: string; readonly file: string | null };
+type Declared = { readonly as: string; readonly file: string | null };
 
 /** @param headers of the answer that read the resource; null: no file declares it */
 export function declaredIn(headers: Called['headers']): Declared | null {
@@ -56,4 +57,65 @@ export function declaredNotice(noun: string, kind: string, { as, file }: Declare
   return html`<p class="notice">This ${noun} is declared in ${named} as <code>${kind}.${as}</code>. Change it there${
     file === null ? NO_HTML : html`; <a href="/declaration">see how it stands with the file</a>`
   }.</p>`;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A resource without its secrets, as its form calls its attributes. */
+export function withoutSecrets({ kind }: ResourceForm, resource: Json): Json {
+  if (kind === null) return resource;
+  if (!isResourceKind(kind)) throw new TypeError(`no resource is called ${kind}`);
+  return masked(kind, resource);
+}
+
+/** The attributes of a resource that are set, as a list of facts. Secrets are masked. */
+export function facts(form: ResourceForm, resource: Json, leftOut: readonly string[] = []): Html {
+  const shown = withoutSecrets(form, resource);
+  const fields = form.fields.filter(({ name }) => !leftOut.includes(name));
+  return html`<dl class="facts">${factsOf(fields, shown)}</dl>`;
+}
+
+function factsOf(fields: readonly Field[], object: Json): Html[] {
+  return fields.flatMap((field) => {
+    const value = object[field.name] ?? null;
+    const { control, label } = field;
+    if (isUnset(value)) return [];
+    if (control.type === 'group') return factsOf(control.fields, value as Json);
+    return [html`<dt>${label}</dt><dd>${shownValue(field, value)}</dd>`];
+  });
+}
+
+function isUnset(value: unknown): boolean {
+  if (value === null || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+/** A value as people read it. */
+function shownValue({ control }: Field, value: unknown): Html | string {
+  if (control.type === 'switch') return value === true ? 'yes' : 'no';
+  if (control.type === 'choice')
+    return control.options.find((option) => option.value === value)?.label ?? String(value);
+  if (control.type === 'number') return `${value}${control.unit === undefined ? '' : ` ${control.unit}`}`;
+  if (control.type === 'rows')
+    return html`<ul class="plain-list">${rowTexts(control, value).map((text) => html`<li>${text}</li>`)}</ul>`;
+  if (Array.isArray(value)) return value.join(', ');
+  return String(value);
+}
+
+function rowTexts({ isMap, fields }: Extract<Field['control'], { type: 'rows' }>, value: unknown): string[] {
+  if (isMap) return Object.entries(value as Json).map(([key, member]) => `${key}: ${member}`);
+  return (value as readonly Json[]).map((row) =>
+    fields.map((field) => String(shownValue(field, row[field.name] ?? ''))).join(' · '),
+  );
+}
+
+/** A value in a few words, for a comparison. */
+export function shortValue(field: Field, value: unknown): Html | string {
+  if (isUnset(value)) return html`<span class="soft">nothing</span>`;
+  if (field.control.type === 'rows' || Array.isArray(value)) {
+    const count = Object.keys(value as object).length;
+    return `${count} ${count === 1 ? 'entry' : 'entries'}`;
+  }
+  if (field.control.type === 'group') return NO_HTML;
+  return shownValue(field, value);
 }

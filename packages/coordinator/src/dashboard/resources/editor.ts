@@ -1,24 +1,23 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { EndpointAnswering } from '../../api/endpoint.ts';
 import type { Called } from '../../api/in-process.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Asset } from '../../web/assets.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { FORM_STYLE } from '../assets.ts';
 import { withoutEmptyRows, withoutRow, withRow, withSecrets } from '../forms/editing.ts';
-import type { Entries } from '../forms/entries.ts';
-import { noted } from '../forms/entries.ts';
+import { type Entries, noted } from '../forms/entries.ts';
 import type { ResourceForm } from '../forms/fields.ts';
 import { type Messages, messagesOf, NO_MESSAGES, repeatedKeys } from '../forms/messages.ts';
 import { formHtml } from '../forms/render-form.ts';
 import { entriesOf, newEntries, type SecretsInForm } from '../forms/to-entries.ts';
 import { resourceFrom } from '../forms/to-resource.ts';
 import type { DashboardAnswer, DashboardRequest } from '../page.ts';
-import { pageHead } from '../page-head.ts';
-import { changedSince } from './changed-since.ts';
-import { declaredIn, declaredPage, headOf } from './declared.ts';
+import { pageHead } from '../page-parts.ts';
+import { declaredIn, declaredPage, headOf, shortValue, withoutSecrets } from './declared.ts';
 import { type Draft, draftIn, KEY_FIELD, VERSION_FIELD } from './draft.ts';
 import { referencesFor } from './references.ts';
-import { FORM_STYLE } from './style.ts';
 
 /**
  * The form of one kind of resource, for a new one and for one that exists.
@@ -324,4 +323,47 @@ async function filledForm(request: DashboardRequest, editor: Editor, shown: Show
     buttons: editor.trial?.button ?? NO_HTML,
     cancel: editor.after(stored?.id ?? null),
   });
+}
+
+/**
+ * Explains that somebody else saved the resource after the form was opened, with the fields in which the draft differs
+ * from what is stored now.
+ *
+ * @param draft the body that was not saved
+ */
+function changedSince(
+  { form, noun, editPath }: { form: ResourceForm; noun: string; editPath(id: string): string },
+  stored: { readonly id: string; readonly body: Json },
+  draft: Json,
+): Html {
+  return html`<div class="notice notice-warning" role="alert">
+<p><strong>Somebody else changed this ${noun} after you opened it.</strong> Nothing was saved, and your draft is below. Saving it now replaces what they stored.</p>
+${differences(form, stored.body, draft)}
+<p><a href="${editPath(stored.id)}">Discard the draft and open what is stored</a></p>
+</div>`;
+}
+
+function differences(form: ResourceForm, stored: Json, draft: Json): Html {
+  const changed = form.fields.filter(
+    ({ name }) =>
+      !isDeepStrictEqual(stored[name] ?? null, draft[name] ?? null) && !bothEmpty(stored[name], draft[name]),
+  );
+  if (changed.length === 0) return html`<p>Your draft is the same as what is stored now.</p>`;
+  const now = withoutSecrets(form, stored);
+  const mine = withoutSecrets(form, draft);
+  return html`<table><caption>Where your draft differs</caption>
+<thead><tr><th scope="col">Field</th><th scope="col">Stored now</th><th scope="col">Your draft</th></tr></thead>
+<tbody>${changed.map((field) => {
+    const { name, label, control } = field;
+    if (control.type === 'group')
+      return html`<tr><th scope="row">${label}</th><td colspan="2">differs</td></tr>`;
+    return html`<tr><th scope="row">${label}</th><td>${shortValue(field, now[name])}</td><td>${shortValue(field, mine[name])}</td></tr>`;
+  })}</tbody></table>`;
+}
+
+/** An empty list and none are the same to people. */
+function bothEmpty(one: unknown, other: unknown): boolean {
+  const isEmpty = (value: unknown) =>
+    (value ?? null) === null || (Array.isArray(value) && value.length === 0);
+  return isEmpty(one) && isEmpty(other);
 }

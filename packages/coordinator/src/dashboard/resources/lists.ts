@@ -1,9 +1,9 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { EndpointAnswering } from '../../api/endpoint.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { FORM_STYLE } from '../assets.ts';
 import type { DashboardAnswer, DashboardRequest } from '../page.ts';
-import { pageHead } from '../page-head.ts';
-import { FORM_STYLE } from './style.ts';
+import { pageHead } from '../page-parts.ts';
 
 /** A page of a list of the API. */
 type Listed<T> = {

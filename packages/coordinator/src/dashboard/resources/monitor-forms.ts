@@ -1,12 +1,130 @@
 import { kindOfType, MONITOR_TYPES, MONITORS } from '@svc/shared/resources/monitors.ts';
-import { idOf } from '../../api/endpoint.ts';
-import { MONITOR } from '../../api/routes/monitors.ts';
-import { html } from '../../web/html.ts';
+import { type AnswerOf, idOf } from '../../api/endpoint.ts';
+import { dryRun } from '../../api/routes/check.ts';
+import { MONITOR, monitorUses } from '../../api/routes/monitors.ts';
+import { stateLabel } from '../../web/design/states.ts';
+import { latencyText } from '../../web/figures.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { MONITOR_STYLE } from '../assets.ts';
 import { formOf } from '../forms/fields.ts';
+import { PHASE_NAMES, PHASE_WORDS } from '../monitor/charts.ts';
+import { outcomeLabel } from '../monitor/shown.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
-import { type Editor, openExisting, openNew, sent } from './editor.ts';
-import { kindChoice } from './kind-choice.ts';
-import { monitorTrial } from './monitor-trial.ts';
+import { type Editor, openExisting, openNew, sent, type Trial } from './editor.ts';
+import { kindChoice } from './form-pages.ts';
+import { type Removal, removalPages } from './removal.ts';
+
+type Answer = AnswerOf<typeof dryRun>['data'][number];
+type Found = NonNullable<Answer['result']>;
+
+/** Runs the draft of a monitor from its regions, and shows what each of them found. Nothing is saved. */
+const monitorTrial: Trial = {
+  button: html`<button name="intent" value="try">Run it now</button>`,
+  styles: [MONITOR_STYLE],
+  async run({ api }, body) {
+    const tried = await api.call(dryRun, {}, { body });
+    return tried.problem ?? { shown: trialPanel(tried.body.data) };
+  },
+};
+
+/** What each region found: its outcome, its phases, and its assertions one by one. */
+function trialPanel(answers: readonly Answer[]): Html {
+  return html`<section class="stack trial" aria-labelledby="trial" role="status">
+<h2 id="trial">What the regions found</h2>
+<p class="soft">One attempt in each region. It was not recorded, nobody was alerted, and nothing was saved.</p>
+${
+  answers.length === 0
+    ? html`<p class="notice notice-warning">No region has an agent, so nobody made the check. <a href="/regions">Regions</a></p>`
+    : html`<ol class="plain-list log">${answers.map(answerItem)}</ol>`
+}
+</section>`;
+}
+
+function answerItem({ region, result }: Answer): Html {
+  if (result === null) {
+    return html`<li><p class="log-line"><span class="log-state">${stateLabel('unknown', 'No answer')}</span><span class="log-place">${region}</span><span class="log-text">did not answer in time: it has no agent, or the agent is busy</span></p></li>`;
+  }
+  return html`<li><details open>
+<summary><span class="log-line"><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${messageOf(result)}</span></span></summary>
+<div class="log-more stack">${phasesLine(result)}${assertionsList(result)}</div>
+</details></li>`;
+}
+
+function messageOf({ error_message: message, reason, status_code: status }: Found): string {
+  if (message !== null) return message;
+  if (reason !== null) return reason;
+  return status === null ? '' : `status code ${status}`;
+}
+
+function phasesLine({ phases }: Found): Html {
+  const present = phases === null ? [] : PHASE_NAMES.filter((phase) => phases[phase] !== undefined);
+  if (phases === null || present.length === 0) return NO_HTML;
+  return html`<dl class="facts small">${present.map((phase) => html`<dt>${PHASE_WORDS[phase]}</dt><dd>${latencyText(phases[phase] ?? null)}</dd>`)}</dl>`;
+}
+
+function assertionsList({ assertions, outcome }: Found): Html {
+  if (assertions === null) {
+    return outcome === 'failed' ? html`<p class="soft small">Assertions were not reached.</p>` : NO_HTML;
+  }
+  if (assertions.length === 0) return NO_HTML;
+  return html`<ul class="plain-list small">${assertions.map(
+    ({ assertion, failure }) =>
+      html`<li>${outcomeLabel(failure === null ? 'passed' : 'failed')} ${assertion}${failure === null ? NO_HTML : html` <span class="soft">${failure}</span>`}</li>`,
+  )}</ul>`;
+}
+
+/** The page on which a monitor is removed. */
+export const monitorRemoval: readonly DashboardPage[] = removalPages('/monitors/{id}/delete', removalOf);
+
+type MonitorView = AnswerOf<typeof MONITOR.read>;
+
+function removalOf(request: DashboardRequest): Removal<MonitorView> {
+  const id = idOf(request);
+  return {
+    objects: MONITOR,
+    ids: { id },
+    kindOf: ({ type }) => `svc_${type}_monitor`,
+    noun: 'monitor',
+    path: `/monitors/${id}/delete`,
+    after: '/',
+    cancel: `/monitors/${id}`,
+    nameOf: ({ name }) => name,
+    hanging: ({ api }) => hanging(api, id),
+  };
+}
+
+type Uses = AnswerOf<typeof monitorUses>;
+
+async function hanging(api: DashboardRequest['api'], id: number): Promise<Html> {
+  const uses = await api.read(monitorUses, { id });
+  return html`<p>Its results, its history and its incidents are removed with it. Alerts that wait are still sent.</p>
+${channels(uses)}
+${components(uses)}`;
+}
+
+function channels({ notifications, notification_count: count }: Uses): Html {
+  if (count === 0) return NO_HTML;
+  const more = count - notifications.length;
+  return html`<section><h2>Channels that it leaves</h2>
+<ul>${notifications.map(
+    ({ id, name, provider_type: kind }) =>
+      html`<li><a href="/channels/${id}">${name ?? `Channel ${id}`}</a> <span class="soft">${kind}</span></li>`,
+  )}${more > 0 ? html`<li>and ${more} more</li>` : NO_HTML}</ul></section>`;
+}
+
+function components({ components: shown, component_count: count }: Uses): Html {
+  if (count === 0) return NO_HTML;
+  const more = count - shown.length;
+  return html`<section><h2>Status pages that show it</h2>
+<ul>${shown.map(
+    ({ id, page_id: page, page_slug: slug }) =>
+      html`<li><a href="/pages/${page}">${slug}</a> <span class="soft">component ${id}</span></li>`,
+  )}${more > 0 ? html`<li>and ${more} more</li>` : NO_HTML}</ul></section>
+<fieldset class="set"><legend>What happens to these components?</legend>
+<label class="choice"><input type="radio" name="components" value="remove" checked> Remove them too</label>
+<label class="choice"><input type="radio" name="components" value="keep"> Keep them: they show nothing, until they get another monitor</label>
+</fieldset>`;
+}
 
 type MonitorType = (typeof MONITOR_TYPES)[number];
 

@@ -1,10 +1,10 @@
 import type { Endpoint, EndpointAnswering } from '../../api/endpoint.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { FORM_STYLE } from '../assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
-import { pageHead } from '../page-head.ts';
+import { pageHead } from '../page-parts.ts';
 import { declaredIn, declaredNotice } from './declared.ts';
 import { VERSION_FIELD } from './draft.ts';
-import { FORM_STYLE } from './style.ts';
 
 /** What can be removed, and what goes with it. */
 export type Removal<T> = {

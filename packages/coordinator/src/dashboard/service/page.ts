@@ -4,7 +4,7 @@ import { stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, durationText } from '../../web/times.ts';
 import type { DashboardPage } from '../page.ts';
-import { pageHead } from '../page-head.ts';
+import { pageHead } from '../page-parts.ts';
 
 /** Names of the parts of the readiness, for people. */
 const PARTS: Readonly<Record<string, string>> = { nats: 'NATS', database: 'Database' };

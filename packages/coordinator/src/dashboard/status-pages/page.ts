@@ -2,17 +2,21 @@ import { idOf } from '../../api/endpoint.ts';
 import type { Called } from '../../api/in-process.ts';
 import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { FORM_STYLE } from '../assets.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
-import { pageHead } from '../page-head.ts';
+import { pageHead } from '../page-parts.ts';
 import { monitorNames } from '../resources/by-ids.ts';
-import { declaredIn, declaredNotice } from '../resources/declared.ts';
+import { declaredIn, declaredNotice, facts } from '../resources/declared.ts';
 import { VERSION_FIELD } from '../resources/draft.ts';
-import { facts } from '../resources/facts.ts';
-import { FORM_STYLE } from '../resources/style.ts';
 import { arranged, type Item } from './arrangement.ts';
-import { PAGE_FORM } from './forms.ts';
-import { servedState } from './list-page.ts';
-import { type ComponentView, contentsOf, type GroupView, type StatusPageView } from './page-views.ts';
+import {
+  type ComponentView,
+  contentsOf,
+  type GroupView,
+  PAGE_FORM,
+  type StatusPageView,
+  servedState,
+} from './page-views.ts';
 
 /** The editor of a status page: its appearance, its components and groups in their order, its settings. */
 export const statusPagePage: DashboardPage = {

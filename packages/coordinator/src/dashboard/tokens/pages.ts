@@ -1,15 +1,54 @@
+import { randomUUID } from 'node:crypto';
 import type { CreatedTokenView, TokenView } from '../../api/answers.ts';
 import { idOf } from '../../api/endpoint.ts';
 import type { Called } from '../../api/in-process.ts';
+import type { Problem } from '../../api/problem.ts';
 import { createToken, listTokens, revokeToken } from '../../api/routes/tokens.ts';
+import { TOKEN_SCOPES, type TokenScope } from '../../store/tokens.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';
-import { pageHead } from '../page-head.ts';
-import { numberIn, offsetPaging } from '../paging.ts';
+import { numberIn, offsetPaging, pageHead } from '../page-parts.ts';
 import { KEY_FIELD } from '../resources/draft.ts';
-import { Creations } from './creations.ts';
-import { tokenForm } from './form.ts';
+
+/** How long the answer to a creation is kept for a form that is sent again, ms: people click twice within a second. */
+const KEPT_MS = 10_000;
+/** Most answers that are kept. */
+const MOST_KEPT = 100;
+
+type Creation = { readonly at: number; readonly answer: Promise<Called<CreatedTokenView>> };
+
+/**
+ * Answers to creations, for a form that is sent twice: a browser shows the answer to the last click, and only the
+ * first creation has the secret. Answers are kept in memory for seconds.
+ */
+class Creations {
+  readonly #kept = new Map<string, Creation>();
+
+  /**
+   * Creates, or answers as the creation with the same key did moments ago.
+   *
+   * @param key of the form and all that it holds
+   * @param now epoch ms
+   */
+  once(key: string, now: number, create: () => Creation['answer']): Creation['answer'] {
+    this.#forget(now);
+    const before = this.#kept.get(key);
+    if (before !== undefined) return before.answer;
+    const answer = create();
+    this.#kept.set(key, { at: now, answer });
+    const forget = () => this.#kept.delete(key);
+    answer.then(({ problem }) => problem !== null && forget(), forget);
+    return answer;
+  }
+
+  #forget(now: number): void {
+    for (const [key, { at }] of this.#kept) {
+      if (now - at < KEPT_MS && this.#kept.size <= MOST_KEPT) return;
+      this.#kept.delete(key);
+    }
+  }
+}
 
 const LIMIT = 50;
 const LAST_OFFSET = 100_000;
@@ -136,4 +175,50 @@ const revokedPage: DashboardPage = {
 /** List, create and revoke API tokens. */
 export function tokenPages(): readonly DashboardPage[] {
   return [listPage, newPage, createPage(new Creations()), revokePage, revokedPage];
+}
+
+/** The scopes with what they allow. */
+const SCOPES: Readonly<Record<TokenScope, string>> = {
+  read: 'sees everything but secrets',
+  write: 'also sees secrets, and changes what is declared',
+  admin: 'also manages tokens and reads the audit trail',
+};
+
+/** Lives of a new token, days, with their names; '' is no end. */
+const LIVES = [
+  ['90', '90 days'],
+  ['365', 'one year'],
+  ['30', '30 days'],
+  ['7', '7 days'],
+  ['', 'does not expire'],
+] as const;
+
+/** The form of a new token, with what was typed and what is wrong with it. */
+function tokenForm({ form, formToken }: DashboardRequest, problem: Problem | null): Html {
+  const messageAt = (at: string) => problem?.errors.find(({ pointer }) => pointer === at)?.message;
+  const [nameError, lifeError] = [messageAt('/name'), messageAt('/expires_at')];
+  const isAtField = nameError !== undefined || lifeError !== undefined;
+  const general = problem !== null && !isAtField ? problem.message : null;
+  const scope = form.text('scope') || 'read';
+  return html`${pageHead('New token', { above: [{ href: '/tokens', label: 'API tokens' }] })}
+${general === null ? NO_HTML : html`<p class="notice notice-error" role="alert">${general}</p>`}
+<form class="form" method="post" action="/tokens/new">${formToken}
+<input type="hidden" name="${KEY_FIELD}" value="${randomUUID()}">
+<div class="field"><label for="name">Purpose</label>
+<input id="name" name="name" required maxlength="256" value="${form.text('name')}" aria-describedby="name-hint"${
+    nameError === undefined ? NO_HTML : html` aria-invalid="true"`
+  }>
+<p class="${nameError === undefined ? 'hint' : 'field-error'}" id="name-hint">${nameError === undefined ? 'For example: Terraform, or your name.' : `It ${nameError}.`}</p></div>
+<fieldset class="field"><legend>Scope</legend>
+${TOKEN_SCOPES.map(
+  (each) =>
+    html`<label class="choice"><input type="radio" name="scope" value="${each}"${each === scope ? html` checked` : NO_HTML}><span>${each} <span class="soft">${SCOPES[each]}</span></span></label>`,
+)}</fieldset>
+<div class="field"><label for="days">Expires after</label>
+<select id="days" name="days"${lifeError === undefined ? NO_HTML : html` aria-invalid="true" aria-describedby="days-hint"`}>${LIVES.map(
+    ([days, label]) =>
+      html`<option value="${days}"${days === form.text('days') && form.has('days') ? html` selected` : NO_HTML}>${label}</option>`,
+  )}</select>${lifeError === undefined ? NO_HTML : html`<p class="field-error" id="days-hint">It ${lifeError}.</p>`}</div>
+<p class="row"><button class="button-main">Create the token</button><a class="button" href="/tokens">Cancel</a></p>
+</form>`;
 }

@@ -1,7 +1,26 @@
 import type { DeliveryView } from '../../api/routes/deliveries.ts';
+import type { DeliveryState } from '../../store/schema.ts';
+import { type State, stateLabel } from '../../web/design/states.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
+
+/** How the states of a delivery are shown. */
+const SHOWN: Readonly<Record<DeliveryState, { readonly state: State; readonly word: string }>> = {
+  pending: { state: 'maintenance', word: 'Pending' },
+  delivered: { state: 'operational', word: 'Delivered' },
+  dead: { state: 'down', word: 'Given up' },
+  superseded: { state: 'unknown', word: 'Left out' },
+};
+
+export function deliveryWord(state: DeliveryState): string {
+  return SHOWN[state].word;
+}
+
+/** Shape, word and colour of a delivery's state. */
+export function deliveryLabel(state: DeliveryState): Html {
+  return stateLabel(SHOWN[state].state, SHOWN[state].word);
+}
 
 type SendAttempt = DeliveryView['attempts'][number];
 

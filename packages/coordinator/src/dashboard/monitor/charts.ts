@@ -1,0 +1,205 @@
+import type { Phases } from '@svc/shared/messages/check-result.ts';
+import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { PhasesView, SeriesView } from '../../api/routes/series.ts';
+import { SERIES_RANGES, type SeriesRange } from '../../domain/series-range.ts';
+import { type Line, renderLineChart, sparkline } from '../../web/charts/line-chart.ts';
+import { renderStackChart } from '../../web/charts/stack-chart.ts';
+import { latencyText, percentage } from '../../web/figures.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { age } from '../../web/times.ts';
+import { counted, type MonitorView, outcomeLabel } from './shown.ts';
+
+/** What the charts of a monitor's page show. */
+type ChartChoice = {
+  readonly range: SeriesRange;
+  /** null: all regions together. */
+  readonly region: Region | null;
+};
+
+const RANGE_WORDS: Readonly<Record<SeriesRange, string>> = {
+  '1h': '1 hour',
+  '6h': '6 hours',
+  '24h': '24 hours',
+  '7d': '7 days',
+  '14d': '14 days',
+  '90d': '90 days',
+};
+const RANGES = Object.keys(SERIES_RANGES) as SeriesRange[];
+
+/** The choice in a query. What no link of the page has made is taken as the default. */
+export function chosenCharts(query: URLSearchParams): ChartChoice {
+  const range = RANGES.find((each) => each === query.get('range')) ?? '24h';
+  const region = query.get('region') ?? '';
+  return { range, region: isRegion(region) ? region : null };
+}
+
+/** The query of the API and of the page for a choice. */
+function choiceQuery({ range, region }: ChartChoice): string {
+  return `?range=${range}${region === null ? '' : `&region=${region}`}`;
+}
+
+/** Links to the ranges, and a form for the region. @param regions those that can be chosen */
+export function chartControls(choice: ChartChoice, regions: readonly Region[]): Html {
+  const links = RANGES.map((range) => {
+    const current = range === choice.range ? html` aria-current="true"` : NO_HTML;
+    return html`<li><a href="${`${choiceQuery({ ...choice, range })}#latency`}"${current}>${RANGE_WORDS[range]}</a></li>`;
+  });
+  return html`<div class="row row-apart chart-controls">
+<nav aria-label="Range of the charts"><ul class="plain-list row ranges">${links}</ul></nav>
+<form method="get" class="row" action="#latency">
+<input type="hidden" name="range" value="${choice.range}">
+<label class="unseen" for="chart-region">Region of the charts</label>
+<select id="chart-region" name="region">
+<option value="">All regions</option>
+${REGIONS.filter((region) => regions.includes(region)).map(
+  (region) =>
+    html`<option value="${region}"${region === choice.region ? html` selected` : NO_HTML}>${region}</option>`,
+)}
+</select>
+<button>Show</button>
+</form>
+</div>`;
+}
+
+/** Height of the smallest bar of the strip, as a share: a lone failure can be seen. */
+const SEEN = 0.3;
+
+const PERCENTILES = [
+  { name: 'p50', style: 'solid' },
+  { name: 'p95', style: 'dashed' },
+  { name: 'p99', style: 'dotted' },
+] as const;
+
+/** Percentiles of the latency over time, with the share of failed results below them. */
+export function latencyChart(view: SeriesView): Html {
+  const { from, bucket_ms: bucketMs, series, latency } = view;
+  const lines = PERCENTILES.map(
+    ({ name, style }): Line => ({
+      name,
+      style,
+      whole: latencyText(latency[name]),
+      values: series.map((bucket) => bucket.latency[name]),
+    }),
+  );
+  const buckets = series.map(({ results: { passed, degraded, failed } }) => ({
+    failed,
+    all: passed + degraded + failed,
+  }));
+  return renderLineChart({
+    title: 'Latency',
+    summary: summaryOf(view),
+    note: `${RANGE_WORDS[view.range]}, ${view.region ?? 'all regions'}, times in UTC. Failed results have no latency.`,
+    columns: { from, bucketMs, count: series.length },
+    valueText: latencyText,
+    lines,
+    strip: {
+      name: 'Failed',
+      whole: view.results.failed.toLocaleString('en'),
+      shares: buckets.map(({ failed, all }) => (failed === 0 ? 0 : Math.max(SEEN, failed / all))),
+      texts: buckets.map(({ failed, all }) => (all === 0 ? '–' : `${failed} of ${all}`)),
+    },
+  });
+}
+
+function summaryOf({ series, results: { passed, degraded, failed } }: SeriesView): string {
+  const spanOf = (name: 'p50' | 'p95') => {
+    const values = series.map(({ latency }) => latency[name]).filter((value) => value !== null);
+    return `from ${latencyText(Math.min(...values))} to ${latencyText(Math.max(...values))}`;
+  };
+  const all = passed + degraded + failed;
+  if (all === 0) return 'There are no results.';
+  const failures = `${failed.toLocaleString('en')} of ${counted(all, 'result')} failed.`;
+  if (passed + degraded === 0) return failures;
+  return `The median was ${spanOf('p50')}, the 95th percentile ${spanOf('p95')}. ${failures}`;
+}
+
+/** The phases of a check, in their order. */
+export const PHASE_WORDS: Readonly<Record<keyof Phases, string>> = {
+  dns: 'Name',
+  connect: 'Connection',
+  tls: 'TLS',
+  first_byte: 'First byte',
+  transfer: 'Transfer',
+};
+export const PHASE_NAMES = Object.keys(PHASE_WORDS) as (keyof Phases)[];
+
+const FILLS = [1, 2, 3, 4, 5] as const;
+
+/** How the time of checks was spent, over time. Phases that never happened are left out: a TCP monitor has no TLS. */
+export function phasesChart({ from, bucket_ms: bucketMs, series, range, region, every }: PhasesView): Html {
+  const results = series.reduce((sum, bucket) => sum + bucket.results, 0);
+  if (results === 0)
+    return html`<p class="soft">No result of this time has phases any more, or none was good.</p>`;
+  const layers = PHASE_NAMES.map((phase, index) => ({
+    name: PHASE_WORDS[phase],
+    fill: FILLS[index] ?? 1,
+    whole: latencyText(meanOf(series, phase)),
+    values: series.map(({ phases }) => phases?.[phase] ?? null),
+  })).filter(({ values }) => values.some((value) => value !== null && value > 0));
+  const sample = every === 1 ? counted(results, 'result') : `a sample of ${counted(results, 'result')}`;
+  return renderStackChart({
+    title: 'Phases',
+    summary: `Means over the whole time: ${layers.map(({ name, whole }) => `${name} ${whole}`).join(', ')}.`,
+    note: `${RANGE_WORDS[range]}, ${region ?? 'all regions'}, times in UTC. Means of ${sample} that passed or were degraded.`,
+    columns: { from, bucketMs, count: series.length },
+    valueText: latencyText,
+    layers,
+  });
+}
+
+/** The mean over all results of the series, ms. */
+function meanOf(series: PhasesView['series'], phase: keyof Phases): number {
+  let [sum, results] = [0, 0];
+  for (const bucket of series) {
+    sum += (bucket.phases?.[phase] ?? 0) * bucket.results;
+    results += bucket.results;
+  }
+  return results === 0 ? 0 : sum / results;
+}
+
+/** The regions that a monitor is, or was within the range, checked from, in the fixed order. */
+export function regionsOf(monitor: MonitorView, { regions }: SeriesView): Region[] {
+  const known = new Set<string>([
+    ...(monitor.regions ?? []),
+    ...monitor.regions_status.map(({ region }) => region),
+    ...regions.map(({ region }) => region),
+  ]);
+  return REGIONS.filter((region) => known.has(region));
+}
+
+/** Each region's newest vote, and its results in the range of the charts. */
+export function regionsSection(monitor: MonitorView, series: SeriesView, now: number): Html {
+  const regions = regionsOf(monitor, series);
+  if (regions.length === 0)
+    return html`<p class="soft">No region has reported yet. A monitor that names no regions is checked from every region with an agent: <a href="/regions">see the regions</a>.</p>`;
+  const top = Math.max(1, ...series.regions.flatMap(({ p95 }) => p95.map((value) => value ?? 0)));
+  const head = (name: string) => html`<th scope="col" class="number">${name}</th>`;
+  return html`<div class="table-frame" role="region" tabindex="0" aria-label="Figures of the regions">
+<table class="regions"><thead><tr><th scope="col">Region</th><th scope="col">Newest vote</th>${['Results', 'Up', 'p50', 'p95', 'p99'].map(head)}<th scope="col" class="trend">p95 in ${RANGE_WORDS[series.range]}</th></tr></thead>
+<tbody>${regions.map((region) => regionRow({ region, monitor, series, now, top }))}</tbody></table>
+</div>`;
+}
+
+type Row = { region: Region; monitor: MonitorView; series: SeriesView; now: number; top: number };
+
+function regionRow({ region, monitor, series, now, top }: Row): Html {
+  const vote = monitor.regions_status.find((each) => each.region === region);
+  const found = series.regions.find((each) => each.region === region);
+  const link = html`<a href="${`${choiceQuery({ range: series.range, region })}#latency`}">${region}</a>`;
+  const voted =
+    vote === undefined
+      ? html`<span class="soft">None that counts</span>`
+      : html`${outcomeLabel(vote.vote)} <span class="soft small">${age(vote.slot, now)}</span>`;
+  const cell = (text: string) => html`<td class="number">${text}</td>`;
+  if (found === undefined)
+    return html`<tr><th scope="row">${link}</th><td>${voted}</td>${['0', '–', '–', '–', '–'].map(cell)}<td></td></tr>`;
+  const { results, latency, p95 } = found;
+  const judged = results.passed + results.degraded + results.failed;
+  const up = judged === 0 ? null : (results.passed + results.degraded) / judged;
+  const figures = [
+    judged.toLocaleString('en'),
+    percentage(up),
+    ...(['p50', 'p95', 'p99'] as const).map((name) => latencyText(latency[name])),
+  ];
+  return html`<tr><th scope="row">${link}</th><td>${voted}</td>${figures.map(cell)}<td class="trend">${sparkline(p95, top)}</td></tr>`;
+}
