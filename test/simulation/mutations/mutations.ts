@@ -164,6 +164,103 @@ const ENDED_IN_DOWNTIME: Partial<World> = {
   ],
 };
 
+/** The coordinator is away while votes age, and the checks of the first slot after it come late. */
+const AGED_IN_DOWNTIME: Partial<World> = {
+  seed: 230,
+  id: 996_105,
+  lengthMs: 8 * PERIOD,
+  periodMs: PERIOD,
+  regions: ['hostb-sin', 'hostb-was', 'hostc-asia-southeast1'],
+  agents: ['hostb-sin', 'hostb-was', 'hostc-asia-southeast1'],
+  timeoutMs: 1_000,
+  mishaps: { ...CALM, late: 0.3, lagMs: 48_214 },
+  moves: [{ at: 69_162, do: 'restart', downMs: 90_640, isBeforeCommit: true }],
+};
+
+/** One of two regions loses its agent, and the other one often cannot run its checks. Commits take seconds. */
+const AGED_WHILE_WRITTEN: Partial<World> = {
+  seed: 108,
+  id: 844_119,
+  lengthMs: 51 * PERIOD,
+  periodMs: PERIOD,
+  regions: ['hosta-lax', 'hostc-europe-west4'],
+  agents: ['hosta-lax', 'hostc-europe-west4'],
+  timeoutMs: 5_000,
+  isAhead: true,
+  mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 2_955 },
+  moves: [
+    { at: 78_318, do: 'restart', downMs: 4_911, isBeforeCommit: false, isUnanswered: false },
+    { at: 184_484, do: 'set-window', window: 1, from: 183_495, until: 561_018, isDaily: false },
+    { at: 251_489, do: 'stop-agent', region: 'hosta-lax', forMs: 4_063_615 },
+  ],
+  commits: { writeMs: 2_755, answerMs: 1_000, stalls: 0, stallMs: 8_000 },
+};
+
+/** The period becomes a sixth of what it was. */
+const SHORTER_PERIOD: Partial<World> = {
+  seed: 22,
+  id: 927_006,
+  lengthMs: 52_200_000,
+  periodMs: 1_800_000,
+  timeoutMs: 5_000,
+  moves: [{ at: 34_642_696, do: 'change-period', periodMs: 300_000 }],
+};
+
+/** The monitor is switched off and on while its votes count. */
+const SWITCHED_OFF: Partial<World> = {
+  seed: 28,
+  id: 591_563,
+  lengthMs: 30 * HOUR,
+  periodMs: HOUR,
+  regions: ['hostc-us-east4', 'hostc-europe-west4', 'hostc-asia-southeast1'],
+  agents: ['hostc-us-east4', 'hostc-europe-west4', 'hostc-asia-southeast1'],
+  timeoutMs: 120_000,
+  isAhead: true,
+  mishaps: { ...CALM, notRun: 0.1, lagMs: 1_063 },
+  moves: [
+    { at: 17_883_075, do: 'switch-off' },
+    { at: 20_650_916, do: 'switch-on' },
+  ],
+};
+
+/** The monitor is switched off and on in an outage. */
+const SWITCHED_OFF_IN_OUTAGE: Partial<World> = {
+  lengthMs: 75 * PERIOD,
+  periodMs: PERIOD,
+  channels: ['webhook'],
+  troubles: [{ from: 651_409, until: 1_286_471, regions: null, sees: 'hung', flapMs: 0 }],
+  moves: [
+    { at: 884_960, do: 'switch-off' },
+    { at: 900_622, do: 'switch-on' },
+  ],
+};
+
+/** The monitor is removed in an outage. */
+const REMOVED_IN_OUTAGE: Partial<World> = {
+  lengthMs: 75 * PERIOD,
+  periodMs: PERIOD,
+  channels: ['webhook'],
+  troubles: [{ from: 651_409, until: 1_286_471, regions: null, sees: 'refused', flapMs: 0 }],
+  moves: [{ at: 884_960, do: 'remove' }],
+};
+
+/** In an outage the monitor gets other regions, of which most have no agent: its status is unknown for a while. */
+const UNKNOWN_IN_OUTAGE: Partial<World> = {
+  seed: 191,
+  id: 325_279,
+  lengthMs: 97 * PERIOD,
+  periodMs: PERIOD,
+  regions: ['hosta-jnb'],
+  agents: ['hosta-jnb'],
+  timeoutMs: 120_000,
+  channels: ['incident_a'],
+  troubles: [{ from: 639_282, until: 1_378_199, regions: null, sees: 'hung', flapMs: 0 }],
+  moves: [
+    { at: 1_336_817, do: 'start-agent', region: 'hostc-us-west2' },
+    { at: 1_340_332, do: 'change-regions', regions: ['hosta-fra', 'hosta-syd', 'hostc-us-west2'] },
+  ],
+};
+
 /*
  * The oracle is useful only if it can fail. Each entry is a defect that a programmer could make. A defect
  * that random worlds show too seldom has a story.
@@ -365,6 +462,73 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'evaluation/alert.ts',
     from: 'regions: votes.map(({ region, outcome, slot }) => ({ region, outcome, slot })),',
     to: "regions: votes.map(({ region, slot }) => ({ region, outcome: 'failed' as const, slot })),",
+  },
+  {
+    name: 'ageing is dated when it is noticed',
+    file: 'evaluation/verdicts.ts',
+    from: 'Math.floor(instants.slotNow - Math.max(0, now - (expiredAt ?? now)))',
+    to: 'Math.floor(instants.slotNow)',
+    story: AGED_WHILE_WRITTEN,
+  },
+  {
+    name: 'votes that aged while a check was under way go on with their status',
+    file: 'evaluation/slot-life.ts',
+    from: 'if (!isAged || !followsAgeing(frame, state, monitor, joining)) return true;',
+    to: 'return true;',
+    story: AGED_IN_DOWNTIME,
+  },
+  {
+    name: 'a status whose votes have aged stands until an open slot is decided',
+    file: 'evaluation/next-instant.ts',
+    from: 'const UNDER_WAY_MS = 500',
+    to: 'const UNDER_WAY_MS = 25_000',
+  },
+  {
+    name: 'votes count by the period that was declared when they were cast',
+    file: 'evaluation/declared-effects.ts',
+    from: 'if (before !== undefined) shiftExpiries(state, before, after, evaluation.frame.now);',
+    to: '',
+    story: SHORTER_PERIOD,
+  },
+  {
+    name: 'nobody looks at votes that are too old under a shorter period',
+    file: 'evaluation/declared-effects.ts',
+    from: '    evaluation.look({ state, monitor: after });\n',
+    to: '',
+    story: SHORTER_PERIOD,
+  },
+  {
+    name: 'votes outlive what they are about',
+    file: 'evaluation/declared-effects.ts',
+    from: '  state.votes = NONE;\n  state.open = [];',
+    to: '  state.open = [];',
+    story: SWITCHED_OFF,
+  },
+  {
+    name: 'channels start from what they were told before a monitor was switched off',
+    file: 'evaluation/declared-effects.ts',
+    from: 'if (closure !== null) {',
+    to: "if (closure === 'monitor-deleted') {",
+    story: SWITCHED_OFF_IN_OUTAGE,
+  },
+  {
+    name: 'channels of all kinds are told that people ended an incident',
+    file: 'evaluation/announcing.ts',
+    from: ' || !frame.closesIncidents(providerType)) return;',
+    to: ') return;',
+    story: REMOVED_IN_OUTAGE,
+  },
+  {
+    name: 'a status that is unknown clears what was told',
+    file: 'evaluation/announcing.ts',
+    from: "if (status === 'unknown' || frame.isHeld(state)) return;\n  state.links = updated(",
+    to: `if (frame.isHeld(state)) return;
+  if (status === 'unknown') {
+    state.links = state.links.map((link) => ({ ...link, announced: 'active' as const }));
+    return;
+  }
+  state.links = updated(`,
+    story: UNKNOWN_IN_OUTAGE,
   },
   {
     name: 'a monitor is given every second slot',

@@ -59,7 +59,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
   };
 }
 
-export type Facts = Partial<CheckResult> & { outcome: Outcome };
+type Facts = Partial<CheckResult> & { outcome: Outcome };
 
 /**
  * A recorder over a real database file, with a clock that stands still. `restart` opens the file again, as

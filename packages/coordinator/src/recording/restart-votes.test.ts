@@ -48,29 +48,6 @@ test('after a downtime in which all votes aged, the status is unknown since the 
   expect(newest).toEqual({ at: last + 3 * PERIOD });
 });
 
-test('a report about a slot that is still open behind a decided one is not lost', async () => {
-  const hourly = liveMonitor(1, { periodMs: HOUR, longestCheckMs: 182_000 });
-  const often = { ...hourly, periodMs: PERIOD };
-  await it.declare(hourly);
-  await untilGrid(HOUR);
-  const slot = it.clock.wall();
-  it.recorder.opened(hourly, slot, THREE);
-  await it.declare(often);
-  await it.pass(5 * PERIOD);
-  const newer = it.clock.wall();
-  it.recorder.opened(often, newer, THREE);
-  await it.report(1, newer, A, 'passed');
-  for (const region of [B, C]) await it.skip(1, newer, region);
-  await it.report(1, slot, B, 'failed');
-  // Writes the state.
-  await it.declare({ ...often, name: 'Another name' });
-  await restart();
-  it.recorder.opened(often, slot, [C]);
-  it.recorder.resumed();
-  await it.report(1, slot, C, 'failed');
-  expect(it.status(1)).toBe('error');
-});
-
 test('results that were read too late to vote do not vote', async () => {
   await period('passed');
   await it.pass(20 * PERIOD);
@@ -188,20 +165,6 @@ test('a status of a clock that was ahead dates no later one', async () => {
   ]);
 });
 
-test('a status whose votes were set aside with a clock that was ahead is unknown until the next slot', async () => {
-  it.clock.advance(HOUR);
-  await period('failed');
-  await it.recorder.stop();
-  it.clock.stepWall(-HOUR);
-  await it.restart();
-  expect(it.states.get(1)).toMatchObject({ status: 'error', votes: [] });
-  it.recorder.resumed();
-  await it.pass(1_000);
-  expect(it.states.get(1)).toMatchObject({ status: 'unknown', reason: 'too-few-votes' });
-  await period('passed');
-  expect(it.status(1)).toBe('active');
-});
-
 test('a status whose votes were set aside is unknown until the next slot also where older votes would count', async () => {
   await period('passed');
   it.aheadSlot = await period('failed');
@@ -214,58 +177,6 @@ test('a status whose votes were set aside is unknown until the next slot also wh
   it.aheadSlot = null;
   await period('passed');
   expect(it.status(1)).toBe('active');
-});
-
-test('a vote that had aged stays aged where the clock was set back before the start', async () => {
-  await period('passed');
-  await it.pass(3 * PERIOD);
-  expect(it.status(1)).toBe('unknown');
-  await it.recorder.stop();
-  it.clock.stepWall(-50_000);
-  await it.restart();
-  it.recorder.resumed();
-  it.recorder.opened(liveMonitor(1), it.clock.wall(), THREE);
-  await it.report(1, it.clock.wall(), A, 'passed');
-  for (const region of [B, C]) await it.skip(1, it.clock.wall(), region);
-  expect(it.status(1)).toBe('unknown');
-});
-
-test('what a start has set aside stays so when its time has come', async () => {
-  it.clock.advance(HOUR);
-  it.aheadSlot = await period('failed');
-  await it.recorder.stop();
-  it.clock.stepWall(-HOUR);
-  await it.restart();
-  // Killed before it wrote anything else.
-  await it.recorder.stop();
-  it.aheadSlot = null;
-  it.clock.stepWall(HOUR);
-  await it.restart();
-  expect(it.states.get(1)).toMatchObject({ status: 'error', votes: [], decidedSlot: 0 });
-  it.recorder.resumed();
-  await period('passed');
-  await restart();
-  expect(it.states.get(1)?.votes.map(({ outcome }) => outcome)).toEqual(['passed', 'passed', 'passed']);
-});
-
-test('a slot whose time is up waits for the names of those that were given it, also where a region is excused first', async () => {
-  await it.slot(1, { [B]: 'passed' });
-  await it.pass(4 * PERIOD);
-  expect(it.status(1)).toBe('unknown');
-  const slot = it.clock.wall();
-  it.recorder.opened(liveMonitor(1), slot, THREE);
-  await it.report(1, slot, A, 'failed');
-  await it.recorder.stop();
-  it.clock.advance(PERIOD);
-  await it.restart();
-  it.recorder.abstained(liveMonitor(1), slot, B, 'job-lost');
-  it.recorder.opened(liveMonitor(1), slot, [C]);
-  it.recorder.resumed();
-  await it.recorder.flushed();
-  expect(it.states.get(1)?.decidedSlot).toBe(slot);
-  expect(it.status(1)).toBe('unknown');
-  const changes = await it.rows<{ to: string }>('SELECT to_status AS "to" FROM transitions ORDER BY id');
-  expect(changes.map(({ to }) => to)).toEqual(['active', 'unknown']);
 });
 
 test('a result of before a change of what is probed ends no slot of since that is decided: one failure is no error', async () => {
