@@ -28,6 +28,14 @@ const LONG = [
   'packages/coordinator/src/store/checkpoints.test.ts',
   // It holds the event loop until times are over.
   'packages/agent/src/after-reading.test.ts',
+  // Name servers that do not answer: its tests wait for time-outs.
+  'packages/agent/src/dns/client.test.ts',
+  // Each of a hundred defective answers over a socket of its own.
+  'packages/agent/src/probes/http/hostile.test.ts',
+  // Its tests roll up hours of results.
+  'packages/coordinator/src/rollups/rollups.test.ts',
+  // The life of an incident at each vendor.
+  'test/conformance/lives.test.ts',
   // Its tests wait for totals that are stored a second later.
   'packages/coordinator/src/export/metrics-export.test.ts',
   // Each test starts the threads of a store.
@@ -40,8 +48,8 @@ const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts']
 /** Two workers work while two wait. The projects of one group have the same number. */
 const BESIDE = { maxWorkers: 4, isolate: false };
 
-/** Tests of several parts use a quarter of a processor each. */
-const SEVERAL_PARTS = { maxWorkers: 7, isolate: false };
+/** Tests of several parts use a fifth of a processor each. */
+const SEVERAL_PARTS = { maxWorkers: 9, isolate: false };
 
 /** What needs nothing but processors takes what others leave of them. */
 const LOW_PRIORITY = { setupFiles: ['test/support/low-priority.ts'] };
@@ -49,8 +57,9 @@ const LOW_PRIORITY = { setupFiles: ['test/support/low-priority.ts'] };
 /** `npm run check` sets how many worlds it simulates. They are its last group and have all processors. */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
 const WORLDS = ['test/simulation/simulation.test.ts'];
-/** In the check they share the workers of the tests beside the code: workers of their own would load the sources again. */
 const SIMULATION = ['test/simulation/*.test.ts'];
+/** Those of the check. They share the workers of the tests beside the code: workers of their own would load the sources again. */
+const QUICK_SIMULATION = ['test/simulation/{false-alarms,mutations,stories*}.test.ts'];
 
 /** Groups of tests run one after the other. None has the number 0, which would run last. */
 const project = (
@@ -66,11 +75,11 @@ const project = (
 ) => ({ extends: true as const, test: { ...test, sequence: { groupOrder } } });
 
 /**
- * Tests beside the code keep the processors busy. Tests of several parts wait for three quarters of their time, and those
- * in a browser work: they are one project, so that seven of them, mixed, keep the processors
- * busy too; what is left when the last of them run is for the planted defects and for fuzzing. Files of a project share its
+ * Tests beside the code keep the processors busy. Tests of several parts wait for four fifths of their time, and those
+ * in a browser work: they are one project, so that nine of them, mixed, keep the processors
+ * busy too; what is left when the last of them run is for fuzzing. Files of a project share its
  * workers, each of which loads the sources once (decision 0232). The test that kills processes at 1,000 checks a second
- * comes last: beside it are only the simulated worlds, with the lowest priority (decision 0232).
+ * comes last: beside it are only the simulated worlds and the planted defects, with the lowest priority (decision 0232).
  */
 export default defineConfig({
   test: {
@@ -90,7 +99,7 @@ export default defineConfig({
     projects: [
       project(1, {
         name: 'unit',
-        include: [...BESIDE_THE_CODE, ...(IS_QUICK ? SIMULATION : [])],
+        include: [...BESIDE_THE_CODE, ...(IS_QUICK ? QUICK_SIMULATION : [])],
         exclude: [...STARTING_PROCESSES, ...LONG, ...WORLDS],
         ...BESIDE,
       }),
@@ -102,18 +111,18 @@ export default defineConfig({
         exclude: ALONE,
         ...SEVERAL_PARTS,
       }),
+      project(2, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], ...SEVERAL_PARTS, ...LOW_PRIORITY }),
       ...(IS_QUICK
         ? []
         : [
-            project(2, {
+            project(3, {
               name: 'simulation',
               include: SIMULATION,
               exclude: WORLDS,
-              ...SEVERAL_PARTS,
+              ...BESIDE,
               ...LOW_PRIORITY,
             }),
           ]),
-      project(2, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], ...SEVERAL_PARTS, ...LOW_PRIORITY }),
       project(3, { name: 'worlds', include: WORLDS, ...BESIDE, ...LOW_PRIORITY }),
       project(3, { name: 'alone', include: ALONE, maxWorkers: BESIDE.maxWorkers }),
     ],

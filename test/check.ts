@@ -17,7 +17,7 @@ const PARTS: readonly Part[] = [
     : { name: 'tests', command: 'vitest run --project unit --project worlds' },
 ];
 
-if (!isWhole) process.env.SIMULATED_WORLDS ??= '1000';
+if (!isWhole) process.env.SIMULATED_WORLDS ??= '500';
 // The parts write to pipes, to which programs write no colours unless they are told to.
 if (process.stdout.isTTY) process.env.FORCE_COLOR ??= '1';
 

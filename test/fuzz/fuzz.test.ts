@@ -11,7 +11,7 @@ import { reportOf } from './report.ts';
 import { type FuzzTarget, latin1, never } from './target.ts';
 import { TARGETS } from './targets.ts';
 
-const MILLISECONDS = 200;
+const MILLISECONDS = 100;
 const SEEDS = [1, randomInt(2 ** 32)];
 
 describe.each(SEEDS)('from seed %i', (seed) => {
