@@ -18,7 +18,7 @@ let browser: TestBrowser;
 type Kind = {
   readonly name: string;
   readonly kind: ResourceKind;
-  /** A page changes and removes it as it does that of another kind. Only its own fields are tried. */
+  /** A page changes and removes it as it does that of another kind. Only its own fields are tried, in one view. */
   readonly isLikeAnother?: boolean;
   /** Paths of the dashboard and of the API, and the resource, made when the objects around it are there. */
   readonly of: () => Promise<{ newPath: string; list: string; pages: string; resource: Json; changed: Json }>;
@@ -170,8 +170,8 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-const CASES = KINDS.flatMap((kind) =>
-  VIEWS.map((view) => {
+const CASES = KINDS.flatMap((kind, index) =>
+  VIEWS.filter((_view, at) => kind.isLikeAnother !== true || at === index % VIEWS.length).map((view) => {
     const what = kind.isLikeAnother === true ? 'make and save' : 'make, save, change and remove';
     return [`${what} a ${kind.name} ${nameOf(view)}`, kind, view] as const;
   }),

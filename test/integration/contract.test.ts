@@ -24,7 +24,7 @@ import { endConnections, type Sent, World } from '../support/contract/world.ts';
 
 /** Seed and number of the generated requests. `CONTRACT_SEED=… CONTRACT_RUNS=…` change them. */
 const SEED = Number(process.env.CONTRACT_SEED ?? 20_260_101);
-const GENERATED = Number(process.env.CONTRACT_RUNS ?? 15);
+const GENERATED = Number(process.env.CONTRACT_RUNS ?? 5);
 const GENEROUS = { perSecond: 1e9, atOnce: 1e9 };
 
 const COURSE: Course = {
@@ -194,11 +194,9 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
   test('answers bodies of all sorts as documented', async () => {
     if (operation.body === null) return;
     const { path, method } = await working(operation);
-    for (const valid of (await bodiesOf(id, world, await subjectOf(operation, world))).slice(0, 2)) {
-      const members = membersOf(operation.body);
-      for (const { name, ...sent } of mutations(valid, members)) {
-        await judged(operation, name, { method, path, ...sent });
-      }
+    const [valid] = await bodiesOf(id, world, await subjectOf(operation, world));
+    for (const { name, ...sent } of valid === undefined ? [] : mutations(valid, membersOf(operation.body))) {
+      await judged(operation, name, { method, path, ...sent });
     }
     const values = fc.sample(valuesOf(document, operation.body), { seed: SEED, numRuns: GENERATED });
     for (const value of values) {

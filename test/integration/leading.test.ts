@@ -343,7 +343,7 @@ describe.concurrent('a start that does not come to its end', () => {
     await service.changed('Web', 'active');
     await service.stopLeading();
     let ended = 0;
-    for (let turns = 0; turns < 200; turns += 1 + Math.floor(turns / 6)) {
+    for (let turns = 0; turns < 200; turns += 1 + Math.floor(turns / 3)) {
       const leading = service.lead().catch((error: { code?: string }) => {
         expect(error.code).toBe('term-ended');
         ended += 1;

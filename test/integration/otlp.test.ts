@@ -141,13 +141,11 @@ async function endpointsOf(service: LocalService): Promise<string[]> {
 /** JSON at first; the endpoint reads protobuf too, and gets it from some interval on. */
 const ENCODING: string = expect.stringMatching(/^(?:json|protobuf)$/);
 
-const HUNDRED = { http: 50, tcp: 40, dns: 10 };
-const IN_ALL = 100;
-/** Enough for the queries of a database, which takes its part of the machine. */
-const FORTY = { http: 20, tcp: 16, dns: 4 };
+const MONITORS = { http: 11, tcp: 7, dns: 2 };
+const IN_ALL = 20;
 
-/** Monitors of all kinds; some of them fail. */
-function monitorsTo(endpoint: string, targets: { url: string; port: number }, counts: typeof HUNDRED) {
+/** Monitors of all kinds; the first HTTP monitor of ten fails. */
+function monitorsTo(endpoint: string, targets: { url: string; port: number }) {
   const common = {
     periodicity: '30s',
     active: true,
@@ -165,12 +163,12 @@ function monitorsTo(endpoint: string, targets: { url: string; port: number }, co
       ]),
     );
   return {
-    svc_http_monitor: named('http', counts.http, (index) => ({
+    svc_http_monitor: named('http', MONITORS.http, (index) => ({
       url: `${targets.url}/status/${index % 10 === 0 ? 503 : 200}?key=secret-of-the-target`,
       follow_redirects: false,
     })),
-    svc_tcp_monitor: named('tcp', counts.tcp, () => ({ uri: `127.0.0.1:${targets.port}` })),
-    svc_dns_monitor: named('dns', counts.dns, () => ({ uri: 'example.test' })),
+    svc_tcp_monitor: named('tcp', MONITORS.tcp, () => ({ uri: `127.0.0.1:${targets.port}` })),
+    svc_dns_monitor: named('dns', MONITORS.dns, () => ({ uri: 'example.test' })),
   };
 }
 
@@ -189,7 +187,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', asy
   const service = await serviceIn(opened, {
     regions: REGIONS,
     scale: 10,
-    declared: monitorsTo(receiver.url, web, HUNDRED),
+    declared: monitorsTo(receiver.url, web),
   });
   const isExported = (checks: number) => () => checksIn(receiver.series) >= checks;
   await receiver.until(isExported(2 * IN_ALL * REGIONS.length));
@@ -378,7 +376,7 @@ test.skipIf(skipsVictoriaMetrics)(
     const service = await serviceIn(opened, {
       regions: REGIONS,
       scale: 10,
-      declared: monitorsTo(database.endpoint, web, FORTY),
+      declared: monitorsTo(database.endpoint, web),
     });
     await service.decided(service.idOf('tcp 0'), 3);
     const stored = await quiet(service);
