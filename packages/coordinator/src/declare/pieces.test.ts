@@ -189,6 +189,13 @@ test.each([
   ['with null for a kind', '{"svc_http_monitor": null, "svc_tcp_monitor": {}}'],
   ['with a bracket too many', `{"svc_tcp_monitor": {"a": ${ENTRY} ], "b": ${ENTRY}}}`],
   ['with a comma too many', `{"svc_tcp_monitor": {"a": ${ENTRY},, "b": ${ENTRY}}}`],
+  ['without a comma between kinds', `{"svc_tcp_monitor": {"a": ${ENTRY}} "svc_http_monitor": {}}`],
+  ['with two commas between kinds', `{"svc_tcp_monitor": {"a": ${ENTRY}},, "svc_http_monitor": {}}`],
+  ['with a comma before the kinds', `{, "svc_tcp_monitor": {"a": ${ENTRY}}}`],
+  ['with a comma after the kinds', `{"svc_tcp_monitor": {"a": ${ENTRY}, }, }`],
+  ['without a colon after a kind', `{"svc_tcp_monitor" {"a": ${ENTRY}}}`],
+  ['with two colons after a kind', `{"svc_tcp_monitor":: {"a": ${ENTRY}}}`],
+  ['with something after the last bracket', `{"svc_tcp_monitor": {"a": ${ENTRY}}} x`],
   ['with a comment that has brackets', `{svc_tcp_monitor: {a: ${ENTRY}, # }}\n b: ${ENTRY}}}`],
 ])('pieces of a file %s say what the whole says', (_, text) => {
   isCut(text);
@@ -226,5 +233,37 @@ test.each([
       isCut(text.slice(0, start) + put + text.slice(start + length));
     }),
     { numRuns: 150 },
+  );
+});
+
+test.each([
+  ['JSON', JSON.stringify({ svc_tcp_monitor: MANY })],
+  ['YAML', stringify({ svc_tcp_monitor: MANY })],
+])('a piece of %s ends at its length, too', (_, text) => {
+  const long = text.replaceAll('a:1', `${'a'.repeat(7_000)}:1`);
+  const lengths = piecesOf(long).map(({ start, end }) => end - start);
+  expect(lengths.length).toBeGreaterThan(20);
+  expect(Math.max(...lengths)).toBeLessThan(65_536 + 8_000);
+});
+
+test('whatever is put together of tokens, pieces say what the whole says', () => {
+  const plain = '{ name: a, uri: "a:1", periodicity: 1m }';
+  const token = fc.constantFrom(
+    ...['{', '}', '[', ']', ',', ':', '\n', '\n  ', '\n    ', 'a', 'b: ', '"a"', '- ', '? ', '|\n      x\n'],
+    ...['svc_tcp_monitor', 'svc_tcp_monitor:\n  ', 'svc_status_page: ', plain, `${plain},`, `${plain}\n  `],
+    ...['#c\n', "'", '"', '&x ', '!!map ', '---\n', '<<: ', '~', '\t', '\r\n', 'x-y: '],
+  );
+  const start = fc.constantFrom(
+    '',
+    `svc_tcp_monitor:\n  a: ${plain}\n  b: ${plain}\n`,
+    `{svc_tcp_monitor: {a: ${plain}, b: ${plain}`,
+    `{"svc_tcp_monitor": {"a": ${plain}}, `,
+  );
+  const end = fc.constantFrom('', '\n', '}', '}}', `\n  c: ${plain}\n`);
+  fc.assert(
+    fc.property(start, fc.array(token, { maxLength: 8 }), end, (before, tokens, after) => {
+      isCut(`${before}${tokens.join('')}${after}`);
+    }),
+    { numRuns: 1_000 },
   );
 });

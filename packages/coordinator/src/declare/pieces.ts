@@ -55,9 +55,12 @@ class Cutter {
   #isFlow: boolean | null = null;
   /** In block style: the column of the section's entries; null before its first. */
   #column: number | null = null;
-  /** In brackets: the key whose value comes next. */
-  #key: string | null = null;
+  /** In brackets: what comes next between the types, and the type that was named last. */
+  #next: 'type' | 'entries' | 'comma' = 'type';
+  #type = '';
   #isEntryNext = false;
+  /** Whether the last token was the name of a type or an entry. */
+  #isColonNext = false;
   /** Entries in the last piece. */
   #entries = 0;
 
@@ -92,7 +95,7 @@ class Cutter {
       if (token.endsWith('\n')) column = 0;
     }
     const last = this.#pieces.at(-1);
-    if (last === undefined || this.#depth > 0) return null;
+    if (last === undefined || this.#depth > 0 || this.#isColonNext) return null;
     if (this.#isFlow === false) last.end = text.length;
     return this.#pieces;
   }
@@ -100,6 +103,10 @@ class Cutter {
   /** Takes a token; false when the text is one piece. */
   #take(type: TokenType, token: string, offset: number, column: number | null): boolean {
     this.#isFlow ??= type === 'flow-map-start';
+    if (this.#isColonNext) {
+      this.#isColonNext = false;
+      return type === 'map-value-ind' && (this.#isFlow || column === null);
+    }
     const isTaken = this.#isFlow
       ? this.#takeInBrackets(type, token, offset)
       : this.#depth > 0 || column === null || this.#beginLine(type, token, offset, column);
@@ -111,38 +118,39 @@ class Cutter {
   #beginLine(type: TokenType, token: string, offset: number, column: number): boolean {
     if (column === 0) {
       this.#column = null;
-      return type === 'scalar' && this.#beginSection(token, { before: '', start: offset, after: '' });
+      return (
+        this.#takeName(type, token) && this.#beginSection(token, { before: '', start: offset, after: '' })
+      );
     }
     const kind = this.#pieces.at(-1)?.kind;
     this.#column ??= column;
     if (kind === undefined || !(column >= this.#column)) return false;
     if (column > this.#column) return true;
-    if (this.#entries === this.#mostEntries)
-      this.#begin(kind, { before: `${kind}:\n`, start: offset - column, after: '' });
+    if (this.#isFull(offset)) this.#begin(kind, { before: `${kind}:\n`, start: offset - column, after: '' });
     this.#entries += 1;
-    return isName(type, token);
+    return this.#takeName(type, token);
   }
 
   #takeInBrackets(type: TokenType, token: string, offset: number): boolean {
-    const isValueNext = this.#key !== null;
     if (this.#depth === 0) return this.#pieces.length === 0;
     if (this.#depth > 2) return true;
     if (this.#depth === 2) return this.#takeEntry(type, token, offset);
-    switch (type) {
-      case 'map-value-ind':
-        return isValueNext;
-      case 'comma':
-      case 'flow-map-end':
-        return !isValueNext;
-      case 'flow-map-start': {
-        const key = this.#key ?? '';
-        this.#key = null;
+    switch (this.#next) {
+      case 'type':
+        this.#next = 'entries';
+        this.#type = nameIn(token);
+        return type === 'flow-map-end' || this.#takeName(type, token);
+      case 'entries': {
+        this.#next = 'comma';
         this.#isEntryNext = true;
-        return this.#beginSection(key, { before: `{${key}: {`, start: offset + 1, after: '}}' });
+        const piece = { before: `{${this.#type}: {`, start: offset + 1, after: '}}' };
+        return type === 'flow-map-start' && this.#beginSection(this.#type, piece);
       }
+      case 'comma':
+        this.#next = 'type';
+        return type === 'comma' || type === 'flow-map-end';
       default:
-        this.#key = nameIn(token);
-        return !isValueNext && isName(type, token);
+        return this.#next satisfies never;
     }
   }
 
@@ -161,7 +169,14 @@ class Cutter {
     if (!this.#isEntryNext) return true;
     this.#isEntryNext = false;
     this.#entries += 1;
-    return isName(type, token);
+    return this.#takeName(type, token);
+  }
+
+  /** Takes the name of a type or an entry, after which a colon comes. */
+  #takeName(type: TokenType, token: string): boolean {
+    this.#isColonNext = true;
+    const isScalar = type === 'scalar' || type === 'single-quoted-scalar' || type === 'double-quoted-scalar';
+    return isScalar && isLocalName(nameIn(token));
   }
 
   #isFull(offset: number): boolean {
@@ -183,12 +198,6 @@ class Cutter {
     this.#pieces.push({ ...piece, kind, end: piece.start });
     this.#entries = 0;
   }
-}
-
-function isName(type: TokenType, token: string): boolean {
-  return type === 'scalar' || type === 'single-quoted-scalar' || type === 'double-quoted-scalar'
-    ? isLocalName(nameIn(token))
-    : false;
 }
 
 /** The name in a plain or quoted scalar. Names have no escapes. */
