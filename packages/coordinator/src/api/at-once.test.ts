@@ -8,13 +8,15 @@ test('what is beyond a bound is refused until one has ended, also by failing', a
     { key: 'channel 1', most: 1 },
     { key: 'workspace 1', most: 2 },
   ];
-  const running = atOnce.run('tests', mine, () => promise);
-  await expect(atOnce.run('tests', mine, async () => {})).rejects.toMatchObject({ code: 'rate-limited' });
+  const running = atOnce.runBounded('tests', mine, () => promise);
+  await expect(atOnce.runBounded('tests', mine, async () => {})).rejects.toMatchObject({
+    code: 'rate-limited',
+  });
   const other = [{ key: 'channel 2', most: 1 }, ...mine.slice(1)];
-  expect(await atOnce.run('tests', other, async () => 'done')).toBe('done');
+  expect(await atOnce.runBounded('tests', other, async () => 'done')).toBe('done');
   reject(new Error('failed'));
   await expect(running).rejects.toThrow('failed');
-  expect(await atOnce.run('tests', mine, async () => 'done')).toBe('done');
+  expect(await atOnce.runBounded('tests', mine, async () => 'done')).toBe('done');
 });
 
 const NEVER = new AbortController().signal;
@@ -24,12 +26,12 @@ test('the work of an owner is done in the order in which it was asked for, also 
   const first = Promise.withResolvers<string>();
   const begun: string[] = [];
   const asked = ['one', 'two', 'three'].map((name) =>
-    inTurn.run('owner', NEVER, () => {
+    inTurn.runInTurn('owner', NEVER, () => {
       begun.push(name);
       return name === 'one' ? first.promise : Promise.resolve(name);
     }),
   );
-  expect(await inTurn.run('other owner', NEVER, async () => 'done')).toBe('done');
+  expect(await inTurn.runInTurn('other owner', NEVER, async () => 'done')).toBe('done');
   expect(begun).toEqual(['one']);
   first.reject(new Error('failed'));
   await expect(asked[0]).rejects.toThrow('failed');
@@ -40,10 +42,10 @@ test('who leaves gives up its place at once, and the turn of the others stays', 
   const inTurn = new InTurn<string>();
   const first = Promise.withResolvers<string>();
   const leaving = new AbortController();
-  const running = inTurn.run('owner', NEVER, () => first.promise);
-  const left = inTurn.run('owner', leaving.signal, async () => 'begun');
+  const running = inTurn.runInTurn('owner', NEVER, () => first.promise);
+  const left = inTurn.runInTurn('owner', leaving.signal, async () => 'begun');
   let isBegun = false;
-  const behind = inTurn.run('owner', NEVER, async () => {
+  const behind = inTurn.runInTurn('owner', NEVER, async () => {
     isBegun = true;
   });
   leaving.abort();

@@ -12,7 +12,7 @@ export class AtOnce {
    * @param what words for the refusal: `tests of this channel`
    * @throws Problem `rate-limited` when one of the bounds is reached, or the error of `work`
    */
-  async run<T>(what: string, bounds: readonly Bound[], work: () => Promise<T>): Promise<T> {
+  async runBounded<T>(what: string, bounds: readonly Bound[], work: () => Promise<T>): Promise<T> {
     const reached = bounds.find(({ key, most }) => (this.#running.get(key) ?? 0) >= most);
     if (reached !== undefined) {
       throw new Problem(
@@ -47,7 +47,7 @@ export class InTurn<O> {
    * @param signal aborted when nobody waits any more: then the work is not begun
    * @throws the error of `work`, or Problem `unavailable` where it is not begun
    */
-  async run<T>(owner: O, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async runInTurn<T>(owner: O, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(owner);
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     const last = Promise.all([before, ended]);

@@ -234,12 +234,12 @@ test('a flood from many addresses of one IPv6 network is one flood', async () =>
       const peer = `2001:db8::${(count + 1).toString(16)}`;
       const endpoint = { method: 'GET', path: '/v1/monitors', access: 'read' } as const;
       const at = parts.clock.wall();
-      new RequestAudit(trail, { endpoint, path: endpoint.path, requestId: 'a', peer, at }).answered(
+      new RequestAudit(trail, { endpoint, path: endpoint.path, requestId: 'a', peer, at }).noteAnswer(
         401,
         null,
       );
     }
-    await trail.settled();
+    await trail.untilWritten();
     expect(await rowsOf(parts.store, 'audit')).toHaveLength(100);
   } finally {
     await parts.dispose();
@@ -276,7 +276,7 @@ describe('while the database takes no writes', () => {
         peer: `10.0.${count % 250}.1`,
         at: 1,
       };
-      new RequestAudit(trail, facts).answered(401, null);
+      new RequestAudit(trail, facts).noteAnswer(401, null);
       await parts.clock.advanceSettling(0);
     }
     const unlock = () => {
@@ -292,7 +292,7 @@ describe('while the database takes no writes', () => {
     expect(await rowsOf(parts.store, 'audit')).toEqual([]);
     unlock();
     await parts.clock.advanceSettling(1_000);
-    await trail.settled();
+    await trail.untilWritten();
     const rows = await rowsOf(parts.store, 'audit');
     expect(rows.map(({ request_id: id }) => id)).toEqual(
       Array.from({ length: 1_000 }, (_, index) => `${index}`),
@@ -303,7 +303,7 @@ describe('while the database takes no writes', () => {
   test('who reads the trail waits for one try only', async () => {
     const { parts, trail } = await refusedWhileLocked();
     let isSettled = false;
-    void trail.settled().then(() => {
+    void trail.untilWritten().then(() => {
       isSettled = true;
     });
     await parts.clock.advanceSettling(1_000);

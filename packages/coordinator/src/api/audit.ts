@@ -54,7 +54,7 @@ export class AuditTrail {
   }
 
   /** Adds a line for a request without a change, or for a change without a transaction of its own. */
-  add(line: AuditLine): void {
+  addLine(line: AuditLine): void {
     if (this.#kept >= MOST_WAITING) {
       this.#parts.leftOut.database += 1;
       return;
@@ -65,9 +65,9 @@ export class AuditTrail {
   }
 
   /** Adds a refusal. Of many refusals from one source in a short time, only some become lines. */
-  refused(line: AuditLine, source: string): void {
-    if (this.#refusals.take(source, this.#parts.clock.monotonic()) > 0) this.#parts.leftOut.flood += 1;
-    else this.add(line);
+  addRefusal(line: AuditLine, source: string): void {
+    if (this.#refusals.countUse(source, this.#parts.clock.monotonic()) > 0) this.#parts.leftOut.flood += 1;
+    else this.addLine(line);
   }
 
   /** Whether this token comes from this address for the first time in a day. */
@@ -82,7 +82,7 @@ export class AuditTrail {
   }
 
   /** Resolves when all added lines are written, or the database has not taken the last ones that were tried. */
-  async settled(): Promise<void> {
+  async untilWritten(): Promise<void> {
     while (this.#writing !== null && !this.#isRefused) await this.#tried.promise;
   }
 
@@ -155,13 +155,13 @@ export class RequestAudit implements ChangeAudit {
     this.#facts = facts;
   }
 
-  identified(token: Token): void {
+  noteToken(token: Token): void {
     this.#token = token;
     if (!this.#trail.isLogin(token.id, this.#facts.peer)) return;
-    this.#trail.add({ ...this.#line(200), action: 'login', object: `tokens/${token.id}`, status: null });
+    this.#trail.addLine({ ...this.#line(200), action: 'login', object: `tokens/${token.id}`, status: null });
   }
 
-  async write(tx: Transaction, madeId?: number): Promise<void> {
+  async writeLine(tx: Transaction, madeId?: number): Promise<void> {
     const line = this.#line(200);
     const object = madeId === undefined ? line.object : `${line.object}/${madeId}`;
     await appendAudit(tx, [{ ...line, object, status: null }]);
@@ -171,13 +171,13 @@ export class RequestAudit implements ChangeAudit {
   }
 
   /** Writes the remaining line once the answer is known. */
-  answered(status: number, detail: string | null): void {
+  noteAnswer(status: number, detail: string | null): void {
     const { method, access } = this.#facts.endpoint;
     const isChange = method !== 'GET' && access !== 'read';
     if (this.#isWritten || !(isChange || REFUSED_CALLERS.has(status))) return;
     const line = { ...this.#line(status), detail };
-    if (status < 400) this.#trail.add(line);
-    else this.#trail.refused(line, String(this.#token?.id ?? peerKey(this.#facts.peer)));
+    if (status < 400) this.#trail.addLine(line);
+    else this.#trail.addRefusal(line, String(this.#token?.id ?? peerKey(this.#facts.peer)));
   }
 
   #line(status: number): AuditLine {

@@ -159,7 +159,7 @@ export function serveResources<const P extends string, K extends ResourceKind, T
     changes,
     {
       further,
-      async find(request, id): Promise<Member | null> {
+      async findObject(request, id): Promise<Member | null> {
         const stored = await reading.find(table, rowsOf(request), id, shownTo(request));
         if (stored === null) return null;
         const [view = {}] = await present([stored]);

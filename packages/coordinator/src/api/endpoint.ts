@@ -14,7 +14,7 @@ export type Access = 'public' | TokenScope | 'operator';
 /** The audit line that a change writes in its transaction. `RequestAudit` implements this. */
 export interface ChangeAudit {
   /** @param madeId id of the created object, which the path does not contain */
-  write(tx: Transaction, madeId?: number): Promise<void>;
+  writeLine(tx: Transaction, madeId?: number): Promise<void>;
 }
 
 /** A request after authentication and parsing. Handlers know nothing else about HTTP. */

@@ -61,8 +61,8 @@ export function createApp(
   const endpoints = apiEndpoints(parts, trail);
   const calls: ApiCalls = {
     call: createCalls(endpoints, answering),
-    login: (secret, from) => loggedIn(secret, from, { gate, trail, clock: parts.clock }),
-    refuseLink: (from) => linkRefused(from, { gate, trail, clock: parts.clock }),
+    login: (secret, from) => logIn(secret, from, { gate, trail, clock: parts.clock }),
+    refuseLink: (from) => refuseLink(from, { gate, trail, clock: parts.clock }),
     noteLogin: (token, from) => noteLogin(token, from, { trail, clock: parts.clock }),
     noteLogout: (token, from) => noteLogout(token, from, { trail, clock: parts.clock }),
     noteRefusal: (refusal, from) => noteRefusal(refusal, from, { trail, at: parts.clock.wall() }),
@@ -135,7 +135,7 @@ function noteAnswer(
   const tookMs = clock.monotonic() - startedAt;
   countAnswer(counters, status);
   countRequest(counters, endpoint, status, tookMs);
-  audit?.answered(status, refusal);
+  audit?.noteAnswer(status, refusal);
   const tokenId = token?.id ?? null;
   log.debug({ requestId, method, path, status, tokenId, ms: Math.round(tookMs) }, 'request answered');
 }
@@ -211,14 +211,14 @@ function answerOf(endpoint: ServedEndpoint, { parts, trail, gate }: Answering): 
     if (access !== 'public') {
       noted.audit = audit;
       noted.token = asked.identify();
-      audit.identified(noted.token);
-      gate.admit(noted.token, access);
+      audit.noteToken(noted.token);
+      gate.admitRequest(noted.token, access);
     }
     const { token } = noted;
     const query = parseQuery(asked.parameters);
     const hasBody = endpoint.body !== undefined;
     const sent = hasBody ? await asked.readBody() : undefined;
-    if (token !== null && hasBody) gate.confirm(token);
+    if (token !== null && hasBody) gate.confirmToken(token);
     const body = hasBody ? parseBody(endpoint, sent) : undefined;
     return endpoint.handle({ token, ids, query, body, header, audit, signal } as never);
   };
@@ -242,7 +242,7 @@ function handlerOf(
       peer,
       signal: req.raw.signal,
       header: (name) => req.header(name),
-      identify: () => answering.gate.identify(req.header('authorization'), peer),
+      identify: () => answering.gate.identifyToken(req.header('authorization'), peer),
       readBody: () => readBody(req.raw),
     };
     return respond(context, await answer(asked, context.get('noted')));
@@ -264,7 +264,7 @@ function createCalls(endpoints: readonly ServedEndpoint[], answering: Answering)
     const asked: Asked = {
       ...{ path, ids, parameters: filters, peer: caller.peer, signal },
       header: (name) => headers[name],
-      identify: () => gate.identified(caller.token),
+      identify: () => gate.acceptToken(caller.token),
       readBody: () => body,
     };
     const called = await answer(asked, noted).then(
@@ -380,9 +380,9 @@ type LoginParts = { readonly gate: RequestGate; readonly trail: AuditTrail; read
  *
  * @throws Problem `unauthorized`, `rate-limited`
  */
-function loggedIn(secret: string, from: Login, { gate, trail, clock }: LoginParts): Token {
-  return refusalsNoted(from, { trail, clock }, () => {
-    const token = gate.identify(`Bearer ${secret}`, from.peer);
+function logIn(secret: string, from: Login, { gate, trail, clock }: LoginParts): Token {
+  return notingRefusals(from, { trail, clock }, () => {
+    const token = gate.identifyToken(`Bearer ${secret}`, from.peer);
     noteLogin(token, from, { trail, clock });
     return token;
   });
@@ -394,14 +394,14 @@ function loggedIn(secret: string, from: Login, { gate, trail, clock }: LoginPart
  *
  * @throws Problem `unauthorized`, `rate-limited`
  */
-function linkRefused(from: Login, { gate, trail, clock }: LoginParts): never {
-  return refusalsNoted(from, { trail, clock }, () => {
-    gate.failed(from.peer);
+function refuseLink(from: Login, { gate, trail, clock }: LoginParts): never {
+  return notingRefusals(from, { trail, clock }, () => {
+    gate.countFailure(from.peer);
     throw unauthorized('the link is unknown, used or too old');
   });
 }
 
-function refusalsNoted<T>(from: Login, { trail, clock }: Omit<LoginParts, 'gate'>, login: () => T): T {
+function notingRefusals<T>(from: Login, { trail, clock }: Omit<LoginParts, 'gate'>, login: () => T): T {
   const at = clock.wall();
   try {
     return login();
@@ -429,18 +429,21 @@ function noteRefusal(
     status,
     detail: message,
   } as const;
-  trail.refused({ ...dashboardLine(token, from, at), ...refused }, String(token?.id ?? peerKey(from.peer)));
+  trail.addRefusal(
+    { ...dashboardLine(token, from, at), ...refused },
+    String(token?.id ?? peerKey(from.peer)),
+  );
 }
 
 /** Writes the audit line of a login. The first request of the session from this address is no second one. */
 function noteLogin(token: Token, from: Login, { trail, clock }: Omit<LoginParts, 'gate'>): void {
   trail.isLogin(token.id, from.peer);
-  trail.add({ ...dashboardLine(token, from, clock.wall()), action: 'login' });
+  trail.addLine({ ...dashboardLine(token, from, clock.wall()), action: 'login' });
 }
 
 /** Writes the audit line of a logout. */
 function noteLogout(token: Token, from: Login, { trail, clock }: Omit<LoginParts, 'gate'>): void {
-  trail.add({ ...dashboardLine(token, from, clock.wall()), action: 'logout' });
+  trail.addLine({ ...dashboardLine(token, from, clock.wall()), action: 'logout' });
 }
 
 /** What the lines of the dashboard have in common. */

@@ -91,7 +91,7 @@ export function createsOnce(
   return (tx, create) =>
     makeOnce({ tx, secrets, now: clock.wall() }, creation, async () => {
       const id = await create();
-      await audit.write(tx, id);
+      await audit.writeLine(tx, id);
       return id;
     });
 }

@@ -63,7 +63,7 @@ export interface ApiCalls {
   noteLogin(token: Token, from: Login): void;
   /** Writes the audit line of a session that its visitor has ended. */
   noteLogout(token: Token, from: Login): void;
-  /** Writes the audit line of a request that the dashboard refuses itself, or counts it, as {@link AuditTrail.refused}. */
+  /** Writes the audit line of a request that the dashboard refuses itself, or counts it, as {@link AuditTrail.addRefusal}. */
   noteRefusal(refusal: PageRefusal, from: Login): void;
 }
 

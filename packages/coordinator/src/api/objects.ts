@@ -187,7 +187,7 @@ export type Changes<C> = {
 /** The second half of an entry. Requests are read before the transaction, which stays short. */
 type Work<O extends Objects, C> = {
   /** Null: there is no such object. @throws Problem where the object above it does not exist */
-  find(request: ObjectRequest, id: number): Promise<Member | null>;
+  findObject(request: ObjectRequest, id: number): Promise<Member | null>;
   /** What is said of an object that does not exist; left out: `there is no incident 12`. */
   missing?(request: ObjectRequest): string;
   /** @returns the body of the answer */
@@ -226,7 +226,7 @@ export function serveObjects<O extends Objects, C extends { readonly tx: Transac
 ): ServedEndpoint[] {
   const { path, noun, verb } = objects;
   const read = async (request: ObjectRequest) => {
-    const member = await work.find(request, idOf(request));
+    const member = await work.findObject(request, idOf(request));
     if (member !== null) return answerOf(member);
     throw new Problem('not-found', work.missing?.(request) ?? `there is no ${noun} ${idOf(request)}`);
   };
@@ -239,7 +239,7 @@ export function serveObjects<O extends Objects, C extends { readonly tx: Transac
       const { id, isNew } = await changes.transaction(workspaceOf(request), (change) =>
         once(change.tx, () => write(change)),
       );
-      const member = await work.find(request, id);
+      const member = await work.findObject(request, id);
       if (member === null) {
         const detail = `${noun} ${id}, which the first request with this Idempotency-Key ${verb}, was removed since`;
         throw new Problem('conflict', detail);
@@ -274,7 +274,7 @@ function changeObject<C extends { readonly tx: Transaction }>(
 ): Promise<void> {
   return changes.transaction(workspaceOf(request), async (change) => {
     await write(change);
-    await request.audit.write(change.tx);
+    await request.audit.writeLine(change.tx);
   });
 }
 

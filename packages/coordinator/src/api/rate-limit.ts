@@ -23,10 +23,12 @@ export class RateLimit<K> {
   }
 
   /**
+   * Counts a use, if it may pass.
+   *
    * @param now monotonic, ms
-   * @returns 0 when the request may pass, otherwise the seconds (>= 1) to wait
+   * @returns 0 when it may pass, otherwise the seconds (>= 1) to wait
    */
-  take(key: K, now: number): number {
+  countUse(key: K, now: number): number {
     const { perSecond, atOnce } = this.#rate;
     const bucket = this.#buckets.get(key) ?? { tokens: atOnce, at: now };
     bucket.tokens = Math.min(atOnce, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);

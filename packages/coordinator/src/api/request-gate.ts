@@ -31,14 +31,14 @@ export class RequestGate {
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
-  identify(authorization: string | undefined, peer: string | null): Token {
+  identifyToken(authorization: string | undefined, peer: string | null): Token {
     const { tokens, clock } = this.#parts;
     try {
       const token = authenticate(tokens, authorization, clock.wall());
       tokens.noteUse(token.id, clock.wall());
       return token;
     } catch (error) {
-      this.failed(peer);
+      this.countFailure(peer);
       throw error;
     }
   }
@@ -48,8 +48,8 @@ export class RequestGate {
    *
    * @throws Problem `rate-limited` when it has failed too often
    */
-  failed(peer: string | null): void {
-    const seconds = this.#failures.take(peerKey(peer), this.#parts.clock.monotonic());
+  countFailure(peer: string | null): void {
+    const seconds = this.#failures.countUse(peerKey(peer), this.#parts.clock.monotonic());
     if (seconds > 0) throw tooMany('this address sent too many requests without a valid token', seconds);
   }
 
@@ -58,10 +58,10 @@ export class RequestGate {
    *
    * @throws Problem `unauthorized`
    */
-  identified(token: Token): Token {
+  acceptToken(token: Token): Token {
     const { tokens, clock } = this.#parts;
     checkExpiry(token, clock.wall());
-    this.confirm(token);
+    this.confirmToken(token);
     tokens.noteUse(token.id, clock.wall());
     return token;
   }
@@ -72,7 +72,7 @@ export class RequestGate {
    *
    * @throws Problem `unauthorized`
    */
-  confirm(token: Token): void {
+  confirmToken(token: Token): void {
     if (this.#parts.tokens.isRevoked(token)) throw unauthorized('the token is unknown or revoked');
   }
 
@@ -82,8 +82,8 @@ export class RequestGate {
    *
    * @throws Problem `rate-limited`, `forbidden`
    */
-  admit(token: Token, access: Access): void {
-    const seconds = this.#requests.take(token.id, this.#parts.clock.monotonic());
+  admitRequest(token: Token, access: Access): void {
+    const seconds = this.#requests.countUse(token.id, this.#parts.clock.monotonic());
     if (seconds > 0) throw tooMany('this token sent too many requests', seconds);
     authorize(token, access);
   }

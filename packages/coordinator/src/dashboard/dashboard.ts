@@ -78,10 +78,10 @@ export class Dashboard implements Site {
   async #answer(visit: Visit): Promise<Response | null> {
     const { pathname } = visit.url;
     if (pathname === '/login') return this.#answerLogin(visit);
-    const found = pathname === '/logout' ? null : this.#routes.find(visit.method, pathname);
+    const found = pathname === '/logout' ? null : this.#routes.findPage(visit.method, pathname);
     // Programs get the answer of the API, which knows no such path either.
     if (pathname !== '/logout' && found === null && !wantsHtml(visit)) return null;
-    const viewer = await this.#viewers.find(visit);
+    const viewer = await this.#viewers.findSession(visit);
     if (viewer === null) return loginFirst(visit);
     if (pathname === '/logout') return this.#logOut(visit, viewer);
     if (found === null) throw new Problem('not-found', 'There is no such page.');
@@ -89,8 +89,8 @@ export class Dashboard implements Site {
   }
 
   #answerLogin(visit: Visit): Promise<Response> {
-    if (visit.method === 'GET') return this.#login.show(visit);
-    if (visit.method === 'POST') return this.#login.take(visit);
+    if (visit.method === 'GET') return this.#login.showForm(visit);
+    if (visit.method === 'POST') return this.#login.takeForm(visit);
     throw wrongMethod(['GET', 'POST']);
   }
 
@@ -98,7 +98,7 @@ export class Dashboard implements Site {
     if (visit.method !== 'POST') throw wrongMethod(['POST']);
     const form = await guardedForm(visit, viewer.secret);
     if (!(form instanceof Form)) return this.#refuse(visit, viewer, form);
-    const cookie = await this.#viewers.close(visit);
+    const cookie = await this.#viewers.endSession(visit);
     this.#parts.calls.noteLogout(viewer.token, visit);
     return redirectResponse('/login', [cookie]);
   }
@@ -134,10 +134,10 @@ export class Dashboard implements Site {
       api: createPageApi(this.#parts.calls, { token, peer: visit.peer }, visit.request.signal),
       formToken: formTokenField(secret),
       token,
-      isSessionOpen: () => this.#viewers.isOpen(viewer),
+      isSessionOpen: () => this.#viewers.isSessionOpen(viewer),
       can: (scope) => scopeIncludes(token.scope, scope),
       leadsTo: (path, method = 'GET') => {
-        const found = this.#routes.find(method, path);
+        const found = this.#routes.findPage(method, path);
         return found !== null && 'page' in found && scopeIncludes(token.scope, found.page.scope);
       },
       now: this.#parts.clock.wall(),
@@ -243,7 +243,7 @@ class Routes {
   }
 
   /** Null: the dashboard has no such path. */
-  find(method: string, path: string): Found | null {
+  findPage(method: string, path: string): Found | null {
     const allow: string[] = [];
     for (const { page, pattern } of this.#routes) {
       const match = pattern.exec(path);

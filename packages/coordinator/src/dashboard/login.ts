@@ -39,15 +39,16 @@ export class LoginPages {
   }
 
   /** The form, or the button of a link. Whoever is logged in goes on, unless he follows a link. */
-  async show(visit: Visit): Promise<Response> {
+  async showForm(visit: Visit): Promise<Response> {
     const next = localPath(visit.url.searchParams.get('next')) ?? '/';
     const link = visit.url.searchParams.get('link');
-    if (link === null && (await this.#parts.viewers.find(visit)) !== null) return redirectResponse(next);
+    if (link === null && (await this.#parts.viewers.findSession(visit)) !== null)
+      return redirectResponse(next);
     return loginPage(visit, { next, link, error: null }, 200);
   }
 
   /** Takes the form. A wrong token is refused in the same words whatever is wrong about it. */
-  async take(visit: Visit): Promise<Response> {
+  async takeForm(visit: Visit): Promise<Response> {
     const form = await guardedForm(visit, secretCookieOf(visit, SEED_COOKIE), MOST_FORM_BYTES);
     if (!(form instanceof Form)) {
       const { status, message } = form;
@@ -65,7 +66,7 @@ export class LoginPages {
       for (const [name, value] of Object.entries(headers)) page.headers.set(name, value);
       return page;
     }
-    return redirectResponse(next, [await this.#parts.viewers.open(visit, token)]);
+    return redirectResponse(next, [await this.#parts.viewers.openSession(visit, token)]);
   }
 
   #byToken({ peer, requestId }: Visit, form: Form): Token | Problem {
@@ -82,7 +83,7 @@ export class LoginPages {
     const id = taken === null ? null : tokenOfPurpose(taken.purpose);
     const token = id === null ? null : tokens.find(id);
     try {
-      if (token === null || this.#parts.viewers.isExpired(token)) {
+      if (token === null || this.#parts.viewers.isTokenExpired(token)) {
         return calls.refuseLink({ peer, requestId });
       }
       calls.noteLogin(token, { peer, requestId });

@@ -29,22 +29,24 @@ export class Viewers {
   }
 
   /** Null: nobody is logged in. @throws StoreError */
-  async find(visit: Visit): Promise<LoggedIn | null> {
+  async findSession(visit: Visit): Promise<LoggedIn | null> {
     const { sessions, tokens } = this.#parts;
     const cookie = cookieOf(visit, SESSION_COOKIE);
     const session = cookie === null ? null : await sessions.find(cookie);
     const id = /^token:(\d+)$/.exec(session?.subject ?? '')?.[1];
     if (session === null || id === undefined) return null;
     const token = tokens.find(Number(id));
-    return token === null || this.isExpired(token) ? null : { token, secret: session.secret };
+    return token === null || this.isTokenExpired(token) ? null : { token, secret: session.secret };
   }
 
   /** Whether the session of somebody who was found within the last minutes goes on. */
-  isOpen({ token, secret }: LoggedIn): boolean {
-    return !this.#ended.has(secret) && this.#parts.tokens.find(token.id) !== null && !this.isExpired(token);
+  isSessionOpen({ token, secret }: LoggedIn): boolean {
+    return (
+      !this.#ended.has(secret) && this.#parts.tokens.find(token.id) !== null && !this.isTokenExpired(token)
+    );
   }
 
-  isExpired({ expiresAt }: Token): boolean {
+  isTokenExpired({ expiresAt }: Token): boolean {
     return expiresAt !== null && expiresAt <= this.#parts.clock.wall();
   }
 
@@ -54,7 +56,7 @@ export class Viewers {
    * @returns the `Set-Cookie` header
    * @throws StoreError
    */
-  async open(visit: Visit, token: Token): Promise<string> {
+  async openSession(visit: Visit, token: Token): Promise<string> {
     const { sessions, clock } = this.#parts;
     await this.#endOf(visit);
     const left = (token.expiresAt ?? Number.POSITIVE_INFINITY) - clock.wall();
@@ -68,7 +70,7 @@ export class Viewers {
   }
 
   /** Ends the session of the visit's cookie. @returns the `Set-Cookie` header @throws StoreError */
-  async close(visit: Visit): Promise<string> {
+  async endSession(visit: Visit): Promise<string> {
     await this.#endOf(visit);
     return removeCookie(visit, SESSION_COOKIE);
   }

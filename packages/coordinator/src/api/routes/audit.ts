@@ -34,12 +34,12 @@ export const auditLines = endpoint({
 
 export function auditEndpoints(
   { store }: Pick<ApiParts, 'store'>,
-  trail: Pick<AuditTrail, 'settled'>,
+  trail: Pick<AuditTrail, 'untilWritten'>,
 ): ServedEndpoint[] {
   return [
     serve(auditLines, async (request) => {
       const { limit, cursor, outcome, token_id, object } = request.query;
-      await trail.settled();
+      await trail.untilWritten();
       const rows = await newestAudit(store, {
         workspaceId: request.token?.isOperator === true ? null : workspaceOf(request),
         beforeId: decodeCursor(cursor, cursorKeys)?.[0] ?? null,

@@ -49,7 +49,7 @@ export function checkEndpoints({ monitors, agents, checks, configuration }: Part
     timeoutMs: number,
   ) => {
     const bounds = [{ key: String(workspaceId), most: RUNS_PER_WORKSPACE }];
-    const answers = await atOnce.run('manual checks of the workspace', bounds, () =>
+    const answers = await atOnce.runBounded('manual checks of the workspace', bounds, () =>
       checks.runNow(checkText, regions, timeoutMs).catch(refuse),
     );
     return ok({ data: answers.map(regionView) });

@@ -213,7 +213,7 @@ function testEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): ServedEndpo
     ];
     const send = () => deliveries.sendTest(id);
     const sending = atOnce
-      .run('tests of the channel or workspace', bounds, send)
+      .runBounded('tests of the channel or workspace', bounds, send)
       .catch(async (error: unknown) => {
         // The channel was removed during the test, so nothing is left to record it with.
         await requireNotification(store, workspaceOf(request), id);
@@ -240,7 +240,7 @@ function retryAllEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): ServedE
   return serve(retryChannel, async (request) => {
     const id = await requireNotification(store, workspaceOf(request), idOf(request));
     const bounds = [{ key: `retries ${id}`, most: 1 }];
-    const retried = await atOnce.run('retries of the channel', bounds, () => deliveries.replayAll(id));
+    const retried = await atOnce.runBounded('retries of the channel', bounds, () => deliveries.replayAll(id));
     return { status: 202, body: { retried } };
   });
 }

@@ -318,7 +318,7 @@ export function exportEndpoints(parts: Parts): ServedEndpoint[] {
         { key: `monitor ${id}`, most: TESTS_PER_MONITOR },
         { key: `workspace ${workspaceId}`, most: TESTS_PER_WORKSPACE },
       ];
-      const answer = await atOnce.run('tests of the monitor or workspace', bounds, () =>
+      const answer = await atOnce.runBounded('tests of the monitor or workspace', bounds, () =>
         exports.test(id).catch(refuse),
       );
       const isDefault = monitor.declaredExport === null;

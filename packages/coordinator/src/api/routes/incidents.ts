@@ -260,7 +260,7 @@ function ofIncidents(parts: Parts): ServedEndpoint[] {
     INCIDENT,
     incidents,
     {
-      async find(request, incidentId): Promise<Member | null> {
+      async findObject(request, incidentId): Promise<Member | null> {
         const incident = await findIncident(store, workspaceOf(request), incidentId);
         if (incident === null) return null;
         const updates = (await updatesOf(store, [incidentId])).get(incidentId) ?? [];
@@ -305,7 +305,7 @@ function ofUpdates(parts: Parts): ServedEndpoint[] {
     incidents,
     {
       missing: (request) => `incident ${incidentOf(request)} has no update ${idOf(request)}`,
-      async find(request, updateId): Promise<Member | null> {
+      async findObject(request, updateId): Promise<Member | null> {
         const update = (await requireUpdates(store, request)).find((each) => each.id === updateId);
         return update === undefined ? null : { view: viewOfUpdate(update), rowVersion: update.row_version };
       },

@@ -300,7 +300,7 @@ export function maintenanceEndpoints(parts: Parts): ServedEndpoint[] {
     WINDOW,
     maintenance,
     {
-      async find(request, windowId): Promise<Member | null> {
+      async findObject(request, windowId): Promise<Member | null> {
         const window = await findWindow(store, workspaceOf(request), windowId);
         if (window === null) return null;
         const [view = {}] = await viewsOf(store, [window], slotNow());

@@ -158,7 +158,7 @@ export function pageArrangementEndpoints({ configuration, reading, secrets }: Pa
           const attributes = { ...component.attributes, ...places };
           await change.update('svc_status_page_component', component.id, attributes);
         }
-        await request.audit.write(change.tx);
+        await request.audit.writeLine(change.tx);
       });
       return NO_CONTENT;
     }),

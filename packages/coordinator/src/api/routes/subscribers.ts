@@ -96,7 +96,7 @@ export function subscriberEndpoints({
       await store.transaction(async (tx) => {
         const removed = await removeRecipient(tx, { id, pageId });
         if (removed === null) throw new Problem('not-found', `status page ${pageId} has no subscriber ${id}`);
-        await request.audit.write(tx);
+        await request.audit.writeLine(tx);
       });
       return NO_CONTENT;
     }),

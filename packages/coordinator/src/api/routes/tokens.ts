@@ -116,7 +116,7 @@ function createEndpoint({ store, tokens, clock, secrets }: Parts): ServedEndpoin
     const { token, secret } = await store.transaction(async (tx) => {
       const make = async () => {
         const created = await tokens.createIn(tx, grant, now);
-        await request.audit.write(tx, created.token.id);
+        await request.audit.writeLine(tx, created.token.id);
         return created;
       };
       if (key === null) return make();
@@ -152,7 +152,7 @@ function removeEndpoint({ store, tokens, clock }: Parts): ServedEndpoint {
     const outcome = await store.transaction(async (tx) => {
       const which = { workspaceId: workspaceOf(request), id, cascade };
       const outcome = await tokens.revokeIn(tx, which, clock.wall());
-      if (outcome === 'revoked') await request.audit.write(tx);
+      if (outcome === 'revoked') await request.audit.writeLine(tx);
       return outcome;
     });
     if (outcome === 'unknown') throw new Problem('not-found', `there is no token ${id}`);
@@ -274,12 +274,12 @@ export function loginLinkEndpoints({
   return [
     serve(createLoginLink, async ({ token, audit }) => {
       if (token === null) throw new TypeError('the endpoint has a token');
-      const seconds = limit.take(token.id, clock.monotonic());
+      const seconds = limit.countUse(token.id, clock.monotonic());
       if (seconds > 0) throw tooMany('this token made too many login links', seconds);
       // Who has a link is let in as the token: the trail has it, beside the login.
       const secret = await links.create(loginPurpose(token.id), {
         lifeMs: LINK_LIFE_MS,
-        also: (tx) => audit.write(tx),
+        also: (tx) => audit.writeLine(tx),
       });
       const body: z.infer<typeof loginLinkView> = {
         url: `${publicUrl.replace(/\/$/, '')}/login?link=${secret}`,

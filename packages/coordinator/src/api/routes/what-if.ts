@@ -179,8 +179,10 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): S
         closing: CHANNEL_KINDS.filter((kind) => closesIncidents(kind)),
       };
       const bounds = [{ key: String(request.token?.id), most: REPLAYS_PER_TOKEN }];
-      const compared = await atOnce.run('replays of the token', bounds, () =>
-        inTurn.run(workspaceId, request.signal, () => whatIfs.compare(asked, request.signal).catch(refuse)),
+      const compared = await atOnce.runBounded('replays of the token', bounds, () =>
+        inTurn.runInTurn(workspaceId, request.signal, () =>
+          whatIfs.compare(asked, request.signal).catch(refuse),
+        ),
       );
       if (compared !== null) return ok(whatIfAnswer(compared));
       const detail = 'nothing of this monitor can be replayed yet: try again when it was checked for a while';

@@ -42,7 +42,7 @@ let nextToken = 1;
 
 /** Listens, and answers the texts that came. */
 function listener(signal = new AbortController().signal, session = open()) {
-  const stream = feed.listen(session, signal);
+  const stream = feed.openStream(session, signal);
   if (stream === null) throw new Error('nobody else may listen');
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   return {
@@ -97,7 +97,7 @@ test('a stream ends after ten minutes, so that its session is checked again', as
 
 test('the stop of the service ends all streams, and a bound holds how many there are', async () => {
   const streams = Array.from({ length: 500 }, () => listener());
-  expect(feed.listen(open(), new AbortController().signal)).toBeNull();
+  expect(feed.openStream(open(), new AbortController().signal)).toBeNull();
   feed.stop();
   for (const one of streams) {
     expect(await one.next()).toBe('retry: 3000\n\n');
@@ -106,7 +106,7 @@ test('the stop of the service ends all streams, and a bound holds how many there
 });
 
 test('who does not read is left behind', async () => {
-  const slow = feed.listen(open(), new AbortController().signal);
+  const slow = feed.openStream(open(), new AbortController().signal);
   for (let index = 0; index < 100; index += 1) parts.clock.advance(15_000);
   expect(parts.clock.pendingTimers).toBe(0);
   await slow?.cancel();
@@ -124,7 +124,7 @@ test('a stream ends with its session, and hears of no change after it', async ()
 });
 
 test('a reader who leaves is forgotten, without an error', async () => {
-  const stream = feed.listen(open(), new AbortController().signal);
+  const stream = feed.openStream(open(), new AbortController().signal);
   await stream?.cancel();
   expect(parts.clock.pendingTimers).toBe(0);
 });
@@ -132,7 +132,7 @@ test('a reader who leaves is forgotten, without an error', async () => {
 test('one token cannot take the streams of the others', async () => {
   const leaving = new AbortController();
   for (let count = 0; count < 100; count += 1) listener(leaving.signal, open(0));
-  expect(feed.listen(open(0), new AbortController().signal)).toBeNull();
+  expect(feed.openStream(open(0), new AbortController().signal)).toBeNull();
   expect(await listener().next()).toBe('retry: 3000\n\n');
   leaving.abort();
   expect(await listener(undefined, open(0)).next()).toBe('retry: 3000\n\n');

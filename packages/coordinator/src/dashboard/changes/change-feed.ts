@@ -46,7 +46,7 @@ export class ChangeFeed {
   }
 
   /** A stream of events, which ends with its session; null: too many listen. @param signal aborted when the visitor is gone */
-  listen(session: ListeningSession, signal: AbortSignal): ReadableStream<Uint8Array> | null {
+  openStream(session: ListeningSession, signal: AbortSignal): ReadableStream<Uint8Array> | null {
     const ofToken = [...this.#listeners].filter((each) => each.session.tokenId === session.tokenId);
     if (this.#listeners.size >= MOST_STREAMS || ofToken.length >= MOST_OF_TOKEN) return null;
     let close = () => {};
@@ -138,7 +138,7 @@ export function changesPage(changes: ChangeFeed): DashboardPage {
     path: '/events',
     scope: 'read',
     async handle({ token, isSessionOpen, signal }) {
-      const stream = changes.listen({ tokenId: token.id, isOpen: isSessionOpen }, signal);
+      const stream = changes.openStream({ tokenId: token.id, isOpen: isSessionOpen }, signal);
       if (stream === null) {
         throw new Problem('unavailable', 'Too many pages listen already.', {
           headers: { 'retry-after': '30' },

@@ -26,9 +26,9 @@ function isKnown(reason: string): reason is TransitionReason {
 
 const WORDS: Readonly<Record<TransitionReason, (votes: readonly CountedVote[]) => string>> = {
   'majority-failed': (votes) =>
-    told(votes, ['failed'], (some) => `${some} failed`, 'More than half of the regions failed.'),
+    sentenceOf(votes, ['failed'], (some) => `${some} failed`, 'More than half of the regions failed.'),
   'failures-apart': (votes) =>
-    told(
+    sentenceOf(
       votes,
       ['failed'],
       (some) => `${some} failed, but never more than half at one moment, so the status stayed`,
@@ -36,14 +36,14 @@ const WORDS: Readonly<Record<TransitionReason, (votes: readonly CountedVote[]) =
     ),
   'majority-degraded': majorityDegraded,
   'minority-failed': (votes) =>
-    told(
+    sentenceOf(
       votes,
       ['failed'],
       (some) => `${some} failed, which is not more than half`,
       'Some regions failed, but not more than half.',
     ),
   'minority-degraded': (votes) =>
-    told(
+    sentenceOf(
       votes,
       ['degraded'],
       (some, isOne) => `${some} ${isOne ? 'was' : 'were'} degraded, which is not more than half`,
@@ -69,10 +69,10 @@ function majorityDegraded(votes: readonly CountedVote[]): string {
   const otherwise = 'More than half of the regions were degraded.';
   if (failed === 0) {
     const were = (some: string, isOne: boolean) => `${some} ${isOne ? 'was' : 'were'} degraded`;
-    return told(votes, ['degraded'], were, otherwise);
+    return sentenceOf(votes, ['degraded'], were, otherwise);
   }
   const both = (some: string) => `${some} failed or were degraded`;
-  return told(votes, ['failed', 'degraded'], both, otherwise);
+  return sentenceOf(votes, ['failed', 'degraded'], both, otherwise);
 }
 
 /**
@@ -81,7 +81,7 @@ function majorityDegraded(votes: readonly CountedVote[]): string {
  * @param statement makes it of `2 of 3 regions`
  * @param otherwise the sentence where no such vote is stored
  */
-function told(
+function sentenceOf(
   votes: readonly CountedVote[],
   outcomes: readonly CountedVote['outcome'][],
   statement: (some: string, isOne: boolean) => string,

@@ -31,7 +31,7 @@ class Creations {
    * @param key of the form and all that it holds
    * @param now epoch ms
    */
-  once(key: string, now: number, create: () => Creation['answer']): Creation['answer'] {
+  createOnce(key: string, now: number, create: () => Creation['answer']): Creation['answer'] {
     this.#forget(now);
     const before = this.#kept.get(key);
     if (before !== undefined) return before.answer;
@@ -105,7 +105,9 @@ function createPage(creations: Creations): DashboardPage {
       const { form, token, now } = request;
       const key = JSON.stringify([token.id, ...FIELDS.map((name) => form.text(name))]);
       const isKeyed = form.text(KEY_FIELD) !== '';
-      const answer = await (isKeyed ? creations.once(key, now, () => create(request)) : create(request));
+      const answer = await (isKeyed
+        ? creations.createOnce(key, now, () => create(request))
+        : create(request));
       if (answer.problem !== null) {
         const { problem } = answer;
         return { title: 'New token', body: tokenForm(request, problem), status: problem.status };
