@@ -3,14 +3,12 @@ import type { Logger } from '@svc/shared/log.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import {
-  areTooMany,
   type Backlog,
   factorOfWorkspace,
   isFallingBehind,
   isLagging,
+  isRegionOverloaded,
   LAG_MS,
-  type Load,
-  loadOfRegion,
   nextThinning,
   runsUnder,
   type Thinning,
@@ -23,8 +21,6 @@ import type { AskingSlot, Shedding } from './scheduler-parts.ts';
 
 /** Interval of the looks at the signs of overload, ms. */
 const LOOK_MS = 1_000;
-/** A slot that is opened later than this is late, ms. */
-const LATE_MS = 250;
 /**
  * While slots are left out, and in the trial after it, a check begins within this time of its slot or not at all, ms: what
  * runs is in time, and nothing waits at the agents when there is too much again.
@@ -75,8 +71,6 @@ export class Overload implements Shedding {
   #lookAt: number;
   #backlog: Backlog = { events: 0, oldestMs: 0 };
   #recorded = 0;
-  #opened = 0;
-  #openedLate = 0;
   /** How late the latest slot of this second was opened, and of the second before, ms. */
   #latestMs = 0;
   #latestBeforeMs = 0;
@@ -96,8 +90,6 @@ export class Overload implements Shedding {
   }
 
   admitsSlot(monitor: LiveMonitor, asking: AskingSlot, jobs: number): boolean {
-    this.#opened += 1;
-    if (asking.lateMs > LATE_MS) this.#openedLate += 1;
     this.#latestMs = Math.max(this.#latestMs, asking.lateMs);
     if (this.#runs(this.#whole, monitor, asking)) return true;
     this.#parts.counters.jobsSkipped[`${this.#cause}-overloaded`] += jobs;
@@ -138,25 +130,25 @@ export class Overload implements Shedding {
     const backlog = this.#parts.backlog();
     const lags = isLagging(this.#backlog, backlog, this.#recorded);
     const isBehind = isFallingBehind(this.#latestBeforeMs, this.#latestMs);
-    const isLate = areTooMany(this.#opened, this.#openedLate);
     this.#backlog = backlog;
     this.#latestBeforeMs = this.#latestMs;
-    this.#recorded = this.#opened = this.#openedLate = this.#latestMs = 0;
-    if (lags || isLate) this.#cause = lags ? 'recording' : 'scheduling';
-    if (this.#look(this.#whole, lags || isBehind ? 'overloaded' : isLate ? 'busy' : 'calm', now))
+    this.#recorded = this.#latestMs = 0;
+    if (lags || isBehind) this.#cause = lags ? 'recording' : 'scheduling';
+    if (this.#look(this.#whole, lags || isBehind, now))
       this.#alarm(this.#cause, { factor: this.#whole.state.factor });
   }
 
   #lookAtRegion(region: Region, now: number): void {
     const thinned = this.#of(region);
-    const load = loadOfRegion(this.#parts.agents.loadOf(region), thinned.state.factor);
-    if (this.#look(thinned, load, now)) this.#alarm('region', { region, factor: thinned.state.factor });
+    const isOverloaded = isRegionOverloaded(this.#parts.agents.loadOf(region), thinned.state);
+    if (this.#look(thinned, isOverloaded, now))
+      this.#alarm('region', { region, factor: thinned.state.factor });
   }
 
   /** @returns whether the factor has grown */
-  #look(thinned: Thinned, load: Load, now: number): boolean {
+  #look(thinned: Thinned, isOverloaded: boolean, now: number): boolean {
     const { factor } = thinned.state;
-    thinned.state = nextThinning(thinned.state, load, now);
+    thinned.state = nextThinning(thinned.state, isOverloaded, now);
     return thinned.state.factor > factor;
   }
 

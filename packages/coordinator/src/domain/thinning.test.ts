@@ -4,8 +4,7 @@ import {
   areTooMany,
   factorOfWorkspace,
   isLagging,
-  type Load,
-  loadOfRegion,
+  isRegionOverloaded,
   nextThinning,
   runsUnder,
   unthinned,
@@ -13,63 +12,50 @@ import {
 
 const PERIOD = 30_000;
 
-/** The factors of a time in which each second had this load. */
-function factors(seconds: readonly Load[]): number[] {
+/** The factors of a time in which each second was overloaded (true) or not. */
+function factors(seconds: readonly boolean[]): number[] {
   let thinning = unthinned(0);
-  return seconds.map((load, second) => {
-    thinning = nextThinning(thinning, load, second * 1_000);
+  return seconds.map((isOverloaded, second) => {
+    thinning = nextThinning(thinning, isOverloaded, second * 1_000);
     return thinning.factor;
   });
 }
 
-const times = (seconds: number, load: Load) => Array<Load>(seconds).fill(load);
+const times = (seconds: number, isOverloaded: boolean) => Array<boolean>(seconds).fill(isOverloaded);
 
-/** The factors at the ends of these spans. */
-function afterEach(...spans: readonly [seconds: number, load: Load][]): (number | undefined)[] {
-  const seen = factors(spans.flatMap(([seconds, load]) => times(seconds, load)));
+/** The factors at the ends of spans of so many seconds, of which the first, the third and so on are overloaded. */
+function afterEach(...spans: readonly number[]): (number | undefined)[] {
+  const seen = factors(spans.flatMap((seconds, index) => times(seconds, index % 2 === 0)));
   let end = 0;
-  return spans.map(([seconds]) => {
+  return spans.map((seconds) => {
     end += seconds;
     return seen[end - 1];
   });
 }
 
-test('the factor doubles with every four seconds of overload, up to 64', () => {
-  const seen = factors(times(60, 'overloaded'));
-  expect([3, 4, 8, 12, 59].map((second) => seen[second])).toEqual([1, 2, 4, 8, 64]);
+test('the factor doubles with every four seconds of overload, up to 16', () => {
+  const seen = factors(times(60, true));
+  expect([3, 4, 8, 12, 59].map((second) => seen[second])).toEqual([1, 2, 4, 8, 16]);
 });
 
 test('overload of three seconds is a pause', () => {
-  const seen = factors([...times(4, 'overloaded'), ...times(20, 'calm'), ...times(4, 'overloaded')]);
-  expect(new Set(seen)).toEqual(new Set([1]));
-});
-
-test('checks that begin somewhat late, for however long, leave out nothing', () => {
-  expect(new Set(factors(times(1_000, 'busy')))).toEqual(new Set([1]));
+  expect(new Set(factors([...times(4, true), ...times(20, false), ...times(4, true)]))).toEqual(new Set([1]));
 });
 
 test('the factor halves with every ten seconds of calm', () => {
-  expect(afterEach([9, 'overloaded'], [10, 'calm'], [1, 'calm'], [9, 'calm'], [1, 'calm'])).toEqual([
-    4, 4, 2, 2, 1,
-  ]);
+  const seen = factors([...times(9, true), ...times(31, false)]);
+  expect([8, 18, 19, 28, 29, 39].map((second) => seen[second])).toEqual([4, 4, 2, 2, 1, 1]);
 });
 
-test('a halving is taken back where checks begin late in its trial, and the next one takes twice the calm', () => {
-  expect(afterEach([9, 'overloaded'], [11, 'calm'], [5, 'busy'], [20, 'calm'], [1, 'calm'])).toEqual([
-    4, 2, 4, 4, 2,
-  ]);
-  const again: [number, Load][] = [
-    [9, 'overloaded'],
-    [11, 'calm'],
-    [5, 'busy'],
-    [21, 'calm'],
-    [5, 'busy'],
-  ];
-  expect(afterEach(...again, [40, 'calm'], [1, 'calm'], [10, 'calm'])).toEqual([4, 2, 4, 2, 4, 4, 2, 1]);
+test('a halving that is followed by overload is taken back, and the next one takes twice as long a calm', () => {
+  expect(afterEach(9, 11, 5, 20)).toEqual([4, 2, 4, 4]);
+  expect(afterEach(9, 11, 5, 21, 5, 40)).toEqual([4, 2, 4, 2, 4, 4]);
+  expect(afterEach(9, 11, 5, 21, 5, 41)).toEqual([4, 2, 4, 2, 4, 2]);
 });
 
-test('a factor at which checks begin late is neither doubled nor halved', () => {
-  expect(afterEach([5, 'overloaded'], [1_000, 'busy'])).toEqual([2, 2]);
+test('a halving that is not taken back makes the next one as quick as the first', () => {
+  expect(afterEach(9, 11, 5, 31, 9, 10)).toEqual([4, 2, 4, 1, 4, 4]);
+  expect(afterEach(9, 11, 5, 41, 9, 11)).toEqual([4, 2, 4, 1, 4, 2]);
 });
 
 test('of the slots of a monitor each so many run as the factor says, and those of a larger factor also under a smaller one', () => {
@@ -98,15 +84,19 @@ test('a workspace that asks for little is thinned less than the largest, or not 
   ]);
 });
 
+const STANDING = { factor: 2, isTrial: false };
+const TRIAL = { factor: 1, isTrial: true };
+
 test.each([
-  { name: 'no check', begun: 0, late: 0, behind: 0, factor: 1, load: 'calm' },
-  { name: 'few late ones', begun: 1_000, late: 100, behind: 0, factor: 1, load: 'calm' },
-  { name: 'all late, but not by seconds', begun: 1_000, late: 1_000, behind: 0, factor: 1, load: 'busy' },
-  { name: 'some seconds late', begun: 1_000, late: 300, behind: 101, factor: 1, load: 'overloaded' },
-  { name: 'some late under a factor', begun: 1_000, late: 500, behind: 0, factor: 2, load: 'busy' },
-  { name: 'most late under a factor', begun: 1_000, late: 501, behind: 0, factor: 2, load: 'overloaded' },
-] as const)('a region with $name is $load', ({ begun, late, behind, factor, load }) => {
-  expect(loadOfRegion({ begun, late, behind }, factor)).toBe(load);
+  ['no check', { begun: 0, late: 0, behind: 0 }, unthinned(0), false],
+  ['all late, but not by seconds', { begun: 1_000, late: 1_000, behind: 0 }, unthinned(0), false],
+  ['some seconds late', { begun: 1_000, late: 300, behind: 101 }, unthinned(0), true],
+  ['half of them late under a factor', { begun: 1_000, late: 500, behind: 0 }, STANDING, false],
+  ['most of them late under a factor', { begun: 1_000, late: 501, behind: 0 }, STANDING, true],
+  ['few of them late in a trial', { begun: 1_000, late: 100, behind: 0 }, TRIAL, false],
+  ['some of them late in a trial', { begun: 1_000, late: 101, behind: 0 }, TRIAL, true],
+] as const)('a region with %s', (_, load, thinning, isOverloaded) => {
+  expect(isRegionOverloaded(load, thinning)).toBe(isOverloaded);
 });
 
 test('late ones count when there are twenty, and more than a tenth', () => {

@@ -12,22 +12,16 @@ const DOUBLES_AFTER_MS = 4_000;
 /** Calm that lasts this long halves it, ms. */
 const HALVES_AFTER_MS = 10_000;
 /** Longest calm that is required, ms. */
-const MOST_CALM_MS = 320_000;
-const MOST = 64;
-
-/**
- * `overloaded`: work waits for seconds, or is refused for want of room. `busy`: checks begin somewhat late, as they also do
- * beside other programs on the machine. Leaving out slots does not help against those.
- */
-export type Load = 'calm' | 'busy' | 'overloaded';
+const MOST_CALM_MS = 80_000;
+const MOST = 16;
 
 export type Thinning = {
   /** 1: every slot runs. */
   readonly factor: number;
-  readonly load: Load;
-  /** Since when the load is this under this factor, monotonic ms. */
+  readonly isOverloaded: boolean;
+  /** Since when that is so under this factor, monotonic ms. */
   readonly since: number;
-  /** The factor was halved last. Then checks that begin late show that this was too early. */
+  /** The factor was halved last, and it is not known yet whether that was too early. */
   readonly isTrial: boolean;
   /** Calm after which the factor is halved, ms. */
   readonly calmMs: number;
@@ -35,30 +29,29 @@ export type Thinning = {
 
 /** @param now monotonic, ms */
 export function unthinned(now: number): Thinning {
-  return { factor: 1, load: 'calm', since: now, isTrial: false, calmMs: HALVES_AFTER_MS };
+  return { factor: 1, isOverloaded: false, since: now, isTrial: false, calmMs: HALVES_AFTER_MS };
 }
 
 /**
  * The state after a look at `now` (monotonic, ms).
  *
- *     4 s of overload ──▶ doubled;   calm for 10 s ──▶ halved, on trial ── calm for 10 s ──▶ halved again, or whole
- *                           ▲                             │
- *                           └── 4 s busy or overloaded ◀──┘   and the next halving takes twice as long a calm
+ *     4 s of overload ──▶ doubled ── calm for 10 s ──▶ halved, on trial ── calm for 10 s ──▶ halved again, or whole
+ *                            ▲                             │
+ *                            └───── 4 s of overload ◀──────┘   and the next halving takes twice as long a calm
  */
-export function nextThinning(before: Thinning, observed: Load, now: number): Thinning {
+export function nextThinning(before: Thinning, isOverloaded: boolean, now: number): Thinning {
   const { factor, isTrial } = before;
-  const load = isTrial && observed === 'busy' ? 'overloaded' : observed;
-  if (before.load !== load) return { ...before, load, since: now };
+  if (before.isOverloaded !== isOverloaded) return { ...before, isOverloaded, since: now };
   const forMs = now - before.since;
-  if (load === 'overloaded' && forMs >= DOUBLES_AFTER_MS && factor < MOST) {
+  if (isOverloaded) {
+    if (forMs < DOUBLES_AFTER_MS || factor === MOST) return before;
     const calmMs = isTrial ? Math.min(2 * before.calmMs, MOST_CALM_MS) : before.calmMs;
-    return { factor: factor * 2, load, since: now, isTrial: false, calmMs };
+    return { factor: factor * 2, isOverloaded, since: now, isTrial: false, calmMs };
   }
-  if (load !== 'calm' || forMs < (isTrial ? HALVES_AFTER_MS : before.calmMs)) return before;
-  // Nothing was taken back: capacity is there again.
+  if (forMs < (isTrial ? HALVES_AFTER_MS : before.calmMs)) return before;
   if (factor === 1) return isTrial ? unthinned(now) : before;
   const calmMs = isTrial ? HALVES_AFTER_MS : before.calmMs;
-  return { factor: factor / 2, load, since: now, isTrial: true, calmMs };
+  return { factor: factor / 2, isOverloaded, since: now, isTrial: true, calmMs };
 }
 
 /** Whether the monitor's slot (epoch ms, on its grid) runs under the factor. */
@@ -98,13 +91,16 @@ export type AgentLoad = {
 };
 
 /**
- * The load of a region. While slots are left out, checks that do not begin in time are refused and none waits for
- * seconds: there it is overloaded when most of them are late.
+ * Whether a region's agents cannot run all of its checks. Where slots are left out, checks that do not begin in time are
+ * refused and none waits for seconds: there most of them are late. In a trial fewer late ones show that it was too early.
+ * Otherwise late checks say nothing: they begin late beside other programs on the machine, and thinning does not help.
  */
-export function loadOfRegion({ begun, late, behind }: AgentLoad, factor: number): Load {
-  const areMostLate = factor > 1 && late > begun / 2;
-  if (areTooMany(begun, behind) || (areMostLate && areTooMany(begun, late))) return 'overloaded';
-  return areTooMany(begun, late) ? 'busy' : 'calm';
+export function isRegionOverloaded(
+  { begun, late, behind }: AgentLoad,
+  { factor, isTrial }: Pick<Thinning, 'factor' | 'isTrial'>,
+): boolean {
+  if (areTooMany(begun, behind)) return true;
+  return areTooMany(begun, late) && (isTrial || (factor > 1 && late > begun / 2));
 }
 
 /** Whether the coordinator cannot follow: it lags by some seconds, and by ever more. A backlog that shrinks is none. */
