@@ -29,7 +29,7 @@ const SWEEP_MS = 250;
 /** Time after its start instant from which on a check counts as late, ms. */
 const LATE_MS = 250;
 /** Time after it from which on a check has waited for want of room, ms. */
-const BEHIND_MS = 2_000;
+const BEHIND_MS = 5_000;
 /** Time after its time-out at which a probe that has not settled counts as stuck, ms. */
 const STUCK_MS = 10_000;
 /**

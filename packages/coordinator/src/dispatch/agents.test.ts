@@ -76,6 +76,12 @@ describe('agents with one id', () => {
   });
 });
 
+test('the load of a region is that of its agents', () => {
+  beat('a', { begun: 100, late: 30, behind: 1 });
+  beat('b', { boot: 'b', begun: 100, late: 90, behind: 2, sick: ['starved'] });
+  expect(agents.loadOf(REGION)).toEqual({ begun: 200, late: 120, behind: 3, isStarved: true });
+});
+
 test('batches that a stream disowned are counted as they grow, and alarmed', () => {
   for (const disowned of [0, 2, 2, 3]) beat('agent', { boot: 'a', disowned });
   expect(counters.batchesDisowned).toBe(3);

@@ -46,7 +46,7 @@ export class KnownAgent {
   running = 0;
   held = 0;
   /** What it did between its last two heartbeats. */
-  load: AgentLoad = { begun: 0, late: 0, behind: 0 };
+  load: Omit<AgentLoad, 'isStarved'> = { begun: 0, late: 0, behind: 0 };
   loopDelayMs = 0;
   /** Its wall clock minus this process's, ms, including the travel time. */
   clockOffsetMs = 0;
@@ -154,11 +154,12 @@ export class Agents {
 
   /** The checks that the region's agents began or refused between their last two heartbeats. */
   loadOf(region: Region): AgentLoad {
-    const sum = { begun: 0, late: 0, behind: 0 };
-    for (const { load } of this.#of(region).agents.values()) {
+    const sum = { begun: 0, late: 0, behind: 0, isStarved: false };
+    for (const { load, sicknesses } of this.#of(region).agents.values()) {
       sum.begun += load.begun;
       sum.late += load.late;
       sum.behind += load.behind;
+      sum.isStarved ||= sicknesses.includes('starved');
     }
     return sum;
   }

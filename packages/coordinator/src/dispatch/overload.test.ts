@@ -8,7 +8,7 @@ import { newCounters } from './counters.ts';
 import { Overload } from './overload.ts';
 
 const PERIOD = 30_000;
-const OVERLOADED: AgentLoad = { begun: 1_000, late: 300, behind: 300 };
+const OVERLOADED: AgentLoad = { begun: 1_000, late: 300, behind: 300, isStarved: false };
 
 let clock: FakeClock;
 let overload: Overload;
@@ -24,7 +24,7 @@ beforeEach(() => {
   loads = new Map();
   lines = [];
   const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
-  const loadOf = (region: Region) => loads.get(region) ?? { begun: 0, late: 0, behind: 0 };
+  const loadOf = (region: Region) => loads.get(region) ?? { begun: 0, late: 0, behind: 0, isStarved: false };
   overload = new Overload({ clock, log, agents: { loadOf }, counters, backlog: () => backlog });
 });
 
@@ -97,7 +97,7 @@ describe('slots are left out', () => {
   });
 
   test('nowhere while slots are opened and checks begin somewhat late, as beside other programs', () => {
-    loads.set(FRA, { begun: 1_000, late: 1_000, behind: 0 });
+    loads.set(FRA, { begun: 1_000, late: 1_000, behind: 0, isStarved: false });
     passLate(60, 2_000);
     expect(runs()).toEqual(ALL);
     expect(overload.startWithinMs(FRA)).toBe(Number.POSITIVE_INFINITY);

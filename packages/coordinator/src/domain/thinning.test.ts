@@ -88,13 +88,34 @@ const STANDING = { factor: 2, isTrial: false };
 const TRIAL = { factor: 1, isTrial: true };
 
 test.each([
-  ['no check', { begun: 0, late: 0, behind: 0 }, unthinned(0), false],
-  ['all late, but not by seconds', { begun: 1_000, late: 1_000, behind: 0 }, unthinned(0), false],
-  ['some seconds late', { begun: 1_000, late: 300, behind: 101 }, unthinned(0), true],
-  ['half of them late under a factor', { begun: 1_000, late: 500, behind: 0 }, STANDING, false],
-  ['most of them late under a factor', { begun: 1_000, late: 501, behind: 0 }, STANDING, true],
-  ['few of them late in a trial', { begun: 1_000, late: 100, behind: 0 }, TRIAL, false],
-  ['some of them late in a trial', { begun: 1_000, late: 101, behind: 0 }, TRIAL, true],
+  ['no check', { begun: 0, late: 0, behind: 0, isStarved: false }, unthinned(0), false],
+  [
+    'all late, but not by seconds',
+    { begun: 1_000, late: 1_000, behind: 0, isStarved: false },
+    unthinned(0),
+    false,
+  ],
+  ['some seconds late', { begun: 1_000, late: 300, behind: 101, isStarved: true }, unthinned(0), true],
+  [
+    'half of them late under a factor',
+    { begun: 1_000, late: 500, behind: 0, isStarved: false },
+    STANDING,
+    false,
+  ],
+  [
+    'most of them late under a factor',
+    { begun: 1_000, late: 501, behind: 0, isStarved: false },
+    STANDING,
+    true,
+  ],
+  [
+    'most of them late, of starved agents',
+    { begun: 1_000, late: 900, behind: 0, isStarved: true },
+    STANDING,
+    false,
+  ],
+  ['few of them late in a trial', { begun: 1_000, late: 100, behind: 0, isStarved: false }, TRIAL, false],
+  ['some of them late in a trial', { begun: 1_000, late: 101, behind: 0, isStarved: false }, TRIAL, true],
 ] as const)('a region with %s', (_, load, thinning, isOverloaded) => {
   expect(isRegionOverloaded(load, thinning)).toBe(isOverloaded);
 });

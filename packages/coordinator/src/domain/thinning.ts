@@ -88,19 +88,22 @@ export type AgentLoad = {
   readonly late: number;
   /** Of them, those that waited for seconds or were refused for want of room. */
   readonly behind: number;
+  /** An agent waits for a CPU, which others have. */
+  readonly isStarved: boolean;
 };
 
 /**
  * Whether a region's agents cannot run all of its checks. Where slots are left out, checks that do not begin in time are
- * refused and none waits for seconds: there most of them are late. In a trial fewer late ones show that it was too early.
+ * refused and none waits for seconds: there most of them are late, and not because others have the CPU. In a trial fewer
+ * late ones show that it was too early.
  * Otherwise late checks say nothing: they begin late beside other programs on the machine, and thinning does not help.
  */
 export function isRegionOverloaded(
-  { begun, late, behind }: AgentLoad,
+  { begun, late, behind, isStarved }: AgentLoad,
   { factor, isTrial }: Pick<Thinning, 'factor' | 'isTrial'>,
 ): boolean {
   if (areTooMany(begun, behind)) return true;
-  return areTooMany(begun, late) && (isTrial || (factor > 1 && late > begun / 2));
+  return areTooMany(begun, late) && (isTrial || (factor > 1 && late > begun / 2 && !isStarved));
 }
 
 /** Whether the coordinator cannot follow: it lags by some seconds, and by ever more. A backlog that shrinks is none. */

@@ -48,7 +48,7 @@ export const heartbeat = z.object({
   held: z.number().int().nonnegative(),
   /**
    * Checks that were begun or refused since the last heartbeat. Of them, `late` began more than 250 ms late or were
-   * refused; `behind` waited for more than 2 s or were refused for want of room (absent: none). Those of monitors whose
+   * refused; `behind` waited for more than 5 s or were refused for want of room (absent: none). Those of monitors whose
    * last attempt timed out do not count.
    */
   begun: z.number().int().nonnegative().optional(),
