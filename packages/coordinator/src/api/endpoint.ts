@@ -32,10 +32,10 @@ export type ApiRequest<Q = unknown, B = unknown> = {
   readonly signal: AbortSignal;
 };
 
-export type EndpointAnswer = {
+export type EndpointAnswer<A = unknown> = {
   readonly status: number;
   /** Sent as JSON; a string is sent as it is. Absent: no body. */
-  readonly body?: unknown;
+  readonly body?: A;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -185,12 +185,15 @@ export type AnswerOf<E extends Endpoint> = E extends Endpoint<infer T> ? T['answ
 export type RequestOf<E extends Endpoint> =
   E extends Endpoint<infer T> ? ApiRequest<T['query'], T['body']> : never;
 
+/** Answers requests as the schemas say: the compiler compares the bodies. */
 type Handler<T extends EndpointTypes> = (
   request: ApiRequest<T['query'], T['body']>,
-) => Promise<EndpointAnswer> | EndpointAnswer;
+) => Promise<EndpointAnswer<T['answer']>> | EndpointAnswer<T['answer']>;
 
 /** An endpoint with what answers its requests. */
-export type ServedEndpoint = Endpoint & { readonly handle: Handler<never> };
+export type ServedEndpoint = Endpoint & {
+  handle(request: ApiRequest<never, never>): Promise<EndpointAnswer> | EndpointAnswer;
+};
 
 export function serve<T extends EndpointTypes>(defined: Endpoint<T>, handle: Handler<T>): ServedEndpoint {
   return { ...defined, handle };
@@ -208,10 +211,10 @@ export function idOf(request: Pick<ApiRequest, 'ids'>, name = 'id'): number {
   return id;
 }
 
-export const ok = (body: unknown, headers: Readonly<Record<string, string>> = {}): EndpointAnswer => ({
+export const ok = <A>(body: A, headers: Readonly<Record<string, string>> = {}): EndpointAnswer<A> => ({
   status: 200,
   body,
   headers,
 });
 
-export const NO_CONTENT: EndpointAnswer = { status: 204 };
+export const NO_CONTENT: EndpointAnswer<never> = { status: 204 };

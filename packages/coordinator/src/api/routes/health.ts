@@ -52,7 +52,8 @@ export function healthEndpoints({
     serve(ready, () => {
       const parts = readiness();
       const isReady = Object.values(parts).every(Boolean);
-      return { status: isReady ? 200 : 503, body: { status: isReady ? 'ok' : 'unavailable', parts } };
+      const body = { status: isReady ? 'ok' : 'unavailable', parts } as const;
+      return { status: isReady ? 200 : 503, body };
     }),
     serve(metrics, (request) => {
       if (metricsToken !== null && !carriesSecret(request.header('authorization'), metricsToken)) {
