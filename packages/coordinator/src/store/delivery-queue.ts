@@ -138,8 +138,9 @@ export function parametersOf(row: QueuedRow, id: number | null) {
  */
 export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
   return {
+    // The plus keeps SQLite from looking through all that wait for the channel.
     sql: `UPDATE deliveries SET due_at = 0
-      WHERE state = 'pending' AND notification_id = ? AND monitor_id = ? AND due_at > 0`,
+      WHERE state = 'pending' AND notification_id = ? AND monitor_id = ? AND +due_at > 0`,
     rows: rows.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
   };
 }
@@ -198,7 +199,8 @@ export async function groupableDeliveries(
     sql`d.notification_id = ${notificationId} AND d.due_at IS NOT NULL ${without(exceptMonitors)}
       AND d.replayed_at IS NULL AND d.created_at > ${queued.after} AND d.created_at < ${queued.before}
       AND ${groupUid === null ? sql`d.group_uid IS NULL` : sql`d.group_uid = ${groupUid}`}`,
-    sql`d.id`,
+    // Not by the index of the channel's whole ledger.
+    sql`d.id + 0`,
     limit,
   ).execute(work);
   return rows.map((row) => queuedDelivery(secrets, row));
@@ -393,18 +395,21 @@ export async function replayDeliveries(
     .returning(['notification_id', 'monitor_id'])
     .execute();
   const lanes = rows.map((row) => ({ notificationId: row.notification_id, monitorId: row.monitor_id }));
+  if (lanes.length === 0) return [];
+  await tx.runEach(
+    "UPDATE deliveries SET due_at = NULL WHERE state = 'pending' AND notification_id = ? AND monitor_id = ?",
+    lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
+  );
   await passOnTurns(tx, lanes);
   return lanes;
 }
 
-/** Of each lane the oldest pending delivery has its turn, and no other one. */
+/** Of each lane the oldest pending delivery has its turn now. The one that had it before is over. */
 export async function passOnTurns(tx: Transaction, lanes: readonly LaneId[]): Promise<void> {
   if (lanes.length === 0) return;
-  const oldest = `id = (SELECT min(o.id) FROM deliveries o WHERE o.state = 'pending'
-    AND o.notification_id = deliveries.notification_id AND o.monitor_id = deliveries.monitor_id)`;
   await tx.runEach(
-    `UPDATE deliveries SET due_at = CASE WHEN ${oldest} THEN coalesce(next_attempt_at, 0) END
-     WHERE state = 'pending' AND notification_id = ? AND monitor_id = ? AND (due_at IS NOT NULL) <> (${oldest})`,
+    `UPDATE deliveries SET due_at = coalesce(next_attempt_at, 0) WHERE due_at IS NULL
+       AND id = (SELECT min(id) FROM deliveries WHERE state = 'pending' AND notification_id = ? AND monitor_id = ?)`,
     lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
   );
 }
