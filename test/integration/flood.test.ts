@@ -100,7 +100,7 @@ describe.each([LONG, SHORT])(
       const memory = watchMemory(opened);
 
       const flood = startFlood(opened, service, seed, bytes, heartbeatSubject(FLOODED, '#'));
-      await flood.sent(100_000);
+      await flood.sent(30_000);
       const since = service.clock.wall();
       await goesOn(service, service.idOf(OTHERS.join(' ')), since);
       await service.decided(service.idOf(FLOODED), 1);
@@ -118,7 +118,7 @@ describe.each([
   // More than all streams together hold.
   { what: 'as long as a batch may be', bytes: 250 * 1_024, messages: 3_000, isTaken: true },
   { what: 'larger than the stream takes', bytes: MAX_AGENT_MESSAGE_BYTES, messages: 1_000, isTaken: false },
-  { what: 'short', bytes: 16, messages: 100_000, isTaken: true },
+  { what: 'short', bytes: 16, messages: 30_000, isTaken: true },
 ])(
   'a flood of what is no result, $what, over 20 connections of one region',
   ({ bytes, messages, isTaken }) => {
