@@ -12,9 +12,9 @@ export const COLLECT_MS = 3_000;
 /** Most monitors that a group lists, the worst first; the others are counted. */
 const MOST_LISTED = 100;
 
-/** Whether two changes count together, or are not further apart than so many windows. Instants are epoch ms. */
-export function isTogether(one: number, other: number, windows = 1): boolean {
-  return Math.abs(one - other) < windows * GROUP_WINDOW_MS;
+/** Whether two changes count together. Instants are epoch ms. */
+export function isTogether(one: number, other: number): boolean {
+  return Math.abs(one - other) < GROUP_WINDOW_MS;
 }
 
 type Change = { readonly at: number; readonly rank: number };
