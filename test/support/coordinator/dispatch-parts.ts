@@ -131,6 +131,8 @@ export class TestAgent {
   startWithinMs = Number.POSITIVE_INFINITY;
   /** The same for the newest job of each monitor. */
   readonly startWithinMsOf = new Map<number, number>();
+  /** What it says of the checks that it began. */
+  load: Pick<Heartbeat, 'begun' | 'late' | 'behind'> = {};
   onOffer: () => void = () => {};
 
   constructor(bus: Bus, region: Region, id = `agent-${region}`) {
@@ -153,6 +155,7 @@ export class TestAgent {
       capacity: this.capacity,
       running: 0,
       held: this.held.length,
+      ...this.load,
       loop_delay_ms: 0,
       clock: 0,
       started_at: 0,

@@ -705,6 +705,26 @@ describe('the load', () => {
     expect(new Set(rig.sink.opens.map(({ slot }) => slot)).size).toBeGreaterThan(990);
   });
 
+  test('where agents have no room, every second slot is left out, and the evaluation is told', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    report(agent as TestAgent);
+    if (agent) agent.load = { begun: 100, late: 50, behind: 50 };
+    await rig.clock.advanceSettling(8_000);
+    if (agent) agent.load = { begun: 100, late: 30, behind: 0 };
+    for (let period = 0; period < 4; period += 1) {
+      await rig.clock.advanceSettling(30_000);
+      report(agent as TestAgent);
+      // The factor stays: most checks are late.
+      if (agent) agent.load = { begun: 100, late: 60, behind: 0 };
+    }
+    const leftOut = rig.sink.leftOuts.map(({ slot }) => slot);
+    const opened = rig.sink.opens.map(({ slot }) => slot);
+    expect(leftOut.length).toBeGreaterThan(1);
+    expect(rig.sink.leftOuts[0]).toMatchObject({ id: 1, regions: [FRA] });
+    expect(opened.filter((slot) => leftOut.includes(slot))).toEqual([]);
+    expect(rig.dispatch.counters.jobsSkipped['region-overloaded']).toBe(leftOut.length);
+  });
+
   test('after a standstill nothing bursts: slots are made up for at 500 a second', async () => {
     await begin(Array.from({ length: 2_000 }, (_, index) => liveMonitor(index + 1)));
     await rig.clock.advanceSettling(40_000);

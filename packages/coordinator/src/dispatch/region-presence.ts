@@ -74,10 +74,6 @@ export class RegionPresence {
     return lastSeenAt !== null && this.#clock.wall() - lastSeenAt < ELECTORAL_MS;
   }
 
-  isAbsent(region: Region): boolean {
-    return this.#absent.has(region);
-  }
-
   /** The region has a live agent again. */
   came(region: Region): void {
     const now = this.#clock.wall();
