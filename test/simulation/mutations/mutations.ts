@@ -295,15 +295,12 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a region that abstains has passed',
     file: 'evaluation/evaluation.ts',
-    from: "excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');\n  }\n\n  /** Handles",
+    from: "excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');",
     to: `{
       const pass = { monitor: id, version, slot, token: '', started_at: slot, attempts: [] } as unknown as CheckResult;
       const vote = voteOf(this.frame, evaluated.monitor, pass, 'passed', region);
       report(this.frame, evaluated.state, evaluated.monitor, vote);
-    }
-  }
-
-  /** Handles`,
+    }`,
   },
   {
     name: 'a restart forgets what channels were told',
