@@ -451,13 +451,14 @@ export class Deliverer {
 
   /** Sends the delivery alone or with its group, and records the attempt. All errors end here. */
   async #send(queue: ChannelQueue, found: FoundChannel, first: QueuedDelivery, turn: Turn): Promise<void> {
+    let members: readonly QueuedDelivery[] = [first];
     try {
-      const members = turn.as === 'alone' ? [first] : await this.#groupOf(queue, found, first, turn);
+      if (turn.as !== 'alone') members = await this.#groupOf(queue, found, first, turn);
       await this.#attempt(queue, found, members);
     } catch (error) {
       const { id: deliveryId, notificationId, monitorId } = first;
       this.#attempting.ownFailure(error, { deliveryId, notificationId, monitorId });
-      queue.inProgress.delete(monitorId);
+      for (const member of members) queue.inProgress.delete(member.monitorId);
       this.#pause(queue);
     }
     queue.sending -= 1;
