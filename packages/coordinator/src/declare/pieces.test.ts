@@ -196,6 +196,10 @@ test.each([
   ['without a colon after a kind', `{"svc_tcp_monitor" {"a": ${ENTRY}}}`],
   ['with two colons after a kind', `{"svc_tcp_monitor":: {"a": ${ENTRY}}}`],
   ['with something after the last bracket', `{"svc_tcp_monitor": {"a": ${ENTRY}}} x`],
+  [
+    'with a quote that has no end',
+    'svc_status_page:\n  a:\n    slug: a\n    title: "a\n  b: { title: b, slug: b }\n',
+  ],
   ['with a comment that has brackets', `{svc_tcp_monitor: {a: ${ENTRY}, # }}\n b: ${ENTRY}}}`],
 ])('pieces of a file %s say what the whole says', (_, text) => {
   isCut(text);

@@ -86,8 +86,11 @@ class Cutter {
       isScalar = false;
       if (type === 'space' && column !== null) column = token.includes('\t') ? Number.NaN : token.length;
       const isBlank = type === 'space' || type === 'newline' || type === 'comment';
+      // It may lack the blank before it, and it is in no piece.
+      if (type === 'comment' && this.#isFlow === true && this.#depth < 2) return null;
       if (!isBlank) {
-        if (UNCUT.has(type) || !this.#take(type, token, offset, isTextNext ? null : column)) return null;
+        if (UNCUT.has(type) || isUnclosed(type, token)) return null;
+        if (!this.#take(type, token, offset, isTextNext ? null : column)) return null;
         column = null;
         isTextNext = type === 'block-scalar-header';
       }
@@ -198,6 +201,12 @@ class Cutter {
     this.#pieces.push({ ...piece, kind, end: piece.start });
     this.#entries = 0;
   }
+}
+
+/** Whether a quote has no end. Where it is missed depends on what follows. */
+function isUnclosed(type: TokenType, token: string): boolean {
+  const isQuoted = type === 'single-quoted-scalar' || type === 'double-quoted-scalar';
+  return isQuoted && (token.length === 1 || token.at(-1) !== token[0]);
 }
 
 /** The name in a plain or quoted scalar. Names have no escapes. */
