@@ -91,7 +91,8 @@ class Cutter {
       if (!isBlank) {
         if (UNCUT.has(type) || isUnclosed(type, token)) return null;
         if (!this.#take(type, token, offset, isTextNext ? null : column)) return null;
-        column = null;
+        // An empty text ends where the next line begins.
+        if (token !== '') column = null;
         isTextNext = type === 'block-scalar-header';
       }
       offset += token.length;
