@@ -201,6 +201,15 @@ test.each([
     'svc_status_page:\n  a:\n    slug: a\n    title: "a\n  b: { title: b, slug: b }\n',
   ],
   ['with a comment that has brackets', `{svc_tcp_monitor: {a: ${ENTRY}, # }}\n b: ${ENTRY}}}`],
+  ['with a comment that lacks a blank', `{#\n"svc_tcp_monitor": {"a": ${ENTRY}, "b": ${ENTRY}}}`],
+  [
+    'with an open quote before the next entry',
+    'svc_status_page:\n  a:\n    slug: a\n    title: "a\n  b: {}\n',
+  ],
+  [
+    'with an empty text before the next type',
+    `svc_tcp_monitor:\n  a: ${ENTRY}\n  b:\n    name: >-\nsvc_dns_monitor:\n  c: ${ENTRY}\n  d: ${ENTRY}\n`,
+  ],
 ])('pieces of a file %s say what the whole says', (_, text) => {
   isCut(text);
 });
