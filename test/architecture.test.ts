@@ -187,7 +187,7 @@ describe('imports point the right way', () => {
     const allowed =
       /^(?:@svc\/shared\/|zod$|ipaddr\.js$|packages\/(?:coordinator\/src\/domain|shared\/src)\/|node:crypto$)/;
     const wrong = [
-      ...imports('packages/coordinator/src/domain/**/*.ts', sources),
+      ...imports('packages/coordinator/src/verdict/**/*.ts', sources),
       ...imports('packages/shared/src/assertions/**/*.ts', sources),
     ].filter(
       ({ target, text }) =>
@@ -200,7 +200,7 @@ describe('imports point the right way', () => {
 
   test('the evaluation is pure: events and states in, states and writes out', () => {
     const allowed = /^(?:@svc\/shared\/|packages\/coordinator\/src\/(?:domain|evaluation)\/)/;
-    const wrong = production('packages/coordinator/src/evaluation/**/*.ts').filter(
+    const wrong = production('packages/coordinator/src/verdict/**/*.ts').filter(
       ({ target }) => !allowed.test(target) || /\/(log|bus|nats-|clock|settings)/.test(target),
     );
     expect(offenders(wrong)).toEqual([]);
@@ -334,7 +334,7 @@ test('a word of the domain names one type', () => {
 
 /**
  * The folders that each folder of the coordinator may import. Imports run one way, without circles. Dispatch
- * and recording do not import each other; they share `domain/slots.ts`. The files beside the folders wire the
+ * and recording do not import each other; they share `verdict/slots.ts`. The files beside the folders wire the
  * parts, and no folder imports them.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {

@@ -6,10 +6,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
-import { addLatency, emptyHistogram, encodeHistogram } from '@svc/coordinator/domain/latency-histogram.ts';
-import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
-import { DAY_MS, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
 import { STORE_THREADS } from '@svc/coordinator/store/store-thread.ts';
+import { addLatency, emptyHistogram, encodeHistogram } from '@svc/coordinator/verdict/latency-histogram.ts';
+import { gridSlotFrom, phaseOf } from '@svc/coordinator/verdict/schedule.ts';
+import { DAY_MS, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { cpuMs, percentile } from './process-usage.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import { Windows } from '@svc/coordinator/evaluation/windows.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
+import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
+import { Windows } from '@svc/coordinator/verdict/windows.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import type { Region } from '@svc/shared/regions.ts';
 

@@ -1,9 +1,9 @@
-import type { NewDelivery } from '@svc/coordinator/evaluation/writes.ts';
 import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
 import { createSender } from '@svc/coordinator/notify/sender.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import type { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
+import type { NewDelivery } from '@svc/coordinator/verdict/writes.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';

@@ -10,13 +10,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { addLatency, emptyHistogram, encodeHistogram } from '@svc/coordinator/domain/latency-histogram.ts';
-import { phaseOf } from '@svc/coordinator/domain/schedule.ts';
-import { DAY_MS, HOUR_MS, SUMMARY_RANGES, type SummaryRange } from '@svc/coordinator/domain/summary-range.ts';
 import { dailyTimes } from '@svc/coordinator/rollups/daily-times.ts';
 import { Rollups } from '@svc/coordinator/rollups/rollups.ts';
 import { readSummary } from '@svc/coordinator/rollups/summary.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
+import { addLatency, emptyHistogram, encodeHistogram } from '@svc/coordinator/verdict/latency-histogram.ts';
+import { phaseOf } from '@svc/coordinator/verdict/schedule.ts';
+import {
+  DAY_MS,
+  HOUR_MS,
+  SUMMARY_RANGES,
+  type SummaryRange,
+} from '@svc/coordinator/verdict/summary-range.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { REGIONS as ALL_REGIONS } from '@svc/shared/regions.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
+import { DAY_MS, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';

@@ -1,5 +1,5 @@
-import { DAY_MS, dayOf, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
 import { writeFetchedIcon } from '@svc/coordinator/store/page-icons.ts';
+import { DAY_MS, dayOf, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { holdScripts } from '../support/browser/held-scripts.ts';

@@ -1,14 +1,14 @@
-import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import { regionSet } from '@svc/coordinator/domain/region-set.ts';
-import type { StoredState } from '@svc/coordinator/evaluation/restart.ts';
-import type { StoredVote } from '@svc/coordinator/evaluation/writes.ts';
+import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
+import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
+import { regionSet } from '@svc/coordinator/verdict/region-set.ts';
+import type { StoredState } from '@svc/coordinator/verdict/restart.ts';
+import type { StoredVote } from '@svc/coordinator/verdict/writes.ts';
 import {
   noWrites,
   type Writes,
   type WrittenState,
   type WrittenVotes,
-} from '@svc/coordinator/evaluation/writes.ts';
-import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
+} from '@svc/coordinator/verdict/writes.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';

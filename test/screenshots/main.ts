@@ -7,7 +7,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DAY_MS, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
+import { DAY_MS, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';
 import type { Page } from 'playwright-core';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { type BrowserVisitor, DESK, TestBrowser, type View } from '../support/browser.ts';

@@ -1,5 +1,5 @@
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
-import { DAY_MS, dayOf, HOUR_MS } from '@svc/coordinator/domain/summary-range.ts';
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
+import { DAY_MS, dayOf, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { RunningApi } from '../support/api.ts';
 import { addSampleHistory } from '../support/sample-history.ts';

@@ -1,6 +1,6 @@
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
-import type { NewDelivery } from '@svc/coordinator/evaluation/writes.ts';
 import type { RecordedBatch } from '@svc/coordinator/store/recording-store.ts';
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
+import type { NewDelivery } from '@svc/coordinator/verdict/writes.ts';
 import type { Moment } from './oracle/moment.ts';
 import type { BatchLife } from './slow-store.ts';
 import type { Announcement, IncidentEnd, IncidentStart, Now, Told, Transition } from './told.ts';

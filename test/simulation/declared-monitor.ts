@@ -1,4 +1,4 @@
-import type { LiveMonitor, LiveMonitors } from '@svc/coordinator/domain/monitor.ts';
+import type { LiveMonitor, LiveMonitors } from '@svc/coordinator/verdict/monitor.ts';
 
 /** The monitors in memory: one. */
 export class DeclaredMonitor implements LiveMonitors {

@@ -1,8 +1,8 @@
-import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change.ts';
-import type { RemovedMonitor } from '@svc/coordinator/evaluation/declared-effects.ts';
-import type { Link } from '@svc/coordinator/evaluation/state.ts';
-import type { LiveWindow } from '@svc/coordinator/evaluation/windows.ts';
+import type { DeclaredChange } from '@svc/coordinator/verdict/declared-change.ts';
+import type { RemovedMonitor } from '@svc/coordinator/verdict/declared-effects.ts';
+import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
+import type { Link } from '@svc/coordinator/verdict/state.ts';
+import type { LiveWindow } from '@svc/coordinator/verdict/windows.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { timesOf, windowOf } from './moves.ts';
 import type { WorldStore } from './store.ts';

@@ -1,4 +1,4 @@
-import { BELIEVED_AHEAD_MS } from '@svc/coordinator/domain/status.ts';
+import { BELIEVED_AHEAD_MS } from '@svc/coordinator/verdict/status.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { WorldStore } from './store.ts';
 

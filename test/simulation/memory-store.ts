@@ -1,12 +1,12 @@
-import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import type { StoredState } from '@svc/coordinator/evaluation/restart.ts';
-import type { Link, ReasonInterval } from '@svc/coordinator/evaluation/state.ts';
-import { SAME_INTERVAL_MS } from '@svc/coordinator/evaluation/status-change.ts';
-import { type LiveWindow, Windows } from '@svc/coordinator/evaluation/windows.ts';
-import type { Writes, WrittenState, WrittenVotes } from '@svc/coordinator/evaluation/writes.ts';
 import { StoreError } from '@svc/coordinator/store/errors.ts';
 import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
+import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
+import type { StoredState } from '@svc/coordinator/verdict/restart.ts';
+import type { Link, ReasonInterval } from '@svc/coordinator/verdict/state.ts';
+import { SAME_INTERVAL_MS } from '@svc/coordinator/verdict/status-change.ts';
+import { type LiveWindow, Windows } from '@svc/coordinator/verdict/windows.ts';
+import type { Writes, WrittenState, WrittenVotes } from '@svc/coordinator/verdict/writes.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { appendTo } from '@svc/shared/lists-by-key.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';

@@ -1,6 +1,6 @@
-import { longestCheckMs } from '@svc/coordinator/domain/longest-check.ts';
-import type { WindowTimes } from '@svc/coordinator/domain/maintenance-window.ts';
-import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import { longestCheckMs } from '@svc/coordinator/verdict/longest-check.ts';
+import type { WindowTimes } from '@svc/coordinator/verdict/maintenance-window.ts';
+import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import type { Window } from './told.ts';
 import type { Move, World } from './world.ts';

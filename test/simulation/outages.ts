@@ -1,5 +1,5 @@
-import { longestCheckMs } from '@svc/coordinator/domain/longest-check.ts';
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import { longestCheckMs } from '@svc/coordinator/verdict/longest-check.ts';
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { Transition } from './told.ts';
 import type { World } from './world.ts';
 

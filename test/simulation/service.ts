@@ -1,10 +1,10 @@
 import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
-import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
-import { States } from '@svc/coordinator/evaluation/state.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { BacklogHold } from '@svc/coordinator/recording/backlog-hold.ts';
 import { MaintenanceHold } from '@svc/coordinator/recording/maintenance-hold.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
+import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
+import { States } from '@svc/coordinator/verdict/state.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';

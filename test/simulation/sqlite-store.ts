@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import type { Link } from '@svc/coordinator/evaluation/state.ts';
-import type { LiveWindow, Windows } from '@svc/coordinator/evaluation/windows.ts';
 import { appendChanges, changesAfter } from '@svc/coordinator/store/changes.ts';
 import { loadWindows } from '@svc/coordinator/store/maintenance-windows.ts';
 import { createRecordingStore, type RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { SqlValue, Store } from '@svc/coordinator/store/store.ts';
+import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
+import type { Link } from '@svc/coordinator/verdict/state.ts';
+import type { LiveWindow, Windows } from '@svc/coordinator/verdict/windows.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { folderInMemory } from '../support/folder-in-memory.ts';

@@ -1,4 +1,4 @@
-import type { SlotEvents } from '@svc/coordinator/domain/slots.ts';
+import type { SlotEvents } from '@svc/coordinator/verdict/slots.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Slots } from './oracle/slots.ts';
 import type { Told } from './told.ts';

@@ -1,5 +1,5 @@
-import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
+import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { type Comparison, compare, type WhatIf } from '@svc/coordinator/what-if/compare.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,8 +1,6 @@
 import { createApiCounters } from '@svc/coordinator/api/api-counters.ts';
 import type { ApiParts, LiveAgent } from '@svc/coordinator/api/api-parts.ts';
 import { type Api, createApi } from '@svc/coordinator/api/server.ts';
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
-import type { Vote } from '@svc/coordinator/domain/status.ts';
 import type { EndpointState } from '@svc/coordinator/export/metrics-export.ts';
 import { ExportTestError } from '@svc/coordinator/export/metrics-export.ts';
 import { Incidents } from '@svc/coordinator/notes/incidents.ts';
@@ -18,6 +16,8 @@ import { announceRemoval } from '@svc/coordinator/pages/subscribers/window-annou
 import { createSites } from '@svc/coordinator/sites.ts';
 import type { StoreWorkers } from '@svc/coordinator/store/store-thread.ts';
 import { Tokens } from '@svc/coordinator/store/tokens.ts';
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
+import type { Vote } from '@svc/coordinator/verdict/status.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';

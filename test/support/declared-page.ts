@@ -1,5 +1,5 @@
 import { parseResource, type ResourceKind, type Resources } from '@svc/shared/resources/registry.ts';
-import type { MonitorStatus } from '../../packages/coordinator/src/domain/monitor.ts';
+import type { MonitorStatus } from '../../packages/coordinator/src/verdict/monitor.ts';
 import type { ConfiguredStore } from './configured-store.ts';
 
 type Options = {

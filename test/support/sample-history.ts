@@ -1,7 +1,7 @@
-import { addLatency, emptyHistogram, encodeHistogram } from '@svc/coordinator/domain/latency-histogram.ts';
-import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
-import type { Vote } from '@svc/coordinator/domain/status.ts';
-import { DAY_MS, dayOf, HOUR_MS, hourOf } from '@svc/coordinator/domain/summary-range.ts';
+import { addLatency, emptyHistogram, encodeHistogram } from '@svc/coordinator/verdict/latency-histogram.ts';
+import { gridSlotFrom, phaseOf } from '@svc/coordinator/verdict/schedule.ts';
+import type { Vote } from '@svc/coordinator/verdict/status.ts';
+import { DAY_MS, dayOf, HOUR_MS, hourOf } from '@svc/coordinator/verdict/summary-range.ts';
 import type { RunningApi } from './api.ts';
 import { addRows } from './store-rows.ts';
 

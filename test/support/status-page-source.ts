@@ -1,7 +1,4 @@
 import type { StoredComponent, StoredGroup, StoredPage } from '@svc/coordinator/configuration/stored.ts';
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
-import { bucketsUntil, DAY_MS } from '@svc/coordinator/domain/summary-range.ts';
-import { NO_TIMES, type StatusTimes } from '@svc/coordinator/domain/uptime.ts';
 import type { PageNotes, WrittenIncident } from '@svc/coordinator/pages/notes.ts';
 import type { PageSource } from '@svc/coordinator/pages/page-view.ts';
 import type { Place } from '@svc/coordinator/pages/place.ts';
@@ -12,6 +9,9 @@ import { wordsOf } from '@svc/coordinator/pages/words.ts';
 import { LATENCY_RANGES, type Latencies, type LatencyRange } from '@svc/coordinator/rollups/latencies.ts';
 import type { StoredWindow } from '@svc/coordinator/store/maintenance-windows.ts';
 import type { ShownIncident, ShownMonitor } from '@svc/coordinator/store/shown-pages.ts';
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
+import { bucketsUntil, DAY_MS } from '@svc/coordinator/verdict/summary-range.ts';
+import { NO_TIMES, type StatusTimes } from '@svc/coordinator/verdict/uptime.ts';
 import { Secret } from '@svc/shared/secret.ts';
 
 /** The instant of the pages that tests make: noon, so that today is half over. */

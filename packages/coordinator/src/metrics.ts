@@ -7,14 +7,14 @@ import { RECORDING_COUNTERS, RECORDING_GAUGES } from '@svc/shared/metrics/record
 import { seriesOf, type ValuesOf } from '@svc/shared/metrics/totals.ts';
 import type { Dispatch } from './dispatch/dispatch.ts';
 import { regionGauges } from './dispatch/region-gauges.ts';
-import type { LiveMonitors } from './domain/monitor.ts';
-import type { States } from './evaluation/state.ts';
 import type { MetricsExport } from './export/metrics-export.ts';
 import type { Deliverer } from './notify/deliverer.ts';
 import type { OverdueAlerts } from './notify/overdue.ts';
 import type { ResultConsumer } from './recording/consumer.ts';
 import type { Recorder } from './recording/recorder.ts';
 import type { Rollups } from './rollups/rollups.ts';
+import type { LiveMonitors } from './verdict/monitor.ts';
+import type { States } from './verdict/state.ts';
 
 type Sources = {
   monitors: LiveMonitors;

@@ -15,8 +15,6 @@ import { JobTokens } from './dispatch/job-tokens.ts';
 import { loadNewestSlots, newestOf } from './dispatch/newest-slots.ts';
 import { RegionPresence } from './dispatch/region-presence.ts';
 import { SlotClock } from './dispatch/slot-clock.ts';
-import type { Backlog } from './domain/thinning.ts';
-import { States } from './evaluation/state.ts';
 import type { ExportSettings } from './export/export-settings.ts';
 import { MetricsExport } from './export/metrics-export.ts';
 import { urlRules } from './notify/declared-urls.ts';
@@ -46,6 +44,8 @@ import { loadWindows, windowsOfUnknownZones } from './store/maintenance-windows.
 import { createRecordingStore } from './store/recording-store.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
+import { States } from './verdict/state.ts';
+import type { Backlog } from './verdict/thinning.ts';
 
 /** The operator has set these addresses himself: the guard lets all of them pass. */
 const OPERATORS_ADDRESSES = { base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] } as const;

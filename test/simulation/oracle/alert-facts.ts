@@ -1,4 +1,4 @@
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Announcement, Told } from '../told.ts';

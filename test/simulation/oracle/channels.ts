@@ -1,4 +1,4 @@
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { Announcement } from '../told.ts';
 

@@ -1,4 +1,4 @@
-import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Now } from '../told.ts';
 import { type Vote, votableMs } from './rule.ts';

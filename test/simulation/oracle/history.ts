@@ -1,5 +1,5 @@
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
-import { timesBetween } from '@svc/coordinator/domain/uptime.ts';
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
+import { timesBetween } from '@svc/coordinator/verdict/uptime.ts';
 import type { Told, Transition } from '../told.ts';
 import type { Began } from './alert-facts.ts';
 

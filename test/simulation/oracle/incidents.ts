@@ -1,4 +1,4 @@
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { IncidentEnd, IncidentStart, Now, Told, Transition } from '../told.ts';
 
 /** What of a commit concerns incidents. */

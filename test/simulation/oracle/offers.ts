@@ -1,4 +1,4 @@
-import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 /** Dispatch publishes a job in the tick that opens its slot, ms. */

@@ -1,4 +1,4 @@
-import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';

@@ -1,4 +1,4 @@
-import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';

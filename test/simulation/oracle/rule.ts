@@ -1,4 +1,4 @@
-import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 

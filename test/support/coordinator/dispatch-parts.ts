@@ -6,8 +6,8 @@ import type { Heartbeat } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, heartbeatSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import type { LiveMonitor, LiveMonitors } from '../../../packages/coordinator/src/domain/monitor.ts';
-import type { SlotEvents } from '../../../packages/coordinator/src/domain/slots.ts';
+import type { LiveMonitor, LiveMonitors } from '../../../packages/coordinator/src/verdict/monitor.ts';
+import type { SlotEvents } from '../../../packages/coordinator/src/verdict/slots.ts';
 
 export const log = createLogger('test', 'silent');
 

@@ -7,10 +7,10 @@ import { JobTokens } from '../../../packages/coordinator/src/dispatch/job-tokens
 import { newestOf } from '../../../packages/coordinator/src/dispatch/newest-slots.ts';
 import { RegionPresence } from '../../../packages/coordinator/src/dispatch/region-presence.ts';
 import { SlotClock } from '../../../packages/coordinator/src/dispatch/slot-clock.ts';
-import type { LiveMonitor } from '../../../packages/coordinator/src/domain/monitor.ts';
-import type { SlotRecovery } from '../../../packages/coordinator/src/domain/slots.ts';
-import type { Backlog } from '../../../packages/coordinator/src/domain/thinning.ts';
 import type { Store } from '../../../packages/coordinator/src/store/store.ts';
+import type { LiveMonitor } from '../../../packages/coordinator/src/verdict/monitor.ts';
+import type { SlotRecovery } from '../../../packages/coordinator/src/verdict/slots.ts';
+import type { Backlog } from '../../../packages/coordinator/src/verdict/thinning.ts';
 import { FakeClock } from '../fake-clock.ts';
 import { MemoryBus } from '../memory-bus.ts';
 import { DeclaredMonitors, KeptSlots, log } from './dispatch-parts.ts';

@@ -1,16 +1,16 @@
+import type { Summary } from '../../../packages/coordinator/src/rollups/summary.ts';
+import type { OutcomeCounts } from '../../../packages/coordinator/src/rollups/tally.ts';
 import {
   bucketsUntil,
   SUMMARY_RANGES,
   type SummaryRange,
-} from '../../../packages/coordinator/src/domain/summary-range.ts';
+} from '../../../packages/coordinator/src/verdict/summary-range.ts';
 import {
   NO_TIMES,
   type StatusSince,
   timesBetween,
   uptimePercent,
-} from '../../../packages/coordinator/src/domain/uptime.ts';
-import type { Summary } from '../../../packages/coordinator/src/rollups/summary.ts';
-import type { OutcomeCounts } from '../../../packages/coordinator/src/rollups/tally.ts';
+} from '../../../packages/coordinator/src/verdict/uptime.ts';
 import type { Recording } from './recording.ts';
 
 type Result = { slot: number; region: string; outcome: keyof typeof COLUMN; latency: number | null };

@@ -6,11 +6,6 @@ import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/ch
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { SlotClock } from '../../../packages/coordinator/src/dispatch/slot-clock.ts';
-import type { LiveMonitor } from '../../../packages/coordinator/src/domain/monitor.ts';
-import type { SlotOutcome, SlotOutcomes } from '../../../packages/coordinator/src/domain/slots.ts';
-import type { StatusChange } from '../../../packages/coordinator/src/evaluation/frame.ts';
-import { States } from '../../../packages/coordinator/src/evaluation/state.ts';
-import type { NewDelivery } from '../../../packages/coordinator/src/evaluation/writes.ts';
 import { closesIncidents } from '../../../packages/coordinator/src/notify/registry.ts';
 import type { ResultMessage } from '../../../packages/coordinator/src/recording/events.ts';
 import { MaintenanceHold } from '../../../packages/coordinator/src/recording/maintenance-hold.ts';
@@ -28,6 +23,11 @@ import {
 } from '../../../packages/coordinator/src/store/recording-store.ts';
 import { Secrets } from '../../../packages/coordinator/src/store/secrets.ts';
 import type { SqlValue, Store } from '../../../packages/coordinator/src/store/store.ts';
+import type { StatusChange } from '../../../packages/coordinator/src/verdict/frame.ts';
+import type { LiveMonitor } from '../../../packages/coordinator/src/verdict/monitor.ts';
+import type { SlotOutcome, SlotOutcomes } from '../../../packages/coordinator/src/verdict/slots.ts';
+import { States } from '../../../packages/coordinator/src/verdict/state.ts';
+import type { NewDelivery } from '../../../packages/coordinator/src/verdict/writes.ts';
 import { FakeClock } from '../fake-clock.ts';
 import { folderInMemory } from '../folder-in-memory.ts';
 import { openStoreInProcess } from '../store-in-process.ts';

@@ -13,10 +13,10 @@ import { PAGE_LATENCIES, type statusPage } from '@svc/shared/resources/status-pa
 import { MASK } from '@svc/shared/secret.ts';
 import { HIDDEN_USER_INFO } from '@svc/shared/user-info.ts';
 import { z } from 'zod';
-import { MONITOR_STATUSES } from '../domain/monitor.ts';
 import { AUDIT_ACTORS, AUDIT_OUTCOMES } from '../store/audit.ts';
 import { transitionVote } from '../store/stored-votes.ts';
 import { TOKEN_SCOPES } from '../store/tokens.ts';
+import { MONITOR_STATUSES } from '../verdict/monitor.ts';
 
 /**
  * Schemas of the API's answers beside declared resources. Instants are epoch ms unless they are texts. Unset

@@ -1,7 +1,7 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import { lines, oneLine, wellFormed } from '@svc/shared/resources/texts.ts';
 import { z } from 'zod';
-import { instantOf } from '../domain/local-time.ts';
+import { instantOf } from '../verdict/local-time.ts';
 import { id } from './answers.ts';
 
 /**

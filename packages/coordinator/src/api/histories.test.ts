@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { addRows } from '../../../../test/support/store-rows.ts';
-import { gridSlotUntil, phaseOf } from '../domain/schedule.ts';
+import { gridSlotUntil, phaseOf } from '../verdict/schedule.ts';
 
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
 const PERIOD = 60_000;

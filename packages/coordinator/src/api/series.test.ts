@@ -3,10 +3,10 @@ import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { silentLog } from '../../../../test/support/configured-store.ts';
 import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { addRows, addWorkspace } from '../../../../test/support/store-rows.ts';
-import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
-import { SERIES_RANGES, type SeriesRange } from '../domain/series-range.ts';
-import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
 import { Rollups } from '../rollups/rollups.ts';
+import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
+import { SERIES_RANGES, type SeriesRange } from '../verdict/series-range.ts';
+import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 import type { PhasesView, SeriesView, UptimeView } from './routes/series.ts';
 import type { SummaryView } from './routes/summary.ts';
 

@@ -7,9 +7,9 @@ import { parsePrometheus } from '../../../../test/support/prometheus-text.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { HTTP_MONITOR_DEFAULTS } from '../../../../test/support/resources.ts';
 import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
-import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { sealSettings } from '../store/channels.ts';
 import { type CheckedDomain, writeCheckedDomain } from '../store/page-domains.ts';
+import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
 /** What every page warns of until pages are served. */
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };

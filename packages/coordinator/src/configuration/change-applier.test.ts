@@ -8,10 +8,10 @@ import {
 import { HeldReads } from '../../../../test/support/held-reads.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
-import type { DeclaredChange } from '../evaluation/declared-change.ts';
 import { removeChanges } from '../store/changes.ts';
 import { StoreError } from '../store/errors.ts';
 import { MAX_WAITING_READS } from '../store/reader.ts';
+import type { DeclaredChange } from '../verdict/declared-change.ts';
 import { ChangeApplier } from './change-applier.ts';
 import type { ConfigurationChange } from './configuration.ts';
 import { StoredConfiguration } from './transactions.ts';

@@ -2,14 +2,14 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import type { DeclaredChange } from '../evaluation/declared-change.ts';
-import type { LiveWindow } from '../evaluation/windows.ts';
 import { type Change, changesAfter, type RemovedRows, UNREADABLE } from '../store/changes.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 import { liveWindowsOf } from '../store/maintenance-windows.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
+import type { DeclaredChange } from '../verdict/declared-change.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
+import type { LiveWindow } from '../verdict/windows.ts';
 import type { ChangeEffects } from './configuration.ts';
 import { loadLiveMonitors } from './live-monitors.ts';
 

@@ -6,7 +6,7 @@ import { attributes } from '../../../../test/support/attributes.ts';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { ownedByFile } from '../../../../test/support/owned-by-file.ts';
 import { addRows, addWorkspace, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { Actor, ConfigurationChange } from './configuration.ts';
 import { Conflict, Immutable, InvalidReference, NotFound, PreconditionFailed } from './errors.ts';
 import { type MonitorKind, TABLE_OF } from './kinds/kinds.ts';

@@ -2,8 +2,8 @@ import { periodMs } from '@svc/shared/periodicity.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { targetOf, toCheck } from '@svc/shared/resources/check.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { longestCheckMs } from '../domain/longest-check.ts';
-import type { DeclaredExport, LiveMonitor } from '../domain/monitor.ts';
+import { longestCheckMs } from '../verdict/longest-check.ts';
+import type { DeclaredExport, LiveMonitor } from '../verdict/monitor.ts';
 import type { AttributesOf, MonitorKind } from './kinds/kinds.ts';
 
 /** The columns of a monitor's row beside its attributes. */

@@ -1,9 +1,9 @@
-import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import { monitorsAfter, monitorsOf } from '../store/monitors.ts';
 import { readAhead } from '../store/read-ahead.ts';
 import type { Row } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
+import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import { monitorAttributes } from './kinds/monitors.ts';
 import { liveMonitor } from './live-monitor.ts';
 

@@ -1,4 +1,4 @@
-import type { MonitorStatus } from '../domain/monitor.ts';
+import type { MonitorStatus } from '../verdict/monitor.ts';
 import { type State, stateLabel } from '../web/design/states.ts';
 import { type Html, html } from '../web/html.ts';
 

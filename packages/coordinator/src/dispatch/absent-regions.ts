@@ -1,6 +1,6 @@
 import type { Logger } from '@svc/shared/log.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { RegionPresence } from './region-presence.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
-import type { AgentLoad } from '../domain/thinning.ts';
+import type { AgentLoad } from '../verdict/thinning.ts';
 import type { DispatchCounters } from './counters.ts';
 import { SickAgents } from './sick-agents.ts';
 

@@ -9,9 +9,9 @@ import {
   TestAgent,
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions, memoryRig, type Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
+import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 import { HEARTBEAT_ROUND_MS } from './agents.ts';
 import { AHEAD_MS } from './scheduler.ts';
 

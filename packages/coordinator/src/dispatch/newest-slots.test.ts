@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import { liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
-import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
+import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 import { loadNewestSlots, newestOf } from './newest-slots.ts';
 
 let database: TemporaryStore;

@@ -1,6 +1,3 @@
-import type { LiveMonitors } from '../domain/monitor.ts';
-import { gridSlotUntil, phaseOf } from '../domain/schedule.ts';
-import { BELIEVED_AHEAD_MS } from '../domain/status.ts';
 import {
   decidedSlots,
   type GivenSlot,
@@ -9,6 +6,9 @@ import {
   recordedAt,
 } from '../store/newest-slots.ts';
 import type { Store } from '../store/store.ts';
+import type { LiveMonitors } from '../verdict/monitor.ts';
+import { gridSlotUntil, phaseOf } from '../verdict/schedule.ts';
+import { BELIEVED_AHEAD_MS } from '../verdict/status.ts';
 
 /**
  * A slot that lies this many periods before the newest of all says no more than an older one: the monitor's

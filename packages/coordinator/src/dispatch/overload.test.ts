@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { EAST, FRA, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import type { AgentLoad, Backlog } from '../domain/thinning.ts';
+import type { AgentLoad, Backlog } from '../verdict/thinning.ts';
 import { newCounters } from './counters.ts';
 import { Overload } from './overload.ts';
 

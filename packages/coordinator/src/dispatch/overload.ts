@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
 import {
   type Backlog,
   factorOfWorkspace,
@@ -13,7 +13,7 @@ import {
   runsUnder,
   type Thinning,
   unthinned,
-} from '../domain/thinning.ts';
+} from '../verdict/thinning.ts';
 import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { regionIndex } from './job.ts';

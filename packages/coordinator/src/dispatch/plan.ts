@@ -1,4 +1,4 @@
-import type { LiveMonitor } from '../domain/monitor.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { Due } from './due-queue.ts';
 
 /** The next due time of an active monitor; `dueAt` is on the slot clock. */

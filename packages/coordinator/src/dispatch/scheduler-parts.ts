@@ -1,6 +1,6 @@
 import type { Region } from '@svc/shared/regions.ts';
-import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
-import type { SlotEvents } from '../domain/slots.ts';
+import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
+import type { SlotEvents } from '../verdict/slots.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { OpenJobs } from './open-jobs.ts';
 import type { SlotClock } from './slot-clock.ts';

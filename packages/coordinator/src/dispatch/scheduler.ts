@@ -1,5 +1,5 @@
 import type { Region } from '@svc/shared/regions.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
 import {
   dueSlot,
   FIRST_SLOT_SPACING_MS,
@@ -7,7 +7,7 @@ import {
   phaseOf,
   slotAfter,
   slotAfterRestart,
-} from '../domain/schedule.ts';
+} from '../verdict/schedule.ts';
 import { DueQueue } from './due-queue.ts';
 import { isCheckedAnew, type Plan } from './plan.ts';
 import type { AskingSlot, SchedulerParts } from './scheduler-parts.ts';

@@ -9,12 +9,12 @@ import { DeclaredMonitors, liveMonitor } from '../../../../test/support/coordina
 import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
-import { noWrites } from '../evaluation/writes.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { writeTotals } from '../store/export-totals.ts';
 import { createRecordingStore } from '../store/recording-store.ts';
 import { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
+import { noWrites } from '../verdict/writes.ts';
 import { MetricsExport } from './metrics-export.ts';
 
 const GUARD = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.0/8'] });

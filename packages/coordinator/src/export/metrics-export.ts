@@ -8,7 +8,6 @@ import { resourceWarnings } from '@svc/shared/otlp/without-effect.ts';
 import { pause } from '@svc/shared/pause.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
-import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import {
   bytesOfNotes,
@@ -25,6 +24,7 @@ import {
 } from '../store/export-totals.ts';
 import { statusHistories } from '../store/status-history.ts';
 import type { Store } from '../store/store.ts';
+import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import { errorTypeOf } from './error-type.ts';
 import type { Encoding, ExportSettings } from './export-settings.ts';
 import type { Pipeline, PipelineState } from './pipeline.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { attributesOf, decodeOtlp, metricsOf } from '../../../../test/support/otlp-receiver.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import type { StatusSince } from '../domain/uptime.ts';
 import type { CountedResult } from '../store/export-totals.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
+import type { StatusSince } from '../verdict/uptime.ts';
 import type { HistogramKind } from './histograms.ts';
 import { joined, MetricsRequest } from './requests.ts';
 import {

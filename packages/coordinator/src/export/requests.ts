@@ -13,11 +13,11 @@ import {
   ValueType,
 } from '@svc/shared/otlp/metric-data.ts';
 import { VERSION } from '@svc/shared/version.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import { MONITOR_STATUSES } from '../domain/monitor.ts';
-import { freshForMs } from '../domain/status.ts';
-import { NO_TIMES, type StatusSince, timesBetween } from '../domain/uptime.ts';
 import { COUNTED_OUTCOMES } from '../store/export-totals.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
+import { MONITOR_STATUSES } from '../verdict/monitor.ts';
+import { freshForMs } from '../verdict/status.ts';
+import { NO_TIMES, type StatusSince, timesBetween } from '../verdict/uptime.ts';
 import type { Encoding } from './export-settings.ts';
 import { EXPLICIT_BOUNDS, type Histogram, type HistogramKind, secondsOf } from './histograms.ts';
 import { ATTRIBUTE, EXPORTED_METRICS, type MetricKey } from './metrics.ts';

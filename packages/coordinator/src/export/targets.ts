@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { metricsUrlOf } from '@svc/shared/otlp/endpoint.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { Endpoint, ExportSettings } from './export-settings.ts';
 
 /** The destination of the metrics of some monitors. */

@@ -1,8 +1,8 @@
 import { phases } from '@svc/shared/messages/check-result.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
-import type { LiveMonitor } from '../domain/monitor.ts';
 import { COUNTED_OUTCOMES, type CountedResult } from '../store/export-totals.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
 import { countDuration, emptyHistogram, type HistogramKind, histogram } from './histograms.ts';
 
 /** Series of durations that a monitor has in a region at most; what is beyond is counted in one more. */

@@ -7,7 +7,6 @@ import {
   NotFound,
   PreconditionFailed,
 } from '../configuration/errors.ts';
-import { resolvedAt } from '../domain/incident-updates.ts';
 import { componentsByIds } from '../store/components.ts';
 import {
   findIncident,
@@ -26,6 +25,7 @@ import {
 } from '../store/incidents.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { wholeMs } from '../store/whole-ms.ts';
+import { resolvedAt } from '../verdict/incident-updates.ts';
 import { requireObjects } from './references.ts';
 
 /** A clock of an operator may be ahead of ours by so much, ms. */

@@ -3,7 +3,6 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { ChangeEffects } from '../configuration/configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from '../configuration/errors.ts';
-import type { WindowTimes } from '../domain/maintenance-window.ts';
 import { appendChanges } from '../store/changes.ts';
 import {
   countWindows,
@@ -17,6 +16,7 @@ import {
 } from '../store/maintenance-windows.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { wholeMs } from '../store/whole-ms.ts';
+import type { WindowTimes } from '../verdict/maintenance-window.ts';
 import { requireObjects } from './references.ts';
 
 type Parts = {

@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { LOOK_AT_CLOCK_EVERY_MS, PassedTime } from '../domain/passed-time.ts';
+import { LOOK_AT_CLOCK_EVERY_MS, PassedTime } from '../verdict/passed-time.ts';
 
 /** Ages of deliveries, by the time that really passed. */
 export class Ages {

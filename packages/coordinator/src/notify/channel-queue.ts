@@ -1,4 +1,4 @@
-import { TokenBucket } from '../domain/rate.ts';
+import { TokenBucket } from '../verdict/rate.ts';
 import type { ChannelFacts } from './channel.ts';
 import { factsOf } from './registry.ts';
 import type { StoredChannel } from './sender.ts';

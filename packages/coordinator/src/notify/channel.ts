@@ -1,9 +1,9 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
-import type { Rate } from '../domain/rate.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import type { SendMail } from '../outgoing/smtp/mail.ts';
+import type { Rate } from '../verdict/rate.ts';
 
 /** The means that an attempt gets in addition to the alert. */
 export type SendContext = {

@@ -9,7 +9,7 @@ import {
   scriptedChannel,
   scriptedDeliverer,
 } from '../../../../test/support/coordinator/scripted-deliverer.ts';
-import { COLLECT_MS, TOLD_ALONE } from '../domain/grouping.ts';
+import { COLLECT_MS, TOLD_ALONE } from '../verdict/grouping.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { TokenBucket } from '../domain/rate.ts';
+import { TokenBucket } from '../verdict/rate.ts';
 import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
 import { factsOf } from './registry.ts';
 

@@ -1,5 +1,3 @@
-import { DELIVERY_LIFETIME_MS, nextAttemptAt } from '../domain/backoff.ts';
-import { supersededBy } from '../domain/superseding.ts';
 import type {
   AnnouncedIncident,
   AttemptEntry,
@@ -7,6 +5,8 @@ import type {
   DeliveryStep,
 } from '../store/delivery-ledger.ts';
 import type { QueuedDelivery } from '../store/delivery-queue.ts';
+import { DELIVERY_LIFETIME_MS, nextAttemptAt } from '../verdict/backoff.ts';
+import { supersededBy } from '../verdict/superseding.ts';
 import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
 
 /*

@@ -13,7 +13,7 @@ import {
   storedGroup,
   storedWindow,
 } from '../../../../test/support/status-page-source.ts';
-import { DAY_MS } from '../domain/summary-range.ts';
+import { DAY_MS } from '../verdict/summary-range.ts';
 import { componentsJson, maintenanceJson, statusJson } from './aggregator-json.ts';
 import { pageView } from './page-view.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MINUTE_MS, NOW, PUBLIC_IDS, shownIncident } from '../../../../test/support/status-page-source.ts';
-import { DAY_MS, dayOf } from '../domain/summary-range.ts';
+import { DAY_MS, dayOf } from '../verdict/summary-range.ts';
 import { incidentDays, incidentViews } from './incidents.ts';
 
 const API = { id: '4', name: 'API', monitorId: 1 };

@@ -1,6 +1,6 @@
-import type { UpdateState } from '../domain/incident-updates.ts';
-import { dayOf } from '../domain/summary-range.ts';
 import type { ShownIncident } from '../store/shown-pages.ts';
+import type { UpdateState } from '../verdict/incident-updates.ts';
+import { dayOf } from '../verdict/summary-range.ts';
 import type { State } from '../web/design/states.ts';
 import type { NotedComponent, WrittenIncident } from './notes.ts';
 import type { PublicIds } from './public-ids.ts';

@@ -1,8 +1,8 @@
-import { newestUpdate } from '../domain/incident-updates.ts';
-import { nextOccurrence, type Occurrence, occurrencesIn } from '../domain/maintenance-window.ts';
-import { DAY_MS } from '../domain/summary-range.ts';
 import type { StoredIncident, StoredUpdate } from '../store/incidents.ts';
 import type { StoredWindow } from '../store/maintenance-windows.ts';
+import { newestUpdate } from '../verdict/incident-updates.ts';
+import { nextOccurrence, type Occurrence, occurrencesIn } from '../verdict/maintenance-window.ts';
+import { DAY_MS } from '../verdict/summary-range.ts';
 import type { State } from '../web/design/states.ts';
 import type { PublicIds } from './public-ids.ts';
 

@@ -14,8 +14,8 @@ import {
   storedWindow,
   writtenIncident,
 } from '../../../../test/support/status-page-source.ts';
-import type { MonitorStatus } from '../domain/monitor.ts';
-import { DAY_MS } from '../domain/summary-range.ts';
+import type { MonitorStatus } from '../verdict/monitor.ts';
+import { DAY_MS } from '../verdict/summary-range.ts';
 import { type PageSource, pageView } from './page-view.ts';
 
 /** Names in the order of the page; a group in brackets. */

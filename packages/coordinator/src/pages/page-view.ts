@@ -1,8 +1,8 @@
 import type { StoredComponent, StoredGroup, StoredPage } from '../configuration/stored.ts';
-import { addTimes, NO_TIMES, type StatusTimes, uptimePercent } from '../domain/uptime.ts';
 import type { DayTimes } from '../rollups/daily-times.ts';
 import type { Latencies, LatencyRange, LatencySpan } from '../rollups/latencies.ts';
 import type { ShownIncident, ShownMonitor } from '../store/shown-pages.ts';
+import { addTimes, NO_TIMES, type StatusTimes, uptimePercent } from '../verdict/uptime.ts';
 import type { State } from '../web/design/states.ts';
 import { incidentViews, type PageIncident } from './incidents.ts';
 import { type MaintenanceView, maintenanceViews, notedState, type PageNotes } from './notes.ts';

@@ -1,7 +1,6 @@
 import type { Secret } from '@svc/shared/secret.ts';
 import { storedIn } from '../configuration/reading.ts';
 import type { StoredPage } from '../configuration/stored.ts';
-import { DAY_MS, dayOf } from '../domain/summary-range.ts';
 import { type DayTimes, dailyTimes } from '../rollups/daily-times.ts';
 import { type Latencies, latenciesOf, latencySpan } from '../rollups/latencies.ts';
 import { updatesOf, writtenIncidents } from '../store/incidents.ts';
@@ -16,6 +15,7 @@ import {
   shownMonitors,
 } from '../store/shown-pages.ts';
 import type { Store } from '../store/store.ts';
+import { DAY_MS, dayOf } from '../verdict/summary-range.ts';
 import type { PageNotes } from './notes.ts';
 import type { PageSource, ReadLatencies } from './page-view.ts';
 import { publicIdsOf } from './public-ids.ts';

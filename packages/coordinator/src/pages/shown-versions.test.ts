@@ -2,7 +2,6 @@ import { constants, DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi, VISITOR_KEY } from '../../../../test/support/api.ts';
-import type { NewTransition, WrittenState } from '../evaluation/writes.ts';
 import {
   closeIncidents,
   insertIntervals,
@@ -18,6 +17,7 @@ import { registerSqlFunctions } from '../store/sql-functions.ts';
 import { sqliteDialect } from '../store/sqlite-dialect.ts';
 import { Statements } from '../store/statements.ts';
 import type { SqlStep, Store } from '../store/store.ts';
+import type { NewTransition, WrittenState } from '../verdict/writes.ts';
 import { findVersion, readPage } from './read-page.ts';
 
 /*

@@ -1,6 +1,6 @@
-import type { MonitorStatus } from '../domain/monitor.ts';
-import type { StatusTimes } from '../domain/uptime.ts';
-import { worstStatus } from '../domain/uptime.ts';
+import type { MonitorStatus } from '../verdict/monitor.ts';
+import type { StatusTimes } from '../verdict/uptime.ts';
+import { worstStatus } from '../verdict/uptime.ts';
 import type { State } from '../web/design/states.ts';
 
 /** The states of components and pages, from the best to the worst; `unknown`: nothing is known. */

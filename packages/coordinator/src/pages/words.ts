@@ -28,7 +28,7 @@ export class Words {
     this.#dayOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
   }
 
-  /** @param value in percent with at most two decimals, rounded down, see `domain/uptime.ts` */
+  /** @param value in percent with at most two decimals, rounded down, see `verdict/uptime.ts` */
   percent(value: number): string {
     return percentage(value / 100, this.language);
   }

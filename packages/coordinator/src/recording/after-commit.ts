@@ -1,9 +1,9 @@
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import type { DeclaredChange } from '../evaluation/declared-change.ts';
-import type { Evaluation } from '../evaluation/evaluation.ts';
-import type { StatusChange } from '../evaluation/frame.ts';
 import type { ExportNote } from '../store/export-totals.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
+import type { DeclaredChange } from '../verdict/declared-change.ts';
+import type { Evaluation } from '../verdict/evaluation.ts';
+import type { StatusChange } from '../verdict/frame.ts';
 import type { EvaluatedBatch } from './batch-evaluation.ts';
 import type { RecorderEvent } from './events.ts';
 import type { MonitorDeadlines } from './monitor-deadlines.ts';

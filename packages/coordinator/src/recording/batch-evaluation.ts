@@ -1,9 +1,9 @@
 import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionsOf } from '../domain/region-set.ts';
-import { Evaluation } from '../evaluation/evaluation.ts';
 import type { ResultKey } from '../store/recorded-results.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
+import { Evaluation } from '../verdict/evaluation.ts';
+import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionsOf } from '../verdict/region-set.ts';
 import { type MessageEvent, type RecorderEvent, tell } from './events.ts';
 import type { RecorderParts } from './recorder-parts.ts';
 import type { RecordedResult } from './result-feed.ts';

@@ -1,10 +1,10 @@
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import type { RegionSet } from '../domain/region-set.ts';
-import { applyChange, type DeclaredChange } from '../evaluation/declared-change.ts';
-import type { Evaluation } from '../evaluation/evaluation.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
+import { applyChange, type DeclaredChange } from '../verdict/declared-change.ts';
+import type { Evaluation } from '../verdict/evaluation.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
+import type { RegionSet } from '../verdict/region-set.ts';
 
 /** A message of a stream of results. */
 export type ResultMessage = {

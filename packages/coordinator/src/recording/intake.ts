@@ -1,6 +1,6 @@
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { lastedMs } from '../domain/check-end.ts';
+import { lastedMs } from '../verdict/check-end.ts';
 import type { MessageEvent, ResultMessage } from './events.ts';
 import type { RecorderDrops, RecorderParts } from './recorder-parts.ts';
 

@@ -1,5 +1,5 @@
-import { isDue, nextInstant } from '../evaluation/next-instant.ts';
-import type { MonitorState } from '../evaluation/state.ts';
+import { isDue, nextInstant } from '../verdict/next-instant.ts';
+import type { MonitorState } from '../verdict/state.ts';
 import { Deadlines } from './deadlines.ts';
 import type { RecorderParts } from './recorder-parts.ts';
 

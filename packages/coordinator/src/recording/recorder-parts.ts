@@ -2,13 +2,13 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
-import type { SlotOutcomes } from '../domain/slots.ts';
-import type { States } from '../evaluation/state.ts';
-import type { Windows } from '../evaluation/windows.ts';
-import type { NewDelivery } from '../evaluation/writes.ts';
 import type { ExportNote } from '../store/export-totals.ts';
 import type { RecordingStore } from '../store/recording-store.ts';
+import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
+import type { SlotOutcomes } from '../verdict/slots.ts';
+import type { States } from '../verdict/state.ts';
+import type { Windows } from '../verdict/windows.ts';
+import type { NewDelivery } from '../verdict/writes.ts';
 import type { DropLog } from './drop-log.ts';
 import type { RecordedResult } from './result-feed.ts';
 

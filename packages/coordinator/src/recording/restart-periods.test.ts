@@ -1,7 +1,7 @@
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
-import { gridSlotFrom, isOnGrid, phaseOf } from '../domain/schedule.ts';
+import { gridSlotFrom, isOnGrid, phaseOf } from '../verdict/schedule.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const MINUTE = 60_000;

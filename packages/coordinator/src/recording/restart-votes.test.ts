@@ -2,7 +2,7 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
-import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
 /* What a start makes of the results and states that it finds. */
 

@@ -2,7 +2,7 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
-import { regionSet } from '../domain/region-set.ts';
+import { regionSet } from '../verdict/region-set.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });

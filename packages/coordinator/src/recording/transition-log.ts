@@ -1,5 +1,5 @@
 import type { Logger } from '@svc/shared/log.ts';
-import type { StatusChange } from '../evaluation/frame.ts';
+import type { StatusChange } from '../verdict/frame.ts';
 
 /** Most regions in one line; the transitions endpoint has all of them. */
 const REGIONS_SHOWN = 5;

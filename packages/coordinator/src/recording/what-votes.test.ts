@@ -2,7 +2,7 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
-import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
 /* Which results become votes, and in which order, after a start and after a change of the declaration. */
 

@@ -1,9 +1,9 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { type BelievedTime, believe, doubtMs, firstBelieved } from '../domain/believed-time.ts';
-import { HOUR_MS } from '../domain/summary-range.ts';
 import { storedBelievedTime, writeBelievedTime } from '../store/believed-time.ts';
 import type { Store } from '../store/store.ts';
+import { type BelievedTime, believe, doubtMs, firstBelieved } from '../verdict/believed-time.ts';
+import { HOUR_MS } from '../verdict/summary-range.ts';
 
 /** The clock that decides about ages where something is deleted: see {@link BelievedTime}. */
 export class BelievedClock {

@@ -6,10 +6,10 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import { settle } from '../../../../test/support/fake-clock.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
-import { TOLERANCE_MS } from '../domain/believed-time.ts';
-import { HOUR_MS } from '../domain/summary-range.ts';
 import { statusHistories } from '../store/status-history.ts';
 import type { SqlValue } from '../store/store.ts';
+import { TOLERANCE_MS } from '../verdict/believed-time.ts';
+import { HOUR_MS } from '../verdict/summary-range.ts';
 import { BelievedClock } from './believed-clock.ts';
 import { Retention, type Swept } from './retention.ts';
 

@@ -1,8 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
-import { TOLERANCE_MS } from '../domain/believed-time.ts';
-import { DAY_MS } from '../domain/summary-range.ts';
 import { deleteUnconfirmed } from '../store/page-recipients.ts';
 import {
   type ChangeCursor,
@@ -19,6 +17,8 @@ import {
   removedChannels,
 } from '../store/retention.ts';
 import type { Store } from '../store/store.ts';
+import { TOLERANCE_MS } from '../verdict/believed-time.ts';
+import { DAY_MS } from '../verdict/summary-range.ts';
 import type { BelievedClock } from './believed-clock.ts';
 
 const SWEEP_EVERY_MS = 3_600_000;

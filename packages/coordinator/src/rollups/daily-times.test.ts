@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording } from '../../../../test/support/coordinator/recording.ts';
 import { caughtUp, rollupsOf } from '../../../../test/support/coordinator/rolled-up-recording.ts';
-import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
-import { addTimes, NO_TIMES, type StatusSince, type StatusTimes, timesBetween } from '../domain/uptime.ts';
 import { insertWindow, windowTimesOf } from '../store/maintenance-windows.ts';
+import { DAY_MS, dayOf, HOUR_MS } from '../verdict/summary-range.ts';
+import { addTimes, NO_TIMES, type StatusSince, type StatusTimes, timesBetween } from '../verdict/uptime.ts';
 import { type DayTimes, dailyTimes } from './daily-times.ts';
 import type { Rollups } from './rollups.ts';
 

@@ -1,9 +1,9 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording } from '../../../../test/support/coordinator/recording.ts';
-import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
 import type { Progress } from '../store/rollup-progress.ts';
 import type { SqlValue } from '../store/store.ts';
+import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 import { KEPT_HOURS_MS, rollUpDay } from './days.ts';
 
 const DAY = Date.UTC(2026, 0, 20);

@@ -1,11 +1,11 @@
-import { DAY_MS, dayOf } from '../domain/summary-range.ts';
-import { timesBetween } from '../domain/uptime.ts';
 import type { TimeSpan } from '../store/result-series.ts';
 import type { Progress } from '../store/rollup-progress.ts';
 import { expireRollups, monitorsWithHours, writeDays } from '../store/rollups.ts';
 import { statusHistories } from '../store/status-history.ts';
 import type { Store } from '../store/store.ts';
 import { writeUptimes } from '../store/uptime-days.ts';
+import { DAY_MS, dayOf } from '../verdict/summary-range.ts';
+import { timesBetween } from '../verdict/uptime.ts';
 import { moved } from './moved.ts';
 
 /** How long hours are kept before the day that is rolled up, ms. */

@@ -1,9 +1,9 @@
-import { FINEST_PERIOD_MS } from '../domain/schedule.ts';
-import { HOUR_MS, hourOf } from '../domain/summary-range.ts';
 import { type Counts, firstSlotFrom, seriesOfPhases } from '../store/result-series.ts';
 import type { Progress } from '../store/rollup-progress.ts';
 import { addToHours } from '../store/rollups.ts';
 import type { Store } from '../store/store.ts';
+import { FINEST_PERIOD_MS } from '../verdict/schedule.ts';
+import { HOUR_MS, hourOf } from '../verdict/summary-range.ts';
 import { moved } from './moved.ts';
 
 /** Results that one read should sum up: some 5 ms of the reading thread. */

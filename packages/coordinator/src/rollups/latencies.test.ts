@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { DeclaredPage } from '../../../../test/support/declared-page.ts';
-import { addLatency, emptyHistogram, encodeHistogram } from '../domain/latency-histogram.ts';
-import { HOUR_MS, hourOf } from '../domain/summary-range.ts';
+import { addLatency, emptyHistogram, encodeHistogram } from '../verdict/latency-histogram.ts';
+import { HOUR_MS, hourOf } from '../verdict/summary-range.ts';
 import { latenciesOf, latencySpan } from './latencies.ts';
 
 let configured: ConfiguredStore;

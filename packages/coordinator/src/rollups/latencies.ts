@@ -1,12 +1,12 @@
+import { rollupsByBucket } from '../store/rollups.ts';
+import type { Store } from '../store/store.ts';
 import {
   addEncoded,
   emptyHistogram,
   type LatencyHistogram,
   percentile,
-} from '../domain/latency-histogram.ts';
-import { bucketsUntil, DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
-import { rollupsByBucket } from '../store/rollups.ts';
-import type { Store } from '../store/store.ts';
+} from '../verdict/latency-histogram.ts';
+import { bucketsUntil, DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 import { closedUntil, readProgress } from './progress.ts';
 
 /** The ranges of latencies: a number of buckets that a small chart can show. */

@@ -1,14 +1,14 @@
-import { candidateSlots } from '../domain/candidate-slots.ts';
-import { sampledSlots } from '../domain/sampled-slots.ts';
+import { type PhaseSums, phasesOfSlots } from '../store/result-phases.ts';
+import { firstSlotFrom } from '../store/result-series.ts';
+import type { Store } from '../store/store.ts';
+import { candidateSlots } from '../verdict/candidate-slots.ts';
+import { sampledSlots } from '../verdict/sampled-slots.ts';
 import {
   regionBuckets,
   type SeriesBuckets,
   type SeriesRange,
   seriesBuckets,
-} from '../domain/series-range.ts';
-import { type PhaseSums, phasesOfSlots } from '../store/result-phases.ts';
-import { firstSlotFrom } from '../store/result-series.ts';
-import type { Store } from '../store/store.ts';
+} from '../verdict/series-range.ts';
 
 /** Most results that are read: some 30 ms of the reading thread. */
 const MOST_RESULTS = 6_000;

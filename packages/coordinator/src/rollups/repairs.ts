@@ -1,9 +1,9 @@
-import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import { type HourRow, seriesOfMonitor, type TimeSpan } from '../store/result-series.ts';
 import { type Progress, resultsFrom } from '../store/rollup-progress.ts';
 import { dueRepairs, type Repair, takeRepairs } from '../store/rollup-repairs.ts';
 import { replaceHours, writeDays } from '../store/rollups.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import { DAY_MS, dayOf, HOUR_MS } from '../verdict/summary-range.ts';
 import { KEPT_HOURS_MS } from './days.ts';
 
 /** Most repairs in one transaction. */

@@ -4,8 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { countsOf, naiveSummary, regionsOf } from '../../../../test/support/coordinator/naive-summary.ts';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { caughtUp, partsOf, rollupsOf } from '../../../../test/support/coordinator/rolled-up-recording.ts';
-import { percentile } from '../domain/latency-histogram.ts';
-import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { ReadingProgress } from '../recording/reading-progress.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { percentile } from '../verdict/latency-histogram.ts';
+import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 import {
   DAY_MS,
   dayOf,
@@ -13,10 +15,8 @@ import {
   hourOf,
   SUMMARY_RANGES,
   type SummaryRange,
-} from '../domain/summary-range.ts';
-import { uptimePercent } from '../domain/uptime.ts';
-import { ReadingProgress } from '../recording/reading-progress.ts';
-import type { Store, Transaction } from '../store/store.ts';
+} from '../verdict/summary-range.ts';
+import { uptimePercent } from '../verdict/uptime.ts';
 import { Rollups } from './rollups.ts';
 import { readSummary } from './summary.ts';
 

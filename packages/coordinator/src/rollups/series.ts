@@ -1,14 +1,14 @@
+import { type Counts, seriesOfMonitor, type TimeSpan } from '../store/result-series.ts';
+import { type RollupTable, rollupsByBucket, rollupsByRegionAndBucket } from '../store/rollups.ts';
+import type { Store } from '../store/store.ts';
 import {
   bucketOf,
   regionBuckets,
   type SeriesBuckets,
   type SeriesRange,
   seriesBuckets,
-} from '../domain/series-range.ts';
-import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
-import { type Counts, seriesOfMonitor, type TimeSpan } from '../store/result-series.ts';
-import { type RollupTable, rollupsByBucket, rollupsByRegionAndBucket } from '../store/rollups.ts';
-import type { Store } from '../store/store.ts';
+} from '../verdict/series-range.ts';
+import { DAY_MS, dayOf, HOUR_MS } from '../verdict/summary-range.ts';
 import { closedUntil, readProgress } from './progress.ts';
 import { addCounts, addTally, emptyTally, type OutcomeCounts, tallyOf } from './tally.ts';
 

@@ -7,10 +7,10 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { addRows } from '../../../../test/support/store-rows.ts';
-import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
-import { DAY_MS, HOUR_MS, hourOf } from '../domain/summary-range.ts';
 import { newestResults } from '../store/newest-results.ts';
 import { markForRepair } from '../store/recorded-results.ts';
+import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
+import { DAY_MS, HOUR_MS, hourOf } from '../verdict/summary-range.ts';
 import { Rollups } from './rollups.ts';
 import { slotsWithOutcome } from './slots-with-outcome.ts';
 

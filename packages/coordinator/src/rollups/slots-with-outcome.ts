@@ -1,8 +1,8 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
-import { hourOf } from '../domain/summary-range.ts';
 import { markedHours } from '../store/rollup-repairs.ts';
 import { hoursWith } from '../store/rollups.ts';
 import type { Store } from '../store/store.ts';
+import { hourOf } from '../verdict/summary-range.ts';
 import { KEPT_HOURS_MS } from './days.ts';
 import { closedUntil, readProgress } from './progress.ts';
 

@@ -1,7 +1,7 @@
-import { bucketsUntil, DAY_MS, SUMMARY_RANGES, type SummaryRange } from '../domain/summary-range.ts';
-import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
 import { statusHistories } from '../store/status-history.ts';
 import type { Store } from '../store/store.ts';
+import { bucketsUntil, DAY_MS, SUMMARY_RANGES, type SummaryRange } from '../verdict/summary-range.ts';
+import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../verdict/uptime.ts';
 import { type DayTimes, dailyTimes } from './daily-times.ts';
 import { timesInWindows } from './times-in-windows.ts';
 

@@ -1,3 +1,6 @@
+import { type Counts, seriesOfMonitor } from '../store/result-series.ts';
+import { rollupsByBucket, rollupsByRegion } from '../store/rollups.ts';
+import type { Store } from '../store/store.ts';
 import {
   bucketsUntil,
   DAY_MS,
@@ -5,11 +8,8 @@ import {
   hourOf,
   SUMMARY_RANGES,
   type SummaryRange,
-} from '../domain/summary-range.ts';
-import { addTimes, NO_TIMES, type StatusTimes } from '../domain/uptime.ts';
-import { type Counts, seriesOfMonitor } from '../store/result-series.ts';
-import { rollupsByBucket, rollupsByRegion } from '../store/rollups.ts';
-import type { Store } from '../store/store.ts';
+} from '../verdict/summary-range.ts';
+import { addTimes, NO_TIMES, type StatusTimes } from '../verdict/uptime.ts';
 import { closedUntil, readProgress } from './progress.ts';
 import { statusTimes } from './status-times.ts';
 import { addCounts, addTally, emptyTally, type OutcomeCounts, tallyOf } from './tally.ts';

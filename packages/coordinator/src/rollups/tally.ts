@@ -1,10 +1,10 @@
+import type { Counts } from '../store/result-series.ts';
 import {
   addEncoded,
   addHistogram,
   emptyHistogram,
   type LatencyHistogram,
-} from '../domain/latency-histogram.ts';
-import type { Counts } from '../store/result-series.ts';
+} from '../verdict/latency-histogram.ts';
 
 /** Results by outcome, and the latencies of those that passed or were degraded. */
 export type OutcomeCounts = {

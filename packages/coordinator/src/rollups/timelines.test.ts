@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, Recording } from '../../../../test/support/coordinator/recording.ts';
-import { merged, type Occurrence, type WindowTimes } from '../domain/maintenance-window.ts';
-import { MONITOR_STATUSES, type MonitorStatus } from '../domain/monitor.ts';
-import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
+import { insertWindow } from '../store/maintenance-windows.ts';
+import { merged, type Occurrence, type WindowTimes } from '../verdict/maintenance-window.ts';
+import { MONITOR_STATUSES, type MonitorStatus } from '../verdict/monitor.ts';
+import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 import {
   addTimes,
   NO_TIMES,
@@ -12,8 +13,7 @@ import {
   uptimePercent,
   withMaintenance,
   worstStatus,
-} from '../domain/uptime.ts';
-import { insertWindow } from '../store/maintenance-windows.ts';
+} from '../verdict/uptime.ts';
 import { dailyTimes } from './daily-times.ts';
 
 type Timeline = {

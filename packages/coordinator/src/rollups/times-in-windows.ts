@@ -1,8 +1,8 @@
-import { merged, type Occurrence, occurrencesIn, type WindowTimes } from '../domain/maintenance-window.ts';
-import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../domain/uptime.ts';
 import { windowTimesOf } from '../store/maintenance-windows.ts';
 import { type MonitorSpan, statusesIn } from '../store/status-history.ts';
 import type { Store } from '../store/store.ts';
+import { merged, type Occurrence, occurrencesIn, type WindowTimes } from '../verdict/maintenance-window.ts';
+import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../verdict/uptime.ts';
 
 /** A piece of maintenance, with the place of the bucket that it lies in. */
 type Piece = MonitorSpan & { readonly bucket: number };

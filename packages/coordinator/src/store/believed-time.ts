@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BelievedTime } from '../domain/believed-time.ts';
+import type { BelievedTime } from '../verdict/believed-time.ts';
 import { readFact, writeFact } from './facts.ts';
 import type { Store } from './store.ts';
 

@@ -1,4 +1,4 @@
-import type { LongerInterval, NewInterval, NewTransition, Writes } from '../evaluation/writes.ts';
+import type { LongerInterval, NewInterval, NewTransition, Writes } from '../verdict/writes.ts';
 import type { SqlStep } from './store.ts';
 import { toTransitionVote } from './stored-votes.ts';
 

@@ -1,7 +1,7 @@
 import { appendTo } from '@svc/shared/lists-by-key.ts';
 import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
-import type { Impact, UpdateState } from '../domain/incident-updates.ts';
+import type { Impact, UpdateState } from '../verdict/incident-updates.ts';
 import { numbersAs } from './dialect.ts';
 import { idChunks } from './id-chunks.ts';
 import { type Readable, readingOf } from './reading-of.ts';

@@ -1,6 +1,6 @@
 import { appendTo } from '@svc/shared/lists-by-key.ts';
 import { type Kysely, sql } from 'kysely';
-import type { Announced } from '../domain/transition.ts';
+import type { Announced } from '../verdict/transition.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Database } from './schema.ts';
 import type { Transaction } from './store.ts';

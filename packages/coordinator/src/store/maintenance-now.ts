@@ -1,4 +1,4 @@
-import { isDuring, type WindowTimes } from '../domain/maintenance-window.ts';
+import { isDuring, type WindowTimes } from '../verdict/maintenance-window.ts';
 import { timesOf, type WindowRow } from './maintenance-windows.ts';
 import type { Store } from './store.ts';
 

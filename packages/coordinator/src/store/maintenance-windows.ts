@@ -1,15 +1,15 @@
 import { appendTo } from '@svc/shared/lists-by-key.ts';
 import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
-import { isTimeZone } from '../domain/local-time.ts';
+import { isTimeZone } from '../verdict/local-time.ts';
 import {
   FREQUENCIES,
   nextOccurrence,
   type Repetition,
   WEEKDAYS,
   type WindowTimes,
-} from '../domain/maintenance-window.ts';
-import { type LiveWindow, Windows } from '../evaluation/windows.ts';
+} from '../verdict/maintenance-window.ts';
+import { type LiveWindow, Windows } from '../verdict/windows.ts';
 import { idChunks } from './id-chunks.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Database } from './schema.ts';

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { MonitorStatus } from '../domain/monitor.ts';
+import type { MonitorStatus } from '../verdict/monitor.ts';
 import { containsText, numbersAs } from './dialect.ts';
 import type { Store } from './store.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Announced } from '../domain/transition.ts';
+import type { Announced } from '../verdict/transition.ts';
 import { idChunks } from './id-chunks.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Row } from './resources.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
-import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 import { newestResults, type ResultSearch } from './newest-results.ts';
 
 const HOUR = 3_600_000;

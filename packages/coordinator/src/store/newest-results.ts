@@ -1,5 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
-import type { SlotRange } from '../domain/candidate-slots.ts';
+import type { SlotRange } from '../verdict/candidate-slots.ts';
 import { numbersAs } from './dialect.ts';
 import type { Database } from './schema.ts';
 import { slotsOfMonitor } from './slots-of-monitor.ts';

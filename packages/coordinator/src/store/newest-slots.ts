@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { FINEST_PERIOD_MS, SLOT_STEP_MS } from '../domain/schedule.ts';
+import { FINEST_PERIOD_MS, SLOT_STEP_MS } from '../verdict/schedule.ts';
 import { numbersAs } from './dialect.ts';
 import type { Store } from './store.ts';
 

@@ -1,8 +1,8 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
-import { hourOf } from '../domain/summary-range.ts';
-import type { Abstention, MonitorSlot, ReportedResult } from '../evaluation/writes.ts';
+import { hourOf } from '../verdict/summary-range.ts';
+import type { Abstention, MonitorSlot, ReportedResult } from '../verdict/writes.ts';
 import { pairsAs } from './dialect.ts';
 import { abstentionDetail, resultDetail } from './result-detail.ts';
 import type { SqlStep, Store } from './store.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { HeldReads } from '../../../../test/support/held-reads.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
-import { type NewDelivery, noWrites } from '../evaluation/writes.ts';
+import { type NewDelivery, noWrites } from '../verdict/writes.ts';
 import { nextDeliveries } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';
 import { MAX_WAITING_READS } from './reader.ts';

@@ -1,6 +1,6 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
-import type { StoredState } from '../evaluation/restart.ts';
-import type { Writes } from '../evaluation/writes.ts';
+import type { StoredState } from '../verdict/restart.ts';
+import type { Writes } from '../verdict/writes.ts';
 import { removeChanges } from './changes.ts';
 import { deliveryIds, hastenOlder, insertDeliveries, rowOf } from './delivery-queue.ts';
 import { StoreError } from './errors.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { FINEST_PERIOD_MS } from '../domain/schedule.ts';
-import { HOUR_MS } from '../domain/summary-range.ts';
+import { FINEST_PERIOD_MS } from '../verdict/schedule.ts';
+import { HOUR_MS } from '../verdict/summary-range.ts';
 import { numbersAs } from './dialect.ts';
 import { slotsOfMonitor } from './slots-of-monitor.ts';
 import type { Store } from './store.ts';

@@ -1,7 +1,7 @@
 import type { Attempt, Outcome } from '@svc/shared/messages/check-result.ts';
 import { isRegion, type Region } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
-import { bitOf, NO_REGIONS, type RegionSet } from '../domain/region-set.ts';
+import { bitOf, NO_REGIONS, type RegionSet } from '../verdict/region-set.ts';
 import { numbersAs } from './dialect.ts';
 import { readResultDetail } from './result-detail.ts';
 import type { TimeSpan } from './result-series.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { hourOf } from '../domain/summary-range.ts';
+import { hourOf } from '../verdict/summary-range.ts';
 import { greatest, least } from './dialect.ts';
 import { receiverExists } from './receivers.ts';
 import type { Store, Transaction } from './store.ts';

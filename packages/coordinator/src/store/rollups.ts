@@ -1,7 +1,7 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { addEncoded, emptyHistogram, encodeHistogram } from '../domain/latency-histogram.ts';
-import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
+import { addEncoded, emptyHistogram, encodeHistogram } from '../verdict/latency-histogram.ts';
+import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 import { pairsAs } from './dialect.ts';
 import type { Counts, HourRow, TimeSpan } from './result-series.ts';
 import type { Store, Transaction } from './store.ts';

@@ -1,7 +1,7 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { CheckKind } from '@svc/shared/messages/check.ts';
 import type { Generated } from 'kysely';
-import type { Impact, UpdateState } from '../domain/incident-updates.ts';
+import type { Impact, UpdateState } from '../verdict/incident-updates.ts';
 
 type RollupRow = {
   monitor_id: number;

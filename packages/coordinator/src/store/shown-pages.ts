@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { MonitorStatus } from '../domain/monitor.ts';
+import type { MonitorStatus } from '../verdict/monitor.ts';
 import { jsonFlag, jsonRows, numbersAs } from './dialect.ts';
 import { idChunks } from './id-chunks.ts';
 import type { Row } from './resources.ts';

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import { candidateSlots, type SlotRange } from '../domain/candidate-slots.ts';
-import { FINEST_PERIOD_MS } from '../domain/schedule.ts';
+import { candidateSlots, type SlotRange } from '../verdict/candidate-slots.ts';
+import { FINEST_PERIOD_MS } from '../verdict/schedule.ts';
 import type { Database } from './schema.ts';
 
 /**

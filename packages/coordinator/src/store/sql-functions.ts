@@ -5,7 +5,7 @@ import {
   emptyHistogram,
   encodeHistogram,
   type LatencyHistogram,
-} from '../domain/latency-histogram.ts';
+} from '../verdict/latency-histogram.ts';
 
 /**
  * Gives a connection the aggregates of the roll-ups. Latencies become histograms on the reading thread, and

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { MonitorStatus } from '../domain/monitor.ts';
-import type { StatusSince } from '../domain/uptime.ts';
+import type { MonitorStatus } from '../verdict/monitor.ts';
+import type { StatusSince } from '../verdict/uptime.ts';
 import { jsonRows, numbersAs, triplesAs } from './dialect.ts';
 import type { TimeSpan } from './result-series.ts';
 import type { Store } from './store.ts';

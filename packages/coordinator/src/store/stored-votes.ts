@@ -1,7 +1,7 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import type { Vote, VoteOutcome } from '../domain/status.ts';
-import type { CountedVote, StoredVote, WrittenVotes } from '../evaluation/writes.ts';
+import type { Vote, VoteOutcome } from '../verdict/status.ts';
+import type { CountedVote, StoredVote, WrittenVotes } from '../verdict/writes.ts';
 
 /*
  * Votes as text. Those of states are written with every slot, so they are arrays without names, whose instants are

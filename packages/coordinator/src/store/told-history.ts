@@ -1,8 +1,8 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
-import type { MonitorStatus } from '../domain/monitor.ts';
-import type { Announced } from '../domain/transition.ts';
-import type { Link } from '../evaluation/state.ts';
-import type { ChangeOfStatus } from '../evaluation/writes.ts';
+import type { MonitorStatus } from '../verdict/monitor.ts';
+import type { Link } from '../verdict/state.ts';
+import type { Announced } from '../verdict/transition.ts';
+import type { ChangeOfStatus } from '../verdict/writes.ts';
 import type { TimeSpan } from './result-series.ts';
 import type { Store } from './store.ts';
 

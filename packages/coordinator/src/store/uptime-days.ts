@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { MonitorStatus } from '../domain/monitor.ts';
-import { DAY_MS } from '../domain/summary-range.ts';
-import type { StatusSince, StatusTimes } from '../domain/uptime.ts';
+import type { MonitorStatus } from '../verdict/monitor.ts';
+import { DAY_MS } from '../verdict/summary-range.ts';
+import type { StatusSince, StatusTimes } from '../verdict/uptime.ts';
 import { greatest, jsonRows, numbersAs } from './dialect.ts';
 import { historyOf } from './status-history.ts';
 import type { Store, Transaction } from './store.ts';

@@ -5,7 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { errorCodeOf } from '../../../../test/support/transactions.ts';
-import { addLatency, emptyHistogram, encodeHistogram } from '../domain/latency-histogram.ts';
+import { addLatency, emptyHistogram, encodeHistogram } from '../verdict/latency-histogram.ts';
 import { openStore } from './open.ts';
 import { MAX_WAITING_TRANSACTIONS } from './sqlite-store.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';

@@ -1,8 +1,3 @@
-import { merged, occurrencesIn } from '../domain/maintenance-window.ts';
-import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
-import { freshForMs, votableForMs } from '../domain/status.ts';
-import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../domain/uptime.ts';
-import { type LiveWindow, Windows } from '../evaluation/windows.ts';
 import { windowsOfMonitor } from '../store/maintenance-windows.ts';
 import { type RecordedRow, resultsAsRecorded } from '../store/results-as-recorded.ts';
 import type { Store } from '../store/store.ts';
@@ -16,6 +11,11 @@ import {
   type PastChange,
   statusAt,
 } from '../store/told-history.ts';
+import { merged, occurrencesIn } from '../verdict/maintenance-window.ts';
+import type { LiveMonitor, MonitorStatus } from '../verdict/monitor.ts';
+import { freshForMs, votableForMs } from '../verdict/status.ts';
+import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../verdict/uptime.ts';
+import { type LiveWindow, Windows } from '../verdict/windows.ts';
 import { type Beginning, Replay } from './replay.ts';
 import { altered, alteredRow, type OtherSettings } from './settings.ts';
 

@@ -1,8 +1,8 @@
 import type { Region } from '@svc/shared/regions.ts';
-import { lastedMs } from '../domain/check-end.ts';
-import { longestCheckMs } from '../domain/longest-check.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
 import type { RecordedRow } from '../store/results-as-recorded.ts';
+import { lastedMs } from '../verdict/check-end.ts';
+import { longestCheckMs } from '../verdict/longest-check.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
 
 /** The settings to replay with. Left out: as they are. */
 export type OtherSettings = {

@@ -1,7 +1,6 @@
 import { ID } from '@svc/shared/ids.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
-import { IMPACTS, newestUpdate, stateOf, UPDATE_STATES } from '../../domain/incident-updates.ts';
 import {
   findIncident,
   type IncidentContent,
@@ -11,6 +10,7 @@ import {
   type UpdateContent,
   updatesOf,
 } from '../../store/incidents.ts';
+import { IMPACTS, newestUpdate, stateOf, UPDATE_STATES } from '../../verdict/incident-updates.ts';
 import { id, instant } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { idList, instantText, nameSchema, noteText, numbers } from '../body-members.ts';

@@ -1,6 +1,14 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
-import { isTimeZone, localAt } from '../../domain/local-time.ts';
+import { componentsByIds } from '../../store/components.ts';
+import {
+  findWindow,
+  listWindows,
+  type StoredWindow,
+  type WindowContent,
+  type WindowFilter,
+} from '../../store/maintenance-windows.ts';
+import { isTimeZone, localAt } from '../../verdict/local-time.ts';
 import {
   beginsWithItself,
   FREQUENCIES,
@@ -10,15 +18,7 @@ import {
   WEEKDAYS,
   type WindowTimes,
   weekdayOf,
-} from '../../domain/maintenance-window.ts';
-import { componentsByIds } from '../../store/components.ts';
-import {
-  findWindow,
-  listWindows,
-  type StoredWindow,
-  type WindowContent,
-  type WindowFilter,
-} from '../../store/maintenance-windows.ts';
+} from '../../verdict/maintenance-window.ts';
 import { id, instant } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import {

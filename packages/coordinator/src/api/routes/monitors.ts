@@ -12,8 +12,6 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { userInfoApart } from '@svc/shared/user-info.ts';
 import { z } from 'zod';
 import type { StoredMonitor } from '../../configuration/stored.ts';
-import { MONITOR_STATUSES } from '../../domain/monitor.ts';
-import type { Vote } from '../../domain/status.ts';
 import { type FailingChannel, type FailingChannels, failingChannels } from '../../store/links.ts';
 import { MaintenanceNow } from '../../store/maintenance-now.ts';
 import {
@@ -23,6 +21,8 @@ import {
   SHOWN_STATES,
 } from '../../store/monitor-overview.ts';
 import { usesOfMonitor } from '../../store/monitor-uses.ts';
+import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
+import type { Vote } from '../../verdict/status.ts';
 import { id } from '../answers.ts';
 import type { ApiParts, MonitorStates } from '../api-parts.ts';
 import { defineResources, resourceView, serveResources } from '../collection.ts';

@@ -1,11 +1,11 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { percentile } from '../../domain/latency-histogram.ts';
-import { MONITOR_STATUSES } from '../../domain/monitor.ts';
-import { SUMMARY_RANGES, type SummaryRange } from '../../domain/summary-range.ts';
-import { flooredPercent, type StatusTimes, uptimePercent, worstStatus } from '../../domain/uptime.ts';
 import { readSummary, type Summary } from '../../rollups/summary.ts';
 import type { OutcomeCounts } from '../../rollups/tally.ts';
+import { percentile } from '../../verdict/latency-histogram.ts';
+import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
+import { SUMMARY_RANGES, type SummaryRange } from '../../verdict/summary-range.ts';
+import { flooredPercent, type StatusTimes, uptimePercent, worstStatus } from '../../verdict/uptime.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { requireMonitor } from './results.ts';

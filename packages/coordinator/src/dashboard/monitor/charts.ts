@@ -1,7 +1,7 @@
 import type { Phases } from '@svc/shared/messages/check-result.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { PhasesView, SeriesView } from '../../api/routes/series.ts';
-import { SERIES_RANGES, type SeriesRange } from '../../domain/series-range.ts';
+import { SERIES_RANGES, type SeriesRange } from '../../verdict/series-range.ts';
 import { type Line, renderLineChart, sparkline } from '../../web/charts/line-chart.ts';
 import { renderStackChart } from '../../web/charts/stack-chart.ts';
 import { latencyText, percentage } from '../../web/figures.ts';

@@ -1,5 +1,5 @@
 import type { TransitionView } from '../../api/answers.ts';
-import type { TransitionReason } from '../../domain/transition.ts';
+import type { TransitionReason } from '../../verdict/transition.ts';
 import { latencyText } from '../../web/figures.ts';
 
 /** What the words are made of. */

@@ -1,6 +1,6 @@
 import { idOf } from '../../api/endpoint.ts';
 import { INCIDENT, type IncidentView, UPDATE, type UpdateView } from '../../api/routes/incidents.ts';
-import { IMPACTS, type Impact, UPDATE_STATES, type UpdateState } from '../../domain/incident-updates.ts';
+import { IMPACTS, type Impact, UPDATE_STATES, type UpdateState } from '../../verdict/incident-updates.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';

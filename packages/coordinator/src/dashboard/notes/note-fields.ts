@@ -1,5 +1,5 @@
 import { LIMITS } from '@svc/shared/limits.ts';
-import { isTimeZone, localAt } from '../../domain/local-time.ts';
+import { isTimeZone, localAt } from '../../verdict/local-time.ts';
 import type { Control, Field, Option, ResourceForm } from '../forms/fields.ts';
 
 /* Forms of what people write about incidents and maintenance. These objects have no definition: nobody declares them. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackSender, sendContext } from '../../../../../test/support/channel-sending.ts';
 import { GOOGLE_CHAT_PATH, GoogleChat } from '../../../../../test/support/vendors/google-chat.ts';
 import { serveVendor, type VendorServer } from '../../../../../test/support/vendors/serve.ts';
-import { groupAlert } from '../../domain/grouping.ts';
+import { groupAlert } from '../../verdict/grouping.ts';
 import type { SendResult } from '../channel.ts';
 
 let vendor: GoogleChat;

@@ -1,4 +1,4 @@
-import { TokenBucket } from '../../domain/rate.ts';
+import { TokenBucket } from '../../verdict/rate.ts';
 
 /** Wrong passwords of one visitor that cost no wait. */
 const FREE = 3;

@@ -1,4 +1,4 @@
-import { type Rate, TokenBucket } from '../../domain/rate.ts';
+import { type Rate, TokenBucket } from '../../verdict/rate.ts';
 
 /** Most mailboxes and visitors that are remembered of each kind; the least recently seen ones are forgotten first. */
 const MOST_REMEMBERED = 10_000;

@@ -16,7 +16,7 @@ import {
   storedPage,
   storedWindow,
 } from '../../../../../test/support/status-page-source.ts';
-import { DAY_MS, HOUR_MS } from '../../domain/summary-range.ts';
+import { DAY_MS, HOUR_MS } from '../../verdict/summary-range.ts';
 import { type PageView, pageView } from '../page-view.ts';
 import { atomFeed, jsonFeed, rssFeed } from './feeds.ts';
 

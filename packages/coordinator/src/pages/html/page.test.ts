@@ -14,7 +14,7 @@ import {
   storedWindow,
   writtenIncident,
 } from '../../../../../test/support/status-page-source.ts';
-import { DAY_MS } from '../../domain/summary-range.ts';
+import { DAY_MS } from '../../verdict/summary-range.ts';
 import { rssFeed } from '../feeds/feeds.ts';
 import { type PageSource, pageView } from '../page-view.ts';
 import { daysPage } from './days.ts';

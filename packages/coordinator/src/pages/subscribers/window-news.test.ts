@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { WindowTimes } from '../../domain/maintenance-window.ts';
+import type { WindowTimes } from '../../verdict/maintenance-window.ts';
 import { type WindowTold, windowNews } from './window-news.ts';
 
 const HOUR_MS = 3_600_000;

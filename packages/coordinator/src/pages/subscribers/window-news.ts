@@ -3,7 +3,7 @@ import {
   type Occurrence,
   occurrencesIn,
   type WindowTimes,
-} from '../../domain/maintenance-window.ts';
+} from '../../verdict/maintenance-window.ts';
 
 /** What the subscribers of a page were told of a window. Instants are epoch ms. */
 export type WindowTold = {

@@ -179,7 +179,7 @@ const COUNTS = `passed INTEGER NOT NULL, degraded INTEGER NOT NULL, failed INTEG
 
 const TOTALS = [
   // Counts of a monitor's results with a slot in the hour (or day, UTC) that begins at `at`. `latency` is a
-  // histogram, see `domain/latency-histogram.ts`; null: no result has a latency that counts.
+  // histogram, see `verdict/latency-histogram.ts`; null: no result has a latency that counts.
   `CREATE TABLE rollup_hours (
     monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, region TEXT NOT NULL, ${COUNTS}, latency BLOB,
     PRIMARY KEY (monitor_id, at, region)) WITHOUT ROWID`,

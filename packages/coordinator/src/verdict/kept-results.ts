@@ -1,11 +1,11 @@
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import { hasRegion } from '../domain/region-set.ts';
-import { isOnGrid } from '../domain/schedule.ts';
 import { isAhead, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
 import { KeptOutcomes } from './kept-outcomes.ts';
+import type { LiveMonitor } from './monitor.ts';
+import { hasRegion } from './region-set.ts';
+import { isOnGrid } from './schedule.ts';
 import { type MonitorState, openSlotOf } from './state.ts';
 
 /** A result from the stream. */

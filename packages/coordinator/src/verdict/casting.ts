@@ -1,17 +1,11 @@
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { checkEnd } from '../domain/check-end.ts';
-import { type CastingTime, castVotes } from '../domain/decision.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import {
-  BELIEVED_AHEAD_MS,
-  freshForMs,
-  type Vote,
-  type VoteOutcome,
-  votableForMs,
-} from '../domain/status.ts';
+import { checkEnd } from './check-end.ts';
+import { type CastingTime, castVotes } from './decision.ts';
 import type { Frame } from './frame.ts';
+import type { LiveMonitor } from './monitor.ts';
 import type { MonitorState } from './state.ts';
+import { BELIEVED_AHEAD_MS, freshForMs, type Vote, type VoteOutcome, votableForMs } from './status.ts';
 
 /* From a report to a region's vote: which slots may still become votes, and from when they count. */
 

@@ -1,12 +1,12 @@
 import type { Region } from '@svc/shared/regions.ts';
-import { type OpenSlot, type SlotDecision, slotDecision } from '../domain/decision.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionSet, sizeOf } from '../domain/region-set.ts';
-import { freshForMs, isCounted, tally, type Vote, verdict } from '../domain/status.ts';
 import { announce } from './announcing.ts';
 import { cast, oldestVotable } from './casting.ts';
+import { type OpenSlot, type SlotDecision, slotDecision } from './decision.ts';
 import type { Frame } from './frame.ts';
+import type { LiveMonitor } from './monitor.ts';
+import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionSet, sizeOf } from './region-set.ts';
 import { type MonitorState, openSlotOf } from './state.ts';
+import { freshForMs, isCounted, tally, type Vote, verdict } from './status.ts';
 import {
   age,
   ageByJump,

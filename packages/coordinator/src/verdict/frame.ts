@@ -1,5 +1,5 @@
-import type { LiveMonitor } from '../domain/monitor.ts';
-import type { RegionSet } from '../domain/region-set.ts';
+import type { LiveMonitor } from './monitor.ts';
+import type { RegionSet } from './region-set.ts';
 import type { MonitorState } from './state.ts';
 import type { ChangeOfStatus, Writes } from './writes.ts';
 

@@ -1,8 +1,8 @@
-import type { OpenSlot } from '../domain/decision.ts';
-import type { MonitorStatus } from '../domain/monitor.ts';
-import { ALL_REGIONS, NO_REGIONS, type RegionSet } from '../domain/region-set.ts';
-import type { Vote } from '../domain/status.ts';
-import type { Announced, TransitionReason } from '../domain/transition.ts';
+import type { OpenSlot } from './decision.ts';
+import type { MonitorStatus } from './monitor.ts';
+import { ALL_REGIONS, NO_REGIONS, type RegionSet } from './region-set.ts';
+import type { Vote } from './status.ts';
+import type { Announced, TransitionReason } from './transition.ts';
 
 /** A channel that is enabled for the monitor, and the status that it was last told. */
 export type Link = {

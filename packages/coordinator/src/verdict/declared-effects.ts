@@ -1,15 +1,15 @@
 import type { Closure } from '@svc/shared/channels/alert.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import { hasRegion, regionSet } from '../domain/region-set.ts';
-import { freshForMs } from '../domain/status.ts';
-import type { TransitionReason } from '../domain/transition.ts';
 import type { AlertedMonitor } from './alert.ts';
 import { closeIncident, closeOn, unlinked } from './announcing.ts';
 import type { Evaluation } from './evaluation.ts';
 import { keepFindable } from './kept-results.ts';
+import type { LiveMonitor } from './monitor.ts';
+import { hasRegion, regionSet } from './region-set.ts';
 import { judgeAnew, settle } from './slot-life.ts';
 import type { Link, MonitorState } from './state.ts';
+import { freshForMs } from './status.ts';
 import { changeStatus } from './status-change.ts';
+import type { TransitionReason } from './transition.ts';
 import { ageByJump, countedVotes, electorateFor } from './verdicts.ts';
 
 /*

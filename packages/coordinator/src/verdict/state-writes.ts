@@ -1,7 +1,7 @@
-import type { LiveMonitor } from '../domain/monitor.ts';
-import { freshForMs, type Vote } from '../domain/status.ts';
 import type { Frame } from './frame.ts';
+import type { LiveMonitor } from './monitor.ts';
 import type { Drafts, MonitorState } from './state.ts';
+import { freshForMs, type Vote } from './status.ts';
 import { flushIntervals } from './status-change.ts';
 import type { StoredVote, WrittenVotes } from './writes.ts';
 

@@ -1,6 +1,6 @@
-import type { OpenSlot } from '../domain/decision.ts';
-import type { Vote } from '../domain/status.ts';
+import type { OpenSlot } from './decision.ts';
 import type { MonitorState } from './state.ts';
+import type { Vote } from './status.ts';
 
 /**
  * Time by which a monitor with an open slot is looked at later for the ages of its votes, ms. Where a slot was skipped or

@@ -1,7 +1,7 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import { expect, test } from 'vitest';
-import type { Vote, VoteOutcome } from '../domain/status.ts';
 import { alertOf } from './alert.ts';
+import type { Vote, VoteOutcome } from './status.ts';
 
 const MONITOR = { id: 1, name: 'API', target: 'https://example.com', type: 'http', degradedAtMs: 0 } as const;
 

@@ -1,8 +1,8 @@
-import type { LiveMonitor } from '../domain/monitor.ts';
-import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from '../domain/status.ts';
 import type { Evaluation } from './evaluation.ts';
+import type { LiveMonitor } from './monitor.ts';
 import { reopen } from './slot-life.ts';
 import { type MonitorState, newState } from './state.ts';
+import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from './status.ts';
 import type { StoredVote, WrittenState, WrittenVotes } from './writes.ts';
 
 /** A state as a start reads it. */

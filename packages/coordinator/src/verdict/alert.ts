@@ -1,6 +1,6 @@
 import type { Alert, AlertStatus, Closure } from '@svc/shared/channels/alert.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import type { Vote } from '../domain/status.ts';
+import type { LiveMonitor } from './monitor.ts';
+import type { Vote } from './status.ts';
 
 /**
  * The parts of a monitor that an alert repeats. The monitor itself may be gone, and its threshold is not kept

@@ -1,18 +1,10 @@
-import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
-import { NO_REGIONS, type RegionSet, regionSet, sizeOf } from '../domain/region-set.ts';
-import {
-  electorateOf,
-  isCounted,
-  quorumEndsAt,
-  statusOf,
-  tally,
-  type Vote,
-  verdict,
-} from '../domain/status.ts';
-import type { TransitionReason } from '../domain/transition.ts';
 import type { Frame } from './frame.ts';
+import type { LiveMonitor, MonitorStatus } from './monitor.ts';
+import { NO_REGIONS, type RegionSet, regionSet, sizeOf } from './region-set.ts';
 import type { MonitorState } from './state.ts';
+import { electorateOf, isCounted, quorumEndsAt, statusOf, tally, type Vote, verdict } from './status.ts';
 import { changeStatus } from './status-change.ts';
+import type { TransitionReason } from './transition.ts';
 
 /*
  * Makes a monitor's votes its status: which votes count, what they mean together, and how ageing changes it.

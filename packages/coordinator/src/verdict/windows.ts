@@ -1,5 +1,5 @@
 import { appendTo } from '@svc/shared/lists-by-key.ts';
-import { isDuring, type WindowTimes } from '../domain/maintenance-window.ts';
+import { isDuring, type WindowTimes } from './maintenance-window.ts';
 
 /** A maintenance window as the evaluation needs it. */
 export type LiveWindow = {

@@ -1,8 +1,8 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Vote } from '../domain/status.ts';
 import { Drafts, newState, States } from './state.ts';
+import type { Vote } from './status.ts';
 
 test('a state that is known takes over every member of the new one, and stays the same object', () => {
   const members = Object.keys(newState(1, 0)).filter((member) => member !== 'id');

@@ -1,6 +1,6 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { bitOf } from '../domain/region-set.ts';
+import { bitOf } from './region-set.ts';
 
 /** Factor of the monitor's id in a key: more than the 28 regions. */
 const REGION_PLACES = 32;

@@ -1,9 +1,9 @@
 import type { Closure } from '@svc/shared/channels/alert.ts';
-import type { Vote } from '../domain/status.ts';
-import { announcement } from '../domain/transition.ts';
 import { type AlertedMonitor, alertOf } from './alert.ts';
 import type { Frame } from './frame.ts';
 import type { Link, MonitorState } from './state.ts';
+import type { Vote } from './status.ts';
+import { announcement } from './transition.ts';
 
 /**
  * Tells every channel of the monitor the status that it has not been told yet. This is the one place where

@@ -1,10 +1,10 @@
 import type { Alert, Closure } from '@svc/shared/channels/alert.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { MonitorStatus } from '../domain/monitor.ts';
-import type { Vote } from '../domain/status.ts';
-import type { Announced, TransitionReason } from '../domain/transition.ts';
+import type { MonitorStatus } from './monitor.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
+import type { Vote } from './status.ts';
+import type { Announced, TransitionReason } from './transition.ts';
 
 /**
  * A region's report about a slot. It is recorded unless the region's outcome of the slot is recorded already.

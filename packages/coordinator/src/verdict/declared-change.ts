@@ -1,4 +1,3 @@
-import type { LiveMonitor } from '../domain/monitor.ts';
 import {
   channelChanged,
   channelLinked,
@@ -9,6 +8,7 @@ import {
   type RemovedMonitor,
 } from './declared-effects.ts';
 import type { Evaluation } from './evaluation.ts';
+import type { LiveMonitor } from './monitor.ts';
 import type { Link } from './state.ts';
 import type { LiveWindow } from './windows.ts';
 

@@ -1,10 +1,10 @@
-import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
-import type { RegionSet } from '../domain/region-set.ts';
-import { isCounted } from '../domain/status.ts';
-import { incidentEffect, type TransitionReason } from '../domain/transition.ts';
 import { announce } from './announcing.ts';
 import type { Frame } from './frame.ts';
+import type { LiveMonitor, MonitorStatus } from './monitor.ts';
+import type { RegionSet } from './region-set.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
+import { isCounted } from './status.ts';
+import { incidentEffect, type TransitionReason } from './transition.ts';
 import type { CountedVote } from './writes.ts';
 
 /** A reason that comes back within this time continues its interval, ms. */
