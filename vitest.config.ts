@@ -23,7 +23,7 @@ const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
 /** Files that need seconds of CPU or of waiting by their nature. `npm run check` leaves them out (decision 0232). */
 const LONG = [
   // Dispatch for thousands of monitors, over minutes of its clock.
-  'packages/coordinator/src/dispatch/overload.test.ts',
+  'packages/coordinator/src/checks/overload.test.ts',
   // Journals of 72 MB, and the seconds until the thread of a store moves one.
   'packages/coordinator/src/store/checkpoints.test.ts',
   // It holds the event loop until times are over.

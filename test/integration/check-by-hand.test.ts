@@ -5,7 +5,7 @@
 
 import { References } from '@svc/agent/network/references.ts';
 import { NetworkWatch } from '@svc/agent/network/watch.ts';
-import { ManualRuns } from '@svc/coordinator/dispatch/manual-runs.ts';
+import { ManualRuns } from '@svc/coordinator/checks/manual-runs.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { RunOutcome } from '@svc/shared/messages/heartbeat.ts';
 import { runSubject } from '@svc/shared/messages/subjects.ts';

@@ -1,8 +1,8 @@
-import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
-import { OpenJobs } from '@svc/coordinator/dispatch/open-jobs.ts';
-import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
-import type { Shedding } from '@svc/coordinator/dispatch/scheduler-parts.ts';
-import type { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
+import { newCounters } from '@svc/coordinator/checks/counters.ts';
+import { OpenJobs } from '@svc/coordinator/checks/open-jobs.ts';
+import { Scheduler } from '@svc/coordinator/checks/scheduler.ts';
+import type { Shedding } from '@svc/coordinator/checks/scheduler-parts.ts';
+import type { SlotClock } from '@svc/coordinator/checks/slot-clock.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/verdict/schedule.ts';
 import type { SlotEvents, SlotOutcome } from '@svc/coordinator/verdict/slots.ts';

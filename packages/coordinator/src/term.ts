@@ -1,6 +1,7 @@
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { VERSION } from '@svc/shared/version.ts';
+import { logTransitions } from './checks/transition-log.ts';
 import { ChangeApplier } from './configuration/change-applier.ts';
 import type { ChangeEffects } from './configuration/configuration.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
@@ -10,7 +11,6 @@ import { leadingMeasurements } from './metrics.ts';
 import { urlRules } from './notify/declared-urls.ts';
 import { createManualDeliveries } from './notify/manual-deliveries.ts';
 import { channelProblems } from './notify/sender.ts';
-import { logTransitions } from './recording/transition-log.ts';
 import { StartedParts } from './started-parts.ts';
 import { type BuiltTerm, buildTerm, type TermParts } from './term-parts.ts';
 

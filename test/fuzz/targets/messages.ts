@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { readJob, readJobsMessage } from '@svc/agent/job-message.ts';
-import { readHeartbeat } from '@svc/coordinator/dispatch/heartbeat-readers.ts';
-import { parseResults } from '@svc/coordinator/recording/parse-results.ts';
+import { readHeartbeat } from '@svc/coordinator/checks/heartbeat-readers.ts';
+import { parseResults } from '@svc/coordinator/checks/parse-results.ts';
 import { isResultsSubjectOf, regionOfSubject } from '@svc/shared/messages/subjects.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';

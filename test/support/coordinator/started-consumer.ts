@@ -1,4 +1,4 @@
-import { ResultConsumer } from '@svc/coordinator/recording/consumer.ts';
+import { ResultConsumer } from '@svc/coordinator/checks/consumer.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import type { NatsBus } from '@svc/shared/nats-bus.ts';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { countsOf, naiveSummary, regionsOf } from '../../../../test/support/coordinator/naive-summary.ts';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { caughtUp, partsOf, rollupsOf } from '../../../../test/support/coordinator/rolled-up-recording.ts';
-import { ReadingProgress } from '../recording/reading-progress.ts';
+import { ReadingProgress } from '../checks/reading-progress.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { percentile } from '../verdict/latency-histogram.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
