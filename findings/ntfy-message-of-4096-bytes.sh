@@ -7,7 +7,7 @@
 # that nobody made is refused with 401.
 # Seen: 4,095 bytes are a message. One of 4,096 is taken for an attachment, and refused with code 40014 where attachments are off.
 # Without `auth-file` the server reads no token and answers 200. Thus svc holds 4,095 bytes (`MESSAGE_BYTES` in
-# packages/coordinator/src/notify/channels/push-a.ts), and docs/channels/push_a.md says what a test does not show.
+# packages/coordinator/src/alerts/channels/push-a.ts), and docs/channels/push_a.md says what a test does not show.
 set -euo pipefail
 folder=$(mktemp -d)
 server=

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
+import { closesIncidents } from '@svc/coordinator/alerts/registry.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { Windows } from '@svc/coordinator/verdict/windows.ts';

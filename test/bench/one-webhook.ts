@@ -1,5 +1,5 @@
-import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
-import { createSender } from '@svc/coordinator/notify/sender.ts';
+import { Deliverer } from '@svc/coordinator/alerts/deliverer.ts';
+import { createSender } from '@svc/coordinator/alerts/sender.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import type { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { CHANNELS } from '@svc/coordinator/notify/registry.ts';
-import type { StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
+import { CHANNELS } from '@svc/coordinator/alerts/registry.ts';
+import type { StoredChannelOf } from '@svc/coordinator/alerts/sender.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import { channelProblems, type StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
+import { channelProblems, type StoredChannelOf } from '@svc/coordinator/alerts/sender.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackParts, loopbackSender, sendContext } from '../support/channel-sending.ts';

@@ -1,7 +1,7 @@
-import type { SendResult } from '@svc/coordinator/notify/channel.ts';
-import { urlRules } from '@svc/coordinator/notify/declared-urls.ts';
-import { CHANNELS } from '@svc/coordinator/notify/registry.ts';
-import { channelProblems, createSender, type StoredChannel } from '@svc/coordinator/notify/sender.ts';
+import type { SendResult } from '@svc/coordinator/alerts/channel.ts';
+import { urlRules } from '@svc/coordinator/alerts/declared-urls.ts';
+import { CHANNELS } from '@svc/coordinator/alerts/registry.ts';
+import { channelProblems, createSender, type StoredChannel } from '@svc/coordinator/alerts/sender.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import type { Resolve } from '@svc/coordinator/outgoing/names.ts';
 import { CHANNEL_BLOCKS, CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
-import { createManualDeliveries } from '@svc/coordinator/notify/manual-deliveries.ts';
-import { CHANNELS } from '@svc/coordinator/notify/registry.ts';
-import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
+import { Deliverer } from '@svc/coordinator/alerts/deliverer.ts';
+import { createManualDeliveries } from '@svc/coordinator/alerts/manual-deliveries.ts';
+import { CHANNELS } from '@svc/coordinator/alerts/registry.ts';
+import { storedChannels } from '@svc/coordinator/alerts/stored-channels.ts';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { Notification } from '@svc/shared/resources/notification.ts';

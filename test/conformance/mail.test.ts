@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createSender } from '@svc/coordinator/notify/sender.ts';
+import { createSender } from '@svc/coordinator/alerts/sender.ts';
 import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import type { SmtpRelay } from '@svc/coordinator/outgoing/smtp/relay.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';

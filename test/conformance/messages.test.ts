@@ -1,5 +1,5 @@
-import { contentOf, plainLine, plainText } from '@svc/coordinator/notify/content.ts';
-import type { StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
+import { contentOf, plainLine, plainText } from '@svc/coordinator/alerts/content.ts';
+import type { StoredChannelOf } from '@svc/coordinator/alerts/sender.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, describe, expect, test } from 'vitest';

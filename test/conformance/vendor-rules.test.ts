@@ -1,4 +1,4 @@
-import type { StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
+import type { StoredChannelOf } from '@svc/coordinator/alerts/sender.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';

@@ -1,4 +1,4 @@
-import { createSender } from '@svc/coordinator/notify/sender.ts';
+import { createSender } from '@svc/coordinator/alerts/sender.ts';
 import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, describe, expect, test } from 'vitest';

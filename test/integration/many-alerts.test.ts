@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Deliverer } from '../../packages/coordinator/src/notify/deliverer.ts';
-import { storedChannels } from '../../packages/coordinator/src/notify/stored-channels.ts';
+import { Deliverer } from '../../packages/coordinator/src/alerts/deliverer.ts';
+import { storedChannels } from '../../packages/coordinator/src/alerts/stored-channels.ts';
 import { COLLECT_MS, TOLD_ALONE } from '../../packages/coordinator/src/verdict/grouping.ts';
 import { loopbackSender, PUBLIC_URL } from '../support/channel-sending.ts';
 import { type ConfiguredStore, configuredStore, silentLog } from '../support/configured-store.ts';

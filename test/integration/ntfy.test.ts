@@ -1,5 +1,5 @@
-import type { SendResult } from '@svc/coordinator/notify/channel.ts';
-import { contentOf } from '@svc/coordinator/notify/content.ts';
+import type { SendResult } from '@svc/coordinator/alerts/channel.ts';
+import { contentOf } from '@svc/coordinator/alerts/content.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';

@@ -1,8 +1,8 @@
+import { closesIncidents } from '@svc/coordinator/alerts/registry.ts';
 import { BacklogHold } from '@svc/coordinator/checks/backlog-hold.ts';
 import { MaintenanceHold } from '@svc/coordinator/checks/maintenance-hold.ts';
 import { Recorder } from '@svc/coordinator/checks/recorder.ts';
 import { SlotClock } from '@svc/coordinator/checks/slot-clock.ts';
-import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import { States } from '@svc/coordinator/verdict/state.ts';
 import { createLogger } from '@svc/shared/log.ts';

@@ -1,4 +1,4 @@
-import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
+import { closesIncidents } from '@svc/coordinator/alerts/registry.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { type Comparison, compare, type WhatIf } from '@svc/coordinator/what-if/compare.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';

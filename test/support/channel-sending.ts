@@ -1,11 +1,11 @@
-import type { SendContext } from '@svc/coordinator/notify/channel.ts';
-import { urlRules } from '@svc/coordinator/notify/declared-urls.ts';
+import type { SendContext } from '@svc/coordinator/alerts/channel.ts';
+import { urlRules } from '@svc/coordinator/alerts/declared-urls.ts';
 import {
   createSender,
   type OperatorValues,
   type Send,
   type SenderParts,
-} from '@svc/coordinator/notify/sender.ts';
+} from '@svc/coordinator/alerts/sender.ts';
 import { createHttpPost, type HttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';

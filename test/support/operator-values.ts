@@ -1,5 +1,5 @@
-import { CHANNEL_OPERATOR_SETTINGS } from '@svc/coordinator/notify/registry.ts';
-import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
+import { CHANNEL_OPERATOR_SETTINGS } from '@svc/coordinator/alerts/registry.ts';
+import type { OperatorValues } from '@svc/coordinator/alerts/sender.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 
 /** An address without a listener, so that nothing leaves the machine by mistake. */

@@ -17,7 +17,7 @@ import {
 import type { SettingsCheck, SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
-import { CHANNEL_OPERATOR_SETTINGS } from './notify/registry.ts';
+import { CHANNEL_OPERATOR_SETTINGS } from './alerts/registry.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import { isGreeting } from './outgoing/smtp/session.ts';
 

@@ -5,13 +5,13 @@ import { EXPORT_COUNTERS, EXPORT_GAUGES } from '@svc/shared/metrics/export-instr
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { RECORDING_COUNTERS, RECORDING_GAUGES } from '@svc/shared/metrics/recording-instruments.ts';
 import { seriesOf, type ValuesOf } from '@svc/shared/metrics/totals.ts';
+import type { Deliverer } from './alerts/deliverer.ts';
+import type { OverdueAlerts } from './alerts/overdue.ts';
 import type { ResultConsumer } from './checks/consumer.ts';
 import type { Dispatch } from './checks/dispatch.ts';
 import type { Recorder } from './checks/recorder.ts';
 import { regionGauges } from './checks/region-gauges.ts';
 import type { MetricsExport } from './export/metrics-export.ts';
-import type { Deliverer } from './notify/deliverer.ts';
-import type { OverdueAlerts } from './notify/overdue.ts';
 import type { Rollups } from './rollups/rollups.ts';
 import type { LiveMonitors } from './verdict/monitor.ts';
 import type { States } from './verdict/state.ts';

@@ -11,6 +11,8 @@ import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instru
 import type { RecentError } from '@svc/shared/recent-errors.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
+import { urlRules } from './alerts/declared-urls.ts';
+import { channelProblems, type OperatorValues } from './alerts/sender.ts';
 import { createApiCounters } from './api/api-counters.ts';
 import { type Api, createApi } from './api/server.ts';
 import type { TlsFiles } from './api/tls-files.ts';
@@ -21,8 +23,6 @@ import { StoredConfiguration } from './configuration/transactions.ts';
 import { type Live, servedLive } from './live.ts';
 import { Incidents } from './notes/incidents.ts';
 import { MaintenanceWindows } from './notes/maintenance.ts';
-import { urlRules } from './notify/declared-urls.ts';
-import { channelProblems, type OperatorValues } from './notify/sender.ts';
 import { createPageDomains } from './pages/domains/domains.ts';
 import { announceRemoval } from './pages/subscribers/window-announcing.ts';
 import { createSites } from './sites.ts';

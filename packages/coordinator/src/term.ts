@@ -1,6 +1,9 @@
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { VERSION } from '@svc/shared/version.ts';
+import { urlRules } from './alerts/declared-urls.ts';
+import { createManualDeliveries } from './alerts/manual-deliveries.ts';
+import { channelProblems } from './alerts/sender.ts';
 import { logTransitions } from './checks/transition-log.ts';
 import { ChangeApplier } from './configuration/change-applier.ts';
 import type { ChangeEffects } from './configuration/configuration.ts';
@@ -8,9 +11,6 @@ import { StoredConfiguration } from './configuration/transactions.ts';
 import { DeclaredFile } from './declare/declared-file.ts';
 import type { Live } from './live.ts';
 import { leadingMeasurements } from './metrics.ts';
-import { urlRules } from './notify/declared-urls.ts';
-import { createManualDeliveries } from './notify/manual-deliveries.ts';
-import { channelProblems } from './notify/sender.ts';
 import { StartedParts } from './started-parts.ts';
 import { type BuiltTerm, buildTerm, type TermParts } from './term-parts.ts';
 

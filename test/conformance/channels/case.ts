@@ -1,5 +1,5 @@
-import type { SendOutcome } from '@svc/coordinator/notify/channel.ts';
-import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
+import type { SendOutcome } from '@svc/coordinator/alerts/channel.ts';
+import type { OperatorValues } from '@svc/coordinator/alerts/sender.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import type { ReceivedRequest } from '../../support/receiver.ts';
 

@@ -1,4 +1,4 @@
-import type { SendingKind } from '@svc/coordinator/notify/registry.ts';
+import type { SendingKind } from '@svc/coordinator/alerts/registry.ts';
 import type { Case } from './case.ts';
 import { chatACase } from './chat-a.ts';
 import { chatBCase } from './chat-b.ts';

@@ -1,4 +1,4 @@
-import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
+import type { OperatorValues } from '@svc/coordinator/alerts/sender.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 
 /** The fake of a vendor on loopback, for the life of an incident on one channel. */

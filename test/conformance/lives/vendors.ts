@@ -1,4 +1,4 @@
-import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
+import type { OperatorValues } from '@svc/coordinator/alerts/sender.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';

@@ -5,12 +5,12 @@ import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import { closesIncidents } from '../../../packages/coordinator/src/alerts/registry.ts';
 import type { ResultMessage } from '../../../packages/coordinator/src/checks/events.ts';
 import { MaintenanceHold } from '../../../packages/coordinator/src/checks/maintenance-hold.ts';
 import { Recorder } from '../../../packages/coordinator/src/checks/recorder.ts';
 import type { RecentRegions } from '../../../packages/coordinator/src/checks/recorder-parts.ts';
 import { SlotClock } from '../../../packages/coordinator/src/checks/slot-clock.ts';
-import { closesIncidents } from '../../../packages/coordinator/src/notify/registry.ts';
 import {
   endWindow,
   insertWindow,

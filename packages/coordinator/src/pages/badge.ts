@@ -1,4 +1,4 @@
-import { shortened } from '../notify/shortening.ts';
+import { shortened } from '../alerts/shortening.ts';
 import type { State } from '../web/design/states.ts';
 import { escapeXml } from './feeds/xml.ts';
 import type { PageView } from './page-view.ts';

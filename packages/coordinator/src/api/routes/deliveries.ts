@@ -1,9 +1,9 @@
 import { type Alert, alert } from '@svc/shared/channels/alert.ts';
 import { z } from 'zod';
+import { FAILURE_REASONS, reasonOf } from '../../alerts/channel.ts';
+import type { TestedDelivery } from '../../alerts/deliverer.ts';
+import { NO_MONITOR } from '../../alerts/notices.ts';
 import type { SecretsShown } from '../../configuration/stored.ts';
-import { FAILURE_REASONS, reasonOf } from '../../notify/channel.ts';
-import type { TestedDelivery } from '../../notify/deliverer.ts';
-import { NO_MONITOR } from '../../notify/notices.ts';
 import {
   type AttemptRow,
   attemptsOf,

@@ -5,7 +5,7 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import { check } from '@svc/shared/messages/check.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { closesIncidents } from '../../notify/registry.ts';
+import { closesIncidents } from '../../alerts/registry.ts';
 import { monitorCreatedAt } from '../../store/monitors.ts';
 import { wholeMs } from '../../store/whole-ms.ts';
 import { type LiveMonitor, MONITOR_STATUSES } from '../../verdict/monitor.ts';

@@ -1,4 +1,4 @@
-import { linesAsHtml } from '../../notify/escaping.ts';
+import { linesAsHtml } from '../../alerts/escaping.ts';
 import type { PageView } from '../page-view.ts';
 import type { Place } from '../place.ts';
 import { type FeedEntry, feedOf } from './entries.ts';

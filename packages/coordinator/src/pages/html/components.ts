@@ -1,4 +1,4 @@
-import { linesAsHtml } from '../../notify/escaping.ts';
+import { linesAsHtml } from '../../alerts/escaping.ts';
 import { type Html, html, NO_HTML, raw } from '../../web/html.ts';
 import { BAR_STATES, barClass, barPaths, barsBox } from '../bars.ts';
 import type { ComponentView, DayView, SectionView } from '../page-view.ts';

@@ -1,4 +1,4 @@
-import { linesAsHtml } from '../../notify/escaping.ts';
+import { linesAsHtml } from '../../alerts/escaping.ts';
 import { type Html, html, NO_HTML, raw } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
 import { type IncidentUpdate, incidentDays, type PageIncident } from '../incidents.ts';

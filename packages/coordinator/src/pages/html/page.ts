@@ -1,4 +1,4 @@
-import { linesAsHtml } from '../../notify/escaping.ts';
+import { linesAsHtml } from '../../alerts/escaping.ts';
 import { stateMark } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML, raw, safeHref } from '../../web/html.ts';
 import type { PageView } from '../page-view.ts';

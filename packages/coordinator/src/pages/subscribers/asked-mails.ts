@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { queueLetters } from '../../notify/letters.ts';
+import { queueLetters } from '../../alerts/letters.ts';
 import type { NewlyQueued } from '../../store/delivery-queue.ts';
 import { insertLink } from '../../store/one-time-links.ts';
 import { askSubscription, type MailPage, mailPage, recipientAt } from '../../store/page-recipients.ts';

@@ -3,9 +3,9 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import { derivedUuid } from '../../alerts/derived-uuid.ts';
+import { type PageLetter, queueLetters } from '../../alerts/letters.ts';
 import { storedIn } from '../../configuration/reading.ts';
-import { derivedUuid } from '../../notify/derived-uuid.ts';
-import { type PageLetter, queueLetters } from '../../notify/letters.ts';
 import type { NewlyQueued } from '../../store/delivery-queue.ts';
 import {
   beginTellingUpdates,

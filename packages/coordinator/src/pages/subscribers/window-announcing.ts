@@ -1,4 +1,4 @@
-import { derivedUuid } from '../../notify/derived-uuid.ts';
+import { derivedUuid } from '../../alerts/derived-uuid.ts';
 import { publishedOf } from '../../store/incident-news.ts';
 import { allWindows, type StoredWindow } from '../../store/maintenance-windows.ts';
 import type { Readable } from '../../store/reading-of.ts';
