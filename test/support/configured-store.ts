@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ChangeApplier } from '@svc/coordinator/configuration/change-applier.ts';
-import type { ChangeEffects } from '@svc/coordinator/configuration/configuration.ts';
-import { MonitorsInMemory } from '@svc/coordinator/configuration/live-monitors.ts';
-import { Reading } from '@svc/coordinator/configuration/reading.ts';
-import { StoredConfiguration } from '@svc/coordinator/configuration/transactions.ts';
+import { ChangeApplier } from '@svc/coordinator/declaration/change-applier.ts';
+import type { ChangeEffects } from '@svc/coordinator/declaration/configuration.ts';
+import { MonitorsInMemory } from '@svc/coordinator/declaration/live-monitors.ts';
+import { Reading } from '@svc/coordinator/declaration/reading.ts';
+import { StoredConfiguration } from '@svc/coordinator/declaration/transactions.ts';
 import { removeChanges } from '@svc/coordinator/store/changes.ts';
 import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DeclaredFile, type DeclaredFileParts } from '@svc/coordinator/declare/declared-file.ts';
+import { DeclaredFile, type DeclaredFileParts } from '@svc/coordinator/declaration/yaml/declared-file.ts';
 import { type ConfiguredStore, configuredStore, silentLog, temporaryFolder } from './configured-store.ts';
 import { readOnThisThread } from './read-declaration.ts';
 import { ScaledClock } from './scaled-clock.ts';

@@ -1,5 +1,5 @@
-import { storedIn } from '@svc/coordinator/configuration/reading.ts';
-import type { AnyStored } from '@svc/coordinator/configuration/stored.ts';
+import { storedIn } from '@svc/coordinator/declaration/reading.ts';
+import type { AnyStored } from '@svc/coordinator/declaration/stored.ts';
 import {
   findResources,
   namedByFile,

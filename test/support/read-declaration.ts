@@ -1,8 +1,8 @@
-import type { DeclaredEntry } from '@svc/coordinator/declare/declaration.ts';
-import type { LocatedError } from '@svc/coordinator/declare/located-error.ts';
-import { readDeclaration } from '@svc/coordinator/declare/parse.ts';
-import type { ReadDeclaration } from '@svc/coordinator/declare/read.ts';
-import { readDeclaredFile } from '@svc/coordinator/declare/read-file.ts';
+import type { DeclaredEntry } from '@svc/coordinator/declaration/yaml/declaration.ts';
+import type { LocatedError } from '@svc/coordinator/declaration/yaml/located-error.ts';
+import { readDeclaration } from '@svc/coordinator/declaration/yaml/parse.ts';
+import type { ReadDeclaration } from '@svc/coordinator/declaration/yaml/read.ts';
+import { readDeclaredFile } from '@svc/coordinator/declaration/yaml/read-file.ts';
 
 /** Reads a declaration to its end. */
 export function parseDeclaration(...reading: Parameters<typeof readDeclaration>): {

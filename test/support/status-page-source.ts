@@ -1,4 +1,4 @@
-import type { StoredComponent, StoredGroup, StoredPage } from '@svc/coordinator/configuration/stored.ts';
+import type { StoredComponent, StoredGroup, StoredPage } from '@svc/coordinator/declaration/stored.ts';
 import type { PageNotes, WrittenIncident } from '@svc/coordinator/pages/notes.ts';
 import type { PageSource } from '@svc/coordinator/pages/page-view.ts';
 import type { Place } from '@svc/coordinator/pages/place.ts';

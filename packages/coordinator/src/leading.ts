@@ -1,4 +1,4 @@
-import type { ChangeEffects } from './configuration/configuration.ts';
+import type { ChangeEffects } from './declaration/configuration.ts';
 import type { Live } from './live.ts';
 import { Term } from './term.ts';
 import type { TermParts } from './term-parts.ts';

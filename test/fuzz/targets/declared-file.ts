@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: insertions of the declared file
 import { deepEqual, equal } from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { interpolate } from '@svc/coordinator/declare/interpolate.ts';
-import { piecesOf, wholePiece } from '@svc/coordinator/declare/pieces.ts';
+import { interpolate } from '@svc/coordinator/declaration/yaml/interpolate.ts';
+import { piecesOf, wholePiece } from '@svc/coordinator/declaration/yaml/pieces.ts';
 import { parse, stringify } from 'yaml';
 import { DECLARED_SAMPLE } from '../../support/declared-sample.ts';
 import { parseDeclaration } from '../../support/read-declaration.ts';

@@ -6,9 +6,9 @@ import {
   type Resources,
 } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
-import type { ConfigurationChange, ShownBy } from '../configuration/configuration.ts';
-import type { AttributesOf } from '../configuration/kinds/kinds.ts';
-import type { Metadata, StoredIn } from '../configuration/stored.ts';
+import type { ConfigurationChange, ShownBy } from '../declaration/configuration.ts';
+import type { AttributesOf } from '../declaration/kinds/kinds.ts';
+import type { Metadata, StoredIn } from '../declaration/stored.ts';
 import type { ListScope } from '../store/resource-lists.ts';
 import type { ResourceTable } from '../store/resources.ts';
 import type { ApiParts } from './api-parts.ts';

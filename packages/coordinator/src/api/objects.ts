@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { SecretsShown } from '../configuration/stored.ts';
+import type { SecretsShown } from '../declaration/stored.ts';
 import type { Transaction } from '../store/store.ts';
 import { scopeIncludes } from '../store/tokens.ts';
 import type { ApiParts } from './api-parts.ts';

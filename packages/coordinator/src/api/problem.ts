@@ -7,7 +7,7 @@ import {
   InvalidReference,
   NotFound,
   PreconditionFailed,
-} from '../configuration/errors.ts';
+} from '../declaration/errors.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 
 /** This coordinator does not lead now, so it refuses work that needs a leader. The API answers 503. */

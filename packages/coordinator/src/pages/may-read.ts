@@ -1,4 +1,4 @@
-import type { StoredPage } from '../configuration/stored.ts';
+import type { StoredPage } from '../declaration/stored.ts';
 import type { Visit } from '../web/site.ts';
 import type { Place } from './place.ts';
 

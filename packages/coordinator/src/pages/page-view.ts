@@ -1,4 +1,4 @@
-import type { StoredComponent, StoredGroup, StoredPage } from '../configuration/stored.ts';
+import type { StoredComponent, StoredGroup, StoredPage } from '../declaration/stored.ts';
 import type { DayTimes } from '../rollups/daily-times.ts';
 import type { Latencies, LatencyRange, LatencySpan } from '../rollups/latencies.ts';
 import type { ShownIncident, ShownMonitor } from '../store/shown-pages.ts';

@@ -1,4 +1,4 @@
-import type { StoredPage } from '../configuration/stored.ts';
+import type { StoredPage } from '../declaration/stored.ts';
 import { statusPage } from './html/page.ts';
 import { pageView } from './page-view.ts';
 import { type PageReadingParts, readPage } from './read-page.ts';

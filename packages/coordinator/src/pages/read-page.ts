@@ -1,6 +1,6 @@
 import type { Secret } from '@svc/shared/secret.ts';
-import { storedIn } from '../configuration/reading.ts';
-import type { StoredPage } from '../configuration/stored.ts';
+import { storedIn } from '../declaration/reading.ts';
+import type { StoredPage } from '../declaration/stored.ts';
 import { type DayTimes, dailyTimes } from '../rollups/daily-times.ts';
 import { type Latencies, latenciesOf, latencySpan } from '../rollups/latencies.ts';
 import { updatesOf, writtenIncidents } from '../store/incidents.ts';

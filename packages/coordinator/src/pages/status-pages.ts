@@ -1,5 +1,5 @@
 import { messageOf } from '@svc/shared/errors.ts';
-import type { StoredPage } from '../configuration/stored.ts';
+import type { StoredPage } from '../declaration/stored.ts';
 import type { PageName } from '../store/shown-pages.ts';
 import { pageHeaders } from '../web/headers.ts';
 import type { Site, Visit } from '../web/site.ts';

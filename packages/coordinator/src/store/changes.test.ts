@@ -2,8 +2,8 @@ import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { attributes } from '../../../../test/support/attributes.ts';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
-import type { Actor, ConfigurationChange } from '../configuration/configuration.ts';
-import { StoredConfiguration } from '../configuration/transactions.ts';
+import type { Actor, ConfigurationChange } from '../declaration/configuration.ts';
+import { StoredConfiguration } from '../declaration/transactions.ts';
 import { type Change, changesAfter, removeChanges } from './changes.ts';
 
 let parts: ConfiguredStore;

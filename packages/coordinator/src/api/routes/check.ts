@@ -5,7 +5,7 @@ import { toCheck } from '@svc/shared/resources/check.ts';
 import { MONITOR_KINDS } from '@svc/shared/resources/monitors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import type { RegionAnswer, RunNowResult } from '../../checks/manual-runs.ts';
-import type { AttributesOf, MonitorKind } from '../../configuration/kinds/kinds.ts';
+import type { AttributesOf, MonitorKind } from '../../declaration/kinds/kinds.ts';
 import { checkView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';

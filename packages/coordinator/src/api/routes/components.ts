@@ -1,6 +1,6 @@
 import { COMPONENT_TYPES } from '@svc/shared/resources/component.ts';
 import { z } from 'zod';
-import type { StoredComponent } from '../../configuration/stored.ts';
+import type { StoredComponent } from '../../declaration/stored.ts';
 import { findComponents, type NamedComponent } from '../../store/components.ts';
 import { hiddenMonitors as idsOfHidden } from '../../store/monitors.ts';
 import { id } from '../answers.ts';

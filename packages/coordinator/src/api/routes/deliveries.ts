@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { FAILURE_REASONS, reasonOf } from '../../alerts/channel.ts';
 import type { TestedDelivery } from '../../alerts/deliverer.ts';
 import { NO_MONITOR } from '../../alerts/notices.ts';
-import type { SecretsShown } from '../../configuration/stored.ts';
+import type { SecretsShown } from '../../declaration/stored.ts';
 import {
   type AttemptRow,
   attemptsOf,

@@ -11,7 +11,7 @@ import { MASK } from '@svc/shared/secret.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { userInfoApart } from '@svc/shared/user-info.ts';
 import { z } from 'zod';
-import type { StoredMonitor } from '../../configuration/stored.ts';
+import type { StoredMonitor } from '../../declaration/stored.ts';
 import { type FailingChannel, type FailingChannels, failingChannels } from '../../store/links.ts';
 import { MaintenanceNow } from '../../store/maintenance-now.ts';
 import {

@@ -1,7 +1,7 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import type { Notification } from '@svc/shared/resources/registry.ts';
-import { sameAttributes } from '../../configuration/same-attributes.ts';
-import type { StoredNotification } from '../../configuration/stored.ts';
+import { sameAttributes } from '../../declaration/same-attributes.ts';
+import type { StoredNotification } from '../../declaration/stored.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { defineResources, resourceView, serveResources } from '../collection.ts';
 import type { ServedEndpoint } from '../endpoint.ts';

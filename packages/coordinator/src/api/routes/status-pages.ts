@@ -1,10 +1,10 @@
 import type { EgressGuard } from '@svc/shared/egress.ts';
 import { PAGE_LATENCIES, THEMES } from '@svc/shared/resources/status-page.ts';
 import { z } from 'zod';
-import { InvalidReference } from '../../configuration/errors.ts';
-import { pageWarnings } from '../../configuration/page-warnings.ts';
-import { storedIn } from '../../configuration/reading.ts';
-import type { StoredPage } from '../../configuration/stored.ts';
+import { InvalidReference } from '../../declaration/errors.ts';
+import { pageWarnings } from '../../declaration/page-warnings.ts';
+import { storedIn } from '../../declaration/reading.ts';
+import type { StoredPage } from '../../declaration/stored.ts';
 import type { ServicePlace } from '../../pages/domains/pointing.ts';
 import { previewOf } from '../../pages/preview.ts';
 import { type CheckedDomain, checkedDomain, checkedDomains } from '../../store/page-domains.ts';

@@ -1,6 +1,6 @@
 import { MASK } from '@svc/shared/secret.ts';
 import { z } from 'zod';
-import type { SecretsShown } from '../../configuration/stored.ts';
+import type { SecretsShown } from '../../declaration/stored.ts';
 import { declaredAccess } from '../../pages/access/credential.ts';
 import { isEntitled } from '../../pages/subscribers/entitled.ts';
 import { listSubscribers, type Recipient, removeRecipient } from '../../store/page-recipients.ts';

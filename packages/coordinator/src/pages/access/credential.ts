@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Secret } from '@svc/shared/secret.ts';
-import type { StoredPage } from '../../configuration/stored.ts';
+import type { StoredPage } from '../../declaration/stored.ts';
 
 /** Who may see a page, as it is declared. A secret is opened only where it is compared. */
 export type PageAccess =

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import type { Reading } from '../../configuration/reading.ts';
-import type { StoredPage } from '../../configuration/stored.ts';
+import type { Reading } from '../../declaration/reading.ts';
+import type { StoredPage } from '../../declaration/stored.ts';
 import { cookieOf, setCookie } from '../../web/cookies.ts';
 import { peerKey } from '../../web/peer-key.ts';
 import type { Sessions } from '../../web/sessions.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { StoredPage } from '../../configuration/stored.ts';
+import type { StoredPage } from '../../declaration/stored.ts';
 import { iconImage } from '../../store/page-icons.ts';
 import type { Store } from '../../store/store.ts';
 import type { Visit } from '../../web/site.ts';

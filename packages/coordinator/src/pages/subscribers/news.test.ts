@@ -12,7 +12,7 @@ import {
   replaceResource,
 } from '../../../../../test/support/declared-resources.ts';
 import { addRows, rowsOf } from '../../../../../test/support/store-rows.ts';
-import { MaintenanceWindows } from '../../notes/maintenance.ts';
+import { MaintenanceWindows } from '../../declaration/notes/maintenance.ts';
 import type { NewlyQueued } from '../../store/delivery-queue.ts';
 import { insertIncident, insertUpdate } from '../../store/incidents.ts';
 import type { WindowContent } from '../../store/maintenance-windows.ts';

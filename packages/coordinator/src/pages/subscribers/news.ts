@@ -5,7 +5,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { derivedUuid } from '../../alerts/derived-uuid.ts';
 import { type PageLetter, queueLetters } from '../../alerts/letters.ts';
-import { storedIn } from '../../configuration/reading.ts';
+import { storedIn } from '../../declaration/reading.ts';
 import type { NewlyQueued } from '../../store/delivery-queue.ts';
 import {
   beginTellingUpdates,

@@ -1,16 +1,16 @@
 import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { isMonitorKind, MOST_TOGETHER, replacingAttributes, TABLE_OF } from '../configuration/kinds/kinds.ts';
+import { declaredRows } from '../../store/applied-declaration.ts';
+import type { Readable } from '../../store/reading-of.ts';
+import type { Secrets } from '../../store/secrets.ts';
+import { isMonitorKind, MOST_TOGETHER, replacingAttributes, TABLE_OF } from '../kinds/kinds.ts';
 import {
   attributesOfNamed,
   type NamedAttributes,
   type NamedResource,
   resourcesNamedByFile,
-} from '../configuration/named-by-file.ts';
-import { sameAttributes } from '../configuration/same-attributes.ts';
-import { Turns } from '../configuration/turns.ts';
-import { declaredRows } from '../store/applied-declaration.ts';
-import type { Readable } from '../store/reading-of.ts';
-import type { Secrets } from '../store/secrets.ts';
+} from '../named-by-file.ts';
+import { sameAttributes } from '../same-attributes.ts';
+import { Turns } from '../turns.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referencesOf, resolveReferences } from './references.ts';
 

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { temporaryFolder } from '../../../../test/support/configured-store.ts';
-import { readOnThisThread } from '../../../../test/support/read-declaration.ts';
+import { temporaryFolder } from '../../../../../test/support/configured-store.ts';
+import { readOnThisThread } from '../../../../../test/support/read-declaration.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
-import type { NamedResource } from '../configuration/named-by-file.ts';
+import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
+import type { NamedResource } from '../named-by-file.ts';
 import type { DeclaredEntry } from './declaration.ts';
 import { isMassDeletion, type Plan, planChanges } from './plan.ts';
 import { resolveReferences } from './references.ts';

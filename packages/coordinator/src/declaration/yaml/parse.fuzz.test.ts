@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { anyText } from '../../../../test/support/any-text.ts';
-import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
+import { anyText } from '../../../../../test/support/any-text.ts';
+import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
 import { interpolate } from './interpolate.ts';
 
-const SAMPLE = readFileSync(new URL('../../../../deploy/local/svc.yaml', import.meta.url), 'utf8');
+const SAMPLE = readFileSync(new URL('../../../../../deploy/local/svc.yaml', import.meta.url), 'utf8');
 const env = {
   SVC_PUBLIC_URL: 'http://127.0.0.1:8080',
   SVC_NATS_URL: 'nats://127.0.0.1:4222',

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
-import { VALID } from '../../../../test/support/resources.ts';
+import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
+import { VALID } from '../../../../../test/support/resources.ts';
 
 const sources = {
   env: { HOOK: `https://hooks.example/\${not-looked-at}`, TITLE: 'Status' },
@@ -123,7 +123,7 @@ test('entries know where they stand', () => {
 });
 
 test('the example of the documentation is valid', () => {
-  const page = readFileSync(new URL('../../../../docs/declared-file.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../../../../docs/declared-file.md', import.meta.url), 'utf8');
   const example = /```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
   const { entries, errors } = parseDeclaration(example, 'svc.yaml', { ...sources, env: { HOOK_TOKEN: 'a' } });
   expect(errors).toEqual([]);

@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@svc/shared/clock.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
-import type { ChangeEffects } from '../configuration/configuration.ts';
-import { Conflict, NotFound, PreconditionFailed } from '../configuration/errors.ts';
-import { appendChanges } from '../store/changes.ts';
+import { appendChanges } from '../../store/changes.ts';
 import {
   countWindows,
   endWindow,
@@ -13,10 +11,12 @@ import {
   replaceWindow,
   type StoredWindow,
   type WindowContent,
-} from '../store/maintenance-windows.ts';
-import type { Store, Transaction } from '../store/store.ts';
-import { wholeMs } from '../store/whole-ms.ts';
-import type { WindowTimes } from '../verdict/maintenance-window.ts';
+} from '../../store/maintenance-windows.ts';
+import type { Store, Transaction } from '../../store/store.ts';
+import { wholeMs } from '../../store/whole-ms.ts';
+import type { WindowTimes } from '../../verdict/maintenance-window.ts';
+import type { ChangeEffects } from '../configuration.ts';
+import { Conflict, NotFound, PreconditionFailed } from '../errors.ts';
 import { requireObjects } from './references.ts';
 
 type Parts = {

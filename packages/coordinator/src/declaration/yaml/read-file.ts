@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { codeOf, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { attributeWarnings } from '@svc/shared/resources/warnings.ts';
-import { pageWarnings } from '../configuration/page-warnings.ts';
+import { pageWarnings } from '../page-warnings.ts';
 import { addressOf, type DeclaredEntry } from './declaration.ts';
 import type { LocatedError } from './located-error.ts';
 import { readDeclaration } from './parse.ts';

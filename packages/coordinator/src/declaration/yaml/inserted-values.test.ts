@@ -2,9 +2,9 @@ import type { Attribute, Attributes } from '@svc/shared/resources/definition.ts'
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyText } from '../../../../test/support/any-text.ts';
-import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
-import { VALID } from '../../../../test/support/resources.ts';
+import { anyText } from '../../../../../test/support/any-text.ts';
+import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
+import { VALID } from '../../../../../test/support/resources.ts';
 
 /** No error shows what environment or files insert, whatever is wrong with it. */
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
+import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
 import { formatError } from './located-error.ts';
 
 /**

@@ -1,15 +1,15 @@
 import { Secret } from '@svc/shared/secret.ts';
-import type { ConfigurationChange } from '../configuration/configuration.ts';
-import { ConfigurationError } from '../configuration/errors.ts';
-import type { NamedResource } from '../configuration/named-by-file.ts';
 import {
   type AppliedDeclaration,
   appliedDigest,
   writeAppliedDeclaration,
-} from '../store/applied-declaration.ts';
-import { appendAudit } from '../store/audit.ts';
-import { channelsOfFile } from '../store/channels.ts';
-import type { Secrets } from '../store/secrets.ts';
+} from '../../store/applied-declaration.ts';
+import { appendAudit } from '../../store/audit.ts';
+import { channelsOfFile } from '../../store/channels.ts';
+import type { Secrets } from '../../store/secrets.ts';
+import type { ConfigurationChange } from '../configuration.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { NamedResource } from '../named-by-file.ts';
 import { auditLines } from './audit-lines.ts';
 import { type ChannelStates, setChannelStates } from './channel-states.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';

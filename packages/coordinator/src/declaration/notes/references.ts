@@ -1,6 +1,6 @@
-import { InvalidReference } from '../configuration/errors.ts';
-import type { Readable } from '../store/reading-of.ts';
-import { existingResources, type ResourceTable } from '../store/resources.ts';
+import type { Readable } from '../../store/reading-of.ts';
+import { existingResources, type ResourceTable } from '../../store/resources.ts';
+import { InvalidReference } from '../errors.ts';
 
 const NOUNS = { monitors: 'monitor', status_pages: 'status page', components: 'component' } as const;
 

@@ -1,10 +1,10 @@
 import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
-import type { ConfigurationChange } from '../configuration/configuration.ts';
-import { channelsOfFile, openSettings } from '../store/channels.ts';
-import type { Readable } from '../store/reading-of.ts';
-import type { Secrets } from '../store/secrets.ts';
+import { channelsOfFile, openSettings } from '../../store/channels.ts';
+import type { Readable } from '../../store/reading-of.ts';
+import type { Secrets } from '../../store/secrets.ts';
+import type { ConfigurationChange } from '../configuration.ts';
 
 export type ChannelStates = {
   /** Why nothing can be delivered through a channel of this kind with these settings; null when it can. */

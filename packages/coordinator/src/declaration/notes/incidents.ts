@@ -1,13 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
-import {
-  ConfigurationError,
-  Conflict,
-  InvalidReference,
-  NotFound,
-  PreconditionFailed,
-} from '../configuration/errors.ts';
-import { componentsByIds } from '../store/components.ts';
+import { componentsByIds } from '../../store/components.ts';
 import {
   findIncident,
   type IncidentContent,
@@ -22,10 +15,11 @@ import {
   setClosed,
   type UpdateContent,
   updatesOf,
-} from '../store/incidents.ts';
-import type { Store, Transaction } from '../store/store.ts';
-import { wholeMs } from '../store/whole-ms.ts';
-import { resolvedAt } from '../verdict/incident-updates.ts';
+} from '../../store/incidents.ts';
+import type { Store, Transaction } from '../../store/store.ts';
+import { wholeMs } from '../../store/whole-ms.ts';
+import { resolvedAt } from '../../verdict/incident-updates.ts';
+import { ConfigurationError, Conflict, InvalidReference, NotFound, PreconditionFailed } from '../errors.ts';
 import { requireObjects } from './references.ts';
 
 /** A clock of an operator may be ahead of ours by so much, ms. */

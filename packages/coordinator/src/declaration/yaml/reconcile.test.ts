@@ -5,19 +5,19 @@ import {
   type ConfiguredStore,
   configuredStore,
   DECLARED_FILE,
-} from '../../../../test/support/configured-store.ts';
-import { ownedByFile } from '../../../../test/support/owned-by-file.ts';
-import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
-import { VALID } from '../../../../test/support/resources.ts';
-import { STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
-import { rowsOf } from '../../../../test/support/store-rows.ts';
-import type { ConfigurationChange } from '../configuration/configuration.ts';
-import { ConfigurationError } from '../configuration/errors.ts';
-import type { ResourceKind } from '../configuration/kinds/kinds.ts';
-import { StoredConfiguration } from '../configuration/transactions.ts';
-import { RESOURCE_TABLES } from '../store/resources.ts';
-import type { StoreWorkers } from '../store/store-thread.ts';
-import type { Numbered, WriterRequest } from '../store/thread-protocol.ts';
+} from '../../../../../test/support/configured-store.ts';
+import { ownedByFile } from '../../../../../test/support/owned-by-file.ts';
+import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
+import { VALID } from '../../../../../test/support/resources.ts';
+import { STORE_IN_PROCESS } from '../../../../../test/support/store-in-process.ts';
+import { rowsOf } from '../../../../../test/support/store-rows.ts';
+import { RESOURCE_TABLES } from '../../store/resources.ts';
+import type { StoreWorkers } from '../../store/store-thread.ts';
+import type { Numbered, WriterRequest } from '../../store/thread-protocol.ts';
+import type { ConfigurationChange } from '../configuration.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { ResourceKind } from '../kinds/kinds.ts';
+import { StoredConfiguration } from '../transactions.ts';
 import { DeclarationError } from './located-error.ts';
 import { prepare } from './plan.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { DECLARED_SAMPLE } from '../../../../test/support/declared-sample.ts';
-import { parseDeclaration } from '../../../../test/support/read-declaration.ts';
+import { DECLARED_SAMPLE } from '../../../../../test/support/declared-sample.ts';
+import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
 import { piecesOf, wholePiece } from './pieces.ts';
 
 const sources = { env: { NAME: 'a name' }, readFile: (path: string) => `content of ${path}\n` };
