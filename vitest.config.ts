@@ -33,7 +33,7 @@ const LONG = [
   // Each of a hundred defective answers over a socket of its own.
   'packages/agent/src/probes/http/hostile.test.ts',
   // Its tests roll up hours of results.
-  'packages/coordinator/src/rollups/rollups.test.ts',
+  'packages/coordinator/src/history/rollups.test.ts',
   // The life of an incident at each vendor.
   'test/conformance/lives.test.ts',
   // Its tests wait for totals that are stored a second later.

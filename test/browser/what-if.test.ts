@@ -1,5 +1,5 @@
 import type { CheckRunner } from '@svc/coordinator/api/api-parts.ts';
-import type { Comparison, WhatIf } from '@svc/coordinator/what-if/compare.ts';
+import type { Comparison, WhatIf } from '@svc/coordinator/history/what-if/compare.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { pageProblems } from '../support/browser/page-problems.ts';

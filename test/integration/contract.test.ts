@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { Course } from '@svc/coordinator/history/what-if/compare.ts';
 import { StoreError } from '@svc/coordinator/store/errors.ts';
-import type { Course } from '@svc/coordinator/what-if/compare.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 import { closesIncidents } from '@svc/coordinator/alerts/registry.ts';
+import { type Comparison, compare, type WhatIf } from '@svc/coordinator/history/what-if/compare.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
-import { type Comparison, compare, type WhatIf } from '@svc/coordinator/what-if/compare.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateWorld } from './generate.ts';

@@ -1,4 +1,5 @@
 import type { StoredComponent, StoredGroup, StoredPage } from '@svc/coordinator/declaration/stored.ts';
+import { LATENCY_RANGES, type Latencies, type LatencyRange } from '@svc/coordinator/history/latencies.ts';
 import type { PageNotes, WrittenIncident } from '@svc/coordinator/pages/notes.ts';
 import type { PageSource } from '@svc/coordinator/pages/page-view.ts';
 import type { Place } from '@svc/coordinator/pages/place.ts';
@@ -6,7 +7,6 @@ import { publicIdsOf } from '@svc/coordinator/pages/public-ids.ts';
 import { BAR_DAYS } from '@svc/coordinator/pages/read-page.ts';
 import type { Language } from '@svc/coordinator/pages/text/languages.ts';
 import { wordsOf } from '@svc/coordinator/pages/words.ts';
-import { LATENCY_RANGES, type Latencies, type LatencyRange } from '@svc/coordinator/rollups/latencies.ts';
 import type { StoredWindow } from '@svc/coordinator/store/maintenance-windows.ts';
 import type { ShownIncident, ShownMonitor } from '@svc/coordinator/store/shown-pages.ts';
 import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';

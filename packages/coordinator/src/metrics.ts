@@ -12,7 +12,7 @@ import type { Dispatch } from './checks/dispatch.ts';
 import type { Recorder } from './checks/recorder.ts';
 import { regionGauges } from './checks/region-gauges.ts';
 import type { MetricsExport } from './export/metrics-export.ts';
-import type { Rollups } from './rollups/rollups.ts';
+import type { Rollups } from './history/rollups.ts';
 import type { LiveMonitors } from './verdict/monitor.ts';
 import type { States } from './verdict/state.ts';
 

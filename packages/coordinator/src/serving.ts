@@ -22,6 +22,7 @@ import { Incidents } from './declaration/notes/incidents.ts';
 import { MaintenanceWindows } from './declaration/notes/maintenance.ts';
 import { Reading } from './declaration/reading.ts';
 import { StoredConfiguration } from './declaration/transactions.ts';
+import { WhatIfs } from './history/what-if/what-ifs.ts';
 import { type Live, servedLive } from './live.ts';
 import { createPageDomains } from './pages/domains/domains.ts';
 import { announceRemoval } from './pages/subscribers/window-announcing.ts';
@@ -30,7 +31,6 @@ import { FileSizes } from './store/file-sizes.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
-import { WhatIfs } from './what-if/what-ifs.ts';
 
 export type ServingParts = {
   readonly config: Pick<

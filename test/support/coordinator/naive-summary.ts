@@ -1,5 +1,5 @@
-import type { Summary } from '../../../packages/coordinator/src/rollups/summary.ts';
-import type { OutcomeCounts } from '../../../packages/coordinator/src/rollups/tally.ts';
+import type { Summary } from '../../../packages/coordinator/src/history/summary.ts';
+import type { OutcomeCounts } from '../../../packages/coordinator/src/history/tally.ts';
 import {
   bucketsUntil,
   SUMMARY_RANGES,

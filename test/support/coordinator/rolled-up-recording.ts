@@ -1,5 +1,5 @@
 import { createLogger } from '@svc/shared/log.ts';
-import { type RollupParts, Rollups } from '../../../packages/coordinator/src/rollups/rollups.ts';
+import { type RollupParts, Rollups } from '../../../packages/coordinator/src/history/rollups.ts';
 import type { Recording } from './recording.ts';
 
 /** What roll-ups over a recording's database are made of. */

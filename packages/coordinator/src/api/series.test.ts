@@ -3,7 +3,7 @@ import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { silentLog } from '../../../../test/support/configured-store.ts';
 import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { addRows, addWorkspace } from '../../../../test/support/store-rows.ts';
-import { Rollups } from '../rollups/rollups.ts';
+import { Rollups } from '../history/rollups.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 import { SERIES_RANGES, type SeriesRange } from '../verdict/series-range.ts';
 import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';

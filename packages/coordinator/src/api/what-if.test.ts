@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Comparison, WhatIf } from '@svc/coordinator/what-if/compare.ts';
-import { WhatIfs } from '@svc/coordinator/what-if/what-ifs.ts';
+import type { Comparison, WhatIf } from '@svc/coordinator/history/what-if/compare.ts';
+import { WhatIfs } from '@svc/coordinator/history/what-if/what-ifs.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';

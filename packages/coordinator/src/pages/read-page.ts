@@ -1,8 +1,8 @@
 import type { Secret } from '@svc/shared/secret.ts';
 import { storedIn } from '../declaration/reading.ts';
 import type { StoredPage } from '../declaration/stored.ts';
-import { type DayTimes, dailyTimes } from '../rollups/daily-times.ts';
-import { type Latencies, latenciesOf, latencySpan } from '../rollups/latencies.ts';
+import { type DayTimes, dailyTimes } from '../history/daily-times.ts';
+import { type Latencies, latenciesOf, latencySpan } from '../history/latencies.ts';
 import { updatesOf, writtenIncidents } from '../store/incidents.ts';
 import { windowsOfPage } from '../store/maintenance-windows.ts';
 import { iconFetchedAt } from '../store/page-icons.ts';

@@ -1,7 +1,7 @@
 import { OUTCOMES } from '@svc/shared/messages/check-result.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { slotsWithOutcome } from '../../rollups/slots-with-outcome.ts';
+import { slotsWithOutcome } from '../../history/slots-with-outcome.ts';
 import { monitorCreatedAt } from '../../store/monitors.ts';
 import { newestResults, type ResultRow } from '../../store/newest-results.ts';
 import { readResultDetail } from '../../store/result-detail.ts';

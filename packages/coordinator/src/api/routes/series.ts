@@ -1,10 +1,10 @@
 import { phases } from '@svc/shared/messages/check-result.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { type PhaseSeries, readPhases } from '../../rollups/phases.ts';
-import { readSeries, type Series } from '../../rollups/series.ts';
-import { readUptimes, UPTIME_RANGES, type Uptimes } from '../../rollups/status-times.ts';
-import { emptyTally } from '../../rollups/tally.ts';
+import { type PhaseSeries, readPhases } from '../../history/phases.ts';
+import { readSeries, type Series } from '../../history/series.ts';
+import { readUptimes, UPTIME_RANGES, type Uptimes } from '../../history/status-times.ts';
+import { emptyTally } from '../../history/tally.ts';
 import { PHASES } from '../../store/result-detail.ts';
 import { percentile } from '../../verdict/latency-histogram.ts';
 import { MONITOR_STATUSES } from '../../verdict/monitor.ts';

@@ -1,7 +1,7 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { readSummary, type Summary } from '../../rollups/summary.ts';
-import type { OutcomeCounts } from '../../rollups/tally.ts';
+import { readSummary, type Summary } from '../../history/summary.ts';
+import type { OutcomeCounts } from '../../history/tally.ts';
 import { percentile } from '../../verdict/latency-histogram.ts';
 import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { SUMMARY_RANGES, type SummaryRange } from '../../verdict/summary-range.ts';

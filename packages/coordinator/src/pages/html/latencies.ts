@@ -1,4 +1,4 @@
-import type { Latency } from '../../rollups/latencies.ts';
+import type { Latency } from '../../history/latencies.ts';
 import { type Html, html, NO_HTML, raw } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
 import type { ComponentView, PageView } from '../page-view.ts';

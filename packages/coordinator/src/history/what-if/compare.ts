@@ -1,6 +1,6 @@
-import { windowsOfMonitor } from '../store/maintenance-windows.ts';
-import { type RecordedRow, resultsAsRecorded } from '../store/results-as-recorded.ts';
-import type { Store } from '../store/store.ts';
+import { windowsOfMonitor } from '../../store/maintenance-windows.ts';
+import { type RecordedRow, resultsAsRecorded } from '../../store/results-as-recorded.ts';
+import type { Store } from '../../store/store.ts';
 import {
   alertsIn,
   announcedAt,
@@ -10,12 +10,12 @@ import {
   type PastAlert,
   type PastChange,
   statusAt,
-} from '../store/told-history.ts';
-import { merged, occurrencesIn } from '../verdict/maintenance-window.ts';
-import type { LiveMonitor, MonitorStatus } from '../verdict/monitor.ts';
-import { freshForMs, votableForMs } from '../verdict/status.ts';
-import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../verdict/uptime.ts';
-import { type LiveWindow, Windows } from '../verdict/windows.ts';
+} from '../../store/told-history.ts';
+import { merged, occurrencesIn } from '../../verdict/maintenance-window.ts';
+import type { LiveMonitor, MonitorStatus } from '../../verdict/monitor.ts';
+import { freshForMs, votableForMs } from '../../verdict/status.ts';
+import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../../verdict/uptime.ts';
+import { type LiveWindow, Windows } from '../../verdict/windows.ts';
 import { type Beginning, Replay } from './replay.ts';
 import { altered, alteredRow, type OtherSettings } from './settings.ts';
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { SvcError } from '@svc/shared/errors.ts';
-import type { LiveMonitor } from '../verdict/monitor.ts';
+import type { LiveMonitor } from '../../verdict/monitor.ts';
 import type { Comparison, WhatIf } from './compare.ts';
 
 /** What the thread of a replay is started with. It gets no secret. */

@@ -31,7 +31,7 @@ export type RollupParts = {
   clock: Clock;
   /** The slots' clock, epoch ms. */
   slotNow: () => number;
-  /** Clock that ages are judged by, epoch ms: see `retention/believed-clock.ts`. */
+  /** Clock that ages are judged by, epoch ms: see `history/believed-clock.ts`. */
   believedNow: () => number;
   /**
    * False while old results are read, each of which would be a repair, and for {@link DATED_BACK_MS} after a

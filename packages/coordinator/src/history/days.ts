@@ -19,7 +19,7 @@ const HOURS = 3_000;
  * Rolls up the oldest finished day for the next few monitors: its hours into a row for each region, and their
  * verdicts into an uptime. It deletes the data of these monitors that is too old.
  *
- * @param believedNow clock that ages are judged by, epoch ms, see `retention/believed-clock.ts`
+ * @param believedNow clock that ages are judged by, epoch ms, see `history/believed-clock.ts`
  * @returns the new progress; null: there was nothing to do
  */
 export async function rollUpDay(

@@ -1,8 +1,8 @@
 import type { Region } from '@svc/shared/regions.ts';
-import type { RecordedRow } from '../store/results-as-recorded.ts';
-import { lastedMs } from '../verdict/check-end.ts';
-import { longestCheckMs } from '../verdict/longest-check.ts';
-import type { LiveMonitor } from '../verdict/monitor.ts';
+import type { RecordedRow } from '../../store/results-as-recorded.ts';
+import { lastedMs } from '../../verdict/check-end.ts';
+import { longestCheckMs } from '../../verdict/longest-check.ts';
+import type { LiveMonitor } from '../../verdict/monitor.ts';
 
 /** The settings to replay with. Left out: as they are. */
 export type OtherSettings = {
