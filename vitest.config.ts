@@ -25,7 +25,7 @@ const LONG = [
   // Dispatch for thousands of monitors, over minutes of its clock.
   'packages/coordinator/src/checks/overload.test.ts',
   // Journals of 72 MB, and the seconds until the thread of a store moves one.
-  'packages/coordinator/src/store/checkpoints.test.ts',
+  'packages/coordinator/src/store/sqlite/checkpoints.test.ts',
   // It holds the event loop until times are over.
   'packages/agent/src/after-reading.test.ts',
   // Name servers that do not answer: its tests wait for time-outs.

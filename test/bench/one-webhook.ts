@@ -1,7 +1,7 @@
 import { Deliverer } from '@svc/coordinator/alerts/deliverer.ts';
 import { createSender } from '@svc/coordinator/alerts/sender.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
-import type { Secrets } from '@svc/coordinator/store/secrets.ts';
+import type { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 import type { NewDelivery } from '@svc/coordinator/verdict/writes.ts';
 import { systemClock } from '@svc/shared/clock.ts';

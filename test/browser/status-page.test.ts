@@ -1,4 +1,4 @@
-import { writeFetchedIcon } from '@svc/coordinator/store/page-icons.ts';
+import { writeFetchedIcon } from '@svc/coordinator/store/pages/page-icons.ts';
 import { DAY_MS, dayOf, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';

@@ -1,4 +1,4 @@
-import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
+import type { StreamPosition } from '@svc/coordinator/store/results/stream-position.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { regionSet } from '@svc/coordinator/verdict/region-set.ts';
 import type { StoredState } from '@svc/coordinator/verdict/restart.ts';

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
-import { insertDeliveries } from '@svc/coordinator/store/delivery-queue.ts';
+import { insertDeliveries } from '@svc/coordinator/store/alerts/delivery-queue.ts';
 import { TOLD_ALONE } from '@svc/coordinator/verdict/grouping.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';

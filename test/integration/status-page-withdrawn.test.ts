@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { get as httpGet } from 'node:http';
-import { writeFetchedIcon } from '@svc/coordinator/store/page-icons.ts';
+import { writeFetchedIcon } from '@svc/coordinator/store/pages/page-icons.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { addRows } from '../support/store-rows.ts';

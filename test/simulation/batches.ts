@@ -1,4 +1,4 @@
-import type { RecordedBatch } from '@svc/coordinator/store/recording-store.ts';
+import type { RecordedBatch } from '@svc/coordinator/store/results/recording-store.ts';
 import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { NewDelivery } from '@svc/coordinator/verdict/writes.ts';
 import type { Moment } from './oracle/moment.ts';

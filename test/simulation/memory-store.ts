@@ -1,6 +1,6 @@
 import { StoreError } from '@svc/coordinator/store/errors.ts';
-import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
-import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
+import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
+import type { StreamPosition } from '@svc/coordinator/store/results/stream-position.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { StoredState } from '@svc/coordinator/verdict/restart.ts';
 import type { Link, ReasonInterval } from '@svc/coordinator/verdict/state.ts';

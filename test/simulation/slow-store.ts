@@ -1,5 +1,5 @@
 import { StoreError } from '@svc/coordinator/store/errors.ts';
-import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
+import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
 import type { MortalClock } from './mortal-clock.ts';
 
 /** How long a commit takes: to its end, and from there until the process knows of it, ms. */

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { appendChanges, changesAfter } from '@svc/coordinator/store/changes.ts';
-import { loadWindows } from '@svc/coordinator/store/maintenance-windows.ts';
-import { createRecordingStore, type RecordingStore } from '@svc/coordinator/store/recording-store.ts';
-import { Secrets } from '@svc/coordinator/store/secrets.ts';
+import { appendChanges, changesAfter } from '@svc/coordinator/store/declaration/changes.ts';
+import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
+import { loadWindows } from '@svc/coordinator/store/incidents/maintenance-windows.ts';
+import { createRecordingStore, type RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
 import type { SqlValue, Store } from '@svc/coordinator/store/store.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Link } from '@svc/coordinator/verdict/state.ts';

@@ -1,4 +1,4 @@
-import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
+import type { RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
 import type { RemovedMonitor } from '@svc/coordinator/verdict/declared-effects.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Link } from '@svc/coordinator/verdict/state.ts';

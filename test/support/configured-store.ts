@@ -6,10 +6,10 @@ import type { ChangeEffects } from '@svc/coordinator/declaration/configuration.t
 import { MonitorsInMemory } from '@svc/coordinator/declaration/live-monitors.ts';
 import { Reading } from '@svc/coordinator/declaration/reading.ts';
 import { StoredConfiguration } from '@svc/coordinator/declaration/transactions.ts';
-import { removeChanges } from '@svc/coordinator/store/changes.ts';
-import { Secrets } from '@svc/coordinator/store/secrets.ts';
+import { removeChanges } from '@svc/coordinator/store/declaration/changes.ts';
+import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
+import { ensureDefaultWorkspace } from '@svc/coordinator/store/declaration/workspaces.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
-import { ensureDefaultWorkspace } from '@svc/coordinator/store/workspaces.ts';
 import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { FakeClock } from './fake-clock.ts';

@@ -1,5 +1,5 @@
-import type { StoreWorkers } from '@svc/coordinator/store/store-thread.ts';
-import type { Numbered, ServedPort } from '@svc/coordinator/store/thread-protocol.ts';
+import type { StoreWorkers } from '@svc/coordinator/store/sqlite/store-thread.ts';
+import type { Numbered, ServedPort } from '@svc/coordinator/store/sqlite/thread-protocol.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { storeInProcess } from './store-in-process.ts';
 

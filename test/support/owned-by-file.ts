@@ -5,8 +5,8 @@ import {
   namedByFile,
   RESOURCE_TABLES,
   type ResourceTable,
-} from '@svc/coordinator/store/resources.ts';
-import type { Secrets } from '@svc/coordinator/store/secrets.ts';
+} from '@svc/coordinator/store/declaration/resources.ts';
+import type { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 
 /** All resources that the declared file owns in the workspace, with secrets in clear, each table by ascending id. */

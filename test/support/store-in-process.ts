@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import { openStore } from '@svc/coordinator/store/open.ts';
-import { serveReads } from '@svc/coordinator/store/read-requests.ts';
+import { serveReads } from '@svc/coordinator/store/sqlite/read-requests.ts';
+import type { StoreWorker, StoreWorkers } from '@svc/coordinator/store/sqlite/store-thread.ts';
+import type { ServedPort } from '@svc/coordinator/store/sqlite/thread-protocol.ts';
+import { serveWrites } from '@svc/coordinator/store/sqlite/write-requests.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
-import type { StoreWorker, StoreWorkers } from '@svc/coordinator/store/store-thread.ts';
-import type { ServedPort } from '@svc/coordinator/store/thread-protocol.ts';
-import { serveWrites } from '@svc/coordinator/store/write-requests.ts';
 import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as coordinator from '@svc/coordinator/store/key-files.ts';
-import { generateSecretKey } from '@svc/coordinator/store/secrets.ts';
+import * as coordinator from '@svc/coordinator/store/access/key-files.ts';
+import { generateSecretKey } from '@svc/coordinator/store/declaration/secrets.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runCommandLine } from './command-line.ts';
 import { PREVIOUS_SECRET_KEY_FILE, SECRET_KEY_FILE } from './secret-key-command.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { API_TOKEN_FILE } from '@svc/coordinator/store/key-files.ts';
+import { API_TOKEN_FILE } from '@svc/coordinator/store/access/key-files.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CLI_SETTINGS } from './settings.ts';

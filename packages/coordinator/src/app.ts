@@ -22,11 +22,11 @@ import { Leading } from './leading.ts';
 import { OperatorTokens } from './operator-tokens.ts';
 import { Serving } from './serving.ts';
 import { StartedParts } from './started-parts.ts';
-import { loadInstallation } from './store/installation.ts';
+import { loadInstallation } from './store/access/installation.ts';
+import { Tokens } from './store/access/tokens.ts';
+import { checkSecretKey, parseSecretKey, Secrets } from './store/declaration/secrets.ts';
+import { ensureDefaultWorkspace } from './store/declaration/workspaces.ts';
 import { openStore } from './store/open.ts';
-import { checkSecretKey, parseSecretKey, Secrets } from './store/secrets.ts';
-import { Tokens } from './store/tokens.ts';
-import { ensureDefaultWorkspace } from './store/workspaces.ts';
 import type { TermSettings } from './term-parts.ts';
 
 /** Time for the last export of the coordinator's own metrics, ms. */

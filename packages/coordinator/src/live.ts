@@ -2,7 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import type { ApiParts } from './api/api-parts.ts';
 import { NotLeading } from './api/problem.ts';
-import type { NewlyQueued } from './store/delivery-queue.ts';
+import type { NewlyQueued } from './store/alerts/delivery-queue.ts';
 
 /** State that exists only where checks are dispatched and results are recorded. */
 export type Live = Pick<

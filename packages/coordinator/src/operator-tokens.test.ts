@@ -10,7 +10,7 @@ import {
   temporaryFolder,
 } from '../../../test/support/configured-store.ts';
 import { OperatorTokens, operatorTokens } from './operator-tokens.ts';
-import { Tokens } from './store/tokens.ts';
+import { Tokens } from './store/access/tokens.ts';
 
 const [OLD, NEW] = ['old-token-'.repeat(4), 'new-token-'.repeat(4)];
 

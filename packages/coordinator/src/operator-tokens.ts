@@ -5,7 +5,7 @@ import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
-import type { Tokens } from './store/tokens.ts';
+import type { Tokens } from './store/access/tokens.ts';
 
 /** Shorter tokens are refused: they can be guessed. */
 const LEAST_TOKEN = 32;

@@ -31,9 +31,9 @@ import {
   generatedSecret,
   keptKeys,
   type SecretKeys,
-} from './store/key-files.ts';
-import { generateSecretKey } from './store/secrets.ts';
-import { generateToken } from './store/tokens.ts';
+} from './store/access/key-files.ts';
+import { generateToken } from './store/access/tokens.ts';
+import { generateSecretKey } from './store/declaration/secrets.ts';
 
 /**
  * Bound on the stop, ms. Parts that take longer are abandoned: several wait for a database that takes nothing, one

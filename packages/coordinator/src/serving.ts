@@ -27,10 +27,10 @@ import { type Live, servedLive } from './live.ts';
 import { createPageDomains } from './pages/domains/domains.ts';
 import { announceRemoval } from './pages/subscribers/window-announcing.ts';
 import { createSites } from './sites.ts';
-import { FileSizes } from './store/file-sizes.ts';
-import type { Secrets } from './store/secrets.ts';
+import type { Tokens } from './store/access/tokens.ts';
+import type { Secrets } from './store/declaration/secrets.ts';
+import { FileSizes } from './store/sqlite/file-sizes.ts';
 import type { Store } from './store/store.ts';
-import type { Tokens } from './store/tokens.ts';
 
 export type ServingParts = {
   readonly config: Pick<

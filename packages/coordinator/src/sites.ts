@@ -6,7 +6,7 @@ import { PAGE_ASSETS } from './pages/assets.ts';
 import { createAskSite } from './pages/domains/ask-site.ts';
 import { createStatusPages } from './pages/status-pages.ts';
 import { createVisitors } from './pages/visitors.ts';
-import type { NewlyQueued } from './store/delivery-queue.ts';
+import type { NewlyQueued } from './store/alerts/delivery-queue.ts';
 import { createAssetSite } from './web/assets.ts';
 import type { Site } from './web/site.ts';
 import { WEB_ASSETS } from './web/web-assets.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
-import { confirmSubscription, recipientAt } from '@svc/coordinator/store/page-recipients.ts';
+import { confirmSubscription, recipientAt } from '@svc/coordinator/store/pages/page-recipients.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import type { RunningApi } from '../api.ts';

@@ -1,4 +1,4 @@
-import type { QueuedDelivery } from '@svc/coordinator/store/delivery-queue.ts';
+import type { QueuedDelivery } from '@svc/coordinator/store/alerts/delivery-queue.ts';
 import { FULL_ALERT } from '../channel-sending.ts';
 
 /** A delivery that was just queued, and was not tried yet. */

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Deliverer } from '../../../packages/coordinator/src/alerts/deliverer.ts';
-import { hastenOlder, insertDeliveries } from '../../../packages/coordinator/src/store/delivery-queue.ts';
+import {
+  hastenOlder,
+  insertDeliveries,
+} from '../../../packages/coordinator/src/store/alerts/delivery-queue.ts';
 import type { Store } from '../../../packages/coordinator/src/store/store.ts';
 
 type QueuedAlert = {

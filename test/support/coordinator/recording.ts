@@ -11,17 +11,17 @@ import { MaintenanceHold } from '../../../packages/coordinator/src/checks/mainte
 import { Recorder } from '../../../packages/coordinator/src/checks/recorder.ts';
 import type { RecentRegions } from '../../../packages/coordinator/src/checks/recorder-parts.ts';
 import { SlotClock } from '../../../packages/coordinator/src/checks/slot-clock.ts';
+import { Secrets } from '../../../packages/coordinator/src/store/declaration/secrets.ts';
 import {
   endWindow,
   insertWindow,
   liveWindowsOf,
   loadWindows,
-} from '../../../packages/coordinator/src/store/maintenance-windows.ts';
+} from '../../../packages/coordinator/src/store/incidents/maintenance-windows.ts';
 import {
   createRecordingStore,
   type RecordingStore,
-} from '../../../packages/coordinator/src/store/recording-store.ts';
-import { Secrets } from '../../../packages/coordinator/src/store/secrets.ts';
+} from '../../../packages/coordinator/src/store/results/recording-store.ts';
 import type { SqlValue, Store } from '../../../packages/coordinator/src/store/store.ts';
 import type { StatusChange } from '../../../packages/coordinator/src/verdict/frame.ts';
 import type { LiveMonitor } from '../../../packages/coordinator/src/verdict/monitor.ts';

@@ -10,7 +10,7 @@ import {
   type Sent,
   scriptedDeliverer,
 } from '../../../../test/support/coordinator/scripted-deliverer.ts';
-import { sealSettings } from '../store/channels.ts';
+import { sealSettings } from '../store/declaration/channels.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { SendResult } from './channel.ts';

@@ -1,5 +1,5 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import type { QueuedDelivery } from '../store/delivery-queue.ts';
+import type { QueuedDelivery } from '../store/alerts/delivery-queue.ts';
 import { COLLECT_MS, GROUP_WINDOW_MS, groupAlert, RecentChanges, TOLD_ALONE } from '../verdict/grouping.ts';
 import type { ChannelFacts } from './channel.ts';
 import { derivedUuid } from './derived-uuid.ts';

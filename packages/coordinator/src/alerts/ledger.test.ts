@@ -6,7 +6,7 @@ import {
   silentLog,
 } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
-import type { DeliveryStep } from '../store/delivery-ledger.ts';
+import type { DeliveryStep } from '../store/alerts/delivery-ledger.ts';
 import { Ledger } from './ledger.ts';
 
 let parts: ConfiguredStore;

@@ -6,7 +6,7 @@ import {
   insertFinished,
   recordSteps,
   type StoppedChannel,
-} from '../store/delivery-ledger.ts';
+} from '../store/alerts/delivery-ledger.ts';
 import {
   type DueChannel,
   dueChannels,
@@ -21,8 +21,8 @@ import {
   rowOf,
   type WaitingChannel,
   waitingChannels,
-} from '../store/delivery-queue.ts';
-import type { Secrets } from '../store/secrets.ts';
+} from '../store/alerts/delivery-queue.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { attemptEntry, type EndedAttempt, finalState, testedState } from './next-step.ts';
 import { queueNotice } from './notices.ts';

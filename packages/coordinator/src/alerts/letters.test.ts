@@ -11,9 +11,9 @@ import {
 import { createResource } from '../../../../test/support/declared-resources.ts';
 import { MailServer } from '../../../../test/support/vendors/smtp.ts';
 import { createSendMail } from '../outgoing/smtp/mail.ts';
-import { findRecipient, recipientAt, removeRecipient } from '../store/page-recipients.ts';
-import { receiverOf } from '../store/receivers.ts';
-import { removedChannels } from '../store/retention.ts';
+import { receiverOf } from '../store/declaration/receivers.ts';
+import { removedChannels } from '../store/history/retention.ts';
+import { findRecipient, recipientAt, removeRecipient } from '../store/pages/page-recipients.ts';
 import { Deliverer } from './deliverer.ts';
 import { queueLetters } from './letters.ts';
 import { createSender } from './sender.ts';

@@ -1,8 +1,8 @@
 import type { Alert, Letter } from '@svc/shared/channels/alert.ts';
-import { type NewlyQueued, queueDeliveries } from '../store/delivery-queue.ts';
-import { insertLetters } from '../store/page-letters.ts';
-import { receiverOf } from '../store/receivers.ts';
-import type { Secrets } from '../store/secrets.ts';
+import { type NewlyQueued, queueDeliveries } from '../store/alerts/delivery-queue.ts';
+import { receiverOf } from '../store/declaration/receivers.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
+import { insertLetters } from '../store/pages/page-letters.ts';
 import type { Transaction } from '../store/store.ts';
 
 /**

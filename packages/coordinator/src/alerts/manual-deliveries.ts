@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import { deadDeliveries, replayDeliveries, replayDelivery } from '../store/delivery-queue.ts';
+import { deadDeliveries, replayDeliveries, replayDelivery } from '../store/alerts/delivery-queue.ts';
 import type { Store } from '../store/store.ts';
 import type { Deliverer, TestedDelivery } from './deliverer.ts';
 import { closesIncidents } from './registry.ts';

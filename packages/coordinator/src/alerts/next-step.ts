@@ -3,8 +3,8 @@ import type {
   AttemptEntry,
   ChannelState,
   DeliveryStep,
-} from '../store/delivery-ledger.ts';
-import type { QueuedDelivery } from '../store/delivery-queue.ts';
+} from '../store/alerts/delivery-ledger.ts';
+import type { QueuedDelivery } from '../store/alerts/delivery-queue.ts';
 import { DELIVERY_LIFETIME_MS, nextAttemptAt } from '../verdict/backoff.ts';
 import { supersededBy } from '../verdict/superseding.ts';
 import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';

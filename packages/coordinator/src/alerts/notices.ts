@@ -5,8 +5,8 @@ import {
   type NewlyQueued,
   otherChannels,
   queueDeliveries,
-} from '../store/delivery-queue.ts';
-import type { Secrets } from '../store/secrets.ts';
+} from '../store/alerts/delivery-queue.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import { derivedUuid } from './derived-uuid.ts';
 import { HUMAN_KINDS } from './registry.ts';

@@ -1,10 +1,10 @@
 import { storedChannel } from '@svc/shared/resources/stored-form.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { findChannel, openSettings } from '../store/channels.ts';
+import { findChannel, openSettings } from '../store/declaration/channels.ts';
+import { recipientOf } from '../store/declaration/receivers.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
-import { findRecipient } from '../store/page-recipients.ts';
-import { recipientOf } from '../store/receivers.ts';
-import type { Secrets } from '../store/secrets.ts';
+import { findRecipient } from '../store/pages/page-recipients.ts';
 import type { Store } from '../store/store.ts';
 import type { ChannelSource, FoundChannel } from './channel-queue.ts';
 

@@ -13,9 +13,9 @@ import { PAGE_LATENCIES, type statusPage } from '@svc/shared/resources/status-pa
 import { MASK } from '@svc/shared/secret.ts';
 import { HIDDEN_USER_INFO } from '@svc/shared/user-info.ts';
 import { z } from 'zod';
-import { AUDIT_ACTORS, AUDIT_OUTCOMES } from '../store/audit.ts';
-import { transitionVote } from '../store/stored-votes.ts';
-import { TOKEN_SCOPES } from '../store/tokens.ts';
+import { AUDIT_ACTORS, AUDIT_OUTCOMES } from '../store/access/audit.ts';
+import { TOKEN_SCOPES } from '../store/access/tokens.ts';
+import { transitionVote } from '../store/states/stored-votes.ts';
 import { MONITOR_STATUSES } from '../verdict/monitor.ts';
 
 /**

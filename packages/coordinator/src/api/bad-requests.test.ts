@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
-import { RESOURCE_TABLES } from '../store/resources.ts';
+import { RESOURCE_TABLES } from '../store/declaration/resources.ts';
 
 /**
  * Bad requests with their exact answers; none of them changes anything. What is wrong with the values of one resource

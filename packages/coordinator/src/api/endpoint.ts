@@ -1,7 +1,7 @@
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { z } from 'zod';
+import type { Token, TokenScope } from '../store/access/tokens.ts';
 import type { Transaction } from '../store/store.ts';
-import type { Token, TokenScope } from '../store/tokens.ts';
 import type { ResourceView } from './answers.ts';
 import type { ProblemCode } from './problem.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { forgetRequests, keepRequest, keptRequest } from '../store/idempotency-keys.ts';
-import type { Secrets } from '../store/secrets.ts';
+import { forgetRequests, keepRequest, keptRequest } from '../store/access/idempotency-keys.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import { type ApiRequest, workspaceOf } from './endpoint.ts';
 import { Problem } from './problem.ts';

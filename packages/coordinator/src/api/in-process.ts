@@ -1,4 +1,4 @@
-import type { Token } from '../store/tokens.ts';
+import type { Token } from '../store/access/tokens.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Problem } from './problem.ts';
 

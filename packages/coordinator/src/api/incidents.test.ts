@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { declareShop } from '../../../../test/support/shop.ts';
 import { addRows } from '../../../../test/support/store-rows.ts';
-import { updatesAfter } from '../store/incidents.ts';
+import { updatesAfter } from '../store/incidents/incidents.ts';
 import type { IncidentView, UpdateView } from './routes/incidents.ts';
 
 const PATH = '/v1/incidents';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { declareShop } from '../../../../test/support/shop.ts';
-import { windowsOfUnknownZones } from '../store/maintenance-windows.ts';
+import { windowsOfUnknownZones } from '../store/incidents/maintenance-windows.ts';
 import type { WindowView } from './routes/maintenance.ts';
 
 const PATH = '/v1/maintenance-windows';

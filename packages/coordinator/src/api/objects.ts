@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { SecretsShown } from '../declaration/stored.ts';
+import { scopeIncludes } from '../store/access/tokens.ts';
 import type { Transaction } from '../store/store.ts';
-import { scopeIncludes } from '../store/tokens.ts';
 import type { ApiParts } from './api-parts.ts';
 import {
   type ApiRequest,

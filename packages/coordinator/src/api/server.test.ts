@@ -7,8 +7,8 @@ import { parsePrometheus } from '../../../../test/support/prometheus-text.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { HTTP_MONITOR_DEFAULTS } from '../../../../test/support/resources.ts';
 import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
-import { sealSettings } from '../store/channels.ts';
-import { type CheckedDomain, writeCheckedDomain } from '../store/page-domains.ts';
+import { sealSettings } from '../store/declaration/channels.ts';
+import { type CheckedDomain, writeCheckedDomain } from '../store/pages/page-domains.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
 /** What every page warns of until pages are served. */

@@ -3,7 +3,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { ExportNote } from '../store/export-totals.ts';
-import type { RecordingStore } from '../store/recording-store.ts';
+import type { RecordingStore } from '../store/results/recording-store.ts';
 import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import type { SlotOutcomes } from '../verdict/slots.ts';
 import type { States } from '../verdict/state.ts';

@@ -1,7 +1,7 @@
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { StoreError } from '../store/errors.ts';
-import type { StreamPosition } from '../store/stream-position.ts';
+import type { StreamPosition } from '../store/results/stream-position.ts';
 import type { DeclaredChange } from '../verdict/declared-change.ts';
 import type { StatusChange } from '../verdict/frame.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';

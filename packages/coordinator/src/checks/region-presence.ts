@@ -1,7 +1,12 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
-import { type AbsenceEdge, storedPresence, writeAbsences, writeLastSeen } from '../store/region-presence.ts';
+import {
+  type AbsenceEdge,
+  storedPresence,
+  writeAbsences,
+  writeLastSeen,
+} from '../store/results/region-presence.ts';
 import type { Store } from '../store/store.ts';
 
 /** Interval at which a live region's presence is saved, ms. */

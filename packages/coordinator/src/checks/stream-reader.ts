@@ -4,7 +4,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
 import { pause } from '@svc/shared/pause.ts';
-import type { StreamPosition } from '../store/stream-position.ts';
+import type { StreamPosition } from '../store/results/stream-position.ts';
 import type { DropLog } from './drop-log.ts';
 import { type ParsedResults, parseResults } from './parse-results.ts';
 import { ReadingLag } from './reading-lag.ts';

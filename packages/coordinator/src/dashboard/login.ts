@@ -1,7 +1,7 @@
 import type { ApiCalls } from '../api/in-process.ts';
 import { Problem } from '../api/problem.ts';
 import { tokenOfPurpose } from '../api/routes/tokens.ts';
-import type { Token, Tokens } from '../store/tokens.ts';
+import type { Token, Tokens } from '../store/access/tokens.ts';
 import { secretCookieOf, setCookie } from '../web/cookies.ts';
 import { formTokenField } from '../web/csrf.ts';
 import { Form } from '../web/forms.ts';

@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointTypes, ParametersOf } from '../api/endpoint.ts';
 import type { Called, Sent } from '../api/in-process.ts';
-import type { Token, TokenScope } from '../store/tokens.ts';
+import type { Token, TokenScope } from '../store/access/tokens.ts';
 import type { Asset } from '../web/assets.ts';
 import type { Form } from '../web/forms.ts';
 import type { Html } from '../web/html.ts';

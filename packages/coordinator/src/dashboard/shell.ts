@@ -1,4 +1,4 @@
-import { scopeIncludes, type TokenScope } from '../store/tokens.ts';
+import { scopeIncludes, type TokenScope } from '../store/access/tokens.ts';
 import type { Asset } from '../web/assets.ts';
 import { renderDocument } from '../web/document.ts';
 import { type PageHeaderOptions, pageHeaders } from '../web/headers.ts';

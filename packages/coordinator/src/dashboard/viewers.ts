@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import type { Token, Tokens } from '../store/tokens.ts';
+import type { Token, Tokens } from '../store/access/tokens.ts';
 import { cookieOf, removeCookie, setCookie } from '../web/cookies.ts';
 import type { Sessions } from '../web/sessions.ts';
 import type { Visit } from '../web/site.ts';

@@ -1,4 +1,4 @@
-import { findResource, updateResources } from '../store/resources.ts';
+import { findResource, updateResources } from '../store/declaration/resources.ts';
 import type { PageAppearance } from './configuration.ts';
 import { NotFound } from './errors.ts';
 import { type ChangeScope, requireVersion, revision } from './scope.ts';

@@ -8,9 +8,9 @@ import {
 import { HeldReads } from '../../../../test/support/held-reads.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
-import { removeChanges } from '../store/changes.ts';
+import { removeChanges } from '../store/declaration/changes.ts';
 import { StoreError } from '../store/errors.ts';
-import { MAX_WAITING_READS } from '../store/reader.ts';
+import { MAX_WAITING_READS } from '../store/sqlite/reader.ts';
 import type { DeclaredChange } from '../verdict/declared-change.ts';
 import { ChangeApplier } from './change-applier.ts';
 import type { ConfigurationChange } from './configuration.ts';

@@ -1,4 +1,4 @@
-import { setChannelState } from '../store/channels.ts';
+import { setChannelState } from '../store/declaration/channels.ts';
 import { setPageAppearance } from './appearance.ts';
 import type { ConfigurationChange, PageAppearance, ShownBy } from './configuration.ts';
 import { NotFound } from './errors.ts';

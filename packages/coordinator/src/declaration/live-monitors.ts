@@ -1,7 +1,7 @@
-import { monitorsAfter, monitorsOf } from '../store/monitors.ts';
-import { readAhead } from '../store/read-ahead.ts';
-import type { Row } from '../store/resources.ts';
-import type { Secrets } from '../store/secrets.ts';
+import { monitorsAfter, monitorsOf } from '../store/declaration/monitors.ts';
+import type { Row } from '../store/declaration/resources.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
+import { readAhead } from '../store/sqlite/read-ahead.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import { monitorAttributes } from './kinds/monitors.ts';

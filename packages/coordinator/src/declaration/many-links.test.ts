@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { attributes } from '../../../../test/support/attributes.ts';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
-import type { StoreWorker, StoreWorkers } from '../store/store-thread.ts';
+import type { StoreWorker, StoreWorkers } from '../store/sqlite/store-thread.ts';
 import type { ConfigurationChange } from './configuration.ts';
 
 const MONITORS = 10_000;

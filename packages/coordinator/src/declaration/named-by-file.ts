@@ -1,6 +1,11 @@
+import {
+  findResources,
+  namedByFile,
+  RESOURCE_TABLES,
+  type ResourceTable,
+} from '../store/declaration/resources.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Readable } from '../store/reading-of.ts';
-import { findResources, namedByFile, RESOURCE_TABLES, type ResourceTable } from '../store/resources.ts';
-import type { Secrets } from '../store/secrets.ts';
 import { type ResourceKind, TABLE_OF } from './kinds/kinds.ts';
 import { KINDS } from './kinds/registry.ts';
 import { storedIn } from './reading.ts';

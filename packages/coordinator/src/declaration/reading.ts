@@ -1,8 +1,13 @@
 import { mapInTurns } from '@svc/shared/map-in-turns.ts';
+import {
+  type Filter,
+  type ListScope,
+  listResources,
+  type Page,
+} from '../store/declaration/resource-lists.ts';
+import { findResource, type ResourceTable, type Row } from '../store/declaration/resources.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Readable } from '../store/reading-of.ts';
-import { type Filter, type ListScope, listResources, type Page } from '../store/resource-lists.ts';
-import { findResource, type ResourceTable, type Row } from '../store/resources.ts';
-import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { KindIn } from './kinds/kinds.ts';
 import { KINDS } from './kinds/registry.ts';

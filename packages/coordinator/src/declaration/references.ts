@@ -1,5 +1,5 @@
 import { DEFINITIONS, isResourceKind, RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
-import { existingResources, type ResourceTable } from '../store/resources.ts';
+import { existingResources, type ResourceTable } from '../store/declaration/resources.ts';
 import { InvalidReference } from './errors.ts';
 import { NOUN_OF, type ResourceKind, TABLE_OF } from './kinds/kinds.ts';
 import type { ChangeScope } from './scope.ts';

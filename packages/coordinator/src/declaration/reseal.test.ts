@@ -10,9 +10,9 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
-import { insertDeliveries } from '../store/delivery-queue.ts';
-import { checkSecretKey, Secrets } from '../store/secrets.ts';
-import { alertText, openAlert } from '../store/stored-alerts.ts';
+import { insertDeliveries } from '../store/alerts/delivery-queue.ts';
+import { alertText, openAlert } from '../store/alerts/stored-alerts.ts';
+import { checkSecretKey, Secrets } from '../store/declaration/secrets.ts';
 import type { AttributesOf } from './kinds/kinds.ts';
 import { Reading } from './reading.ts';
 import { resealWhereDue } from './reseal.ts';

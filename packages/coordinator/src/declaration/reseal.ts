@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '@svc/shared/log.ts';
-import { RESOURCE_TABLES, type ResourceTable, type Row } from '../store/resources.ts';
+import { resealedAlert } from '../store/alerts/stored-alerts.ts';
+import { RESOURCE_TABLES, type ResourceTable, type Row } from '../store/declaration/resources.ts';
 import {
   alertsAfter,
   overwritingFreedPages,
@@ -10,10 +11,9 @@ import {
   sealedWith,
   writeAlerts,
   writeSealedWith,
-} from '../store/sealed-rows.ts';
-import type { Secrets } from '../store/secrets.ts';
+} from '../store/declaration/sealed-rows.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
 import type { SqlValue, Store } from '../store/store.ts';
-import { resealedAlert } from '../store/stored-alerts.ts';
 import type { AttributesIn } from './kinds/kinds.ts';
 import { KINDS } from './kinds/registry.ts';
 import { storedIn } from './reading.ts';

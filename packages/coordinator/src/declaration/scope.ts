@@ -1,7 +1,7 @@
 import type { EgressGuard } from '@svc/shared/egress.ts';
-import type { NewChange } from '../store/changes.ts';
-import type { OwnedRow, ResourceTable } from '../store/resources.ts';
-import type { Secrets } from '../store/secrets.ts';
+import type { NewChange } from '../store/declaration/changes.ts';
+import type { OwnedRow, ResourceTable } from '../store/declaration/resources.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import type { ChangeContext } from './configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from './errors.ts';

@@ -1,8 +1,8 @@
 import { masked } from '@svc/shared/resources/secrets.ts';
 import { parseStored } from '@svc/shared/resources/stored-form.ts';
 import type { z } from 'zod';
+import type { SealPurpose, Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
-import type { SealPurpose, Secrets } from '../store/secrets.ts';
 import type { AttributesOf, ResourceKind } from './kinds/kinds.ts';
 import { areSecretParts, joinSecrets, splitSecrets } from './secret-parts.ts';
 import type { SecretsShown } from './stored.ts';

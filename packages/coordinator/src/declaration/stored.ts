@@ -1,5 +1,5 @@
 import type { PAGE_LATENCIES } from '@svc/shared/resources/status-page.ts';
-import type { ResourceTable, Row } from '../store/resources.ts';
+import type { ResourceTable, Row } from '../store/declaration/resources.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
 
 /** Whether secrets are opened, or shown as a mask without being opened. */

@@ -1,8 +1,8 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { EgressGuard } from '@svc/shared/egress.ts';
-import { appendChanges, type NewChange } from '../store/changes.ts';
-import { releaseFromFile } from '../store/resources.ts';
-import type { Secrets } from '../store/secrets.ts';
+import { appendChanges, type NewChange } from '../store/declaration/changes.ts';
+import { releaseFromFile } from '../store/declaration/resources.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { wholeMs } from '../store/whole-ms.ts';
 import { OpenChange } from './change.ts';

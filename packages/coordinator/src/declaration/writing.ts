@@ -8,7 +8,7 @@ import {
   type RowUpdate,
   removeResources,
   updateResources,
-} from '../store/resources.ts';
+} from '../store/declaration/resources.ts';
 import type { ShownBy } from './configuration.ts';
 import { ConfigurationError, Immutable } from './errors.ts';
 import type { Check, Written } from './kinds/kind.ts';

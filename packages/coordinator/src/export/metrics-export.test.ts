@@ -10,9 +10,9 @@ import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts'
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
+import { Secrets } from '../store/declaration/secrets.ts';
 import { writeTotals } from '../store/export-totals.ts';
-import { createRecordingStore } from '../store/recording-store.ts';
-import { Secrets } from '../store/secrets.ts';
+import { createRecordingStore } from '../store/results/recording-store.ts';
 import type { Store } from '../store/store.ts';
 import { noWrites } from '../verdict/writes.ts';
 import { MetricsExport } from './metrics-export.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording } from '../../../../test/support/coordinator/recording.ts';
 import { caughtUp, rollupsOf } from '../../../../test/support/coordinator/rolled-up-recording.ts';
-import { insertWindow, windowTimesOf } from '../store/maintenance-windows.ts';
+import { insertWindow, windowTimesOf } from '../store/incidents/maintenance-windows.ts';
 import { DAY_MS, dayOf, HOUR_MS } from '../verdict/summary-range.ts';
 import { addTimes, NO_TIMES, type StatusSince, type StatusTimes, timesBetween } from '../verdict/uptime.ts';
 import { type DayTimes, dailyTimes } from './daily-times.ts';

@@ -1,5 +1,5 @@
+import { type RecentDays, recentDays } from '../store/history/uptime-days.ts';
 import type { Store } from '../store/store.ts';
-import { type RecentDays, recentDays } from '../store/uptime-days.ts';
 import { bucketsUntil, DAY_MS } from '../verdict/summary-range.ts';
 import { NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../verdict/uptime.ts';
 import { timesInWindows } from './times-in-windows.ts';

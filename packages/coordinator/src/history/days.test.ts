@@ -1,7 +1,7 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording } from '../../../../test/support/coordinator/recording.ts';
-import type { Progress } from '../store/rollup-progress.ts';
+import type { Progress } from '../store/history/rollup-progress.ts';
 import type { SqlValue } from '../store/store.ts';
 import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 import { KEPT_HOURS_MS, rollUpDay } from './days.ts';

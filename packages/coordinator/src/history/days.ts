@@ -1,9 +1,9 @@
-import type { TimeSpan } from '../store/result-series.ts';
-import type { Progress } from '../store/rollup-progress.ts';
-import { expireRollups, monitorsWithHours, writeDays } from '../store/rollups.ts';
-import { statusHistories } from '../store/status-history.ts';
+import type { Progress } from '../store/history/rollup-progress.ts';
+import { expireRollups, monitorsWithHours, writeDays } from '../store/history/rollups.ts';
+import { writeUptimes } from '../store/history/uptime-days.ts';
+import type { TimeSpan } from '../store/results/result-series.ts';
+import { statusHistories } from '../store/states/status-history.ts';
 import type { Store } from '../store/store.ts';
-import { writeUptimes } from '../store/uptime-days.ts';
 import { DAY_MS, dayOf } from '../verdict/summary-range.ts';
 import { timesBetween } from '../verdict/uptime.ts';
 import { moved } from './moved.ts';

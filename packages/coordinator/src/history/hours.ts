@@ -1,6 +1,6 @@
-import { type Counts, firstSlotFrom, seriesOfPhases } from '../store/result-series.ts';
-import type { Progress } from '../store/rollup-progress.ts';
-import { addToHours } from '../store/rollups.ts';
+import type { Progress } from '../store/history/rollup-progress.ts';
+import { addToHours } from '../store/history/rollups.ts';
+import { type Counts, firstSlotFrom, seriesOfPhases } from '../store/results/result-series.ts';
 import type { Store } from '../store/store.ts';
 import { FINEST_PERIOD_MS } from '../verdict/schedule.ts';
 import { HOUR_MS, hourOf } from '../verdict/summary-range.ts';

@@ -1,4 +1,4 @@
-import { rollupsByBucket } from '../store/rollups.ts';
+import { rollupsByBucket } from '../store/history/rollups.ts';
 import type { Store } from '../store/store.ts';
 import {
   addEncoded,

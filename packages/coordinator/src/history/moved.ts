@@ -1,4 +1,4 @@
-import { type Progress, writeProgress } from '../store/rollup-progress.ts';
+import { type Progress, writeProgress } from '../store/history/rollup-progress.ts';
 import type { Store, Transaction } from '../store/store.ts';
 
 /** Writes data together with the progress that it means, in one transaction. */

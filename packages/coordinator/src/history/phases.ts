@@ -1,5 +1,5 @@
-import { type PhaseSums, phasesOfSlots } from '../store/result-phases.ts';
-import { firstSlotFrom } from '../store/result-series.ts';
+import { type PhaseSums, phasesOfSlots } from '../store/results/result-phases.ts';
+import { firstSlotFrom } from '../store/results/result-series.ts';
 import type { Store } from '../store/store.ts';
 import { candidateSlots } from '../verdict/candidate-slots.ts';
 import { sampledSlots } from '../verdict/sampled-slots.ts';

@@ -1,5 +1,5 @@
+import { oldestRecorded, type Progress, storedProgress } from '../store/history/rollup-progress.ts';
 import type { Readable } from '../store/reading-of.ts';
-import { oldestRecorded, type Progress, storedProgress } from '../store/rollup-progress.ts';
 import { dayOf, hourOf } from '../verdict/summary-range.ts';
 
 /** Time after its end at which an hour is rolled up, ms. Most late results have come by then. */

@@ -1,7 +1,7 @@
-import { type HourRow, seriesOfMonitor, type TimeSpan } from '../store/result-series.ts';
-import { type Progress, resultsFrom } from '../store/rollup-progress.ts';
-import { dueRepairs, type Repair, takeRepairs } from '../store/rollup-repairs.ts';
-import { replaceHours, writeDays } from '../store/rollups.ts';
+import { type Progress, resultsFrom } from '../store/history/rollup-progress.ts';
+import { dueRepairs, type Repair, takeRepairs } from '../store/history/rollup-repairs.ts';
+import { replaceHours, writeDays } from '../store/history/rollups.ts';
+import { type HourRow, seriesOfMonitor, type TimeSpan } from '../store/results/result-series.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { DAY_MS, dayOf, HOUR_MS } from '../verdict/summary-range.ts';
 import { KEPT_HOURS_MS } from './days.ts';

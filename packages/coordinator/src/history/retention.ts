@@ -1,7 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
-import { deleteUnconfirmed } from '../store/page-recipients.ts';
 import {
   type ChangeCursor,
   deleteAbsences,
@@ -15,7 +14,8 @@ import {
   deleteStatusChanges,
   deleteThreads,
   removedChannels,
-} from '../store/retention.ts';
+} from '../store/history/retention.ts';
+import { deleteUnconfirmed } from '../store/pages/page-recipients.ts';
 import type { Store } from '../store/store.ts';
 import { TOLERANCE_MS } from '../verdict/believed-time.ts';
 import { DAY_MS } from '../verdict/summary-range.ts';

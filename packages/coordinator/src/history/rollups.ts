@@ -1,8 +1,8 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
-import { expectResultsFrom, type Progress, writeProgress } from '../store/rollup-progress.ts';
-import { removedMonitor, removeSome } from '../store/rollups.ts';
+import { expectResultsFrom, type Progress, writeProgress } from '../store/history/rollup-progress.ts';
+import { removedMonitor, removeSome } from '../store/history/rollups.ts';
 import type { Store } from '../store/store.ts';
 import { dayOf, HOUR_MS } from '../verdict/summary-range.ts';
 import { rollUpDay } from './days.ts';

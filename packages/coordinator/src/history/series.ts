@@ -1,5 +1,5 @@
-import { type Counts, seriesOfMonitor, type TimeSpan } from '../store/result-series.ts';
-import { type RollupTable, rollupsByBucket, rollupsByRegionAndBucket } from '../store/rollups.ts';
+import { type RollupTable, rollupsByBucket, rollupsByRegionAndBucket } from '../store/history/rollups.ts';
+import { type Counts, seriesOfMonitor, type TimeSpan } from '../store/results/result-series.ts';
 import type { Store } from '../store/store.ts';
 import {
   bucketOf,

@@ -1,6 +1,6 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
-import { markedHours } from '../store/rollup-repairs.ts';
-import { hoursWith } from '../store/rollups.ts';
+import { markedHours } from '../store/history/rollup-repairs.ts';
+import { hoursWith } from '../store/history/rollups.ts';
 import type { Store } from '../store/store.ts';
 import { hourOf } from '../verdict/summary-range.ts';
 import { KEPT_HOURS_MS } from './days.ts';

@@ -1,4 +1,4 @@
-import { statusHistories } from '../store/status-history.ts';
+import { statusHistories } from '../store/states/status-history.ts';
 import type { Store } from '../store/store.ts';
 import { bucketsUntil, DAY_MS, SUMMARY_RANGES, type SummaryRange } from '../verdict/summary-range.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../verdict/uptime.ts';

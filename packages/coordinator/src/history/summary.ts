@@ -1,5 +1,5 @@
-import { type Counts, seriesOfMonitor } from '../store/result-series.ts';
-import { rollupsByBucket, rollupsByRegion } from '../store/rollups.ts';
+import { rollupsByBucket, rollupsByRegion } from '../store/history/rollups.ts';
+import { type Counts, seriesOfMonitor } from '../store/results/result-series.ts';
 import type { Store } from '../store/store.ts';
 import {
   bucketsUntil,

@@ -1,4 +1,4 @@
-import type { Counts } from '../store/result-series.ts';
+import type { Counts } from '../store/results/result-series.ts';
 import {
   addEncoded,
   addHistogram,

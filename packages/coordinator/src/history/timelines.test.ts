@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, Recording } from '../../../../test/support/coordinator/recording.ts';
-import { insertWindow } from '../store/maintenance-windows.ts';
+import { insertWindow } from '../store/incidents/maintenance-windows.ts';
 import { merged, type Occurrence, type WindowTimes } from '../verdict/maintenance-window.ts';
 import { MONITOR_STATUSES, type MonitorStatus } from '../verdict/monitor.ts';
 import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';

@@ -1,5 +1,5 @@
-import { windowTimesOf } from '../store/maintenance-windows.ts';
-import { type MonitorSpan, statusesIn } from '../store/status-history.ts';
+import { windowTimesOf } from '../store/incidents/maintenance-windows.ts';
+import { type MonitorSpan, statusesIn } from '../store/states/status-history.ts';
 import type { Store } from '../store/store.ts';
 import { merged, type Occurrence, occurrencesIn, type WindowTimes } from '../verdict/maintenance-window.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../verdict/uptime.ts';

@@ -1,4 +1,4 @@
-import type { ShownIncident } from '../store/shown-pages.ts';
+import type { ShownIncident } from '../store/pages/shown-pages.ts';
 import type { UpdateState } from '../verdict/incident-updates.ts';
 import { dayOf } from '../verdict/summary-range.ts';
 import type { State } from '../web/design/states.ts';

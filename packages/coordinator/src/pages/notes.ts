@@ -1,5 +1,5 @@
-import type { StoredIncident, StoredUpdate } from '../store/incidents.ts';
-import type { StoredWindow } from '../store/maintenance-windows.ts';
+import type { StoredIncident, StoredUpdate } from '../store/incidents/incidents.ts';
+import type { StoredWindow } from '../store/incidents/maintenance-windows.ts';
 import { newestUpdate } from '../verdict/incident-updates.ts';
 import { nextOccurrence, type Occurrence, occurrencesIn } from '../verdict/maintenance-window.ts';
 import { DAY_MS } from '../verdict/summary-range.ts';

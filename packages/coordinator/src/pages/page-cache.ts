@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import type { PageName } from '../store/shown-pages.ts';
+import type { PageName } from '../store/pages/shown-pages.ts';
 import type { PageDocument } from './documents.ts';
 import { pageView } from './page-view.ts';
 import { type Patience, patienceWith } from './patience.ts';

@@ -1,7 +1,7 @@
 import type { StoredComponent, StoredGroup, StoredPage } from '../declaration/stored.ts';
 import type { DayTimes } from '../history/daily-times.ts';
 import type { Latencies, LatencyRange, LatencySpan } from '../history/latencies.ts';
-import type { ShownIncident, ShownMonitor } from '../store/shown-pages.ts';
+import type { ShownIncident, ShownMonitor } from '../store/pages/shown-pages.ts';
 import { addTimes, NO_TIMES, type StatusTimes, uptimePercent } from '../verdict/uptime.ts';
 import type { State } from '../web/design/states.ts';
 import { incidentViews, type PageIncident } from './incidents.ts';

@@ -3,17 +3,17 @@ import { storedIn } from '../declaration/reading.ts';
 import type { StoredPage } from '../declaration/stored.ts';
 import { type DayTimes, dailyTimes } from '../history/daily-times.ts';
 import { type Latencies, latenciesOf, latencySpan } from '../history/latencies.ts';
-import { updatesOf, writtenIncidents } from '../store/incidents.ts';
-import { windowsOfPage } from '../store/maintenance-windows.ts';
-import { iconFetchedAt } from '../store/page-icons.ts';
-import type { Secrets } from '../store/secrets.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
+import { updatesOf, writtenIncidents } from '../store/incidents/incidents.ts';
+import { windowsOfPage } from '../store/incidents/maintenance-windows.ts';
+import { iconFetchedAt } from '../store/pages/page-icons.ts';
 import {
   type PageName,
   partsOfShownPage,
   publishedPage,
   shownIncidents,
   shownMonitors,
-} from '../store/shown-pages.ts';
+} from '../store/pages/shown-pages.ts';
 import type { Store } from '../store/store.ts';
 import { DAY_MS, dayOf } from '../verdict/summary-range.ts';
 import type { PageNotes } from './notes.ts';

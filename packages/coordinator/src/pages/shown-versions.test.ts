@@ -2,6 +2,11 @@ import { constants, DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi, VISITOR_KEY } from '../../../../test/support/api.ts';
+import { writeFetchedIcon } from '../store/pages/page-icons.ts';
+import type { Database } from '../store/schema.ts';
+import { registerSqlFunctions } from '../store/sqlite/sql-functions.ts';
+import { sqliteDialect } from '../store/sqlite/sqlite-dialect.ts';
+import { Statements } from '../store/statements.ts';
 import {
   closeIncidents,
   insertIntervals,
@@ -9,13 +14,8 @@ import {
   lengthenIntervals,
   openIncidents,
   redateTransitions,
-} from '../store/history-writes.ts';
-import { writeStates, writeVotes } from '../store/monitor-states.ts';
-import { writeFetchedIcon } from '../store/page-icons.ts';
-import type { Database } from '../store/schema.ts';
-import { registerSqlFunctions } from '../store/sql-functions.ts';
-import { sqliteDialect } from '../store/sqlite-dialect.ts';
-import { Statements } from '../store/statements.ts';
+} from '../store/states/history-writes.ts';
+import { writeStates, writeVotes } from '../store/states/monitor-states.ts';
 import type { SqlStep, Store } from '../store/store.ts';
 import type { NewTransition, WrittenState } from '../verdict/writes.ts';
 import { findVersion, readPage } from './read-page.ts';

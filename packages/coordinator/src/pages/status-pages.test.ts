@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { DeclaredPage } from '../../../../test/support/declared-page.ts';
 import { createApiCounters } from '../api/api-counters.ts';
-import { writeFetchedIcon } from '../store/page-icons.ts';
+import { writeFetchedIcon } from '../store/pages/page-icons.ts';
 
 const DOCUMENTS = [
   ['', 'text/html; charset=utf-8'],

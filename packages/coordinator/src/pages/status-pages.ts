@@ -1,6 +1,6 @@
 import { messageOf } from '@svc/shared/errors.ts';
 import type { StoredPage } from '../declaration/stored.ts';
-import type { PageName } from '../store/shown-pages.ts';
+import type { PageName } from '../store/pages/shown-pages.ts';
 import { pageHeaders } from '../web/headers.ts';
 import type { Site, Visit } from '../web/site.ts';
 import { documentAt, type PageDocument } from './documents.ts';

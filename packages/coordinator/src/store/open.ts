@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from '@svc/shared/log.ts';
-import { lockDatabaseFile } from './file-lock.ts';
-import { migrate } from './migrate.ts';
-import { Reader } from './reader.ts';
-import { SqliteStore } from './sqlite-store.ts';
+import { lockDatabaseFile } from './sqlite/file-lock.ts';
+import { migrate } from './sqlite/migrate.ts';
+import { Reader } from './sqlite/reader.ts';
+import { SqliteStore } from './sqlite/sqlite-store.ts';
+import { STORE_THREADS, type StoreWorkers } from './sqlite/store-thread.ts';
+import { Writer } from './sqlite/writer.ts';
 import type { Store } from './store.ts';
-import { STORE_THREADS, type StoreWorkers } from './store-thread.ts';
-import { Writer } from './writer.ts';
 
 type Parts = {
   readonly path: string;

@@ -5,8 +5,8 @@ import { copyMigrated, STORE_IN_PROCESS } from '../../../../test/support/store-i
 import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/support/transactions.ts';
 import { StoreError } from './errors.ts';
 import { openStore } from './open.ts';
+import { STORE_THREADS } from './sqlite/store-thread.ts';
 import type { Store } from './store.ts';
-import { STORE_THREADS } from './store-thread.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let path: string;

@@ -7,7 +7,7 @@ import { silentLog, temporaryFolder } from '../../../../test/support/configured-
 import { errorCodeOf } from '../../../../test/support/transactions.ts';
 import { addLatency, emptyHistogram, encodeHistogram } from '../verdict/latency-histogram.ts';
 import { openStore } from './open.ts';
-import { MAX_WAITING_TRANSACTIONS } from './sqlite-store.ts';
+import { MAX_WAITING_TRANSACTIONS } from './sqlite/sqlite-store.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;

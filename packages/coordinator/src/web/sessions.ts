@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
-import { findSession, insertSession, removeSession, removeSessionsOf } from '../store/sessions.ts';
+import { findSession, insertSession, removeSession, removeSessionsOf } from '../store/access/sessions.ts';
 import type { Store } from '../store/store.ts';
 
 /** Who a session is for: an API token in the dashboard, or a visitor of a status page. */

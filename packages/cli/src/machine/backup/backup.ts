@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { checkDatabase, copyDatabase } from '@svc/coordinator/store/backup.ts';
+import { checkDatabase, copyDatabase } from '@svc/coordinator/store/sqlite/backup.ts';
 import { isCode, SvcError } from '@svc/shared/errors.ts';
 import { lockFile } from '@svc/shared/file-lock.ts';
 import { VERSION } from '@svc/shared/version.ts';

@@ -1,4 +1,4 @@
-import { SECRET_KEY_FILE } from '@svc/coordinator/store/key-files.ts';
+import { SECRET_KEY_FILE } from '@svc/coordinator/store/access/key-files.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import type { Command, Surroundings } from '../../command.ts';
 import { describeOptions, parseOptions } from '../../options.ts';

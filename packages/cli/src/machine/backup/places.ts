@@ -7,7 +7,7 @@ import {
   readSecretFile,
   SECRET_KEY_FILE,
   type SecretKeys,
-} from '@svc/coordinator/store/key-files.ts';
+} from '@svc/coordinator/store/access/key-files.ts';
 import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 import { CLI_SETTINGS } from '../../settings.ts';

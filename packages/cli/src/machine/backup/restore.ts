@@ -1,8 +1,8 @@
 import { chmod, chown, copyFile, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { checkDatabase, forgetExportedCounts } from '@svc/coordinator/store/backup.ts';
-import { lockDatabaseFile } from '@svc/coordinator/store/file-lock.ts';
-import type { SecretKeys } from '@svc/coordinator/store/key-files.ts';
+import type { SecretKeys } from '@svc/coordinator/store/access/key-files.ts';
+import { checkDatabase, forgetExportedCounts } from '@svc/coordinator/store/sqlite/backup.ts';
+import { lockDatabaseFile } from '@svc/coordinator/store/sqlite/file-lock.ts';
 import { syncFolder } from '../../replace-file.ts';
 import { UsageError } from '../../usage-error.ts';
 import { checkedManifest, type Manifest, sha256Of } from './manifest.ts';

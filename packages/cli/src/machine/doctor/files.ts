@@ -4,7 +4,7 @@ import {
   API_TOKEN_FILE,
   PREVIOUS_SECRET_KEY_FILE,
   SECRET_KEY_FILE,
-} from '@svc/coordinator/store/key-files.ts';
+} from '@svc/coordinator/store/access/key-files.ts';
 import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import type { Subject } from './subject.ts';

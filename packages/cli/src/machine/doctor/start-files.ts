@@ -6,7 +6,7 @@ import {
   PREVIOUS_SECRET_KEY_FILE,
   readSecretFile,
   SECRET_KEY_FILE,
-} from '@svc/coordinator/store/key-files.ts';
+} from '@svc/coordinator/store/access/key-files.ts';
 import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import type { Subject } from './subject.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AUDIT_OUTCOMES, type AuditRow, newestAudit } from '../../store/audit.ts';
+import { AUDIT_OUTCOMES, type AuditRow, newestAudit } from '../../store/access/audit.ts';
 import { type AuditView, auditView, id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import type { AuditTrail } from '../audit.ts';

@@ -11,11 +11,11 @@ import {
   type DeliverySearch,
   findDelivery,
   newestDeliveries,
-} from '../../store/deliveries.ts';
-import { existingResources } from '../../store/resources.ts';
+} from '../../store/alerts/deliveries.ts';
+import { openAlert, readMasked } from '../../store/alerts/stored-alerts.ts';
+import { existingResources } from '../../store/declaration/resources.ts';
 import { DELIVERY_STATES } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import { openAlert, readMasked } from '../../store/stored-alerts.ts';
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';

@@ -6,7 +6,7 @@ import { VERSION } from '@svc/shared/version.ts';
 import { z } from 'zod';
 import type { OverdueChannel } from '../../alerts/overdue.ts';
 import type { EndpointState, TestAnswer } from '../../export/metrics-export.ts';
-import type { Token } from '../../store/tokens.ts';
+import type { Token } from '../../store/access/tokens.ts';
 import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { id, instant } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';

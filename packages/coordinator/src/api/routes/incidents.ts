@@ -9,7 +9,7 @@ import {
   type StoredUpdate,
   type UpdateContent,
   updatesOf,
-} from '../../store/incidents.ts';
+} from '../../store/incidents/incidents.ts';
 import { IMPACTS, newestUpdate, stateOf, UPDATE_STATES } from '../../verdict/incident-updates.ts';
 import { id, instant } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';

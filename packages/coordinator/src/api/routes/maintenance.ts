@@ -1,13 +1,13 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
-import { componentsByIds } from '../../store/components.ts';
+import { componentsByIds } from '../../store/declaration/components.ts';
 import {
   findWindow,
   listWindows,
   type StoredWindow,
   type WindowContent,
   type WindowFilter,
-} from '../../store/maintenance-windows.ts';
+} from '../../store/incidents/maintenance-windows.ts';
 import { isTimeZone, localAt } from '../../verdict/local-time.ts';
 import {
   beginsWithItself,

@@ -12,15 +12,15 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { userInfoApart } from '@svc/shared/user-info.ts';
 import { z } from 'zod';
 import type { StoredMonitor } from '../../declaration/stored.ts';
-import { type FailingChannel, type FailingChannels, failingChannels } from '../../store/links.ts';
-import { MaintenanceNow } from '../../store/maintenance-now.ts';
+import { type FailingChannel, type FailingChannels, failingChannels } from '../../store/declaration/links.ts';
 import {
   monitorOverview,
   OVERVIEW_ORDERS,
   type OverviewRow,
   SHOWN_STATES,
-} from '../../store/monitor-overview.ts';
-import { usesOfMonitor } from '../../store/monitor-uses.ts';
+} from '../../store/declaration/monitor-overview.ts';
+import { usesOfMonitor } from '../../store/declaration/monitor-uses.ts';
+import { MaintenanceNow } from '../../store/incidents/maintenance-now.ts';
 import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import type { Vote } from '../../verdict/status.ts';
 import { id } from '../answers.ts';

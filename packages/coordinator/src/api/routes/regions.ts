@@ -1,7 +1,7 @@
 import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { regionsLastSeen } from '../../store/region-presence.ts';
+import { regionsLastSeen } from '../../store/results/region-presence.ts';
 import { type RegionView, regionView } from '../answers.ts';
 import type { ApiParts, LiveAgent } from '../api-parts.ts';
 import { endpoint, ok, type ServedEndpoint, serve } from '../endpoint.ts';

@@ -5,7 +5,7 @@ import { type PhaseSeries, readPhases } from '../../history/phases.ts';
 import { readSeries, type Series } from '../../history/series.ts';
 import { readUptimes, UPTIME_RANGES, type Uptimes } from '../../history/status-times.ts';
 import { emptyTally } from '../../history/tally.ts';
-import { PHASES } from '../../store/result-detail.ts';
+import { PHASES } from '../../store/results/result-detail.ts';
 import { percentile } from '../../verdict/latency-histogram.ts';
 import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { FINEST_PERIOD_MS } from '../../verdict/schedule.ts';

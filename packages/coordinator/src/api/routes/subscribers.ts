@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { SecretsShown } from '../../declaration/stored.ts';
 import { declaredAccess } from '../../pages/access/credential.ts';
 import { isEntitled } from '../../pages/subscribers/entitled.ts';
-import { listSubscribers, type Recipient, removeRecipient } from '../../store/page-recipients.ts';
-import { existingResources } from '../../store/resources.ts';
+import { existingResources } from '../../store/declaration/resources.ts';
+import { listSubscribers, type Recipient, removeRecipient } from '../../store/pages/page-recipients.ts';
 import type { ApiParts } from '../api-parts.ts';
 import {
   type ApiRequest,

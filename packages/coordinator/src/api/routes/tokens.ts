@@ -1,7 +1,7 @@
 import { ID } from '@svc/shared/ids.ts';
 import { z } from 'zod';
-import { TOKEN_SCOPES, type Token, type Tokens } from '../../store/tokens.ts';
-import { findWorkspace } from '../../store/workspaces.ts';
+import { TOKEN_SCOPES, type Token, type Tokens } from '../../store/access/tokens.ts';
+import { findWorkspace } from '../../store/declaration/workspaces.ts';
 import { OneTimeLinks } from '../../web/one-time-links.ts';
 import { createdTokenView, tokenView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { closesIncidents } from '../../alerts/registry.ts';
 import type { Comparison, Course } from '../../history/what-if/compare.ts';
 import type { OtherSettings } from '../../history/what-if/settings.ts';
-import { monitorCreatedAt } from '../../store/monitors.ts';
+import { monitorCreatedAt } from '../../store/declaration/monitors.ts';
 import { wholeMs } from '../../store/whole-ms.ts';
 import { type LiveMonitor, MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';

@@ -1,6 +1,11 @@
 import { z } from 'zod';
+import {
+  findWorkspace,
+  insertWorkspace,
+  listWorkspaces,
+  type Workspace,
+} from '../../store/declaration/workspaces.ts';
 import type { Transaction } from '../../store/store.ts';
-import { findWorkspace, insertWorkspace, listWorkspaces, type Workspace } from '../../store/workspaces.ts';
 import { workspaceView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { nameSchema } from '../body-members.ts';

@@ -1,6 +1,6 @@
 import type { AuditView } from '../../api/answers.ts';
 import { auditLines } from '../../api/routes/audit.ts';
-import { AUDIT_OUTCOMES } from '../../store/audit.ts';
+import { AUDIT_OUTCOMES } from '../../store/access/audit.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';

@@ -4,7 +4,7 @@ import {
   configuredStore,
   silentLog,
 } from '../../../../../test/support/configured-store.ts';
-import { appendAudit } from '../../store/audit.ts';
+import { appendAudit } from '../../store/access/audit.ts';
 import { ChangeFeed } from './change-feed.ts';
 
 let parts: ConfiguredStore;

@@ -1,6 +1,10 @@
 import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { type MonitorStatesView, type MonitorStateView, monitorStates } from '../../api/routes/monitors.ts';
-import { OVERVIEW_ORDERS, type OverviewOrder, SHOWN_STATES } from '../../store/monitor-overview.ts';
+import {
+  OVERVIEW_ORDERS,
+  type OverviewOrder,
+  SHOWN_STATES,
+} from '../../store/declaration/monitor-overview.ts';
 import { stateMark } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';

@@ -4,7 +4,7 @@ import { idOf } from '../../api/endpoint.ts';
 import type { Called } from '../../api/in-process.ts';
 import type { Problem } from '../../api/problem.ts';
 import { createToken, listTokens, revokeToken } from '../../api/routes/tokens.ts';
-import { TOKEN_SCOPES, type TokenScope } from '../../store/tokens.ts';
+import { TOKEN_SCOPES, type TokenScope } from '../../store/access/tokens.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
 import type { DashboardPage, DashboardRequest } from '../page.ts';

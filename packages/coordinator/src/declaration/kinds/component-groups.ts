@@ -1,4 +1,4 @@
-import { componentsOfGroups, emptyGroups } from '../../store/components.ts';
+import { componentsOfGroups, emptyGroups } from '../../store/declaration/components.ts';
 import { refuseDeclared } from '../scope.ts';
 import { metadataOf } from '../stored.ts';
 import { attributesOf } from '../stored-json.ts';

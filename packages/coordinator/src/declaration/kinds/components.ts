@@ -1,4 +1,4 @@
-import { findResources } from '../../store/resources.ts';
+import { findResources } from '../../store/declaration/resources.ts';
 import { InvalidReference } from '../errors.ts';
 import { metadataOf } from '../stored.ts';
 import { attributesOf } from '../stored-json.ts';

@@ -10,7 +10,7 @@ import {
   type StatusPageComponent,
   type StatusPageComponentGroup,
 } from '@svc/shared/resources/registry.ts';
-import type { ResourceTable } from '../../store/resources.ts';
+import type { ResourceTable } from '../../store/declaration/resources.ts';
 
 export type { MonitorKind } from '@svc/shared/resources/monitors.ts';
 export type { ResourceKind } from '@svc/shared/resources/registry.ts';

@@ -1,13 +1,13 @@
 import type { Notification } from '@svc/shared/resources/registry.ts';
 import { masked } from '@svc/shared/resources/secrets.ts';
-import { openSettings, sealSettings } from '../../store/channels.ts';
+import { openSettings, sealSettings } from '../../store/declaration/channels.ts';
 import {
   beginLinksAnew,
   insertLinks,
   linkedMonitors,
   linksOfChannel,
   removeLinks,
-} from '../../store/links.ts';
+} from '../../store/declaration/links.ts';
 import { sameAttributes } from '../same-attributes.ts';
 import type { ChangeScope } from '../scope.ts';
 import { metadataOf } from '../stored.ts';

@@ -1,4 +1,4 @@
-import type { ResourceTable } from '../../store/resources.ts';
+import type { ResourceTable } from '../../store/declaration/resources.ts';
 import { componentGroups } from './component-groups.ts';
 import { components } from './components.ts';
 import type { Kind } from './kind.ts';

@@ -1,6 +1,6 @@
-import { partsOfPage, removePartsOfPage } from '../../store/components.ts';
-import { removeSessionsOf } from '../../store/sessions.ts';
-import { takenName } from '../../store/status-pages.ts';
+import { removeSessionsOf } from '../../store/access/sessions.ts';
+import { partsOfPage, removePartsOfPage } from '../../store/declaration/components.ts';
+import { takenName } from '../../store/declaration/status-pages.ts';
 import { Conflict } from '../errors.ts';
 import { sameAttributes } from '../same-attributes.ts';
 import { refuseDeclared } from '../scope.ts';

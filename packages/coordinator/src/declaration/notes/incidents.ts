@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
-import { componentsByIds } from '../../store/components.ts';
+import { componentsByIds } from '../../store/declaration/components.ts';
 import {
   findIncident,
   type IncidentContent,
@@ -15,7 +15,7 @@ import {
   setClosed,
   type UpdateContent,
   updatesOf,
-} from '../../store/incidents.ts';
+} from '../../store/incidents/incidents.ts';
 import type { Store, Transaction } from '../../store/store.ts';
 import { wholeMs } from '../../store/whole-ms.ts';
 import { resolvedAt } from '../../verdict/incident-updates.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@svc/shared/clock.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
-import { appendChanges } from '../../store/changes.ts';
+import { appendChanges } from '../../store/declaration/changes.ts';
 import {
   countWindows,
   endWindow,
@@ -11,7 +11,7 @@ import {
   replaceWindow,
   type StoredWindow,
   type WindowContent,
-} from '../../store/maintenance-windows.ts';
+} from '../../store/incidents/maintenance-windows.ts';
 import type { Store, Transaction } from '../../store/store.ts';
 import { wholeMs } from '../../store/whole-ms.ts';
 import type { WindowTimes } from '../../verdict/maintenance-window.ts';

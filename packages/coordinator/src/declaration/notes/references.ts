@@ -1,5 +1,5 @@
+import { existingResources, type ResourceTable } from '../../store/declaration/resources.ts';
 import type { Readable } from '../../store/reading-of.ts';
-import { existingResources, type ResourceTable } from '../../store/resources.ts';
 import { InvalidReference } from '../errors.ts';
 
 const NOUNS = { monitors: 'monitor', status_pages: 'status page', components: 'component' } as const;

@@ -1,5 +1,5 @@
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import type { AuditLine } from '../../store/audit.ts';
+import type { AuditLine } from '../../store/access/audit.ts';
 import { type Address, addressOf } from './declaration.ts';
 import type { Plan } from './plan.ts';
 

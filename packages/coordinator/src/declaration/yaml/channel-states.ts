@@ -1,9 +1,9 @@
 import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
-import { channelsOfFile, openSettings } from '../../store/channels.ts';
+import { channelsOfFile, openSettings } from '../../store/declaration/channels.ts';
+import type { Secrets } from '../../store/declaration/secrets.ts';
 import type { Readable } from '../../store/reading-of.ts';
-import type { Secrets } from '../../store/secrets.ts';
 import type { ConfigurationChange } from '../configuration.ts';
 
 export type ChannelStates = {

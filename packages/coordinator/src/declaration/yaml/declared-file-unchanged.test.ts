@@ -8,10 +8,10 @@ import { type DeclaredFiles, declaredFiles } from '../../../../../test/support/d
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
 import { readOnThisThread } from '../../../../../test/support/read-declaration.ts';
 import { addRows, changeRow, rowsOf } from '../../../../../test/support/store-rows.ts';
+import { removeResources } from '../../store/declaration/resources.ts';
+import { Secrets } from '../../store/declaration/secrets.ts';
 import { StoreError } from '../../store/errors.ts';
 import { writeFact } from '../../store/facts.ts';
-import { removeResources } from '../../store/resources.ts';
-import { Secrets } from '../../store/secrets.ts';
 import { resealWhereDue } from '../reseal.ts';
 import type { DeclaredFile, DeclaredFileParts } from './declared-file.ts';
 

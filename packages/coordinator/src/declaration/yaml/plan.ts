@@ -1,7 +1,7 @@
 import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { declaredRows } from '../../store/applied-declaration.ts';
+import { declaredRows } from '../../store/declaration/applied-declaration.ts';
+import type { Secrets } from '../../store/declaration/secrets.ts';
 import type { Readable } from '../../store/reading-of.ts';
-import type { Secrets } from '../../store/secrets.ts';
 import { isMonitorKind, MOST_TOGETHER, replacingAttributes, TABLE_OF } from '../kinds/kinds.ts';
 import {
   attributesOfNamed,

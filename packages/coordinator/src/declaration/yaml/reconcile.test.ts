@@ -11,9 +11,9 @@ import { parseDeclaration } from '../../../../../test/support/read-declaration.t
 import { VALID } from '../../../../../test/support/resources.ts';
 import { STORE_IN_PROCESS } from '../../../../../test/support/store-in-process.ts';
 import { rowsOf } from '../../../../../test/support/store-rows.ts';
-import { RESOURCE_TABLES } from '../../store/resources.ts';
-import type { StoreWorkers } from '../../store/store-thread.ts';
-import type { Numbered, WriterRequest } from '../../store/thread-protocol.ts';
+import { RESOURCE_TABLES } from '../../store/declaration/resources.ts';
+import type { StoreWorkers } from '../../store/sqlite/store-thread.ts';
+import type { Numbered, WriterRequest } from '../../store/sqlite/thread-protocol.ts';
 import type { ConfigurationChange } from '../configuration.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { ResourceKind } from '../kinds/kinds.ts';

@@ -1,12 +1,12 @@
 import { Secret } from '@svc/shared/secret.ts';
+import { appendAudit } from '../../store/access/audit.ts';
 import {
   type AppliedDeclaration,
   appliedDigest,
   writeAppliedDeclaration,
-} from '../../store/applied-declaration.ts';
-import { appendAudit } from '../../store/audit.ts';
-import { channelsOfFile } from '../../store/channels.ts';
-import type { Secrets } from '../../store/secrets.ts';
+} from '../../store/declaration/applied-declaration.ts';
+import { channelsOfFile } from '../../store/declaration/channels.ts';
+import type { Secrets } from '../../store/declaration/secrets.ts';
 import type { ConfigurationChange } from '../configuration.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { NamedResource } from '../named-by-file.ts';

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { AppliedDeclaration } from '../../store/applied-declaration.ts';
-import type { SealPurpose, Secrets } from '../../store/secrets.ts';
+import type { AppliedDeclaration } from '../../store/declaration/applied-declaration.ts';
+import type { SealPurpose, Secrets } from '../../store/declaration/secrets.ts';
 import { type InsertedFile, MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './read-protocol.ts';
 
 /**

@@ -1,6 +1,5 @@
-import { windowsOfMonitor } from '../../store/maintenance-windows.ts';
-import { type RecordedRow, resultsAsRecorded } from '../../store/results-as-recorded.ts';
-import type { Store } from '../../store/store.ts';
+import { windowsOfMonitor } from '../../store/incidents/maintenance-windows.ts';
+import { type RecordedRow, resultsAsRecorded } from '../../store/results/results-as-recorded.ts';
 import {
   alertsIn,
   announcedAt,
@@ -10,7 +9,8 @@ import {
   type PastAlert,
   type PastChange,
   statusAt,
-} from '../../store/told-history.ts';
+} from '../../store/states/told-history.ts';
+import type { Store } from '../../store/store.ts';
 import { merged, occurrencesIn } from '../../verdict/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '../../verdict/monitor.ts';
 import { freshForMs, votableForMs } from '../../verdict/status.ts';

@@ -1,5 +1,5 @@
 import type { Region } from '@svc/shared/regions.ts';
-import type { RecordedRow } from '../../store/results-as-recorded.ts';
+import type { RecordedRow } from '../../store/results/results-as-recorded.ts';
 import { lastedMs } from '../../verdict/check-end.ts';
 import { longestCheckMs } from '../../verdict/longest-check.ts';
 import type { LiveMonitor } from '../../verdict/monitor.ts';

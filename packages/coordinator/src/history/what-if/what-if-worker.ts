@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Secret } from '@svc/shared/secret.ts';
-import { openReading } from '../../store/read-requests.ts';
+import { openReading } from '../../store/sqlite/read-requests.ts';
 import { type Comparison, compare } from './compare.ts';
 import type { WhatIfRequest } from './what-ifs.ts';
 

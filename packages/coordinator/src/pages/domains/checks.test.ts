@@ -5,8 +5,8 @@ import {
   silentLog,
 } from '../../../../../test/support/configured-store.ts';
 import { createResource, replaceResource } from '../../../../../test/support/declared-resources.ts';
-import { checkedDomain } from '../../store/page-domains.ts';
-import { insertWorkspace } from '../../store/workspaces.ts';
+import { insertWorkspace } from '../../store/declaration/workspaces.ts';
+import { checkedDomain } from '../../store/pages/page-domains.ts';
 import { DomainChecks } from './checks.ts';
 import { DomainDirectory } from './directory.ts';
 import type { DomainAnswers } from './pointing.ts';

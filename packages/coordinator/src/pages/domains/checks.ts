@@ -7,7 +7,7 @@ import {
   declaredDomains,
   isHeldElsewhere,
   writeCheckedDomain,
-} from '../../store/page-domains.ts';
+} from '../../store/pages/page-domains.ts';
 import type { Store } from '../../store/store.ts';
 import { PageRounds } from '../page-rounds.ts';
 import { type AskDomain, askedDomain } from './lookup.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../../test/support/configured-store.ts';
 import { createResource } from '../../../../../test/support/declared-resources.ts';
 import { HeldReads } from '../../../../../test/support/held-reads.ts';
-import { writeCheckedDomain } from '../../store/page-domains.ts';
+import { writeCheckedDomain } from '../../store/pages/page-domains.ts';
 import { DomainDirectory } from './directory.ts';
 
 const DOMAIN = 'status.example.org';

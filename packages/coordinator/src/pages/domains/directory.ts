@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { StoreError } from '../../store/errors.ts';
-import { pageOfDomain, type ServedDomain } from '../../store/page-domains.ts';
+import { pageOfDomain, type ServedDomain } from '../../store/pages/page-domains.ts';
 import type { Store } from '../../store/store.ts';
 import { type Patience, patienceWith } from '../patience.ts';
 import { askedDomain } from './lookup.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Resolve } from '../../outgoing/names.ts';
-import type { CheckedDomain, ServedDomain } from '../../store/page-domains.ts';
+import type { CheckedDomain, ServedDomain } from '../../store/pages/page-domains.ts';
 import type { Store } from '../../store/store.ts';
 import { DomainChecks } from './checks.ts';
 import { DomainDirectory } from './directory.ts';

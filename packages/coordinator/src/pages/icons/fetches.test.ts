@@ -10,7 +10,7 @@ import {
 import { createResource, replaceResource } from '../../../../../test/support/declared-resources.ts';
 import { rowsOf } from '../../../../../test/support/store-rows.ts';
 import { createHttpPost } from '../../outgoing/http-post.ts';
-import { iconImage } from '../../store/page-icons.ts';
+import { iconImage } from '../../store/pages/page-icons.ts';
 import { IconFetches } from './fetches.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\nan image', 'latin1');

@@ -7,7 +7,7 @@ import {
   type FetchedIcon,
   type IconImage,
   writeFetchedIcon,
-} from '../../store/page-icons.ts';
+} from '../../store/pages/page-icons.ts';
 import type { Store } from '../../store/store.ts';
 import { PageRounds } from '../page-rounds.ts';
 import { imageTypeOf } from './image-type.ts';

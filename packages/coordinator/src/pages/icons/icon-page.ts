@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { StoredPage } from '../../declaration/stored.ts';
-import { iconImage } from '../../store/page-icons.ts';
+import { iconImage } from '../../store/pages/page-icons.ts';
 import type { Store } from '../../store/store.ts';
 import type { Visit } from '../../web/site.ts';
 import { notFound } from '../plain-answers.ts';

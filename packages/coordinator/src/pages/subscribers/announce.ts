@@ -1,4 +1,4 @@
-import { insertAnnouncement } from '../../store/page-announcements.ts';
+import { insertAnnouncement } from '../../store/incidents/page-announcements.ts';
 import type { Transaction } from '../../store/store.ts';
 import type { Announcement } from './announcement.ts';
 

@@ -1,5 +1,5 @@
 import type { Secret } from '@svc/shared/secret.ts';
-import type { Recipient } from '../../store/page-recipients.ts';
+import type { Recipient } from '../../store/pages/page-recipients.ts';
 import { credentialVersion, type PageAccess } from '../access/credential.ts';
 import { mayGetMail } from '../access/mail-address.ts';
 

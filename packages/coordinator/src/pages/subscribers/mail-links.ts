@@ -1,4 +1,4 @@
-import type { MailPage } from '../../store/page-recipients.ts';
+import type { MailPage } from '../../store/pages/page-recipients.ts';
 import { originOfDomain } from '../place.ts';
 
 /**

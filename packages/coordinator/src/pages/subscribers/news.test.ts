@@ -13,11 +13,11 @@ import {
 } from '../../../../../test/support/declared-resources.ts';
 import { addRows, rowsOf } from '../../../../../test/support/store-rows.ts';
 import { MaintenanceWindows } from '../../declaration/notes/maintenance.ts';
-import type { NewlyQueued } from '../../store/delivery-queue.ts';
-import { insertIncident, insertUpdate } from '../../store/incidents.ts';
-import type { WindowContent } from '../../store/maintenance-windows.ts';
-import { confirmSubscription, recipientAt, removeRecipient } from '../../store/page-recipients.ts';
-import { recipientOf } from '../../store/receivers.ts';
+import type { NewlyQueued } from '../../store/alerts/delivery-queue.ts';
+import { recipientOf } from '../../store/declaration/receivers.ts';
+import { insertIncident, insertUpdate } from '../../store/incidents/incidents.ts';
+import type { WindowContent } from '../../store/incidents/maintenance-windows.ts';
+import { confirmSubscription, recipientAt, removeRecipient } from '../../store/pages/page-recipients.ts';
 import { credentialVersion } from '../access/credential.ts';
 import { PageNews } from './news.ts';
 import { recipientOfToken } from './unsubscribing.ts';

@@ -6,13 +6,15 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { derivedUuid } from '../../alerts/derived-uuid.ts';
 import { type PageLetter, queueLetters } from '../../alerts/letters.ts';
 import { storedIn } from '../../declaration/reading.ts';
-import type { NewlyQueued } from '../../store/delivery-queue.ts';
+import type { NewlyQueued } from '../../store/alerts/delivery-queue.ts';
+import { findResource } from '../../store/declaration/resources.ts';
+import type { Secrets } from '../../store/declaration/secrets.ts';
 import {
   beginTellingUpdates,
   noteUpdatesTold,
   pagesOfIncident,
   untoldUpdates,
-} from '../../store/incident-news.ts';
+} from '../../store/incidents/incident-news.ts';
 import {
   advanceAnnouncement,
   forgetHidden,
@@ -20,12 +22,15 @@ import {
   oldestAnnouncement,
   type StoredAnnouncement,
   untoldChanges,
-} from '../../store/page-announcements.ts';
-import { type MailPage, mailPage, type Recipient, subscribersAfter } from '../../store/page-recipients.ts';
-import { findResource } from '../../store/resources.ts';
-import type { Secrets } from '../../store/secrets.ts';
+} from '../../store/incidents/page-announcements.ts';
+import { beginTellingWindows } from '../../store/incidents/window-news.ts';
+import {
+  type MailPage,
+  mailPage,
+  type Recipient,
+  subscribersAfter,
+} from '../../store/pages/page-recipients.ts';
 import type { Store, Transaction } from '../../store/store.ts';
-import { beginTellingWindows } from '../../store/window-news.ts';
 import { declaredAccess } from '../access/credential.ts';
 import { languageOf } from '../text/languages.ts';
 import { wordsOf } from '../words.ts';

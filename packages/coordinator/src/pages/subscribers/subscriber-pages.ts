@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import { confirmSubscription, removeRecipient } from '../../store/page-recipients.ts';
+import { confirmSubscription, removeRecipient } from '../../store/pages/page-recipients.ts';
 import type { Store } from '../../store/store.ts';
 import { html } from '../../web/html.ts';
 import type { OneTimeLinks } from '../../web/one-time-links.ts';

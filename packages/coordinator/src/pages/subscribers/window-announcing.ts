@@ -1,9 +1,14 @@
 import { derivedUuid } from '../../alerts/derived-uuid.ts';
-import { publishedOf } from '../../store/incident-news.ts';
-import { allWindows, type StoredWindow } from '../../store/maintenance-windows.ts';
+import { publishedOf } from '../../store/incidents/incident-news.ts';
+import { allWindows, type StoredWindow } from '../../store/incidents/maintenance-windows.ts';
+import {
+  noteWindowTold,
+  pagesOfWindow,
+  toldWindows,
+  windowsToldSince,
+} from '../../store/incidents/window-news.ts';
 import type { Readable } from '../../store/reading-of.ts';
 import type { Transaction } from '../../store/store.ts';
-import { noteWindowTold, pagesOfWindow, toldWindows, windowsToldSince } from '../../store/window-news.ts';
 import { announce, LATE_MS } from './announce.ts';
 import { type WindowNews, type WindowTold, windowNews } from './window-news.ts';
 

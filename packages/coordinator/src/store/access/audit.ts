@@ -1,0 +1,104 @@
+import type { Selectable } from 'kysely';
+import type { Database } from '../schema.ts';
+import type { SqlValue, Store, Transaction } from '../store.ts';
+import { wholeMs } from '../whole-ms.ts';
+
+/**
+ * Who acted: an API token, an unknown caller (no valid token), the declared file, or the settings
+ * (SVC_API_TOKEN).
+ */
+export const AUDIT_ACTORS = ['token', 'nobody', 'declared-file', 'settings'] as const;
+/** `refused`: the caller was at fault. `failed`: svc was at fault. Nothing was done in either case. */
+export const AUDIT_OUTCOMES = ['done', 'refused', 'failed'] as const;
+
+/** One line of the audit trail. */
+export type AuditLine = {
+  /** Epoch ms. */
+  readonly at: number;
+  /** Null: the workspace is not known. */
+  readonly workspaceId: number | null;
+  readonly actor: (typeof AUDIT_ACTORS)[number];
+  readonly token: { readonly id: number; readonly name: string } | null;
+  /** A verb: `create`, `replace`, `remove`, `login`, … */
+  readonly action: string;
+  /** Path below `/v1`: `monitors/12`. */
+  readonly object: string;
+  readonly outcome: (typeof AUDIT_OUTCOMES)[number];
+  /**
+   * HTTP status of the answer. Null when there was no request, or when the line was written with the change,
+   * before the answer.
+   */
+  readonly status: number | null;
+  readonly requestId: string | null;
+  /** Address at the other end of the connection. */
+  readonly peer: string | null;
+  /** For people; never a secret. */
+  readonly detail: string | null;
+};
+
+export type AuditRow = Selectable<Database['audit']>;
+
+/** Characters of a text that a line keeps. */
+const MOST_CHARACTERS = 300;
+
+const INSERT = `INSERT INTO audit
+  (at, workspace_id, actor, token_id, token_name, action, object, outcome, status, request_id, peer, detail)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/**
+ * Appends lines. It must run in the transaction of the change that they describe: both are stored, or
+ * neither.
+ */
+export async function appendAudit(tx: Transaction, lines: readonly AuditLine[]): Promise<void> {
+  if (lines.length > 0) await tx.runEach(INSERT, lines.map(valuesOf));
+}
+
+function valuesOf(line: AuditLine): SqlValue[] {
+  const { workspaceId, actor, token, action, outcome, status, requestId, peer } = line;
+  return [
+    wholeMs(line.at),
+    workspaceId,
+    actor,
+    token?.id ?? null,
+    token?.name ?? null,
+    action,
+    line.object.slice(0, MOST_CHARACTERS),
+    outcome,
+    status,
+    requestId,
+    peer,
+    line.detail?.slice(0, MOST_CHARACTERS) ?? null,
+  ];
+}
+
+export type AuditSearch = {
+  /** Null: the lines of all workspaces, and lines without one. */
+  readonly workspaceId: number | null;
+  /** Only lines before this one. */
+  readonly beforeId: number | null;
+  readonly limit: number;
+  readonly tokenId?: number | undefined;
+  readonly outcome?: AuditLine['outcome'] | undefined;
+  /** Only this object and what lies below it. */
+  readonly object?: string | undefined;
+};
+
+/** Newest first. */
+export function newestAudit({ read }: Store, search: AuditSearch): Promise<AuditRow[]> {
+  const { workspaceId, beforeId, limit, tokenId, outcome, object } = search;
+  let query = read.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
+  if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId);
+  if (beforeId !== null) query = query.where('id', '<', beforeId);
+  if (tokenId !== undefined) query = query.where('token_id', '=', tokenId);
+  if (outcome !== undefined) query = query.where('outcome', '=', outcome);
+  if (object !== undefined) {
+    // `0` comes after `/`, so this range holds the texts that begin with `<object>/`.
+    query = query.where((row) =>
+      row.or([
+        row('object', '=', object),
+        row.and([row('object', '>=', `${object}/`), row('object', '<', `${object}0`)]),
+      ]),
+    );
+  }
+  return query.execute();
+}

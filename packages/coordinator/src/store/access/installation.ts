@@ -1,0 +1,41 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Secret } from '@svc/shared/secret.ts';
+import type { Secrets } from '../declaration/secrets.ts';
+import { factOrNew } from '../facts.ts';
+import type { Store } from '../store.ts';
+
+const ID_BYTES = 8;
+const JOB_KEY_BYTES = 32;
+
+/** Values that are made at the first start of a database and never change. */
+export type Installation = {
+  /**
+   * 16 hexadecimal digits. Services that several installations alert to tell their incidents apart by it, and
+   * people find the installation of an incident.
+   */
+  readonly id: string;
+  /** 32 bytes: signs the tokens of jobs, so that a result can be checked without memory of its job. */
+  readonly jobKey: Secret<Uint8Array>;
+};
+
+/** @throws StoreError `store-key` when the job key was sealed under another secret key */
+export async function loadInstallation(store: Store, secrets: Secrets): Promise<Installation> {
+  return store.transaction(async ({ db }) => {
+    const id = await factOrNew(db, 'installation_id', () => randomBytes(ID_BYTES).toString('hex'));
+    const sealed = await factOrNew(db, 'job_key', () =>
+      Buffer.from(secrets.seal('facts.job_key', randomBytes(JOB_KEY_BYTES).toString('base64'))).toString(
+        'base64',
+      ),
+    );
+    const opened = secrets.open('facts.job_key', Buffer.from(sealed, 'base64'));
+    return { id, jobKey: new Secret(Buffer.from(opened.reveal(), 'base64')) };
+  });
+}
+
+/**
+ * Makes the keys of incidents: `<installation>:<monitor>:<incident>`, at most 70 characters. The last part is
+ * random, so a database that was restored from a backup repeats no key.
+ */
+export function incidentKeys(installationId: string): (monitorId: number) => string {
+  return (monitorId) => `${installationId}:${monitorId}:${randomUUID()}`;
+}

@@ -1,0 +1,48 @@
+import type { Store, Transaction } from '../store.ts';
+
+/** A link as it is stored. */
+export type StoredLink = {
+  readonly purpose: string;
+  readonly detail: string;
+  /** Epoch ms. */
+  readonly expiresAt: number;
+};
+
+/** Most expired links that a new one removes. */
+const MOST_REMOVED = 100;
+
+/** Inserts a link, and removes some that have expired. @param now epoch ms, whole */
+export async function insertLink(
+  { db }: Transaction,
+  hash: string,
+  { purpose, detail, expiresAt }: StoredLink,
+  now: number,
+): Promise<void> {
+  await db
+    .deleteFrom('one_time_links')
+    .where('hash', 'in', (query) =>
+      query.selectFrom('one_time_links').select('hash').where('expires_at', '<=', now).limit(MOST_REMOVED),
+    )
+    .execute();
+  await db.insertInto('one_time_links').values({ hash, purpose, detail, expires_at: expiresAt }).execute();
+}
+
+/** Whether there is a link with this hash, expired or not. */
+export async function hasLink({ read }: Store, hash: string): Promise<boolean> {
+  const row = await read
+    .selectFrom('one_time_links')
+    .select('hash')
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Removes a link and answers it, expired or not; null: there is none. */
+export async function takeLink({ db }: Transaction, hash: string): Promise<StoredLink | null> {
+  const row = await db
+    .deleteFrom('one_time_links')
+    .where('hash', '=', hash)
+    .returning(['purpose', 'detail', 'expires_at as expiresAt'])
+    .executeTakeFirst();
+  return row ?? null;
+}

@@ -1,0 +1,49 @@
+import type { Store, Transaction } from '../store.ts';
+
+/** A session as it is stored. The times are epoch ms. */
+export type StoredSession = {
+  readonly subject: string;
+  readonly credential: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+};
+
+/** Most expired sessions that a new one removes. */
+const MOST_REMOVED = 100;
+
+/** Inserts a session, and removes some that have expired. @param now epoch ms, whole */
+export async function insertSession(
+  { db }: Transaction,
+  hash: string,
+  { subject, credential, createdAt, expiresAt }: StoredSession,
+  now: number,
+): Promise<void> {
+  await db
+    .deleteFrom('sessions')
+    .where('hash', 'in', (query) =>
+      query.selectFrom('sessions').select('hash').where('expires_at', '<=', now).limit(MOST_REMOVED),
+    )
+    .execute();
+  await db
+    .insertInto('sessions')
+    .values({ hash, subject, credential, created_at: createdAt, expires_at: expiresAt })
+    .execute();
+}
+
+/** The session of a hash, expired or not; null: there is none. */
+export async function findSession({ read }: Store, hash: string): Promise<StoredSession | null> {
+  const row = await read
+    .selectFrom('sessions')
+    .select(['subject', 'credential', 'created_at as createdAt', 'expires_at as expiresAt'])
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+export async function removeSession({ db }: Transaction, hash: string): Promise<void> {
+  await db.deleteFrom('sessions').where('hash', '=', hash).execute();
+}
+
+export async function removeSessionsOf({ db }: Transaction, subject: string): Promise<void> {
+  await db.deleteFrom('sessions').where('subject', '=', subject).execute();
+}

@@ -1,0 +1,281 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Secret } from '@svc/shared/secret.ts';
+import { type Selectable, sql } from 'kysely';
+import type { Database } from '../schema.ts';
+import type { Store, Transaction } from '../store.ts';
+import { wholeMs } from '../whole-ms.ts';
+import { type AuditLine, appendAudit } from './audit.ts';
+
+/**
+ * The scopes of tokens. Each scope includes those before it. `admin` manages tokens and reads the audit
+ * trail.
+ */
+export const TOKEN_SCOPES = ['read', 'write', 'admin'] as const;
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+
+/** Whether a token of scope `given` may do a thing that needs scope `needed`. */
+export function scopeIncludes(given: TokenScope, needed: TokenScope): boolean {
+  return TOKEN_SCOPES.indexOf(given) >= TOKEN_SCOPES.indexOf(needed);
+}
+
+export type Token = {
+  readonly id: number;
+  readonly workspaceId: number;
+  readonly name: string;
+  readonly scope: TokenScope;
+  /** A token of SVC_API_TOKEN: it may manage all workspaces, and cannot be revoked over the API. */
+  readonly isOperator: boolean;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  /**
+   * The token that made it, with its name. Null: the settings made it, or a version of svc that did not store
+   * this.
+   */
+  readonly createdBy: TokenName | null;
+  /** Epoch ms; null: it does not expire. */
+  readonly expiresAt: number | null;
+};
+
+export type TokenName = { readonly id: number; readonly name: string };
+
+/** The workspace, the scope and the name of a new token. */
+export type TokenGrant = Pick<Token, 'workspaceId' | 'name' | 'scope'> &
+  Partial<Pick<Token, 'createdBy' | 'expiresAt'>>;
+
+const OPERATOR_NAME = 'SVC_API_TOKEN';
+
+export function generateToken(): string {
+  return `svc_${randomBytes(32).toString('base64url')}`;
+}
+
+/** Tokens are long and random, so one round of a plain hash is enough: they cannot be guessed. */
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/**
+ * The tokens that are not revoked. They are few and every request needs one, so they are kept in memory by
+ * their hash. The database keeps only the hash as well.
+ */
+export class Tokens {
+  readonly #store: Store;
+  readonly #byHash = new Map<string, Token>();
+  /** By token id, epoch ms. */
+  readonly #lastUsed = new Map<number, number>();
+  readonly #unsavedUses = new Set<number>();
+
+  private constructor(store: Store) {
+    this.#store = store;
+  }
+
+  static async load(store: Store): Promise<Tokens> {
+    const tokens = new Tokens(store);
+    const rows = await store.read.selectFrom('tokens').selectAll().execute();
+    const names = new Map(rows.map(({ id, name }) => [id, name]));
+    for (const row of rows) {
+      if (row.revoked_at !== null) continue;
+      tokens.#byHash.set(row.hash, tokenOf(row, names.get(row.created_by ?? 0)));
+      if (row.last_used_at !== null) tokens.#lastUsed.set(row.id, row.last_used_at);
+    }
+    return tokens;
+  }
+
+  /** The token of a request; null for an unknown or revoked token. The token may have expired. */
+  lookup(token: string): Token | null {
+    return this.#byHash.get(hashOf(token)) ?? null;
+  }
+
+  /** The token of an id; null for an unknown or revoked one. The token may have expired. */
+  find(id: number): Token | null {
+    for (const token of this.#byHash.values()) if (token.id === id) return token;
+    return null;
+  }
+
+  /** Whether a token was revoked or changed after it was looked up. */
+  isRevoked(token: Token): boolean {
+    for (const current of this.#byHash.values()) if (current === token) return false;
+    return true;
+  }
+
+  /** By ascending id; expired tokens stay until they are revoked. */
+  list(workspaceId: number): Token[] {
+    return [...this.#byHash.values()]
+      .filter((token) => token.workspaceId === workspaceId)
+      .sort((a, b) => a.id - b.id);
+  }
+
+  /** Makes a token. Only the answer holds the secret. */
+  create(grant: TokenGrant, now: number): Promise<{ token: Token; secret: Secret }> {
+    return this.#store.transaction((tx) => this.createIn(tx, grant, now));
+  }
+
+  /** {@link create} as part of a transaction. */
+  async createIn(tx: Transaction, grant: TokenGrant, now: number): Promise<{ token: Token; secret: Secret }> {
+    const secret = generateToken();
+    const whole = { createdBy: null, expiresAt: null, ...grant, isOperator: false };
+    return { token: await this.#put(tx, secret, whole, now), secret: new Secret(secret) };
+  }
+
+  /**
+   * Revokes a token. With `cascade` it also revokes the tokens that it made, those that they made, and so on,
+   * in every workspace; the token itself may then be revoked already.
+   *
+   * @returns 'unknown': the workspace has no such token; 'operator': SVC_API_TOKEN sets it, and only a change
+   *   of the setting revokes it
+   */
+  async revokeIn(
+    tx: Transaction,
+    { workspaceId, id, cascade }: { workspaceId: number; id: number; cascade: boolean },
+    now: number,
+  ): Promise<'revoked' | 'unknown' | 'operator'> {
+    const row = await tx.db
+      .selectFrom('tokens')
+      .select(['is_operator', 'revoked_at'])
+      .where('id', '=', id)
+      .where('workspace_id', '=', workspaceId)
+      .executeTakeFirst();
+    if (row === undefined || (row.revoked_at !== null && !cascade)) return 'unknown';
+    if (row.is_operator === 1 && row.revoked_at === null) return 'operator';
+    const made = sql`SELECT t.id FROM tokens t JOIN ended e ON t.created_by = e.id`;
+    const { rows } = await sql<{ id: number }>`
+      WITH RECURSIVE ended (id) AS (
+        SELECT id FROM tokens WHERE id = ${id} ${cascade ? sql`UNION ${made}` : sql``})
+      UPDATE tokens SET revoked_at = ${wholeMs(now)}
+      WHERE id IN (SELECT id FROM ended) AND revoked_at IS NULL AND is_operator = 0
+      RETURNING id`.execute(tx.db);
+    const ended = new Set(rows.map((one) => one.id));
+    tx.onCommit(() => this.#forget(({ id }) => ended.has(id)));
+    return 'revoked';
+  }
+
+  /** {@link revokeIn} in a transaction of its own. */
+  revoke(
+    workspaceId: number,
+    id: number,
+    now: number,
+    { cascade = false } = {},
+  ): Promise<'revoked' | 'unknown' | 'operator'> {
+    return this.#store.transaction((tx) => this.revokeIn(tx, { workspaceId, id, cascade }, now));
+  }
+
+  /**
+   * Makes `secrets` the operator's tokens of the workspace; earlier operator's tokens that are not among them
+   * stop working.
+   */
+  async setOperatorTokens(workspaceId: number, secrets: readonly string[], now: number): Promise<void> {
+    const hashes = new Set(secrets.map(hashOf));
+    const current = [...this.#byHash].filter(([, { isOperator }]) => isOperator);
+    const isSame = ([hash, token]: [string, Token]) => hashes.has(hash) && token.workspaceId === workspaceId;
+    if (current.length === hashes.size && current.every(isSame)) return;
+    await this.#store.transaction(async (tx) => {
+      await tx.db
+        .updateTable('tokens')
+        .set({ revoked_at: wholeMs(now) })
+        .where('is_operator', '=', 1)
+        .where('revoked_at', 'is', null)
+        .where('hash', 'not in', [...hashes])
+        .execute();
+      const ended = current.filter(([hash]) => !hashes.has(hash));
+      await appendAudit(
+        tx,
+        ended.map(([, token]) => bySettings(token, 'remove', now)),
+      );
+      tx.onCommit(() => this.#forget((token, hash) => token.isOperator && !hashes.has(hash)));
+      const operator = { workspaceId, name: OPERATOR_NAME, scope: 'admin', isOperator: true } as const;
+      for (const secret of secrets) {
+        if (this.lookup(secret)?.isOperator === true) continue;
+        const token = await this.#put(tx, secret, { ...operator, createdBy: null, expiresAt: null }, now);
+        await appendAudit(tx, [bySettings(token, 'create', now)]);
+      }
+    });
+  }
+
+  /** When a request last used the token, epoch ms; null: never, or before this was stored. */
+  lastUsedAt(tokenId: number): number | null {
+    return this.#lastUsed.get(tokenId) ?? null;
+  }
+
+  /** Notes a use in memory until {@link saveUses}. */
+  noteUse(tokenId: number, now: number): void {
+    this.#lastUsed.set(tokenId, wholeMs(now));
+    this.#unsavedUses.add(tokenId);
+  }
+
+  /**
+   * Writes the times of use that changed since the last call.
+   *
+   * @throws StoreError
+   */
+  async saveUses(): Promise<void> {
+    const uses = [...this.#unsavedUses].map((id) => [this.#lastUsed.get(id) ?? null, id] as const);
+    if (uses.length === 0) return;
+    this.#unsavedUses.clear();
+    try {
+      await this.#store.transaction((tx) =>
+        tx.runEach('UPDATE tokens SET last_used_at = ? WHERE id = ?', uses),
+      );
+    } catch (error) {
+      for (const [, id] of uses) this.#unsavedUses.add(id);
+      throw error;
+    }
+  }
+
+  #forget(isEnded: (token: Token, hash: string) => boolean): void {
+    for (const [hash, token] of this.#byHash) if (isEnded(token, hash)) this.#byHash.delete(hash);
+  }
+
+  /** A token that exists already, revoked or made over the API, becomes the granted one. */
+  async #put(
+    tx: Transaction,
+    secret: string,
+    grant: Omit<Token, 'id' | 'createdAt'>,
+    now: number,
+  ): Promise<Token> {
+    const hash = hashOf(secret);
+    const granted = {
+      workspace_id: grant.workspaceId,
+      name: grant.name,
+      scope: grant.scope,
+      is_operator: grant.isOperator ? 1 : 0,
+      created_at: wholeMs(now),
+      created_by: grant.createdBy?.id ?? null,
+      expires_at: grant.expiresAt,
+      revoked_at: null,
+    };
+    const row = await tx.db
+      .insertInto('tokens')
+      .values({ ...granted, hash, last_used_at: null })
+      .onConflict((conflict) => conflict.column('hash').doUpdateSet(granted))
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const token = tokenOf(row, grant.createdBy?.name);
+    tx.onCommit(() => this.#byHash.set(hash, token));
+    return token;
+  }
+}
+
+function bySettings({ id, workspaceId }: Token, action: string, now: number): AuditLine {
+  const line = {
+    at: now,
+    workspaceId,
+    actor: 'settings',
+    token: null,
+    action,
+    object: `tokens/${id}`,
+  } as const;
+  return { ...line, outcome: 'done', status: null, requestId: null, peer: null, detail: null };
+}
+
+function tokenOf(row: Selectable<Database['tokens']>, makerName: string | undefined): Token {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    scope: row.scope,
+    isOperator: row.is_operator === 1,
+    createdAt: row.created_at,
+    createdBy:
+      row.created_by === null || makerName === undefined ? null : { id: row.created_by, name: makerName },
+    expiresAt: row.expires_at,
+  };
+}

@@ -1,0 +1,293 @@
+import { recipientOf } from '../declaration/receivers.ts';
+import { StoreError } from '../errors.ts';
+import type { DeliveryState } from '../schema.ts';
+import type { Transaction } from '../store.ts';
+import { wholeMs } from '../whole-ms.ts';
+import { type LaneId, passOnTurns, type QueuedRow } from './delivery-queue.ts';
+
+/*
+ * Records the fate of deliveries: attempts, ends, the states of channels, and what channels know of
+ * incidents.
+ */
+
+/** How an attempt ended, as the ledger keeps it. */
+export type AttemptEntry = {
+  deliveryId: number;
+  /** From 1 on. */
+  number: number;
+  /** Start, epoch ms. */
+  at: number;
+  durationMs: number;
+  outcome: string;
+  /** Why it failed; null: it did not. */
+  reason: string | null;
+  statusCode: number | null;
+  error: string | null;
+  /** What the receiver answered, shortened and masked; null: nothing. */
+  reply: string | null;
+};
+
+/** A step in the life of a delivery, with its consequences for its channel. */
+export type DeliveryStep = {
+  deliveryId: number;
+  lane: LaneId;
+  /** Null: nothing was sent. */
+  attempt: AttemptEntry | null;
+  /** Why it is not delivered; null: it is, or was left out. */
+  error: string | null;
+  /** All but `pending` end the delivery. */
+  state: DeliveryState;
+  /** Epoch ms; null when the delivery is over. */
+  nextAttemptAt: number | null;
+  /** The channel's new state; null: unchanged. */
+  channel: ChannelState | null;
+  /** The channel has, or may have, heard of this incident now; null: nothing new. */
+  announced: AnnouncedIncident | null;
+  /** What the kind keeps of the channel from now on; null: what it kept before. */
+  kept: string | null;
+  /** Whether it stays in the group of its last message, because that may have arrived. */
+  isGroupKept: boolean;
+};
+
+/** @property thread what the kind keeps from now on; null: what it kept before */
+export type AnnouncedIncident = { readonly incident: string; readonly thread: string | null };
+
+/**
+ * - `ok`, `failing`: after an attempt. Neither takes up a channel that is stopped.
+ * - `stopped`: its address is dead. It stays until the channel is changed or tested.
+ * - `taken-up`: a test was delivered.
+ */
+export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; reason: string | null };
+
+/** A channel that was not stopped before, with the reason. */
+export type StoppedChannel = { readonly notificationId: number; readonly reason: string | null };
+
+/**
+ * Writes steps of different lanes. Whatever a channel takes makes its other deliveries due, each once until its own
+ * wait is over.
+ *
+ * @param now epoch ms: the end of the deliveries that are over
+ * @returns the channels that are stopped by this
+ */
+export async function recordSteps(
+  tx: Transaction,
+  steps: readonly DeliveryStep[],
+  now: number,
+): Promise<readonly StoppedChannel[]> {
+  const older = `SELECT 1 FROM deliveries o WHERE o.state = 'pending' AND o.notification_id = deliveries.notification_id
+    AND o.monitor_id = deliveries.monitor_id AND o.id < deliveries.id`;
+  // A younger one that came during the attempt.
+  const younger = `SELECT 1 FROM deliveries y WHERE y.state = 'pending' AND y.notification_id = deliveries.notification_id
+    AND y.monitor_id = deliveries.monitor_id AND y.id > deliveries.id AND y.created_at > ?`;
+  const outcomes = await tx.runEach(
+    `UPDATE deliveries SET state = ?, attempts = coalesce(?, attempts), next_attempt_at = ?, last_error = ?,
+       finished_at = ?, group_uid = CASE WHEN ? = 1 THEN group_uid END,
+       hastened = CASE WHEN ? < next_attempt_at THEN hastened ELSE 0 END,
+       due_at = CASE WHEN EXISTS (${older}) THEN NULL WHEN ? = 1 AND EXISTS (${younger}) THEN 0 ELSE ? END
+     WHERE id = ?`,
+    steps.map(({ deliveryId, attempt, state, nextAttemptAt, error, isGroupKept }) => {
+      const next = nextAttemptAt === null ? null : wholeMs(nextAttemptAt);
+      const at = attempt === null ? null : wholeMs(attempt.at);
+      return [
+        state,
+        attempt?.number ?? null,
+        next,
+        error,
+        state === 'pending' ? null : wholeMs(now),
+        isGroupKept ? 1 : 0,
+        at,
+        next === null ? 0 : 1,
+        at,
+        next,
+        deliveryId,
+      ];
+    }),
+  );
+  const written = steps.filter((_, index) => outcomes[index]?.changes !== 0);
+  await insertAttempts(
+    tx,
+    written.flatMap(({ attempt, nextAttemptAt }) =>
+      attempt === null ? [] : [{ ...attempt, nextAttemptAt }],
+    ),
+  );
+  await announce(tx, written, now);
+  await keep(tx, written);
+  await passOnTurns(
+    tx,
+    written.flatMap(({ lane, state }) => (state === 'pending' ? [] : [lane])),
+  );
+  await hastenAfter(tx, written);
+  return writeChannelStates(tx, written.flatMap(changedChannel), now);
+}
+
+async function hastenAfter(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {
+  const taking = new Set(
+    steps.flatMap(({ lane, state }) => (state === 'delivered' ? [lane.notificationId] : [])),
+  );
+  if (taking.size === 0) return;
+  await tx.runEach(
+    'UPDATE deliveries SET due_at = 0, hastened = 1 WHERE notification_id = ? AND due_at > 0 AND hastened = 0',
+    [...taking].map((notificationId) => [notificationId]),
+  );
+}
+
+function changedChannel({ lane, channel }: DeliveryStep): NewState[] {
+  return channel === null ? [] : [{ notificationId: lane.notificationId, ...channel }];
+}
+
+type WrittenAttempt = AttemptEntry & { readonly nextAttemptAt: number | null };
+
+async function insertAttempts(tx: Transaction, attempts: readonly WrittenAttempt[]): Promise<void> {
+  if (attempts.length === 0) return;
+  await tx.runEach(
+    `INSERT INTO delivery_attempts
+       (delivery_id, number, at, duration, outcome, status_code, error, reason, reply, next_attempt_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    attempts.map((attempt) => [
+      attempt.deliveryId,
+      attempt.number,
+      wholeMs(attempt.at),
+      Math.round(attempt.durationMs * 10) / 10,
+      attempt.outcome,
+      attempt.statusCode,
+      attempt.error,
+      attempt.reason,
+      attempt.reply,
+      attempt.nextAttemptAt === null ? null : wholeMs(attempt.nextAttemptAt),
+    ]),
+  );
+}
+
+/** Remembers what channels heard of, and what their kinds keep. */
+async function announce(tx: Transaction, steps: readonly DeliveryStep[], now: number): Promise<void> {
+  const rows = steps.flatMap(({ lane, announced }) =>
+    announced === null
+      ? []
+      : [[lane.notificationId, announced.incident, announced.thread, wholeMs(now)] as const],
+  );
+  if (rows.length === 0) return;
+  await tx.runEach(
+    `INSERT INTO delivery_threads (notification_id, incident, thread, at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (notification_id, incident)
+     DO UPDATE SET thread = coalesce(excluded.thread, delivery_threads.thread), at = excluded.at`,
+    rows,
+  );
+}
+
+/** Remembers what kinds keep of their channels. */
+async function keep(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {
+  const rows = steps.flatMap(({ lane, kept }) =>
+    kept === null ? [] : [[kept, lane.notificationId] as const],
+  );
+  if (rows.length > 0) await tx.runEach('UPDATE notifications SET kept = ? WHERE id = ?', rows);
+}
+
+type NewState = ChannelState & { readonly notificationId: number };
+
+/**
+ * A channel's state follows from its last attempt. It is not part of the channel's declaration, so the row
+ * version stays. Answers the channels that are stopped by this.
+ */
+async function writeChannelStates(
+  tx: Transaction,
+  states: readonly NewState[],
+  now: number,
+): Promise<readonly StoppedChannel[]> {
+  const stopped: NewState[] = [];
+  await stopRecipients(tx, states.filter(isStop));
+  for (const group of [states.filter(isStop), states.filter(isTakenUp), states.filter(isOrdinary)]) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const outcomes = await tx.runEach(
+      STATE_SQL[first.state],
+      group.map((each) => stateRow(each, now)),
+    );
+    if (first.state === 'stopped') stopped.push(...group.filter((_, at) => outcomes[at]?.changes !== 0));
+  }
+  return stopped;
+}
+
+/** A recipient of a page has one state only: whether its address is dead. Nobody is told of that. */
+async function stopRecipients(tx: Transaction, states: readonly NewState[]): Promise<void> {
+  const rows = states.flatMap(({ notificationId, reason }) => {
+    const recipient = recipientOf(notificationId);
+    return recipient === null ? [] : [[reason, recipient] as const];
+  });
+  if (rows.length === 0) return;
+  await tx.runEach(
+    "UPDATE page_recipients SET subscription = 'stopped', stopped_for = ? WHERE id = ? AND subscription = 'confirmed'",
+    rows,
+  );
+}
+
+const isStop = ({ state }: NewState) => state === 'stopped';
+const isTakenUp = ({ state }: NewState) => state === 'taken-up';
+const isOrdinary = ({ state }: NewState) => state === 'ok' || state === 'failing';
+
+const ORDINARY = `UPDATE notifications SET state = ?, state_reason = ?
+  WHERE id = ? AND stopped_at IS NULL AND (state <> ? OR state_reason IS DISTINCT FROM ?)`;
+
+const STATE_SQL: Readonly<Record<ChannelState['state'], string>> = {
+  ok: ORDINARY,
+  failing: ORDINARY,
+  stopped: `UPDATE notifications SET state = 'failing', state_reason = ?, stopped_at = ?
+    WHERE id = ? AND stopped_at IS NULL`,
+  'taken-up': "UPDATE notifications SET state = 'ok', state_reason = NULL, stopped_at = NULL WHERE id = ?",
+};
+
+function stateRow({ notificationId, state, reason }: NewState, now: number): (string | number | null)[] {
+  switch (state) {
+    case 'stopped':
+      return [reason, wholeMs(now), notificationId];
+    case 'taken-up':
+      return [notificationId];
+    case 'ok':
+    case 'failing':
+      return [state, reason, notificationId, state, reason];
+  }
+}
+
+/** The end of a delivery that bypassed the queue. */
+export type FinishedDelivery = {
+  attempt: Omit<AttemptEntry, 'deliveryId' | 'number'>;
+  state: 'delivered' | 'dead';
+  channel: ChannelState | null;
+};
+
+/**
+ * Writes a delivery that bypassed the queue, with its one attempt.
+ *
+ * @param now epoch ms: its end
+ * @returns its id, and the channel if this stopped it
+ * @throws StoreError `store-constraint` when the channel is gone
+ */
+export async function insertFinished(
+  tx: Transaction,
+  delivery: QueuedRow,
+  { attempt, state, channel }: FinishedDelivery,
+  now: number,
+): Promise<{ deliveryId: number; stopped: readonly StoppedChannel[] }> {
+  const { uid, notificationId, monitorId, alert, incident, status, createdAt } = delivery;
+  const [row] = await tx.query<{ id: number }>(
+    `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, incident, status, state, attempts,
+       last_error, created_at, finished_at)
+     SELECT ?, id, ?, ?, ?, ?, ?, 1, ?, ?, ? FROM notifications WHERE id = ? RETURNING id`,
+    [
+      uid,
+      monitorId,
+      alert,
+      incident,
+      status,
+      state,
+      attempt.error,
+      wholeMs(createdAt),
+      wholeMs(now),
+      notificationId,
+    ],
+  );
+  if (row === undefined) throw new StoreError('store-constraint', `there is no channel ${notificationId}`);
+  const deliveryId = row.id;
+  await insertAttempts(tx, [{ ...attempt, deliveryId, number: 1, nextAttemptAt: null }]);
+  const stopped = channel === null ? [] : await writeChannelStates(tx, [{ notificationId, ...channel }], now);
+  return { deliveryId, stopped };
+}

@@ -1,0 +1,455 @@
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { receiverExists } from '../declaration/receivers.ts';
+import type { Secrets } from '../declaration/secrets.ts';
+import type { SqlStep, Store, Transaction } from '../store.ts';
+import { wholeMs } from '../whole-ms.ts';
+import { alertText, openAlert } from './stored-alerts.ts';
+
+/*
+ * The outbox: deliveries that wait. `delivery-ledger.ts` writes what becomes of them.
+ *
+ * The deliveries of one monitor to one channel are sent one after the other. So only the oldest pending one has a
+ * `due_at`. Whatever ends, replays or queues deliveries passes it on in the same transaction.
+ */
+
+const UIDS_PER_READ = 500;
+
+/**
+ * The deliveries of one monitor to one channel: a lane. Mails of status pages have lanes too: their `notificationId` is
+ * a recipient, see `receivers.ts`, and their `monitorId` is none.
+ */
+export type LaneId = { notificationId: number; monitorId: number };
+
+/** A pending delivery with the data needed to send it. */
+export type QueuedDelivery = LaneId & {
+  id: number;
+  /** The `webhook-id`. */
+  uid: string;
+  /** Null: this version cannot read the stored alert. */
+  alert: Alert | null;
+  /** Attempts made before, all together; the next one's number is one more. */
+  attempts: number;
+  /** Attempts since the delivery was queued or replayed: its place in the back-off. */
+  tries: number;
+  /** When it was queued, epoch ms. */
+  createdAt: number;
+  /** When it was replayed last, epoch ms; null: never. */
+  replayedAt: number | null;
+  /** Whether a younger delivery of the lane waits behind it. */
+  hasNewer: boolean;
+  /** Whether one of the same incident does. */
+  hasNewerOfIncident: boolean;
+  /** Whether the channel has, or may have, an earlier alert of the incident. */
+  isAnnounced: boolean;
+  /** What the kind of the channel keeps of the incident; null: nothing. */
+  thread: string | null;
+  /** Id of the message for many alerts in which it may have arrived; null: there is none. */
+  groupUid: string | null;
+  /** When it may be sent, epoch ms; 0: at once. */
+  dueAt: number;
+};
+
+/** A delivery as it is queued. */
+export type QueuedRow = LaneId & {
+  uid: string;
+  /** The {@link Alert} as `alertText` writes it. */
+  alert: string;
+  incident: string;
+  status: AlertStatus;
+  /** Epoch ms. */
+  createdAt: number;
+};
+
+/** A delivery before it is queued. `queuedAt`: epoch ms. */
+type ToQueue = LaneId & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number };
+
+/** A delivery that was just committed. */
+export type NewlyQueued = ToQueue & { readonly id: number };
+
+/** The members of a row that follow from its alert. */
+export function rowOf(secrets: Secrets, delivery: ToQueue): QueuedRow {
+  const { uid, notificationId, monitorId, alert, queuedAt } = delivery;
+  const { incident, status } = alert;
+  const text = alertText(secrets, alert);
+  return { uid, notificationId, monitorId, alert: text, incident, status, createdAt: queuedAt };
+}
+
+const INSERT_DELIVERY = insertFor('notifications', 'notifications.id');
+
+/**
+ * Queues deliveries. A delivery to a channel that was removed meanwhile is not queued: its row's `changes` is
+ * 0, as for one whose uid is queued already. The other rows of the transaction are written.
+ */
+export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
+  return { sql: INSERT_DELIVERY, rows: rows.map((row) => parametersOf(row, row.notificationId)) };
+}
+
+/**
+ * Queues deliveries in a transaction of others.
+ *
+ * @param parts.insert   {@link insertDeliveries}, or what queues for other receivers
+ * @param parts.onQueued called after the commit for each that was queued
+ */
+export async function queueDeliveries<D extends ToQueue>(
+  tx: Transaction,
+  parts: {
+    readonly secrets: Secrets;
+    readonly insert: (rows: readonly QueuedRow[]) => SqlStep;
+    readonly onQueued: (delivery: D & { readonly id: number }) => void;
+  },
+  deliveries: readonly D[],
+): Promise<void> {
+  const { sql, rows } = parts.insert(deliveries.map((each) => rowOf(parts.secrets, each)));
+  const outcomes = await tx.runEach(sql, rows);
+  deliveries.forEach((delivery, index) => {
+    const outcome = outcomes[index];
+    if (outcome === undefined || outcome.changes === 0) return;
+    tx.onCommit(() => parts.onQueued({ ...delivery, id: outcome.id }));
+  });
+}
+
+/**
+ * Inserts a delivery where its receiver exists.
+ *
+ * @param receivers    the table of the receivers
+ * @param receivedById what a delivery names its receiver by, in terms of that table
+ */
+export function insertFor(
+  receivers: 'notifications' | 'page_recipients',
+  receivedById: 'notifications.id' | '-page_recipients.id',
+): string {
+  return `INSERT INTO deliveries
+      (uid, notification_id, monitor_id, alert, incident, status, state, created_at, due_at)
+    SELECT ?, ${receivedById}, ?, ?, ?, ?, 'pending', ?, CASE WHEN NOT EXISTS (SELECT 1 FROM deliveries o
+      WHERE o.state = 'pending' AND o.notification_id = ${receivedById} AND o.monitor_id = ?) THEN 0 END
+    FROM ${receivers} WHERE ${receivers}.id = ? ON CONFLICT (uid) DO NOTHING`;
+}
+
+/** Parameters of {@link insertFor}. @param id of the receiver in its table */
+export function parametersOf(row: QueuedRow, id: number | null) {
+  const { uid, monitorId, alert, incident, status, createdAt } = row;
+  return [uid, monitorId, alert, incident, status, wholeMs(createdAt), monitorId, id];
+}
+
+/**
+ * A younger alert makes the one before it due, which may be at the end of a long wait. To be written after
+ * {@link insertDeliveries} of the same rows.
+ */
+export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
+  return {
+    // The plus keeps SQLite from looking through all that wait for the channel.
+    sql: `UPDATE deliveries SET due_at = 0
+      WHERE state = 'pending' AND notification_id = ? AND monitor_id = ? AND +due_at > 0`,
+    rows: rows.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
+  };
+}
+
+/** Ids of queued deliveries, in the order of their uids; null: the channel was gone. */
+export async function deliveryIds({ work }: Store, uids: readonly string[]): Promise<(number | null)[]> {
+  const ids = new Map<string, number>();
+  for (let start = 0; start < uids.length; start += UIDS_PER_READ) {
+    const some = uids.slice(start, start + UIDS_PER_READ);
+    const rows = await work.selectFrom('deliveries').select(['id', 'uid']).where('uid', 'in', some).execute();
+    for (const { id, uid } of rows) ids.set(uid, id);
+  }
+  return uids.map((uid) => ids.get(uid) ?? null);
+}
+
+/**
+ * The deliveries of a channel that are sent next, those that are due first; of each monitor at most one.
+ *
+ * @param exceptMonitors whose deliveries are being sent
+ */
+export async function nextDeliveries(
+  { work }: Pick<Store, 'work'>,
+  secrets: Secrets,
+  { notificationId, exceptMonitors, limit }: NextSearch,
+): Promise<QueuedDelivery[]> {
+  const { rows } = await selectHeads(
+    sql`d.notification_id = ${notificationId} AND d.due_at IS NOT NULL ${without(exceptMonitors)}`,
+    sql`d.due_at, d.id`,
+    limit,
+  ).execute(work);
+  return rows.map((row) => queuedDelivery(secrets, row));
+}
+
+export type NextSearch = {
+  readonly notificationId: number;
+  readonly exceptMonitors: Iterable<number>;
+  readonly limit: number;
+};
+
+/**
+ * The deliveries of a channel that may go in one message with others, by their ids, also those that wait.
+ *
+ * @property queued    of these instants, both left out, epoch ms
+ * @property groupUid  of the message in which they may have arrived; null: of none
+ */
+export async function groupableDeliveries(
+  { work }: Pick<Store, 'work'>,
+  secrets: Secrets,
+  search: NextSearch & {
+    readonly queued: { readonly after: number; readonly before: number };
+    readonly groupUid: string | null;
+  },
+): Promise<QueuedDelivery[]> {
+  const { notificationId, exceptMonitors, limit, queued, groupUid } = search;
+  const { rows } = await selectHeads(
+    sql`d.notification_id = ${notificationId} AND d.due_at IS NOT NULL ${without(exceptMonitors)}
+      AND d.replayed_at IS NULL AND d.created_at > ${queued.after} AND d.created_at < ${queued.before}
+      AND ${groupUid === null ? sql`d.group_uid IS NULL` : sql`d.group_uid = ${groupUid}`}`,
+    // Not by the index of the channel's whole ledger.
+    sql`d.id + 0`,
+    limit,
+  ).execute(work);
+  return rows.map((row) => queuedDelivery(secrets, row));
+}
+
+function without(monitors: Iterable<number>): RawBuilder<unknown> {
+  const ids = [...monitors];
+  return ids.length === 0 ? sql`` : sql`AND d.monitor_id NOT IN (${sql.join(ids)})`;
+}
+
+/** Answers 0 or 1, as SQLite does, or a boolean, as others do. */
+type Flag = number | boolean;
+
+type HeadRow = {
+  id: number;
+  uid: string;
+  notification_id: number;
+  monitor_id: number;
+  alert: string;
+  attempts: number;
+  tries: number;
+  created_at: number;
+  replayed_at: number | null;
+  has_newer: Flag;
+  has_newer_of_incident: Flag;
+  is_announced: Flag;
+  thread: string | null;
+  group_uid: string | null;
+  due_at: number;
+};
+
+function selectHeads(where: RawBuilder<unknown>, order: RawBuilder<unknown>, limit: number) {
+  return sql<HeadRow>`
+    SELECT d.id, d.uid, d.notification_id, d.monitor_id, d.alert, d.attempts, d.created_at, d.replayed_at, d.group_uid,
+      d.due_at,
+      CASE WHEN d.replayed_at IS NULL THEN d.attempts ELSE (SELECT count(*) FROM delivery_attempts a
+        WHERE a.delivery_id = d.id AND a.at >= d.replayed_at) END AS tries,
+      EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
+        AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id) AS has_newer,
+      EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
+        AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id
+        AND n.incident = d.incident) AS has_newer_of_incident,
+      t.incident IS NOT NULL AS is_announced, t.thread
+    FROM deliveries d
+    LEFT JOIN delivery_threads t ON t.notification_id = d.notification_id AND t.incident = d.incident
+    WHERE ${where} ORDER BY ${order} LIMIT ${limit}`;
+}
+
+function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
+  return {
+    id: row.id,
+    uid: row.uid,
+    notificationId: row.notification_id,
+    monitorId: row.monitor_id,
+    alert: openAlert(secrets, row.alert),
+    attempts: row.attempts,
+    tries: row.tries,
+    createdAt: row.created_at,
+    replayedAt: row.replayed_at,
+    hasNewer: Boolean(row.has_newer),
+    hasNewerOfIncident: Boolean(row.has_newer_of_incident),
+    isAnnounced: Boolean(row.is_announced),
+    thread: row.thread,
+    groupUid: row.group_uid,
+    dueAt: row.due_at,
+  };
+}
+
+/** Notes that these deliveries go in one message, before it is sent. */
+export async function joinGroup(tx: Transaction, ids: readonly number[], groupUid: string): Promise<void> {
+  await tx.runEach(
+    'UPDATE deliveries SET group_uid = ? WHERE id = ?',
+    ids.map((id) => [groupUid, id]),
+  );
+}
+
+/** A channel with pending deliveries, and when the first of them may be sent, epoch ms; 0: at once. */
+export type DueChannel = { readonly notificationId: number; readonly dueAt: number };
+
+/**
+ * The channels with pending deliveries.
+ *
+ * @param notAfter a wait that ends later is of a clock that was set back since: it ends at once. Epoch ms
+ */
+export async function dueChannels(store: Store, notAfter: number): Promise<readonly DueChannel[]> {
+  const { rows } = await sql<DueChannel & { readonly lastDueAt: number }>`
+    SELECT notification_id AS "notificationId", min(due_at) AS "dueAt", max(due_at) AS "lastDueAt"
+    FROM deliveries WHERE due_at IS NOT NULL GROUP BY notification_id`.execute(store.work);
+  if (rows.every(({ lastDueAt }) => lastDueAt <= notAfter)) return rows;
+  await store.transaction(({ db }) =>
+    db.updateTable('deliveries').set({ due_at: 0 }).where('due_at', '>', wholeMs(notAfter)).execute(),
+  );
+  return dueChannels(store, notAfter);
+}
+
+/** Makes all deliveries of a channel due that wait for a further attempt. */
+export async function hastenChannel({ db }: Transaction, notificationId: number): Promise<void> {
+  await db
+    .updateTable('deliveries')
+    .set({ due_at: 0, hastened: 1 })
+    .where('notification_id', '=', notificationId)
+    .where('due_at', '>', 0)
+    .execute();
+}
+
+/** A channel, or another receiver, with pending deliveries. */
+export type WaitingChannel = {
+  readonly notificationId: number;
+  /** Null: it is a recipient of a status page. */
+  readonly workspaceId: number | null;
+  /** Monitors with pending deliveries. */
+  readonly lanes: number;
+  /** When the oldest of their next deliveries was queued or replayed, epoch ms. */
+  readonly oldestQueuedAt: number;
+};
+
+export async function waitingChannels({ work }: Pick<Store, 'work'>): Promise<readonly WaitingChannel[]> {
+  const { rows } = await sql<WaitingChannel>`
+    SELECT d.notification_id AS "notificationId", n.workspace_id AS "workspaceId", count(*) AS lanes,
+      min(coalesce(d.replayed_at, d.created_at)) AS "oldestQueuedAt"
+    FROM deliveries d LEFT JOIN notifications n ON n.id = d.notification_id
+    WHERE d.due_at IS NOT NULL AND ${receiverExists('d.notification_id')}
+    GROUP BY d.notification_id, n.workspace_id`.execute(work);
+  return rows;
+}
+
+/** The highest id of a delivery; 0: there is none. */
+export async function lastDeliveryId({ work }: Pick<Store, 'work'>): Promise<number> {
+  const row = await work
+    .selectFrom('deliveries')
+    .select(({ fn }) => fn.max('id').as('id'))
+    .executeTakeFirst();
+  return row?.id ?? 0;
+}
+
+/**
+ * Queues a dead delivery again, with a fresh schedule from `now` (epoch ms) on.
+ *
+ * @returns its lane, or why not
+ */
+export async function replayDelivery(
+  tx: Transaction,
+  deliveryId: number,
+  now: number,
+): Promise<LaneId | 'not-dead' | 'not-found'> {
+  const delivery = await tx.db
+    .selectFrom('deliveries')
+    .select(['state', 'notification_id', 'monitor_id'])
+    .where('id', '=', deliveryId)
+    .executeTakeFirst();
+  if (delivery === undefined) return 'not-found';
+  if (delivery.state !== 'dead') return 'not-dead';
+  await replayDeliveries(tx, [deliveryId], now);
+  return { notificationId: delivery.notification_id, monitorId: delivery.monitor_id };
+}
+
+/**
+ * The oldest dead deliveries of a channel that are about a monitor, in the order of their ids, at most `limit`.
+ *
+ * @param after only those with a higher id
+ */
+export async function deadDeliveries(
+  { work }: Pick<Store, 'work'>,
+  notificationId: number,
+  after: number,
+  limit: number,
+): Promise<number[]> {
+  const rows = await work
+    .selectFrom('deliveries')
+    .select('id')
+    .where('notification_id', '=', notificationId)
+    .where('id', '>', after)
+    .where('state', '=', 'dead')
+    .where('monitor_id', '<>', 0)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Queues these deliveries again, if they are dead: see {@link replayDelivery}. Answers the lane of each. */
+export async function replayDeliveries(
+  tx: Transaction,
+  ids: readonly number[],
+  now: number,
+): Promise<LaneId[]> {
+  const rows = await tx.db
+    .updateTable('deliveries')
+    .set({ state: 'pending', replayed_at: wholeMs(now), next_attempt_at: null, finished_at: null })
+    .where('id', 'in', ids)
+    .where('state', '=', 'dead')
+    .returning(['notification_id', 'monitor_id'])
+    .execute();
+  const lanes = rows.map((row) => ({ notificationId: row.notification_id, monitorId: row.monitor_id }));
+  if (lanes.length === 0) return [];
+  await tx.runEach(
+    "UPDATE deliveries SET due_at = NULL WHERE state = 'pending' AND notification_id = ? AND monitor_id = ?",
+    lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
+  );
+  await passOnTurns(tx, lanes);
+  return lanes;
+}
+
+/** Of each lane the oldest pending delivery has its turn now. The one that had it before is over. */
+export async function passOnTurns(tx: Transaction, lanes: readonly LaneId[]): Promise<void> {
+  if (lanes.length === 0) return;
+  await tx.runEach(
+    `UPDATE deliveries SET due_at = coalesce(next_attempt_at, 0) WHERE due_at IS NULL
+       AND id = (SELECT min(id) FROM deliveries WHERE state = 'pending' AND notification_id = ? AND monitor_id = ?)`,
+    lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
+  );
+}
+
+/**
+ * The channels of the same workspace that are of these kinds and not stopped, without this one: those that
+ * work first, at most `most`.
+ */
+export async function otherChannels(
+  { db }: Transaction,
+  notificationId: number,
+  kinds: readonly string[],
+  most: number,
+): Promise<number[]> {
+  if (kinds.length === 0) return [];
+  const rows = await db
+    .selectFrom('notifications as o')
+    .innerJoin('notifications as n', 'n.workspace_id', 'o.workspace_id')
+    .select('o.id')
+    .where('n.id', '=', notificationId)
+    .where('o.id', '<>', notificationId)
+    .where('o.stopped_at', 'is', null)
+    .where('o.provider_type', 'in', kinds)
+    .orderBy('o.state', 'desc')
+    .orderBy('o.id')
+    .limit(most)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** What people call the channel: its name, or its kind and id; null: it is gone. */
+export async function channelNamed(
+  { db }: Transaction,
+  notificationId: number,
+): Promise<{ readonly name: string } | null> {
+  const row = await db
+    .selectFrom('notifications')
+    .select(['name', 'provider_type'])
+    .where('id', '=', notificationId)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return { name: row.name ?? `${row.provider_type} ${notificationId}` };
+}

@@ -1,0 +1,60 @@
+import { type Alert, alert as alertSchema } from '@svc/shared/channels/alert.ts';
+import { MASK } from '@svc/shared/secret.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
+import { z } from 'zod';
+import type { Secrets } from '../declaration/secrets.ts';
+
+/*
+ * Alerts as deliveries store them, in JSON. A monitor's address whose query is a secret is masked there, and
+ * the sealed address stands beside it.
+ */
+
+const PURPOSE = 'deliveries.url';
+
+const sealed = z.object({ sealed_url: z.string() });
+
+export function alertText(secrets: Secrets, alert: Alert): string {
+  const { url } = alert.monitor;
+  if (!urlSecrets.isIn(url)) return JSON.stringify(alert);
+  return JSON.stringify({
+    ...maskedAlert(alert),
+    sealed_url: Buffer.from(secrets.seal(PURPOSE, url)).toString('base64'),
+  });
+}
+
+/**
+ * The alert as it is sent. The answer is null for an alert that cannot be read: an error would hold up
+ * everything recorded in the same transaction. If the sealed address does not open, the alert keeps the mask.
+ */
+export function openAlert(secrets: Secrets, text: string): Alert | null {
+  const stored: unknown = JSON.parse(text);
+  const alert = alertSchema.safeParse(stored).data ?? null;
+  const url = openedUrl(secrets, stored);
+  return alert === null || url === null ? alert : { ...alert, monitor: { ...alert.monitor, url } };
+}
+
+/** The alert for readers without access to secrets. Null when it cannot be read. */
+export function readMasked(text: string): Alert | null {
+  const alert = alertSchema.safeParse(JSON.parse(text)).data ?? null;
+  return alert === null ? null : maskedAlert(alert);
+}
+
+/** The alert's text as {@link alertText} writes it under the present key. Null when it has no secret. */
+export function resealedAlert(secrets: Secrets, text: string): string | null {
+  const alert = openAlert(secrets, text);
+  return alert === null || !urlSecrets.isIn(alert.monitor.url) ? null : alertText(secrets, alert);
+}
+
+function maskedAlert(alert: Alert): Alert {
+  return { ...alert, monitor: { ...alert.monitor, url: urlSecrets.replaced(alert.monitor.url, MASK) } };
+}
+
+function openedUrl(secrets: Secrets, stored: unknown): string | null {
+  const { data } = sealed.safeParse(stored);
+  if (data === undefined) return null;
+  try {
+    return secrets.open(PURPOSE, Buffer.from(data.sealed_url, 'base64')).reveal();
+  } catch {
+    return null; // Told by the mask that stays.
+  }
+}

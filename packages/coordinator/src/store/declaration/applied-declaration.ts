@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { readFact, writeFact } from '../facts.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Transaction } from '../store.ts';
+import { RESOURCE_TABLES } from './resources.ts';
+
+/** Facts about the declared file that was applied last. */
+const DIGEST = 'declared_digest';
+const SOURCES = 'declared_sources';
+
+const sources = z.object({
+  /** SHA-256 of the file, hex. */
+  digest: z.string(),
+  /** Names of the files that it inserts, as written in it. */
+  files: z.array(z.string()).readonly(),
+  /** Names of the environment variables that it inserts. */
+  variables: z.array(z.string()).readonly(),
+  /**
+   * Keyed hash: it tells whether the same would be declared again, and reveals nothing of the inserted
+   * values.
+   */
+  fingerprint: z.string(),
+  /** Warnings about parts of the file that have no effect, with their places. */
+  warnings: z
+    .array(z.object({ file: z.string(), line: z.int(), column: z.int(), message: z.string() }))
+    .readonly(),
+  /** Entries that it declares. */
+  resources: z.number(),
+  /** The rows that it owned afterwards; see {@link ownedRows}. */
+  rows: z.string(),
+});
+
+const storedSources = z
+  .string()
+  .transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue('not JSON');
+      return z.NEVER;
+    }
+  })
+  .pipe(sources);
+
+/** The sources of the declaration that was applied last. */
+export type AppliedDeclaration = z.infer<typeof sources>;
+
+/** SHA-256 (hex) of the declared file that was applied last; null: none ever was. */
+export function appliedDigest({ db }: Transaction): Promise<string | null> {
+  return readFact(db, DIGEST);
+}
+
+/** Answers null when none was applied, or when its sources are not known. */
+export async function appliedDeclaration(source: Readable): Promise<AppliedDeclaration | null> {
+  const db = readingOf(source);
+  const stored = await readFact(db, SOURCES);
+  const { data } = storedSources.safeParse(stored);
+  return data ?? null;
+}
+
+/** To be called in the transaction that applied the declaration, after all its other writes. */
+export async function writeAppliedDeclaration(
+  tx: Transaction,
+  workspaceId: number,
+  applied: Omit<AppliedDeclaration, 'rows'>,
+): Promise<void> {
+  const rows = await ownedRows(tx, workspaceId);
+  await writeFact(tx.db, DIGEST, applied.digest);
+  await writeFact(tx.db, SOURCES, JSON.stringify({ ...applied, rows } satisfies AppliedDeclaration));
+}
+
+/**
+ * Describes the rows that the declared file owns, by table: how many, which ones, and how often they were
+ * changed.
+ *
+ * Equal texts at two moments mean that nobody has changed, removed, released or replaced one of the rows
+ * between them. That holds because row versions only grow and no id is given twice.
+ */
+export async function ownedRows(source: Readable, workspaceId: number): Promise<string> {
+  const counts: string[] = [];
+  for (const table of RESOURCE_TABLES) {
+    const { count, ids, versions } = await readingOf(source)
+      .selectFrom(table)
+      .select(({ fn }) => [
+        fn.countAll<number>().as('count'),
+        fn.sum<number | null>('id').as('ids'),
+        fn.sum<number | null>('row_version').as('versions'),
+      ])
+      .where('workspace_id', '=', workspaceId)
+      .where('owner', '=', 'file')
+      .executeTakeFirstOrThrow();
+    counts.push(`${table} ${count} ${ids ?? 0} ${versions ?? 0}`);
+  }
+  return counts.join(', ');
+}
+
+/** As {@link ownedRows}, with the rows that a start without a file released. */
+export async function declaredRows(source: Readable, workspaceId: number): Promise<string> {
+  const counts: string[] = [];
+  for (const table of RESOURCE_TABLES) {
+    const { count, owned, ids, versions } = await readingOf(source)
+      .selectFrom(table)
+      .select(({ fn }) => [
+        fn.countAll<number>().as('count'),
+        // A release changes no version.
+        fn.count<number>('owner').as('owned'),
+        fn.sum<number | null>('id').as('ids'),
+        fn.sum<number | null>('row_version').as('versions'),
+      ])
+      .where('workspace_id', '=', workspaceId)
+      .where('local_name', 'is not', null)
+      .executeTakeFirstOrThrow();
+    counts.push(`${table} ${count} ${owned} ${ids ?? 0} ${versions ?? 0}`);
+  }
+  return counts.join(', ');
+}

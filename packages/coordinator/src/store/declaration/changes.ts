@@ -1,0 +1,158 @@
+import { checkKind } from '@svc/shared/messages/check.ts';
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import type { Database } from '../schema.ts';
+import type { SqlStep, SqlValue, Store, Transaction } from '../store.ts';
+import { ANNOUNCED } from './links.ts';
+
+/**
+ * The log of changes of the declaration.
+ *
+ * A transaction that changes rows appends the changes to the log. The leading coordinator applies their
+ * effects (votes that end, announcements, scheduling, memory), and removes the entries in the transaction
+ * that stores those effects. An entry in the log is therefore not applied yet, also after a crash.
+ */
+
+const linkDetail = z.object({
+  providerType: z.string(),
+  announced: z.enum(ANNOUNCED),
+  incident: z.string().nullable(),
+  /** When the incident began, epoch ms; null: there is none. */
+  incidentSince: z.number().nullable(),
+});
+
+/** The content of a link's row before it was removed. */
+export type RemovedLink = z.infer<typeof linkDetail>;
+
+const monitorDetail = z.object({
+  workspaceId: z.number().int(),
+  type: checkKind,
+  name: z.string(),
+  /** URL or URI, for alerts. */
+  target: z.string(),
+  incident: z.string().nullable(),
+  links: z.array(linkDetail.extend({ notificationId: z.number().int() })),
+});
+
+/** The content of a monitor's rows before they were removed: enough to end its incident. */
+export type RemovedRows = z.infer<typeof monitorDetail>;
+
+const windowDetail = z.object({ windowId: z.number().int() });
+
+/** An entry to append. */
+export type NewChange =
+  /** `removed` null: created or updated. */
+  | { readonly kind: 'monitor'; readonly monitorId: number; readonly removed: RemovedRows | null }
+  | { readonly kind: 'linked'; readonly monitorId: number; readonly notificationId: number }
+  | {
+      readonly kind: 'unlinked';
+      readonly monitorId: number;
+      readonly notificationId: number;
+      readonly link: RemovedLink;
+    }
+  /** Its settings may be others, and it is no longer stopped. */
+  | { readonly kind: 'channel'; readonly notificationId: number }
+  /** With its links and its pending deliveries. */
+  | { readonly kind: 'channel-removed'; readonly notificationId: number }
+  /** A maintenance window was created, changed or removed. */
+  | { readonly kind: 'maintenance'; readonly windowId: number };
+
+/** Stands for a detail that this version cannot read. The change itself is applied nevertheless. */
+export const UNREADABLE = 'unreadable';
+
+type Of<K extends NewChange['kind']> = Extract<NewChange, { kind: K }>;
+
+/** An entry of the log. Ids grow in the order of the commits. */
+export type Change = { readonly id: number } & (
+  | (Omit<Of<'monitor'>, 'removed'> & { readonly removed: RemovedRows | typeof UNREADABLE | null })
+  /** `providerType`: the type of the channel now; null when the channel is already gone. */
+  | (Of<'linked' | 'channel'> & { readonly providerType: string | null })
+  | (Omit<Of<'unlinked'>, 'link'> & { readonly link: RemovedLink | typeof UNREADABLE })
+  | Of<'channel-removed'>
+  /** `windowId` null: it cannot be read. */
+  | { readonly kind: 'maintenance'; readonly windowId: number | null }
+);
+
+const INSERT = 'INSERT INTO changes (kind, monitor_id, notification_id, detail) VALUES (?, ?, ?, ?)';
+
+/** Answers the id of the last entry; null when there are no entries. */
+export async function appendChanges(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
+  const written = await tx.runEach(INSERT, changes.map(rowOf));
+  return written.at(-1)?.id ?? null;
+}
+
+/** The next entries in their order. Reads of pages and of the API delay no effects. */
+export async function changesAfter(store: Store, afterId: number, limit: number): Promise<Change[]> {
+  const rows = await store.work
+    .selectFrom('changes as c')
+    .leftJoin('notifications as n', 'n.id', 'c.notification_id')
+    .selectAll('c')
+    .select('n.provider_type')
+    .where('c.id', '>', afterId)
+    .orderBy('c.id')
+    .limit(limit)
+    .execute();
+  return rows.map(changeOf);
+}
+
+/** Removes the entries up to `untilId`. It belongs into the transaction that stores their effects. */
+export function removeChanges(untilId: number): SqlStep {
+  return { sql: 'DELETE FROM changes WHERE id <= ?', rows: [[untilId]] };
+}
+
+type LoggedRow = Selectable<Database['changes']> & { provider_type: string | null };
+
+function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type }: LoggedRow): Change {
+  const monitorId = monitor_id ?? 0;
+  const notificationId = notification_id ?? 0;
+  switch (kind) {
+    case 'monitor':
+      return { id, kind, monitorId, removed: detail === null ? null : read(monitorDetail, detail) };
+    case 'linked':
+      return { id, kind, monitorId, notificationId, providerType: provider_type };
+    case 'unlinked':
+      return { id, kind, monitorId, notificationId, link: read(linkDetail, detail ?? '') };
+    case 'channel':
+      return { id, kind, notificationId, providerType: provider_type };
+    case 'channel-removed':
+      return { id, kind, notificationId };
+    case 'maintenance': {
+      const known = read(windowDetail, detail ?? '');
+      return { id, kind, windowId: known === UNREADABLE ? null : known.windowId };
+    }
+  }
+}
+
+/** One entry that cannot be read must not hold up all later ones. */
+function read<T>(schema: z.ZodType<T>, detail: string): T | typeof UNREADABLE {
+  try {
+    const parsed = schema.safeParse(JSON.parse(detail));
+    return parsed.success ? parsed.data : UNREADABLE;
+  } catch {
+    // Not JSON.
+    return UNREADABLE;
+  }
+}
+
+function rowOf(change: NewChange): SqlValue[] {
+  switch (change.kind) {
+    case 'monitor': {
+      const { kind, monitorId, removed } = change;
+      return [kind, monitorId, null, removed === null ? null : JSON.stringify(removed satisfies RemovedRows)];
+    }
+    case 'linked':
+      return [change.kind, change.monitorId, change.notificationId, null];
+    case 'unlinked':
+      return [
+        change.kind,
+        change.monitorId,
+        change.notificationId,
+        JSON.stringify(change.link satisfies RemovedLink),
+      ];
+    case 'channel':
+    case 'channel-removed':
+      return [change.kind, null, change.notificationId, null];
+    case 'maintenance':
+      return [change.kind, null, null, JSON.stringify({ windowId: change.windowId })];
+  }
+}

@@ -1,0 +1,108 @@
+import { Secret } from '@svc/shared/secret.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Store, Transaction } from '../store.ts';
+import type { SealPurpose, Secrets } from './secrets.ts';
+
+const SEAL: SealPurpose = 'notifications.settings';
+
+/** A declared channel as it is stored: its settings are sealed. */
+export type SealedChannel = {
+  readonly workspaceId: number;
+  readonly kind: string;
+  readonly settingsSealed: Uint8Array;
+  /** Whether alerts of many monitors that change together come as one message. */
+  readonly groupsAlerts: boolean;
+  /** Why the channel is stopped; null: it is not. */
+  readonly stoppedFor: string | null;
+  /** What its kind keeps of it; null: nothing. */
+  readonly kept: string | null;
+};
+
+/** Null when there is none. */
+export async function findChannel(store: Store, notificationId: number): Promise<SealedChannel | null> {
+  const row = await store.work
+    .selectFrom('notifications')
+    .select([
+      'workspace_id',
+      'provider_type',
+      'settings_sealed',
+      'group_alerts',
+      'stopped_at',
+      'state_reason',
+      'kept',
+    ])
+    .where('id', '=', notificationId)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const stoppedFor = row.stopped_at === null ? null : (row.state_reason ?? 'its address is dead');
+  return {
+    workspaceId: row.workspace_id,
+    kind: row.provider_type,
+    settingsSealed: row.settings_sealed,
+    groupsAlerts: row.group_alerts === 1,
+    stoppedFor,
+    kept: row.kept,
+  };
+}
+
+/**
+ * Settings as a channel's row keeps them. They are sealed as a whole, because the addresses of most channels
+ * are secrets themselves.
+ */
+export function sealSettings(secrets: Secrets, settings: object): Uint8Array {
+  return secrets.seal(SEAL, JSON.stringify(settings));
+}
+
+/**
+ * A channel's settings in clear, as {@link sealSettings} sealed them. The caller parses them.
+ *
+ * @throws StoreError `store-key`
+ */
+export function openSettings(secrets: Secrets, sealed: Uint8Array): Secret<unknown> {
+  return new Secret(JSON.parse(secrets.open(SEAL, sealed).reveal()));
+}
+
+/**
+ * Sets a channel's state. Answers false when the workspace has no such channel. The row version stays, and so
+ * does the state of a channel that is stopped: nothing but a change of its settings or a test takes it up.
+ */
+export async function setChannelState(
+  tx: Transaction,
+  workspaceId: number,
+  id: number,
+  { state, reason }: { state: 'ok' | 'failing'; reason: string | null },
+): Promise<boolean> {
+  const rows = await tx.query<{ id: number }>(
+    `UPDATE notifications SET state = CASE WHEN stopped_at IS NULL THEN ? ELSE state END,
+       state_reason = CASE WHEN stopped_at IS NULL THEN ? ELSE state_reason END
+     WHERE id = ? AND workspace_id = ? RETURNING id`,
+    [state, reason, id, workspaceId],
+  );
+  return rows.length > 0;
+}
+
+/** The channels that the declared file owns, by ascending id. */
+export async function channelsOfFile(
+  source: Readable,
+  workspaceId: number,
+): Promise<{ id: number; kind: string; settingsSealed: Uint8Array; reason: string | null }[]> {
+  return readingOf(source)
+    .selectFrom('notifications')
+    .select(['id', 'provider_type as kind', 'settings_sealed as settingsSealed', 'state_reason as reason'])
+    .where('workspace_id', '=', workspaceId)
+    .where('owner', '=', 'file')
+    .orderBy('id')
+    .execute();
+}
+
+/**
+ * Gives channels a new version: the list of monitors is part of a channel's answer.
+ *
+ * @param now epoch ms
+ */
+export async function reviseChannels(tx: Transaction, ids: readonly number[], now: number): Promise<void> {
+  await tx.runEach(
+    'UPDATE notifications SET row_version = row_version + 1, updated_at = ? WHERE id = ?',
+    ids.map((id) => [now, id]),
+  );
+}

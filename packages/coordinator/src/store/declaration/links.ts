@@ -1,0 +1,167 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
+import { type Kysely, sql } from 'kysely';
+import type { Announced } from '../../verdict/transition.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Database } from '../schema.ts';
+import type { Transaction } from '../store.ts';
+
+/**
+ * The statuses that a link remembers: a link enables a channel for a monitor, and keeps the status that the
+ * channel was last told.
+ */
+export const ANNOUNCED = ['active', 'degraded', 'error'] as const satisfies readonly Announced[];
+
+/**
+ * Links that are read or written together. A channel may name all monitors, and a message of 120,000 links would hold the
+ * thread for 0.2 s.
+ */
+const LINKS_TOGETHER = 2_000;
+
+/** The linked monitors of these channels, ascending; a channel without any is missing. */
+export async function linkedMonitors(
+  source: Readable,
+  notificationIds: readonly number[],
+): Promise<Map<number, number[]>> {
+  const linked = new Map<number, number[]>();
+  for (let left = notificationIds; left.length > 0; ) {
+    const rows = await readingOf(source)
+      .selectFrom('links')
+      .select(['notification_id as id', 'monitor_id as monitorId'])
+      .where('notification_id', 'in', left)
+      .orderBy('notification_id')
+      .orderBy('monitor_id')
+      .limit(LINKS_TOGETHER)
+      .execute();
+    for (const { id, monitorId } of rows) appendTo(linked, id, monitorId);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < LINKS_TOGETHER) break;
+    // The last channel may have more. It is read alone, because the index then finds where to go on.
+    for await (const links of linksAfter(readingOf(source), last.id, last.monitorId)) {
+      for (const { monitorId } of links) appendTo(linked, last.id, monitorId);
+    }
+    left = left.filter((id) => id > last.id);
+  }
+  return linked;
+}
+
+/** A channel whose deliveries fail. */
+export type FailingChannel = {
+  readonly id: number;
+  readonly name: string | null;
+  readonly reason: string | null;
+};
+
+/** The failing channels of one monitor: the first of them by id, and how many there are. */
+export type FailingChannels = { readonly first: readonly FailingChannel[]; readonly total: number };
+
+/**
+ * The failing channels that these monitors are linked to; a monitor without one is missing.
+ *
+ * @param most channels listed for one monitor, > 0
+ */
+export async function failingChannels(
+  source: Readable,
+  monitorIds: readonly number[],
+  most: number,
+): Promise<ReadonlyMap<number, FailingChannels>> {
+  const failing = new Map<number, { first: FailingChannel[]; total: number }>();
+  if (monitorIds.length === 0) return failing;
+  const { rows } = await sql<FailingChannel & { monitorId: number; total: number }>`
+    SELECT * FROM (
+      SELECT l.monitor_id AS "monitorId", n.id, n.name, n.state_reason AS reason,
+        row_number() OVER (PARTITION BY l.monitor_id ORDER BY n.id) AS place,
+        count(*) OVER (PARTITION BY l.monitor_id) AS total
+      FROM links l JOIN notifications n ON n.id = l.notification_id
+      WHERE l.monitor_id IN (${sql.join(monitorIds)}) AND n.state = 'failing') AS told
+    WHERE place <= ${most} ORDER BY "monitorId", id`.execute(readingOf(source));
+  for (const { monitorId, total, id, name, reason } of rows) {
+    const known = failing.get(monitorId);
+    if (known === undefined) failing.set(monitorId, { first: [{ id, name, reason }], total });
+    else known.first.push({ id, name, reason });
+  }
+  return failing;
+}
+
+/** A channel's link to a monitor. */
+export type ChannelLink = {
+  readonly monitorId: number;
+  readonly announced: Announced;
+  readonly incident: string | null;
+  /** When the incident began, epoch ms; null: there is none. */
+  readonly incidentSince: number | null;
+};
+
+/** In pieces, by ascending id of the monitor. */
+export function linksOfChannel(
+  { db }: Transaction,
+  notificationId: number,
+): AsyncIterable<readonly ChannelLink[]> {
+  return linksAfter(db, notificationId, 0);
+}
+
+async function* linksAfter(
+  db: Kysely<Database>,
+  notificationId: number,
+  monitorId: number,
+): AsyncGenerator<readonly ChannelLink[]> {
+  for (let after = monitorId; ; ) {
+    const links = await db
+      .selectFrom('links')
+      .leftJoin('incidents', 'incidents.key', 'links.incident')
+      .select(['links.monitor_id as monitorId', 'announced', 'incident', 'opened_at as incidentSince'])
+      .where('notification_id', '=', notificationId)
+      .where('links.monitor_id', '>', after)
+      .orderBy('links.monitor_id')
+      .limit(LINKS_TOGETHER)
+      .execute();
+    const last = links.at(-1);
+    if (last === undefined) return;
+    yield links;
+    after = last.monitorId;
+  }
+}
+
+/** Links the monitors to the channel. The links begin as told that the monitor is active. */
+export async function insertLinks(
+  tx: Transaction,
+  notificationId: number,
+  monitorIds: readonly number[],
+): Promise<void> {
+  for (let start = 0; start < monitorIds.length; start += LINKS_TOGETHER) {
+    const some = monitorIds.slice(start, start + LINKS_TOGETHER);
+    await tx.runEach(
+      'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?)',
+      some.map((id) => [id, notificationId]),
+    );
+  }
+}
+
+/** @param monitorIds as many as {@link linksOfChannel} answers together */
+export async function removeLinks(
+  tx: Transaction,
+  notificationId: number,
+  monitorIds: readonly number[],
+): Promise<void> {
+  await tx.runEach(
+    'DELETE FROM links WHERE monitor_id = ? AND notification_id = ?',
+    monitorIds.map((id) => [id, notificationId]),
+  );
+}
+
+/**
+ * Makes the links of a channel those of one that was told nothing, and forgets what its former kind kept of the
+ * incidents that it may still be told of.
+ */
+export async function beginLinksAnew({ db }: Transaction, notificationId: number): Promise<void> {
+  await sql`DELETE FROM delivery_threads WHERE notification_id = ${notificationId} AND incident IN (
+      SELECT incident FROM links WHERE notification_id = ${notificationId} AND incident IS NOT NULL
+      UNION SELECT incident FROM deliveries
+        WHERE notification_id = ${notificationId} AND state = 'pending' AND incident IS NOT NULL)`.execute(
+    db,
+  );
+  await db
+    .updateTable('links')
+    .set({ announced: 'active', incident: null })
+    .where('notification_id', '=', notificationId)
+    .execute();
+}

@@ -1,0 +1,130 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { MonitorStatus } from '../../verdict/monitor.ts';
+import { containsText, numbersAs } from '../dialect.ts';
+import type { Store } from '../store.ts';
+
+/** What a list of monitors shows: the status, or that a monitor is not checked. The most urgent is first. */
+export const SHOWN_STATES = ['error', 'degraded', 'unknown', 'active', 'paused'] as const;
+export type ShownState = (typeof SHOWN_STATES)[number];
+
+/** Orders of the list. `state`: the most urgent first, and among equals the newest change first. */
+export const OVERVIEW_ORDERS = ['state', 'name', '-name', 'since', '-since'] as const;
+export type OverviewOrder = (typeof OVERVIEW_ORDERS)[number];
+
+export type OverviewSearch = {
+  readonly workspaceId: number;
+  readonly ids?: readonly number[] | undefined;
+  readonly nameContains?: string | undefined;
+  readonly type?: string | undefined;
+  readonly state?: ShownState | undefined;
+  /** Ids of the maintenance windows that are under way. */
+  readonly windowsUnderWay: readonly number[];
+  /** Whether only monitors under maintenance are listed, or only others. */
+  readonly isUnderMaintenance?: boolean | undefined;
+  readonly order: OverviewOrder;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+export type OverviewRow = {
+  readonly id: number;
+  readonly type: string;
+  readonly name: string;
+  readonly active: number;
+  readonly status: MonitorStatus;
+  /** When the status began, epoch ms; null: there was no verdict yet. */
+  readonly since: number | null;
+  /** 1 while a maintenance window of the monitor is under way. */
+  readonly maintenance: number;
+};
+
+const STATUS = sql<MonitorStatus>`coalesce(s.status, 'unknown')`;
+const STATE = sql<ShownState>`CASE m.active WHEN 0 THEN 'paused' ELSE ${STATUS} END`;
+const URGENCY = sql`CASE ${STATE} ${sql.join(
+  SHOWN_STATES.map((state, rank) => sql`WHEN ${sql.lit(state)} THEN ${sql.lit(rank)}`),
+  sql` `,
+)} END`;
+const BY_NAME = sql`lower(m.name)`;
+
+const ORDERS: Readonly<Record<OverviewOrder, RawBuilder<unknown>>> = {
+  state: sql`${URGENCY}, s.since DESC NULLS LAST, ${BY_NAME}, m.id`,
+  name: sql`${BY_NAME}, m.id`,
+  '-name': sql`${BY_NAME} DESC, m.id DESC`,
+  since: sql`s.since NULLS FIRST, m.id`,
+  '-since': sql`s.since DESC NULLS LAST, m.id DESC`,
+};
+
+/** A page of the monitors with their states, and how many of the search are in each state. */
+export async function monitorOverview(
+  store: Store,
+  search: OverviewSearch,
+): Promise<{ rows: OverviewRow[]; counts: Record<ShownState, number>; underMaintenance: number }> {
+  const [rows, counts, underMaintenance] = await Promise.all([
+    pageOf(store, search),
+    countsOf(store, search),
+    countUnderMaintenance(store, search),
+  ]);
+  return { rows, counts, underMaintenance };
+}
+
+/** It asks only for columns of the index `monitors_overview`: the rows themselves are many times larger. */
+async function pageOf({ read }: Store, search: OverviewSearch): Promise<OverviewRow[]> {
+  const { state, order, limit, offset } = search;
+  const conditions = [...searched(search), ...(state === undefined ? [] : [sql`${STATE} = ${state}`])];
+  const { rows } = await sql<OverviewRow>`
+    SELECT m.id, m.type, m.name, m.active, ${STATUS} AS status, s.since,
+      CASE WHEN ${underMaintenance(search)} THEN 1 ELSE 0 END AS maintenance
+    FROM monitors m LEFT JOIN monitor_states s ON s.monitor_id = m.id
+    WHERE ${sql.join(conditions, sql` AND `)}
+    ORDER BY ${ORDERS[order]} LIMIT ${limit} OFFSET ${offset}`.execute(read);
+  return rows;
+}
+
+async function countsOf({ read }: Store, search: OverviewSearch): Promise<Record<ShownState, number>> {
+  const count = (state: ShownState) =>
+    sql`sum(CASE ${STATE} WHEN ${sql.lit(state)} THEN 1 ELSE 0 END) AS ${sql.ref(state)}`;
+  const { rows } = await sql<Record<ShownState, number | null>>`
+    SELECT ${sql.join(SHOWN_STATES.map(count))}
+    FROM monitors m LEFT JOIN monitor_states s ON s.monitor_id = m.id
+    WHERE ${sql.join(searched(search), sql` AND `)}`.execute(read);
+  const [found] = rows;
+  const of = (state: ShownState) => found?.[state] ?? 0;
+  return {
+    error: of('error'),
+    degraded: of('degraded'),
+    unknown: of('unknown'),
+    active: of('active'),
+    paused: of('paused'),
+  };
+}
+
+async function countUnderMaintenance({ read }: Store, search: OverviewSearch): Promise<number> {
+  if (search.windowsUnderWay.length === 0) return 0;
+  const conditions = [...filtered(search), underMaintenance(search)];
+  const { rows } = await sql<{ count: number }>`
+    SELECT count(*) AS count FROM monitors m WHERE ${sql.join(conditions, sql` AND `)}`.execute(read);
+  return rows[0]?.count ?? 0;
+}
+
+function underMaintenance({ windowsUnderWay }: OverviewSearch): RawBuilder<unknown> {
+  if (windowsUnderWay.length === 0) return sql`1 = 0`;
+  return sql`m.id IN (SELECT monitor_id FROM maintenance_monitors
+    WHERE window_id IN (SELECT value FROM ${numbersAs(windowsUnderWay, 'ids')}))`;
+}
+
+/** Conditions of everything but the state. */
+function searched(search: OverviewSearch): RawBuilder<unknown>[] {
+  const { isUnderMaintenance: wanted } = search;
+  if (wanted === undefined) return filtered(search);
+  const isIn = underMaintenance(search);
+  return [...filtered(search), wanted ? isIn : sql`NOT (${isIn})`];
+}
+
+function filtered({ workspaceId, ids, nameContains, type }: OverviewSearch): RawBuilder<unknown>[] {
+  return [
+    sql`m.workspace_id = ${workspaceId}`,
+    ...(ids === undefined ? [] : [sql`m.id IN (SELECT value FROM ${numbersAs(ids, 'wanted')})`]),
+    ...(nameContains === undefined ? [] : [containsText(sql`m.name`, nameContains)]),
+    ...(type === undefined ? [] : [sql`m.type = ${type}`]),
+  ];
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import type { Announced } from '../../verdict/transition.ts';
+import { idChunks } from '../id-chunks.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Store, Transaction } from '../store.ts';
+import type { Row } from './resources.ts';
+
+/** The monitors of all workspaces by ascending id: the next `limit` after `afterId`. */
+export function monitorsAfter(store: Store, afterId: number, limit: number): Promise<Row<'monitors'>[]> {
+  return store.read
+    .selectFrom('monitors')
+    .selectAll()
+    .where('id', '>', afterId)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+/** Those of these monitors that exist, of any workspace, in no order. */
+export async function monitorsOf(source: Readable, ids: readonly number[]): Promise<Row<'monitors'>[]> {
+  const rows: Row<'monitors'>[] = [];
+  for (const some of idChunks(ids)) {
+    const query = readingOf(source).selectFrom('monitors').selectAll().where('id', 'in', some);
+    rows.push(...(await query.execute()));
+  }
+  return rows;
+}
+
+/** Epoch ms at which the monitor was declared; null when it does not exist or belongs to another workspace. */
+export async function monitorCreatedAt(
+  store: Store,
+  workspaceId: number,
+  id: number,
+): Promise<number | null> {
+  const row = await store.read
+    .selectFrom('monitors')
+    .select('created_at')
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst();
+  return row?.created_at ?? null;
+}
+
+const publicity = z.object({ public: z.boolean().default(false) });
+
+/** Which of these monitors are not public. */
+export async function hiddenMonitors(store: Store, ids: readonly number[]): Promise<ReadonlySet<number>> {
+  const hidden = new Set<number>();
+  for (const some of idChunks(ids)) {
+    const rows = await store.read
+      .selectFrom('monitors')
+      .select(['id', 'attributes'])
+      .where('id', 'in', some)
+      .execute();
+    for (const { id, attributes } of rows) {
+      if (!publicity.parse(JSON.parse(attributes)).public) hidden.add(id);
+    }
+  }
+  return hidden;
+}
+
+/** A monitor's open incident, and the statuses that its channels were told. */
+export type AlertedState = {
+  readonly incident: string | null;
+  readonly links: readonly {
+    readonly notificationId: number;
+    readonly providerType: string;
+    readonly announced: Announced;
+    readonly incident: string | null;
+    readonly incidentSince: number | null;
+  }[];
+};
+
+/** The states of those monitors that exist; links by ascending id of the channel. */
+export async function standingsOf(
+  { db }: Transaction,
+  monitorIds: readonly number[],
+): Promise<ReadonlyMap<number, AlertedState>> {
+  const standings = new Map<number, AlertedState & { links: AlertedState['links'][number][] }>();
+  for (const some of idChunks(monitorIds)) {
+    const rows = await db
+      .selectFrom('monitors as m')
+      .leftJoin('monitor_states as s', 's.monitor_id', 'm.id')
+      .leftJoin('links as l', 'l.monitor_id', 'm.id')
+      .leftJoin('notifications as n', 'n.id', 'l.notification_id')
+      .leftJoin('incidents as i', 'i.key', 'l.incident')
+      .select(['m.id as monitorId', 's.incident as own', 'n.id', 'n.provider_type as providerType'])
+      .select(['l.announced', 'l.incident', 'i.opened_at as incidentSince'])
+      .where('m.id', 'in', some)
+      .orderBy('m.id')
+      .orderBy('n.id')
+      .execute();
+    for (const { monitorId, own, id, providerType, announced, ...told } of rows) {
+      const standing = standings.get(monitorId) ?? { incident: own, links: [] };
+      standings.set(monitorId, standing);
+      if (id === null || providerType === null || announced === null) continue;
+      standing.links.push({ notificationId: id, providerType, announced, ...told });
+    }
+  }
+  return standings;
+}

@@ -1,0 +1,104 @@
+import { type RawBuilder, sql } from 'kysely';
+import { containsText, jsonMember } from '../dialect.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import { findResources, type ResourceTable, type Row } from './resources.ts';
+
+/** A part of a list by ascending id. */
+export type Page = { readonly limit: number; readonly offset: number };
+/** Case does not matter for ASCII letters. A status page is found by its title and its slug. */
+export type Filter = { readonly nameContains?: string; readonly type?: string };
+
+/** The scope of a list. */
+export type ListScope = {
+  readonly workspaceId: number;
+  /** The status page that groups and components are on. */
+  readonly pageId?: number;
+};
+
+/** Columns that filters read, by table; null for tables without types. */
+const FILTERED: {
+  readonly [T in ResourceTable]: { names: readonly RawBuilder<unknown>[]; type: RawBuilder<unknown> | null };
+} = {
+  monitors: { names: [sql`name`], type: sql`type` },
+  notifications: { names: [sql`name`], type: sql`provider_type` },
+  status_pages: { names: [jsonMember(sql`attributes`, 'title'), sql`slug`], type: null },
+  component_groups: { names: [jsonMember(sql`attributes`, 'name')], type: null },
+  components: {
+    names: [jsonMember(sql`attributes`, 'name')],
+    type: jsonMember(sql`attributes`, 'type'),
+  },
+};
+
+/** Size of a row's columns that may be large, bytes. Those of the other tables have some kilobytes at most. */
+const SIZES: { readonly [T in ResourceTable]: RawBuilder<number> } = {
+  monitors: sql<number>`octet_length(attributes) + coalesce(octet_length(secrets_sealed), 0)`,
+  notifications: sql<number>`octet_length(settings_sealed)`,
+  status_pages: sql<number>`0`,
+  component_groups: sql<number>`0`,
+  components: sql<number>`0`,
+};
+
+/** Rows that are read at once: they reach the main thread in one piece, which holds it for some milliseconds. */
+const PORTION_BYTES = 1_024 * 1_024;
+
+/** A page of a table's rows, and the number of all rows that pass the filter. */
+export async function listResources<T extends ResourceTable>(
+  source: Readable,
+  table: T,
+  scope: ListScope,
+  { limit, offset }: Page,
+  filter: Filter,
+): Promise<{ rows: Row<T>[]; total: number }> {
+  const selected = readingOf(source)
+    .selectFrom<ResourceTable>(table)
+    .where(sql<boolean>`${sql.join([...scoped(scope), ...filtered(table, filter)], sql` AND `)}`);
+  const listed = await selected
+    .select(['id', SIZES[table].as('bytes')])
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute();
+  const rows: Row<T>[] = [];
+  for (const ids of portionsOf(listed)) {
+    const portion = await findResources(source, table, scope.workspaceId, ids);
+    rows.push(...portion.sort((one, other) => one.id - other.id));
+  }
+  // The end was reached. Counting would read all rows again, which is slow with a filter by name.
+  const isEnd = listed.length < limit && (listed.length > 0 || offset === 0);
+  const { total } = isEnd
+    ? { total: offset + listed.length }
+    : await selected.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+  return { rows, total };
+}
+
+/** Ids in their order, in portions of at most {@link PORTION_BYTES}, or of one row that is larger. */
+export function portionsOf(listed: readonly { readonly id: number; readonly bytes: number }[]): number[][] {
+  const portions: number[][] = [];
+  let room = 0;
+  for (const { id, bytes } of listed) {
+    const last = portions.at(-1);
+    if (last !== undefined && bytes <= room) last.push(id);
+    else {
+      portions.push([id]);
+      room = PORTION_BYTES;
+    }
+    room -= bytes;
+  }
+  return portions;
+}
+
+function scoped({ workspaceId, pageId }: ListScope): RawBuilder<unknown>[] {
+  const inWorkspace = sql`workspace_id = ${workspaceId}`;
+  return pageId === undefined ? [inWorkspace] : [inWorkspace, sql`page_id = ${pageId}`];
+}
+
+function filtered(table: ResourceTable, { nameContains, type }: Filter): RawBuilder<unknown>[] {
+  const columns = FILTERED[table];
+  const conditions: RawBuilder<unknown>[] = [];
+  if (nameContains !== undefined) {
+    const matches = columns.names.map((name) => containsText(name, nameContains));
+    conditions.push(sql`(${sql.join(matches, sql` OR `)})`);
+  }
+  if (type !== undefined && columns.type !== null) conditions.push(sql`${columns.type} = ${type}`);
+  return conditions;
+}

@@ -1,0 +1,203 @@
+import type { Insertable, Selectable, Updateable } from 'kysely';
+import { idChunks } from '../id-chunks.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Database } from '../schema.ts';
+import type { SqlValue, Transaction } from '../store.ts';
+
+/** Tables that keep declared resources. */
+export type ResourceTable = 'monitors' | 'notifications' | 'status_pages' | 'component_groups' | 'components';
+
+export const RESOURCE_TABLES: readonly ResourceTable[] = [
+  'monitors',
+  'notifications',
+  'status_pages',
+  'component_groups',
+  'components',
+];
+
+/** This is not a mapped type, so that a statement about all tables holds for any one of them. */
+interface Rows {
+  monitors: Selectable<Database['monitors']>;
+  notifications: Selectable<Database['notifications']>;
+  status_pages: Selectable<Database['status_pages']>;
+  component_groups: Selectable<Database['component_groups']>;
+  components: Selectable<Database['components']>;
+}
+
+export type Row<T extends ResourceTable> = Rows[T];
+export type NewRow<T extends ResourceTable> = Insertable<Database[T]>;
+export type RowChange<T extends ResourceTable> = Updateable<Database[T]>;
+
+/** The columns of a row that say who may write it. */
+export type OwnedRow = Pick<Row<ResourceTable>, 'id' | 'owner' | 'local_name'>;
+
+/** The columns of a row that say what it is, where a declared file named it. The type of a monitor tells its kind. */
+export type NamedRow<T extends ResourceTable> = Pick<Row<T>, keyof OwnedRow | ('type' & keyof Row<T>)>;
+
+/** Rows in a page of {@link namedByFile}. Taking over a page takes some 1 ms. */
+const PAGE_ROWS = 1_000;
+
+/**
+ * Finds a row in any table of declared resources. Undefined: it does not exist, or it belongs to another
+ * workspace.
+ */
+export async function findResource<T extends ResourceTable>(
+  source: Readable,
+  table: T,
+  workspaceId: number,
+  id: number,
+): Promise<Row<T> | undefined> {
+  const row = await readingOf(source)
+    .selectFrom<ResourceTable>(table)
+    .selectAll()
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst();
+  return row as Row<T> | undefined;
+}
+
+/** The rows of these ids that the workspace has, in no order. */
+export async function findResources<T extends ResourceTable>(
+  source: Readable,
+  table: T,
+  workspaceId: number,
+  ids: readonly number[],
+): Promise<Row<T>[]> {
+  const found: Row<T>[] = [];
+  for (const some of idChunks(ids)) {
+    const rows = await readingOf(source)
+      .selectFrom<ResourceTable>(table)
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .where('id', 'in', some)
+      .execute();
+    found.push(...(rows as Row<T>[]));
+  }
+  return found;
+}
+
+/** Which of these ids the workspace has. */
+export async function existingResources(
+  source: Readable,
+  table: ResourceTable,
+  workspaceId: number,
+  ids: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const found = new Set<number>();
+  for (const some of idChunks(ids)) {
+    const rows = await readingOf(source)
+      .selectFrom(table)
+      .select('id')
+      .where('workspace_id', '=', workspaceId)
+      .where('id', 'in', some)
+      .execute();
+    for (const { id } of rows) found.add(id);
+  }
+  return found;
+}
+
+/** A statement's parameters: these columns of a row. */
+function valuesOf(row: object, columns: readonly string[]): SqlValue[] {
+  const values = new Map<string, SqlValue | undefined>(Object.entries(row));
+  return columns.map((column) => values.get(column) ?? null);
+}
+
+/**
+ * Inserts rows. Returns the new ids in the order of the rows.
+ *
+ * @param rows all with the same columns; the others begin with their defaults
+ */
+export async function insertResources<T extends ResourceTable>(
+  tx: Transaction,
+  table: T,
+  rows: readonly NewRow<T>[],
+): Promise<number[]> {
+  const [first] = rows;
+  if (first === undefined) return [];
+  const columns = Object.keys(first);
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+  const written = await tx.runEach(
+    sql,
+    rows.map((row) => valuesOf(row, columns)),
+  );
+  return written.map(({ id }) => id);
+}
+
+/** The columns that a row gets, without `undefined`. */
+export type RowUpdate<T extends ResourceTable> = { readonly id: number; readonly change: RowChange<T> };
+
+/** Changes rows, each at most once, by one statement for all that get the same columns. */
+export async function updateResources<T extends ResourceTable>(
+  tx: Transaction,
+  table: T,
+  updates: readonly RowUpdate<T>[],
+): Promise<void> {
+  const alike = Map.groupBy(updates, ({ change }) => Object.keys(change).join());
+  for (const some of alike.values()) {
+    const columns = Object.keys(some[0]?.change ?? {});
+    const set = columns.map((column) => `${column} = ?`).join(', ');
+    await tx.runEach(
+      `UPDATE ${table} SET ${set} WHERE id = ?`,
+      some.map(({ id, change }) => [...valuesOf(change, columns), id]),
+    );
+  }
+}
+
+/**
+ * Removes rows. Rows that refer to them must be gone, except links, states and deliveries: the database
+ * removes those with them.
+ */
+export async function removeResources(
+  tx: Transaction,
+  table: ResourceTable,
+  ids: readonly number[],
+): Promise<void> {
+  await tx.runEach(
+    `DELETE FROM ${table} WHERE id = ?`,
+    ids.map((id) => [id]),
+  );
+}
+
+/**
+ * Yields rows of the workspace that a declared file names, or named before a start without a file released them, by
+ * ascending id, a page at a time.
+ */
+export async function* namedByFile<T extends ResourceTable>(
+  source: Readable,
+  table: T,
+  workspaceId: number,
+): AsyncGenerator<NamedRow<T>[]> {
+  const columns = ['id', 'owner', 'local_name', ...(table === 'monitors' ? ['type' as const] : [])];
+  for (let after = 0; ; ) {
+    const rows = await readingOf(source)
+      .selectFrom<ResourceTable>(table)
+      .select(columns as (keyof OwnedRow)[])
+      .where('workspace_id', '=', workspaceId)
+      .where('local_name', 'is not', null)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(PAGE_ROWS)
+      .execute();
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows as NamedRow<T>[];
+    after = last.id;
+  }
+}
+
+/**
+ * Releases all rows of the declared file, in all workspaces; local names stay. Answers how many rows the file
+ * owned.
+ */
+export async function releaseFromFile({ db }: Transaction): Promise<number> {
+  let released = 0;
+  for (const table of RESOURCE_TABLES) {
+    const { numUpdatedRows } = await db
+      .updateTable(table)
+      .set({ owner: null })
+      .where('owner', '=', 'file')
+      .executeTakeFirstOrThrow();
+    released += Number(numUpdatedRows);
+  }
+  return released;
+}

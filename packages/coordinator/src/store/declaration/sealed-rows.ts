@@ -1,0 +1,97 @@
+import { overwriteFreed } from '../dialect.ts';
+import { readFact, writeFact } from '../facts.ts';
+import type { SqlValue, Store } from '../store.ts';
+import type { ResourceTable, Row } from './resources.ts';
+import type { SealPurpose, Secrets } from './secrets.ts';
+
+/*
+ * Pages of sealed values, so that they can be sealed anew. The versions of the rows stay: users see no
+ * change.
+ */
+
+const PAGE_ROWS = 200;
+
+/** Fact that names the key of all seals. */
+const SEALED_WITH = 'sealed_with';
+
+/** The name of the key; null in a new database. */
+export function sealedWith(store: Store): Promise<string | null> {
+  return readFact(store.read, SEALED_WITH);
+}
+
+export async function writeSealedWith(store: Store, name: string): Promise<void> {
+  await store.transaction(({ db }) => writeFact(db, SEALED_WITH, name));
+}
+
+/** Runs `work` while the database also overwrites whole freed pages: they held what the former key opens. */
+export async function overwritingFreedPages(store: Store, work: () => Promise<void>): Promise<void> {
+  await store.transaction((tx) => tx.query(overwriteFreed('pages')));
+  try {
+    await work();
+  } finally {
+    await store.transaction((tx) => tx.query(overwriteFreed('written')));
+  }
+}
+
+/** Rows of a table after this id, ascending. */
+export async function rowsAfter<T extends ResourceTable>(
+  { read }: Store,
+  table: T,
+  id: number,
+): Promise<Row<T>[]> {
+  const rows = await read
+    .selectFrom<ResourceTable>(table)
+    .selectAll()
+    .where('id', '>', id)
+    .orderBy('id')
+    .limit(PAGE_ROWS)
+    .execute();
+  return rows as Row<T>[];
+}
+
+/** Replaces these columns of rows. @param rows by id, the values in the order of the columns */
+export async function replaceColumns(
+  store: Store,
+  table: ResourceTable,
+  columns: readonly string[],
+  rows: ReadonlyMap<number, readonly SqlValue[]>,
+): Promise<void> {
+  const sql = `UPDATE ${table} SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
+  await store.commit([{ sql, rows: [...rows].map(([id, values]) => [...values, id]) }]);
+}
+
+export type StoredAlertRow = { readonly id: number; readonly alert: string };
+
+/** Deliveries after this id, ascending, whose alert may name an address with a query or user information. */
+export function alertsAfter({ read }: Store, id: number): Promise<StoredAlertRow[]> {
+  return read
+    .selectFrom('deliveries')
+    .select(['id', 'alert'])
+    .where('id', '>', id)
+    .where((row) => row.or([row('alert', 'like', '%?%'), row('alert', 'like', '%@%')]))
+    .orderBy('id')
+    .limit(PAGE_ROWS)
+    .execute();
+}
+
+export async function writeAlerts(store: Store, rows: readonly StoredAlertRow[]): Promise<void> {
+  const sql = 'UPDATE deliveries SET alert = ? WHERE id = ?';
+  await store.commit([{ sql, rows: rows.map(({ id, alert }) => [alert, id]) }]);
+}
+
+/** Facts that are sealed, in base64, by their purpose. */
+const SEALED_FACTS: Readonly<Record<string, SealPurpose>> = {
+  secret_probe: 'facts.secret_probe',
+  job_key: 'facts.job_key',
+};
+
+export async function resealFacts(store: Store, secrets: Secrets): Promise<void> {
+  await store.transaction(async ({ db }) => {
+    for (const [fact, purpose] of Object.entries(SEALED_FACTS)) {
+      const sealed = await readFact(db, fact);
+      if (sealed === null) continue;
+      const text = secrets.open(purpose, Buffer.from(sealed, 'base64'));
+      await writeFact(db, fact, Buffer.from(secrets.seal(purpose, text.reveal())).toString('base64'));
+    }
+  });
+}

@@ -1,0 +1,77 @@
+import type { Selectable } from 'kysely';
+import { sql } from 'kysely';
+import { containsText } from '../dialect.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Database } from '../schema.ts';
+import type { Store, Transaction } from '../store.ts';
+import { wholeMs } from '../whole-ms.ts';
+import type { Page } from './resource-lists.ts';
+
+const DEFAULT_WORKSPACE = 'default';
+
+export type Workspace = Selectable<Database['workspaces']>;
+
+/**
+ * Answers the id of the default workspace, which the first start makes and the declared file uses.
+ *
+ * @param now epoch ms
+ */
+export async function ensureDefaultWorkspace(store: Store, now: number): Promise<number> {
+  return store.transaction(async ({ db }) => {
+    await db
+      .insertInto('workspaces')
+      .values({ name: DEFAULT_WORKSPACE, created_at: wholeMs(now) })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .execute();
+    const { id } = await db
+      .selectFrom('workspaces')
+      .select('id')
+      .where('name', '=', DEFAULT_WORKSPACE)
+      .executeTakeFirstOrThrow();
+    return id;
+  });
+}
+
+/**
+ * A page of the workspaces by ascending id; `only` limits it to one workspace. Case does not matter for ASCII
+ * letters in `nameContains`.
+ */
+export async function listWorkspaces(
+  store: Store,
+  { limit, offset }: Page,
+  { nameContains, only = null }: { nameContains?: string | undefined; only?: number | null } = {},
+): Promise<{ rows: Workspace[]; total: number }> {
+  const all = store.read
+    .selectFrom('workspaces')
+    .$if(only !== null, (from) => from.where('id', '=', only))
+    .$if(nameContains !== undefined, (from) => from.where(containsText(sql`name`, nameContains ?? '')));
+  const [rows, { total }] = await Promise.all([
+    all.selectAll().orderBy('id').limit(limit).offset(offset).execute(),
+    all.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ]);
+  return { rows, total };
+}
+
+export async function findWorkspace(source: Readable, id: number): Promise<Workspace | null> {
+  const query = readingOf(source).selectFrom('workspaces').selectAll().where('id', '=', id);
+  return (await query.executeTakeFirst()) ?? null;
+}
+
+/**
+ * Answers the new id; null: another workspace has the name.
+ *
+ * @param now epoch ms
+ */
+export async function insertWorkspace(
+  { db }: Transaction,
+  name: string,
+  now: number,
+): Promise<number | null> {
+  const row = await db
+    .insertInto('workspaces')
+    .values({ name, created_at: wholeMs(now) })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return row?.id ?? null;
+}

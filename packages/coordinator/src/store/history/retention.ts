@@ -1,0 +1,243 @@
+import { sql } from 'kysely';
+import { hourOf } from '../../verdict/summary-range.ts';
+import { receiverExists } from '../declaration/receivers.ts';
+import { greatest, least } from '../dialect.ts';
+import type { Store, Transaction } from '../store.ts';
+
+/*
+ * Deletion of expired rows, a chunk at a time. Each function deletes or inspects one chunk in a transaction
+ * of its own, so that no other work waits for long. Instants are epoch ms; rows from before the cutoff are
+ * deleted.
+ */
+
+/** Rows per transaction. */
+const CHUNK_ROWS = 1_000;
+/** Deliveries per transaction; their attempts are deleted with them. */
+const CHUNK_DELIVERIES = 200;
+
+/**
+ * Deletes results of whole hours, oldest first, those of deleted monitors included. It keeps results that are
+ * not rolled up, and all results of an hour whose roll-up does not count all of them yet. It deletes nothing
+ * before the roll-ups have begun.
+ *
+ * @returns the number of deleted results; 0: none is left
+ */
+export function deleteResults(store: Store, cutoff: number): Promise<number> {
+  return store.transaction(async (tx) => {
+    // The stored hour may be later than the cutoff, when the clock was ahead as it was written.
+    const until = Math.min(await resultsFromOn(tx, cutoff), hourOf(cutoff));
+    // Results lie in the order of time, so the end of the chunk is found by counting.
+    const [end] = await tx.query<{ slot: number; monitor_id: number; region: string }>(
+      `SELECT slot, monitor_id, region FROM results WHERE slot < ?
+       ORDER BY slot, monitor_id, region LIMIT 1 OFFSET ${CHUNK_ROWS}`,
+      [until],
+    );
+    return end === undefined
+      ? deleted(tx, 'DELETE FROM results WHERE slot < ?', [until])
+      : deleted(tx, 'DELETE FROM results WHERE (slot, monitor_id, region) < (?, ?, ?)', [
+          end.slot,
+          end.monitor_id,
+          end.region,
+        ]);
+  });
+}
+
+/**
+ * Moves and answers the beginning of the first hour whose results stay. Earlier hours are not rolled up again
+ * from now on.
+ */
+async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
+  const rolledUp = least(
+    sql`${hourOf(cutoff)}`,
+    sql`hour`,
+    sql`coalesce((SELECT min(hour) FROM rollup_repairs), hour)`,
+  );
+  const { rows } = await sql<{ results_from: number }>`
+    UPDATE rollup_progress SET results_from = ${greatest(sql`results_from`, rolledUp)}
+    RETURNING results_from`.execute(tx.db);
+  return rows[0]?.results_from ?? 0;
+}
+
+export function deleteOffGridSlots(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM off_grid_slots WHERE (monitor_id, slot) IN (
+         SELECT monitor_id, slot FROM off_grid_slots WHERE slot < ? LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
+  );
+}
+
+/** Deletes finished deliveries, by their end. */
+export function deleteDeliveries(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM deliveries WHERE id IN (
+         SELECT id FROM deliveries WHERE finished_at < ? AND state <> 'pending' LIMIT ${CHUNK_DELIVERIES})`,
+      [cutoff],
+    ),
+  );
+}
+
+/** Deletes what channels were told of incidents, by the last alert; not of open incidents. */
+export function deleteThreads(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM delivery_threads WHERE (notification_id, incident) IN (
+         SELECT t.notification_id, t.incident FROM delivery_threads t
+         WHERE t.at < ? AND NOT EXISTS (
+           SELECT 1 FROM incidents i WHERE i.key = t.incident AND i.closed_at IS NULL)
+         LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
+  );
+}
+
+/**
+ * Channels, and recipients of pages, that are gone and whose deliveries are not; at most 100. It looks at each once.
+ */
+export async function removedChannels({ read }: Store): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    WITH RECURSIVE channels (id) AS (
+      SELECT min(notification_id) FROM deliveries
+      UNION ALL
+      SELECT (SELECT min(d.notification_id) FROM deliveries d WHERE d.notification_id > channels.id)
+      FROM channels WHERE channels.id IS NOT NULL)
+    SELECT id FROM channels
+    WHERE id IS NOT NULL AND NOT (${receiverExists('channels.id')})
+    LIMIT 100`.execute(read);
+  return rows.map(({ id }) => id);
+}
+
+/** Deletes some of what is left of a removed channel: deliveries first. Answers 0 when nothing is left. */
+export function deleteOfChannel(store: Store, notificationId: number): Promise<number> {
+  return store.transaction(async (tx) => {
+    const deliveries = await deleted(
+      tx,
+      `DELETE FROM deliveries WHERE id IN (
+         SELECT id FROM deliveries WHERE notification_id = ? LIMIT ${CHUNK_DELIVERIES})`,
+      [notificationId],
+    );
+    if (deliveries > 0) return deliveries;
+    return deleted(
+      tx,
+      `DELETE FROM delivery_threads WHERE notification_id = ? AND incident IN (
+         SELECT incident FROM delivery_threads WHERE notification_id = ? LIMIT ${CHUNK_ROWS})`,
+      [notificationId, notificationId],
+    );
+  });
+}
+
+/**
+ * Deletes history entries that changed the reason but not the status, by the time at which the reason was
+ * last given.
+ */
+export function deleteReasonChanges(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM transitions WHERE id IN (
+         SELECT id FROM transitions WHERE from_status = to_status AND at < ? AND coalesce(until, at) < ?
+         LIMIT ${CHUNK_ROWS})`,
+      [cutoff, cutoff],
+    ),
+  );
+}
+
+/** Deletes incidents that have ended. */
+export function deleteIncidents(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM incidents WHERE id IN (
+         SELECT id FROM incidents WHERE closed_at < ? LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
+  );
+}
+
+/** Deletes lines of the audit trail. */
+export function deleteAuditLines(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ? ORDER BY at LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
+  );
+}
+
+/** Deletes absences of regions that have ended. */
+export function deleteAbsences(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM region_absences WHERE id IN (
+         SELECT id FROM region_absences WHERE ended_at < ? LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
+  );
+}
+
+/** The last change of status that a sweep looked at. */
+export type ChangeCursor = { readonly at: number; readonly id: number };
+
+/**
+ * Deletes changes of status that no summary needs any more.
+ *
+ * The newest change before the cutoff of each existing monitor stays, because it tells the status at the
+ * cutoff. Every sweep looks at these changes again without deleting them, so a sweep continues from a cursor.
+ *
+ * @param after null: begin with the oldest
+ * @returns null: there are no more
+ */
+export async function deleteStatusChanges(
+  store: Store,
+  cutoff: number,
+  after: ChangeCursor | null,
+): Promise<{ deleted: number; after: ChangeCursor } | null> {
+  const changes = await oldChanges(store, cutoff, after);
+  const last = changes.at(-1);
+  if (last === undefined) return null;
+  const obsolete = changes.filter(({ isObsolete }) => isObsolete === 1);
+  if (obsolete.length > 0) {
+    await store.transaction((tx) =>
+      tx.runEach(
+        'DELETE FROM transitions WHERE id = ?',
+        obsolete.map(({ id }) => [id]),
+      ),
+    );
+  }
+  return { deleted: obsolete.length, after: { at: last.at, id: last.id } };
+}
+
+/** Read outside the writing transaction: an obsolete change stays obsolete. */
+async function oldChanges(
+  { read }: Store,
+  cutoff: number,
+  after: ChangeCursor | null,
+): Promise<(ChangeCursor & { isObsolete: 0 | 1 })[]> {
+  const { at, id } = after ?? { at: -1, id: -1 };
+  const { rows } = await sql<ChangeCursor & { isObsolete: 0 | 1 }>`
+    SELECT t.id, t.at, CASE WHEN NOT EXISTS (SELECT 1 FROM monitors WHERE id = t.monitor_id)
+        OR EXISTS (SELECT 1 FROM transitions n
+          WHERE n.monitor_id = t.monitor_id AND n.from_status <> n.to_status
+            AND (n.at, n.id) > (t.at, t.id) AND n.at < ${cutoff})
+        THEN 1 ELSE 0 END AS "isObsolete"
+    FROM transitions t
+    WHERE t.from_status <> t.to_status AND (t.at, t.id) > (${at}, ${id}) AND t.at < ${cutoff}
+    ORDER BY t.at, t.id LIMIT ${CHUNK_ROWS}`.execute(read);
+  return rows;
+}
+
+async function deleted(
+  tx: Transaction,
+  statement: string,
+  parameters: readonly (string | number)[],
+): Promise<number> {
+  const [outcome] = await tx.runEach(statement, [parameters]);
+  return outcome?.changes ?? 0;
+}

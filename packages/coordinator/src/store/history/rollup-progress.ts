@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import { least } from '../dialect.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Transaction } from '../store.ts';
+
+/** Progress of the roll-ups; migration 0002 explains the members. */
+export type Progress = {
+  readonly hour: number;
+  readonly phase: number;
+  readonly day: number;
+  readonly afterMonitor: number;
+};
+
+/** Null before anything was rolled up. */
+export async function storedProgress(reading: Readable): Promise<Progress | null> {
+  const stored = await readingOf(reading).selectFrom('rollup_progress').selectAll().executeTakeFirst();
+  if (stored === undefined) return null;
+  const { hour, phase, day, after_monitor: afterMonitor } = stored;
+  return { hour, phase, day, afterMonitor };
+}
+
+/**
+ * The slot of the oldest result and the instant of the first transition, epoch ms; null where there is none.
+ */
+export async function oldestRecorded(
+  reading: Readable,
+): Promise<{ slot: number | null; transitionAt: number | null }> {
+  // Each subquery alone is one step in its table.
+  const { rows } = await sql<{ slot: number | null; transitionAt: number | null }>`
+    SELECT (SELECT min(slot) FROM results) AS slot,
+      (SELECT at FROM transitions ORDER BY id LIMIT 1) AS "transitionAt"`.execute(readingOf(reading));
+  return rows[0] ?? { slot: null, transitionAt: null };
+}
+
+export async function writeProgress(tx: Transaction, progress: Progress): Promise<void> {
+  const { hour, phase, day, afterMonitor } = progress;
+  await tx.runEach(
+    `INSERT INTO rollup_progress (id, hour, phase, day, after_monitor) VALUES (1, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET hour = excluded.hour, phase = excluded.phase, day = excluded.day,
+       after_monitor = excluded.after_monitor`,
+    [[hour, phase, day, afterMonitor]],
+  );
+}
+
+/** All results of this hour (epoch ms) and of later hours are stored. */
+export async function resultsFrom(tx: Transaction): Promise<number> {
+  const [row] = await tx.query<{ results_from: number }>('SELECT results_from FROM rollup_progress');
+  return row?.results_from ?? 0;
+}
+
+/**
+ * Expects all results from `day` on, at the latest. Needed when the clock was ahead as the retention last
+ * deleted.
+ */
+export async function expectResultsFrom(tx: Transaction, day: number): Promise<void> {
+  await sql`UPDATE rollup_progress SET results_from = ${least(sql`results_from`, sql`${day}`)}`.execute(
+    tx.db,
+  );
+}

@@ -1,0 +1,283 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { addEncoded, emptyHistogram, encodeHistogram } from '../../verdict/latency-histogram.ts';
+import { DAY_MS, HOUR_MS } from '../../verdict/summary-range.ts';
+import { pairsAs } from '../dialect.ts';
+import type { Counts, HourRow, TimeSpan } from '../results/result-series.ts';
+import type { Store, Transaction } from '../store.ts';
+
+/** Rows per deleting statement, so that recording need not wait for long. */
+const CHUNK_ROWS = 1_000;
+
+/**
+ * Adds rows to hours that may have rows already: those from slots off the monitor's grid are read separately.
+ * Rows of removed monitors are left out.
+ */
+export async function addToHours(tx: Transaction, rows: readonly HourRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const outcomes = await tx.runEach(
+    `INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed, not_run, latency)
+     SELECT id, ?, ?, ?, ?, ?, ?, ? FROM monitors WHERE id = ? ON CONFLICT DO NOTHING`,
+    rows.map((row) => [row.at, row.region, ...countsOf(row), row.monitor_id]),
+  );
+  const rest = rows.filter((_, index) => outcomes[index]?.changes === 0);
+  if (rest.length > 0) await mergeIntoHours(tx, rest);
+}
+
+async function mergeIntoHours(tx: Transaction, rows: readonly HourRow[]): Promise<void> {
+  const hours = new Map(
+    rows.map((row) => [`${row.monitor_id}:${row.at}`, [row.monitor_id, row.at] as const]),
+  );
+  const { rows: stored } = await sql<HourRow>`
+    SELECT h.monitor_id, h.at, h.region, h.passed, h.degraded, h.failed, h.not_run, h.latency
+    FROM ${pairsAs([...hours.values()], 'part')} CROSS JOIN rollup_hours h
+    WHERE h.monitor_id = part.first AND h.at = part.second`.execute(tx.db);
+  const sums = new Map(stored.map((row) => [keyOf(row), row]));
+  const changed = new Set<string>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const before = sums.get(key);
+    if (before === undefined) continue;
+    sums.set(key, sumOf(before, row));
+    changed.add(key);
+  }
+  const updated = [...sums].flatMap(([key, row]) => (changed.has(key) ? [row] : []));
+  await tx.runEach(
+    `UPDATE rollup_hours SET passed = ?, degraded = ?, failed = ?, not_run = ?, latency = ?
+     WHERE monitor_id = ? AND at = ? AND region = ?`,
+    updated.map((row) => [...countsOf(row), row.monitor_id, row.at, row.region]),
+  );
+}
+
+function keyOf({ monitor_id: monitorId, at, region }: HourRow): string {
+  return `${monitorId}:${at}:${region}`;
+}
+
+function countsOf({ passed, degraded, failed, not_run: notRun, latency }: Counts) {
+  return [passed, degraded, failed, notRun, latency] as const;
+}
+
+function sumOf(one: HourRow, other: HourRow): HourRow {
+  const histogram = emptyHistogram();
+  for (const { latency } of [one, other]) if (latency !== null) addEncoded(histogram, latency);
+  return {
+    ...one,
+    passed: one.passed + other.passed,
+    degraded: one.degraded + other.degraded,
+    failed: one.failed + other.failed,
+    not_run: one.not_run + other.not_run,
+    latency: encodeHistogram(histogram),
+  };
+}
+
+/** Replaces all rows of the monitors' hours in these spans. */
+export async function replaceHours(
+  tx: Transaction,
+  spans: readonly (TimeSpan & { monitorId: number })[],
+  rows: readonly HourRow[],
+): Promise<void> {
+  await tx.runEach(
+    'DELETE FROM rollup_hours WHERE monitor_id = ? AND at >= ? AND at < ?',
+    spans.map(({ monitorId, from, until }) => [monitorId, from, until]),
+  );
+  await addToHours(tx, rows);
+}
+
+/**
+ * Sums up the hours of these days (UTC, epoch ms) and replaces the earlier sums. Removed monitors get no
+ * rows.
+ */
+export async function writeDays(
+  tx: Transaction,
+  days: readonly { monitorId: number; day: number }[],
+): Promise<void> {
+  if (days.length === 0) return;
+  // Each day once: several hours of a day may be repaired together.
+  const once = [...new Map(days.map((each) => [`${each.monitorId}:${each.day}`, each])).values()];
+  await tx.runEach(
+    'DELETE FROM rollup_days WHERE monitor_id = ? AND at = ?',
+    once.map(({ monitorId, day }) => [monitorId, day]),
+  );
+  await tx.runEach(
+    `INSERT INTO rollup_days (monitor_id, at, region, passed, degraded, failed, not_run, latency)
+     SELECT monitor_id, ?, region, sum(passed), sum(degraded), sum(failed), sum(not_run), merged_histogram(latency)
+     FROM rollup_hours WHERE monitor_id = ? AND at >= ? AND at < ?
+       AND EXISTS (SELECT 1 FROM monitors WHERE id = rollup_hours.monitor_id)
+     GROUP BY monitor_id, region`,
+    once.map(({ monitorId, day }) => [day, monitorId, day, day + DAY_MS]),
+  );
+}
+
+/** Deletes the monitors' roll-ups of hours and days that began earlier, epoch ms. */
+export async function expireRollups(
+  tx: Transaction,
+  monitorIds: readonly number[],
+  keep: { hoursFrom: number; daysFrom: number },
+): Promise<void> {
+  const { hoursFrom, daysFrom } = keep;
+  const from = { rollup_hours: hoursFrom, rollup_days: daysFrom, uptime_days: daysFrom };
+  for (const [table, instant] of Object.entries(from)) {
+    await tx.runEach(
+      `DELETE FROM ${table} WHERE monitor_id = ? AND at < ?`,
+      monitorIds.map((id) => [id, instant]),
+    );
+  }
+}
+
+/** A deleted monitor that still has roll-ups; null: there is none. */
+export async function removedMonitor({ read }: Store): Promise<number | null> {
+  const row = await read.selectFrom('removed_monitors').select('monitor_id').executeTakeFirst();
+  return row?.monitor_id ?? null;
+}
+
+/**
+ * Deletes some of a deleted monitor's remaining roll-ups; the last call also deletes the note that it has
+ * any.
+ */
+export async function removeSome(tx: Transaction, monitorId: number): Promise<void> {
+  for (const table of ['rollup_hours', 'rollup_days']) {
+    const [outcome] = await tx.runEach(
+      `DELETE FROM ${table} WHERE (monitor_id, at, region) IN (
+         SELECT monitor_id, at, region FROM ${table} WHERE monitor_id = ? LIMIT ${CHUNK_ROWS})`,
+      [[monitorId]],
+    );
+    if (outcome !== undefined && outcome.changes >= CHUNK_ROWS) return;
+  }
+  // This table has at most one row a day for a monitor.
+  await tx.runEach('DELETE FROM uptime_days WHERE monitor_id = ?', [[monitorId]]);
+  await tx.runEach('DELETE FROM removed_monitors WHERE monitor_id = ?', [[monitorId]]);
+}
+
+/** The next monitors by id, each with the number of its rows of hours in the span. */
+export async function monitorsWithHours(
+  { read }: Store,
+  afterMonitor: number,
+  { from, until }: TimeSpan,
+  limit: number,
+): Promise<{ id: number; hours: number }[]> {
+  const rows = await read
+    .selectFrom('monitors')
+    .select((monitor) => [
+      'id',
+      monitor
+        .selectFrom('rollup_hours')
+        .whereRef('monitor_id', '=', 'monitors.id')
+        .where('at', '>=', from)
+        .where('at', '<', until)
+        .select(({ fn }) => fn.countAll<number>().as('hours'))
+        .as('hours'),
+    ])
+    .where('id', '>', afterMonitor)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id, hours }) => ({ id, hours: hours ?? 0 }));
+}
+
+export type RollupTable = 'rollup_hours' | 'rollup_days';
+
+/**
+ * The hours in the span with a result of this outcome, epoch ms.
+ *
+ * @param search.region null: of any region
+ */
+export async function hoursWith(
+  { read }: Pick<Store, 'read'>,
+  search: { monitorId: number; region: string | null; outcome: Outcome },
+  { from, until }: TimeSpan,
+): Promise<ReadonlySet<number>> {
+  const { monitorId, region, outcome } = search;
+  const rows = await read
+    .selectFrom('rollup_hours')
+    .select('at')
+    .distinct()
+    .where('monitor_id', '=', monitorId)
+    .where('at', '>=', from)
+    .where('at', '<', until)
+    .where(outcome, '>', 0)
+    .$if(region !== null, (some) => some.where('region', '=', region ?? ''))
+    .execute();
+  return new Set(rows.map(({ at }) => at));
+}
+
+/**
+ * A monitor's roll-ups of a span, summed up by bucket: `key` is the bucket's beginning, epoch ms.
+ *
+ * @param region null: all of them together
+ */
+export function rollupsByBucket(
+  store: Pick<Store, 'read'>,
+  table: RollupTable,
+  monitorId: number,
+  span: TimeSpan,
+  bucketMs: number,
+  region: string | null = null,
+): Promise<(Counts & { key: number })[]> {
+  const key = sql<number>`at - at % ${bucketMs}`;
+  return addedUp(store, { table, monitorId, span, region }, key);
+}
+
+/** A monitor's roll-ups of a span, summed up by region. */
+export function rollupsByRegion(
+  store: Pick<Store, 'read'>,
+  table: RollupTable,
+  monitorId: number,
+  span: TimeSpan,
+): Promise<(Counts & { key: string })[]> {
+  return addedUp(store, { table, monitorId, span, region: null }, sql<string>`region`);
+}
+
+/**
+ * A monitor's roll-ups of a span, summed up by region and bucket.
+ *
+ * @param buckets.from beginning of the first bucket, epoch ms, not after the span
+ */
+export async function rollupsByRegionAndBucket(
+  store: Pick<Store, 'read'>,
+  table: RollupTable,
+  monitorId: number,
+  span: TimeSpan,
+  { from, bucketMs }: { from: number; bucketMs: number },
+): Promise<(Counts & { region: string; at: number })[]> {
+  if (bucketMs === (table === 'rollup_days' ? DAY_MS : HOUR_MS)) return rowsIn(store, table, monitorId, span);
+  const key = sql<string>`(at - (at - ${from}) % ${bucketMs}) || ' ' || region`;
+  const rows = await addedUp(store, { table, monitorId, span, region: null }, key);
+  return rows.map(({ key: both, ...counts }) => {
+    const [at = '', region = ''] = both.split(' ');
+    return { ...counts, at: Number(at), region };
+  });
+}
+
+/** A monitor's roll-ups of a span as they are. */
+function rowsIn(
+  { read }: Pick<Store, 'read'>,
+  table: RollupTable,
+  monitorId: number,
+  { from, until }: TimeSpan,
+): Promise<(Counts & { region: string; at: number })[]> {
+  return read
+    .selectFrom(table)
+    .select(['at', 'region', 'passed', 'degraded', 'failed', 'not_run', 'latency'])
+    .where('monitor_id', '=', monitorId)
+    .where('at', '>=', from)
+    .where('at', '<', until)
+    .execute();
+}
+
+/** Sums up on the reading thread: 400 days of 28 regions are too many rows for the main thread. */
+async function addedUp<K>(
+  { read }: Pick<Store, 'read'>,
+  search: { table: RollupTable; monitorId: number; span: TimeSpan; region: string | null },
+  key: RawBuilder<K>,
+): Promise<(Counts & { key: K })[]> {
+  const { table, monitorId, span, region } = search;
+  if (span.from >= span.until) return [];
+  const { rows } = await sql<Counts & { key: K }>`
+    SELECT ${key} AS key, sum(passed) AS passed, sum(degraded) AS degraded, sum(failed) AS failed,
+      sum(not_run) AS not_run, merged_histogram(latency) AS latency
+    FROM ${sql.table(table)}
+    WHERE monitor_id = ${monitorId} AND at >= ${span.from} AND at < ${span.until}
+      ${region === null ? sql`` : sql`AND region = ${region}`}
+    GROUP BY 1`.execute(read);
+  return rows;
+}

@@ -1,0 +1,80 @@
+import { sql } from 'kysely';
+import type { MonitorStatus } from '../../verdict/monitor.ts';
+import { DAY_MS } from '../../verdict/summary-range.ts';
+import type { StatusSince, StatusTimes } from '../../verdict/uptime.ts';
+import { greatest, jsonRows, numbersAs } from '../dialect.ts';
+import { historyOf } from '../states/status-history.ts';
+import type { Store, Transaction } from '../store.ts';
+
+/** How long a monitor had each status on a day (its beginning in UTC, epoch ms), in maintenance windows too. */
+export type UptimeDay = { monitorId: number; day: number; times: StatusTimes };
+
+/** Replaces the days' rows. Removed monitors, and days of which nothing is known, get no row. */
+export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]): Promise<void> {
+  const known = days.filter(({ times }) => times.active + times.degraded + times.error > 0);
+  if (known.length === 0) return;
+  await tx.runEach(
+    `INSERT INTO uptime_days (monitor_id, at, active_ms, degraded_ms, error_ms)
+     SELECT id, ?, ?, ?, ? FROM monitors WHERE id = ?
+     ON CONFLICT (monitor_id, at) DO UPDATE SET active_ms = excluded.active_ms,
+       degraded_ms = excluded.degraded_ms, error_ms = excluded.error_ms`,
+    known.map(({ monitorId, day, times: { active, degraded, error } }) => [
+      day,
+      Math.round(active),
+      Math.round(degraded),
+      Math.round(error),
+      monitorId,
+    ]),
+  );
+}
+
+/** The known uptime of a monitor's last days. */
+export type RecentDays = {
+  id: number;
+  /** Beginning of the first day that is not rolled up, or of the first day in the request. */
+  since: number;
+  /** Earlier days that are rolled up, in any order. */
+  rolledUp: { at: number; times: StatusTimes }[];
+  /** The statuses from `since` on, oldest first. */
+  history: StatusSince[];
+};
+
+type Row = { id: number; since: number; days: string; before: MonitorStatus | null; changes: string };
+type StoredDay = [at: number, active: number, degraded: number, error: number];
+
+/**
+ * The days of these monitors from `from` (beginning of a day) until `now`, epoch ms, in one query.
+ *
+ * Days that are not rolled up yet come from the history: today, and yesterday until some minutes past
+ * midnight. If the clock was ahead and days in the future were rolled up, all days come from the history.
+ */
+export async function recentDays(
+  { read }: Pick<Store, 'read'>,
+  monitorIds: readonly number[],
+  { from, now }: { from: number; now: number },
+): Promise<RecentDays[]> {
+  const progressed = sql<number>`
+    coalesce((SELECT day FROM rollup_progress WHERE day <= ${now}), ${from})`;
+  const { rows } = await sql<Row>`
+    WITH rolled_up AS (SELECT ${greatest(sql`${from}`, progressed)} AS until)
+    SELECT monitor.value AS id, rolled_up.until AS since,
+      (SELECT ${jsonRows(['at', 'active_ms', 'degraded_ms', 'error_ms'])} FROM uptime_days
+        WHERE monitor_id = monitor.value AND at >= ${from} AND at < rolled_up.until) AS days,
+      (SELECT to_status FROM transitions
+        WHERE monitor_id = monitor.value AND from_status <> to_status AND at <= rolled_up.until
+        ORDER BY at DESC, id DESC LIMIT 1) AS before,
+      (SELECT ${jsonRows(['at', 'to_status'], ['at', 'id'])} FROM transitions
+        WHERE monitor_id = monitor.value AND from_status <> to_status
+          AND at > rolled_up.until AND at < ${now}) AS changes
+    FROM ${numbersAs(monitorIds, 'monitor')} CROSS JOIN rolled_up`.execute(read);
+  return rows.map(({ id, since, days, before, changes }) => ({
+    id,
+    since,
+    // Made by the query, of columns with these types.
+    rolledUp: (JSON.parse(days) as StoredDay[]).map(([at, active, degraded, error]) => ({
+      at,
+      times: { active, degraded, error, unknown: DAY_MS - active - degraded - error, maintenance: 0 },
+    })),
+    history: historyOf(since, before, changes),
+  }));
+}

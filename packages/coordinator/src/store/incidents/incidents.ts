@@ -1,0 +1,269 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
+import { type Selectable, sql } from 'kysely';
+import { z } from 'zod';
+import type { Impact, UpdateState } from '../../verdict/incident-updates.ts';
+import { numbersAs } from '../dialect.ts';
+import { idChunks } from '../id-chunks.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Database } from '../schema.ts';
+import type { Transaction } from '../store.ts';
+
+export type IncidentRow = Selectable<Database['incidents']>;
+
+/**
+ * An incident, with the pages that it names. Those of monitors and those that people write are rows of one table with one
+ * kind of id, so updates belong to either.
+ */
+export type StoredIncident = IncidentRow & { readonly pageIds: readonly number[] };
+
+const componentList = z.array(z.number().int());
+
+/** What people told about an incident. */
+export type StoredUpdate = Omit<Selectable<Database['incident_updates']>, 'component_ids'> & {
+  readonly componentIds: readonly number[];
+};
+
+/** What an operator says of an incident. Null: an incident of a monitor has the name of the monitor. */
+export type IncidentContent = {
+  readonly title: string | null;
+  readonly impact: Impact;
+  readonly pageIds: readonly number[];
+};
+
+export type UpdateContent = {
+  readonly state: UpdateState;
+  readonly text: string;
+  readonly componentIds: readonly number[];
+  /** Epoch ms. */
+  readonly at: number;
+};
+
+export type IncidentSearch = {
+  readonly workspaceId: number;
+  /** Only incidents before this one; null: from the newest on. */
+  readonly beforeId: number | null;
+  readonly limit: number;
+  readonly isOpen?: boolean | undefined;
+  readonly monitorId?: number | undefined;
+  readonly pageId?: number | undefined;
+};
+
+/** Newest first. */
+export async function newestIncidents(source: Readable, search: IncidentSearch): Promise<StoredIncident[]> {
+  const { workspaceId, beforeId, limit, isOpen, monitorId, pageId } = search;
+  let query = readingOf(source).selectFrom('incidents').selectAll().where('workspace_id', '=', workspaceId);
+  if (beforeId !== null) query = query.where('id', '<', beforeId);
+  if (isOpen !== undefined) query = query.where('closed_at', isOpen ? 'is' : 'is not', null);
+  if (monitorId !== undefined) query = query.where('monitor_id', '=', monitorId);
+  if (pageId !== undefined) query = query.where(ofPage(pageId));
+  return withPages(source, await query.orderBy('id', 'desc').limit(limit).execute());
+}
+
+/** Null: it does not exist, or it belongs to another workspace. */
+export async function findIncident(
+  source: Readable,
+  workspaceId: number,
+  id: number,
+): Promise<StoredIncident | null> {
+  const rows = await readingOf(source)
+    .selectFrom('incidents')
+    .selectAll()
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .execute();
+  return (await withPages(source, rows))[0] ?? null;
+}
+
+/**
+ * Incidents that name the page, and incidents of these monitors that name no page, which people wrote about and which
+ * are open or ended after `from` (epoch ms). Newest first; 200 at most.
+ */
+export async function writtenIncidents(
+  source: Readable,
+  { pageId, monitorIds, from }: { pageId: number; monitorIds: readonly number[]; from: number },
+): Promise<StoredIncident[]> {
+  const { rows } = await sql<IncidentRow>`SELECT * FROM incidents i
+    WHERE (i.closed_at IS NULL OR i.closed_at >= ${from})
+      AND EXISTS (SELECT 1 FROM incident_updates u WHERE u.incident_id = i.id)
+      AND (i.id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
+        OR (i.monitor_id IN (SELECT value FROM ${numbersAs(monitorIds, 'shown')})
+          AND NOT EXISTS (SELECT 1 FROM incident_pages p WHERE p.incident_id = i.id)))
+    ORDER BY i.opened_at DESC, i.id DESC LIMIT 200`.execute(readingOf(source));
+  return withPages(source, rows);
+}
+
+/** @param openedAt epoch ms */
+export async function insertIncident(
+  tx: Transaction,
+  workspaceId: number,
+  { title, impact, pageIds }: IncidentContent,
+  openedAt: number,
+): Promise<number> {
+  const { id } = await tx.db
+    .insertInto('incidents')
+    .values({ workspace_id: workspaceId, title, impact, opened_at: openedAt })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await insertPages(tx, id, pageIds);
+  return id;
+}
+
+export async function replaceIncident(
+  tx: Transaction,
+  id: number,
+  { title, impact, pageIds }: IncidentContent,
+): Promise<void> {
+  await tx.db
+    .updateTable('incidents')
+    .set((row) => ({ title, impact, row_version: row('row_version', '+', 1) }))
+    .where('id', '=', id)
+    .execute();
+  await tx.runEach('DELETE FROM incident_pages WHERE incident_id = ?', [[id]]);
+  await insertPages(tx, id, pageIds);
+}
+
+/** @param closedAt epoch ms; null: it is open */
+export async function setClosed({ db }: Transaction, id: number, closedAt: number | null): Promise<void> {
+  await db.updateTable('incidents').set({ closed_at: closedAt }).where('id', '=', id).execute();
+}
+
+/** Removes the incident with its updates. */
+export async function removeIncident(tx: Transaction, id: number): Promise<void> {
+  await tx.runEach('DELETE FROM incidents WHERE id = ?', [[id]]);
+}
+
+/** The updates of these incidents, by ascending id. */
+export async function updatesOf(
+  source: Readable,
+  incidentIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly StoredUpdate[]>> {
+  const found = new Map<number, StoredUpdate[]>();
+  for (const some of idChunks(incidentIds)) {
+    const rows = await readingOf(source)
+      .selectFrom('incident_updates')
+      .selectAll()
+      .where('incident_id', 'in', some)
+      .orderBy('id')
+      .execute();
+    for (const row of rows) {
+      const known = found.get(row.incident_id);
+      if (known === undefined) found.set(row.incident_id, [storedUpdate(row)]);
+      else known.push(storedUpdate(row));
+    }
+  }
+  return found;
+}
+
+/**
+ * The next published updates in the order of their commits, with their incidents: the durable event of each update.
+ * Whoever tells others of them keeps the id of the last one. An update that is removed before it is read is missing.
+ */
+export async function updatesAfter(
+  source: Readable,
+  afterId: number,
+  limit: number,
+): Promise<{ update: StoredUpdate; incident: StoredIncident }[]> {
+  const rows = await readingOf(source)
+    .selectFrom('incident_updates')
+    .selectAll()
+    .where('id', '>', afterId)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  const ids = [...new Set(rows.map(({ incident_id }) => incident_id))];
+  const incidents = ids.length === 0 ? [] : await incidentsByIds(source, ids);
+  const byId = new Map(incidents.map((incident) => [incident.id, incident]));
+  return rows.flatMap((row) => {
+    const incident = byId.get(row.incident_id);
+    return incident === undefined ? [] : [{ update: storedUpdate(row), incident }];
+  });
+}
+
+/** @param now epoch ms */
+export async function insertUpdate(
+  { db }: Transaction,
+  incidentId: number,
+  { state, text, componentIds, at }: UpdateContent,
+  now: number,
+): Promise<number> {
+  const { id } = await db
+    .insertInto('incident_updates')
+    .values({
+      incident_id: incidentId,
+      state,
+      text,
+      component_ids: JSON.stringify(componentIds),
+      at,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/** @param now epoch ms */
+export async function replaceUpdate(
+  { db }: Transaction,
+  id: number,
+  { state, text, componentIds, at }: UpdateContent,
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('incident_updates')
+    .set((row) => ({
+      state,
+      text,
+      component_ids: JSON.stringify(componentIds),
+      at,
+      row_version: row('row_version', '+', 1),
+      updated_at: now,
+    }))
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function removeUpdate(tx: Transaction, id: number): Promise<void> {
+  await tx.runEach('DELETE FROM incident_updates WHERE id = ?', [[id]]);
+}
+
+async function incidentsByIds(source: Readable, ids: readonly number[]): Promise<StoredIncident[]> {
+  const rows: IncidentRow[] = [];
+  for (const some of idChunks(ids))
+    rows.push(
+      ...(await readingOf(source).selectFrom('incidents').selectAll().where('id', 'in', some).execute()),
+    );
+  return withPages(source, rows);
+}
+
+async function withPages(source: Readable, rows: readonly IncidentRow[]): Promise<StoredIncident[]> {
+  const pages = new Map<number, number[]>();
+  for (const some of idChunks(rows.map(({ id }) => id))) {
+    const found = await readingOf(source)
+      .selectFrom('incident_pages')
+      .selectAll()
+      .where('incident_id', 'in', some)
+      .orderBy('page_id')
+      .execute();
+    for (const { incident_id, page_id } of found) appendTo(pages, incident_id, page_id);
+  }
+  return rows.map((row) => ({ ...row, pageIds: pages.get(row.id) ?? [] }));
+}
+
+async function insertPages(tx: Transaction, incidentId: number, pageIds: readonly number[]): Promise<void> {
+  await tx.runEach(
+    'INSERT INTO incident_pages (incident_id, page_id) VALUES (?, ?)',
+    [...new Set(pageIds)].map((pageId) => [incidentId, pageId]),
+  );
+}
+
+/** Incidents that name the page, and those of its monitors that name none. */
+function ofPage(pageId: number) {
+  return sql<boolean>`(id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
+    OR (monitor_id IN (SELECT monitor_id FROM components WHERE page_id = ${pageId})
+      AND NOT EXISTS (SELECT 1 FROM incident_pages p WHERE p.incident_id = incidents.id)))`;
+}
+
+function storedUpdate({ component_ids, ...row }: Selectable<Database['incident_updates']>): StoredUpdate {
+  return { ...row, componentIds: componentList.parse(JSON.parse(component_ids)) };
+}

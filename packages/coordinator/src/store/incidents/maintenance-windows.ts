@@ -1,0 +1,332 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
+import { type Selectable, sql } from 'kysely';
+import { z } from 'zod';
+import { isTimeZone } from '../../verdict/local-time.ts';
+import {
+  FREQUENCIES,
+  nextOccurrence,
+  type Repetition,
+  WEEKDAYS,
+  type WindowTimes,
+} from '../../verdict/maintenance-window.ts';
+import { type LiveWindow, Windows } from '../../verdict/windows.ts';
+import { idChunks } from '../id-chunks.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Database } from '../schema.ts';
+import type { Store, Transaction } from '../store.ts';
+
+const repetition = z.object({
+  frequency: z.enum(FREQUENCIES),
+  interval: z.number().int().positive(),
+  weekdays: z.array(z.enum(WEEKDAYS)),
+  week: z.number().int().nullable(),
+  until: z.number().nullable(),
+}) satisfies z.ZodType<Repetition>;
+
+/** What an operator says of a window. Ids are of objects of its workspace. */
+export type WindowContent = Omit<WindowTimes, 'endedAt'> & {
+  readonly title: string;
+  readonly text: string;
+  readonly monitorIds: readonly number[];
+  readonly pageIds: readonly number[];
+  readonly componentIds: readonly number[];
+};
+
+/** A window as it is stored. */
+export type StoredWindow = WindowContent & {
+  readonly id: number;
+  readonly workspaceId: number;
+  /** Epoch ms; null: it was not ended. */
+  readonly endedAt: number | null;
+  /** The zone that is stored, where this process does not know it: its times are then taken as UTC. Otherwise null. */
+  readonly unknownTimeZone: string | null;
+  readonly rowVersion: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+};
+
+export type WindowRow = Selectable<Database['maintenance_windows']>;
+type Target = 'monitors' | 'pages' | 'components';
+
+const COLUMN = { monitors: 'monitor_id', pages: 'page_id', components: 'component_id' } as const;
+const TARGETS = ['monitors', 'pages', 'components'] as const;
+
+/** Only windows with this object. */
+export type WindowFilter = { readonly target: Target; readonly id: number };
+
+/** The windows of a workspace, by ascending id. */
+export async function listWindows(
+  source: Readable,
+  workspaceId: number,
+  filter: WindowFilter | null = null,
+): Promise<StoredWindow[]> {
+  const of =
+    filter === null
+      ? sql`TRUE`
+      : sql`id IN (SELECT window_id FROM ${tableOf(filter.target)} WHERE ${sql.ref(COLUMN[filter.target])} = ${filter.id})`;
+  const { rows } = await sql<WindowRow>`SELECT * FROM maintenance_windows
+    WHERE workspace_id = ${workspaceId} AND ${of} ORDER BY id`.execute(readingOf(source));
+  return completed(source, rows);
+}
+
+/** Null: it does not exist, or it belongs to another workspace. */
+export async function findWindow(
+  source: Readable,
+  workspaceId: number,
+  id: number,
+): Promise<StoredWindow | null> {
+  const rows = await readingOf(source)
+    .selectFrom('maintenance_windows')
+    .selectAll()
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .execute();
+  return (await completed(source, rows))[0] ?? null;
+}
+
+/** The windows that a page shows: those that name it, one of its components, or a monitor that it shows. */
+export async function windowsOfPage(source: Readable, pageId: number): Promise<StoredWindow[]> {
+  const { rows } = await sql<WindowRow>`SELECT * FROM maintenance_windows w
+    WHERE w.workspace_id = (SELECT workspace_id FROM status_pages WHERE id = ${pageId}) AND w.id IN (
+      SELECT window_id FROM maintenance_pages WHERE page_id = ${pageId}
+      UNION SELECT mc.window_id FROM maintenance_components mc JOIN components c ON c.id = mc.component_id
+        WHERE c.page_id = ${pageId}
+      UNION SELECT mm.window_id FROM maintenance_monitors mm JOIN components c ON c.monitor_id = mm.monitor_id
+        WHERE c.page_id = ${pageId})
+    ORDER BY w.id`.execute(readingOf(source));
+  return completed(source, rows);
+}
+
+/**
+ * The windows of these monitors, of any workspace, by monitor. A monitor without one is missing. A window of several
+ * monitors is one object.
+ */
+export async function windowTimesOf(
+  source: Readable,
+  monitorIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly WindowTimes[]>> {
+  const found = new Map<number, WindowTimes[]>();
+  const byWindow = new Map<number, WindowTimes>();
+  for (const some of idChunks(monitorIds)) {
+    const rows = await readingOf(source)
+      .selectFrom('maintenance_monitors as m')
+      .innerJoin('maintenance_windows as w', 'w.id', 'm.window_id')
+      .selectAll('w')
+      .select('m.monitor_id')
+      .where('m.monitor_id', 'in', some)
+      .orderBy('w.id')
+      .execute();
+    for (const row of rows) {
+      const times = byWindow.get(row.id) ?? timesOf(row);
+      byWindow.set(row.id, times);
+      const known = found.get(row.monitor_id);
+      if (known === undefined) found.set(row.monitor_id, [times]);
+      else known.push(times);
+    }
+  }
+  return found;
+}
+
+/** The windows of a monitor, as if each held nothing else. */
+export async function windowsOfMonitor(
+  { read }: Pick<Store, 'read'>,
+  monitorId: number,
+): Promise<LiveWindow[]> {
+  const rows = await read
+    .selectFrom('maintenance_monitors as m')
+    .innerJoin('maintenance_windows as w', 'w.id', 'm.window_id')
+    .selectAll('w')
+    .where('m.monitor_id', '=', monitorId)
+    .orderBy('w.id')
+    .execute();
+  return rows.map((row) => ({ id: row.id, monitorIds: [monitorId], times: timesOf(row) }));
+}
+
+/** These windows, of any workspace, for the evaluation. Those that do not exist are missing. */
+export async function liveWindowsOf(
+  { read }: Pick<Store, 'read'>,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, LiveWindow>> {
+  const rows: WindowRow[] = [];
+  for (const some of idChunks(ids))
+    rows.push(
+      ...(await read.selectFrom('maintenance_windows').selectAll().where('id', 'in', some).execute()),
+    );
+  const windows = await completed({ read }, rows);
+  return new Map(windows.map((window) => [window.id, liveOf(window)]));
+}
+
+/** All windows, of all workspaces, by ascending id. */
+export async function allWindows(source: Readable): Promise<StoredWindow[]> {
+  const rows = await readingOf(source).selectFrom('maintenance_windows').selectAll().orderBy('id').execute();
+  return completed(source, rows);
+}
+
+/** All windows that are not over at `now`, epoch ms. */
+export async function loadWindows({ read }: Pick<Store, 'read'>, now: number): Promise<Windows> {
+  const rows = await read.selectFrom('maintenance_windows').selectAll().orderBy('id').execute();
+  const present = rows.filter((row) => nextOccurrence(timesOf(row), now) !== null);
+  const windows = await completed({ read }, present);
+  return Windows.of(windows.map(liveOf));
+}
+
+/** Ids of the windows whose zone this process does not know, with that zone. */
+export async function windowsOfUnknownZones({
+  read,
+}: Pick<Store, 'read'>): Promise<{ id: number; timeZone: string }[]> {
+  const rows = await read
+    .selectFrom('maintenance_windows')
+    .select(['id', 'time_zone'])
+    .orderBy('id')
+    .execute();
+  return rows
+    .filter(({ time_zone: zone }) => !isTimeZone(zone))
+    .map(({ id, time_zone: timeZone }) => ({ id, timeZone }));
+}
+
+export async function countWindows({ db }: Transaction, workspaceId: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('maintenance_windows')
+    .select((row) => row.fn.countAll<number>().as('count'))
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** @param now epoch ms */
+export async function insertWindow(
+  tx: Transaction,
+  workspaceId: number,
+  content: WindowContent,
+  now: number,
+): Promise<number> {
+  const { id } = await tx.db
+    .insertInto('maintenance_windows')
+    .values({ workspace_id: workspaceId, ...columnsOf(content), created_at: now, updated_at: now })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  for (const target of TARGETS) await insertTargets(tx, target, id, content);
+  return id;
+}
+
+/** @param endedAt and `now`: epoch ms; `endedAt` null: the window is not ended */
+export async function replaceWindow(
+  tx: Transaction,
+  id: number,
+  content: WindowContent,
+  { endedAt, now }: { endedAt: number | null; now: number },
+): Promise<void> {
+  await tx.db
+    .updateTable('maintenance_windows')
+    .set((row) => ({
+      ...columnsOf(content),
+      ended_at: endedAt,
+      row_version: row('row_version', '+', 1),
+      updated_at: now,
+    }))
+    .where('id', '=', id)
+    .execute();
+  for (const target of TARGETS) {
+    await tx.runEach(`DELETE FROM maintenance_${target} WHERE window_id = ?`, [[id]]);
+    await insertTargets(tx, target, id, content);
+  }
+}
+
+/** @param now the window is over from this instant on, epoch ms */
+export async function endWindow({ db }: Transaction, id: number, now: number): Promise<void> {
+  await db
+    .updateTable('maintenance_windows')
+    .set((row) => ({ ended_at: now, row_version: row('row_version', '+', 1), updated_at: now }))
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function removeWindow(tx: Transaction, id: number): Promise<void> {
+  await tx.runEach('DELETE FROM maintenance_windows WHERE id = ?', [[id]]);
+}
+
+async function insertTargets(
+  tx: Transaction,
+  target: Target,
+  windowId: number,
+  { monitorIds, pageIds, componentIds }: WindowContent,
+): Promise<void> {
+  const ids = { monitors: monitorIds, pages: pageIds, components: componentIds }[target];
+  await tx.runEach(
+    `INSERT INTO maintenance_${target} (window_id, ${COLUMN[target]}) VALUES (?, ?)`,
+    [...new Set(ids)].map((id) => [windowId, id]),
+  );
+}
+
+/** The rows with the ids of their targets, ascending. */
+async function completed(source: Readable, rows: readonly WindowRow[]): Promise<StoredWindow[]> {
+  const [monitors, pages, components] = await Promise.all(
+    TARGETS.map((target) =>
+      targetsOf(
+        source,
+        target,
+        rows.map(({ id }) => id),
+      ),
+    ),
+  );
+  return rows.map((row) => ({
+    ...timesOf(row),
+    id: row.id,
+    workspaceId: row.workspace_id,
+    unknownTimeZone: isTimeZone(row.time_zone) ? null : row.time_zone,
+    title: row.title,
+    text: row.text,
+    monitorIds: monitors?.get(row.id) ?? [],
+    pageIds: pages?.get(row.id) ?? [],
+    componentIds: components?.get(row.id) ?? [],
+    rowVersion: row.row_version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }));
+}
+
+async function targetsOf(
+  source: Readable,
+  target: Target,
+  windowIds: readonly number[],
+): Promise<ReadonlyMap<number, number[]>> {
+  const found = new Map<number, number[]>();
+  for (const some of idChunks(windowIds)) {
+    const { rows } = await sql<{ window_id: number; target_id: number }>`
+      SELECT window_id, ${sql.ref(COLUMN[target])} AS target_id FROM ${tableOf(target)}
+      WHERE window_id IN (${sql.join(some)}) ORDER BY window_id, target_id`.execute(readingOf(source));
+    for (const { window_id, target_id } of rows) appendTo(found, window_id, target_id);
+  }
+  return found;
+}
+
+function tableOf(target: Target) {
+  return sql.table(`maintenance_${target}`);
+}
+
+function columnsOf({ title, text, startsAt, endsAt, timeZone, repeat }: WindowContent) {
+  return {
+    title,
+    text,
+    starts_at: startsAt,
+    ends_at: endsAt,
+    time_zone: timeZone,
+    repeat: repeat === null ? null : JSON.stringify(repeat),
+  };
+}
+
+export function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: WindowRow): WindowTimes {
+  return {
+    startsAt: starts_at,
+    endsAt: ends_at,
+    // A zone that another version of Node wrote. The evaluation must not fail because of it.
+    timeZone: isTimeZone(time_zone) ? time_zone : 'UTC',
+    repeat: repeat === null ? null : repetition.parse(JSON.parse(repeat)),
+    endedAt: ended_at,
+  };
+}
+
+function liveOf(window: StoredWindow): LiveWindow {
+  const { id, monitorIds, startsAt, endsAt, timeZone, repeat, endedAt } = window;
+  return { id, monitorIds, times: { startsAt, endsAt, timeZone, repeat, endedAt } };
+}

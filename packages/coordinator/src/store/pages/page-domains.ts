@@ -1,0 +1,173 @@
+import { idChunks } from '../id-chunks.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Store, Transaction } from '../store.ts';
+import { wholeMs } from '../whole-ms.ts';
+
+/** What the last check found of a page's custom domain. Instants are epoch ms. */
+export type CheckedDomain = {
+  readonly pageId: number;
+  /** As the page declared it at the check. */
+  readonly declared: string;
+  /** Its ASCII form: what browsers ask for. */
+  readonly domain: string;
+  /** `verified`: it points here, and the page is served under it. */
+  readonly state: 'verified' | 'pending';
+  /** What is missing, or that another page holds it, for people; null: nothing. */
+  readonly problem: string | null;
+  /** Checks in a row that found a verified domain elsewhere. */
+  readonly failures: number;
+  readonly checkedAt: number;
+  /** Null: it was never verified. */
+  readonly verifiedAt: number | null;
+};
+
+const COLUMNS = [
+  'd.page_id as pageId',
+  'd.declared',
+  'd.domain',
+  'd.state',
+  'd.problem',
+  'd.failures',
+  'd.checked_at as checkedAt',
+  'd.verified_at as verifiedAt',
+] as const;
+
+/** The last check of the page's present domain; null: it was not checked yet, or has another domain since. */
+export async function checkedDomain(source: Readable, pageId: number): Promise<CheckedDomain | null> {
+  return (await checkedDomains(source, [pageId])).get(pageId) ?? null;
+}
+
+function presentDomains(source: Readable) {
+  return readingOf(source)
+    .selectFrom('page_domains as d')
+    .innerJoin('status_pages as p', (on) =>
+      on.onRef('p.id', '=', 'd.page_id').onRef('p.custom_domain', '=', 'd.declared'),
+    )
+    .select(COLUMNS);
+}
+
+/** The last checks of the present domains of these pages, by page. Pages without one are missing. */
+export async function checkedDomains(
+  source: Readable,
+  pageIds: readonly number[],
+): Promise<ReadonlyMap<number, CheckedDomain>> {
+  const found = new Map<number, CheckedDomain>();
+  for (const some of idChunks(pageIds)) {
+    const rows = await presentDomains(source).where('d.page_id', 'in', some).execute();
+    for (const row of rows) found.set(row.pageId, row);
+  }
+  return found;
+}
+
+/** A published page that is served under a domain of its own. */
+export type ServedDomain = { readonly pageId: number; readonly slug: string };
+
+/**
+ * The published page that is served under this domain; null: none is. Of two pages that declare two forms of one name,
+ * it is the older one.
+ *
+ * @param domain in ASCII, in lower case
+ */
+export async function pageOfDomain(source: Readable, domain: string): Promise<ServedDomain | null> {
+  const row = await readingOf(source)
+    .selectFrom('page_domains as d')
+    .innerJoin('status_pages as p', (on) =>
+      on.onRef('p.id', '=', 'd.page_id').onRef('p.custom_domain', '=', 'd.declared'),
+    )
+    .select(['p.id as pageId', 'p.slug'])
+    .where('d.domain', '=', domain)
+    .where('d.state', '=', 'verified')
+    .where('p.published', '=', 1)
+    .orderBy('p.id')
+    .limit(1)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/**
+ * Whether another page holds a domain: it declares the name, and it is verified for that page, which need not be published.
+ *
+ * @param domain in ASCII, in lower case
+ */
+export async function isHeldElsewhere(source: Readable, domain: string, pageId: number): Promise<boolean> {
+  const row = await presentDomains(source)
+    .where('d.domain', '=', domain)
+    .where('d.state', '=', 'verified')
+    .where('d.page_id', '!=', pageId)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** A declared domain with its last check; null: it was not checked yet. */
+export type DeclaredDomain = {
+  readonly pageId: number;
+  readonly declared: string;
+  readonly checked: CheckedDomain | null;
+};
+
+/** Domains of pages after this one, by ascending page. */
+export async function declaredDomains(
+  { work }: Pick<Store, 'work'>,
+  afterPage: number,
+  limit: number,
+): Promise<DeclaredDomain[]> {
+  const rows = await work
+    .selectFrom('status_pages as p')
+    .leftJoin('page_domains as d', (on) =>
+      on.onRef('d.page_id', '=', 'p.id').onRef('d.declared', '=', 'p.custom_domain'),
+    )
+    .select(['p.id', 'p.custom_domain', 'd.domain', 'd.state', 'd.problem', 'd.failures'])
+    .select(['d.checked_at', 'd.verified_at'])
+    .where('p.custom_domain', 'is not', null)
+    .where('p.id', '>', afterPage)
+    .orderBy('p.id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => {
+    const declared = row.custom_domain ?? '';
+    const {
+      id: pageId,
+      domain,
+      state,
+      problem,
+      failures,
+      checked_at: checkedAt,
+      verified_at: verifiedAt,
+    } = row;
+    const isChecked = domain !== null && state !== null && failures !== null && checkedAt !== null;
+    return {
+      pageId,
+      declared,
+      checked: isChecked
+        ? { pageId, declared, domain, state, problem, failures, checkedAt, verifiedAt }
+        : null,
+    };
+  });
+}
+
+/** Writes a check, unless the page is gone or has another domain by now. */
+export async function writeCheckedDomain({ db }: Transaction, checked: CheckedDomain): Promise<void> {
+  const { pageId, declared, domain, state, problem, failures } = checked;
+  const page = await db
+    .selectFrom('status_pages')
+    .select('id')
+    .where('id', '=', pageId)
+    .where('custom_domain', '=', declared)
+    .executeTakeFirst();
+  if (page === undefined) return;
+  const values = {
+    declared,
+    domain,
+    state,
+    problem,
+    failures,
+    checked_at: wholeMs(checked.checkedAt),
+    verified_at: checked.verifiedAt === null ? null : wholeMs(checked.verifiedAt),
+  };
+  await db
+    .insertInto('page_domains')
+    .values({ page_id: pageId, ...values })
+    .onConflict((conflict) => conflict.column('page_id').doUpdateSet(values))
+    .execute();
+}

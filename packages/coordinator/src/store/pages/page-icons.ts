@@ -1,0 +1,109 @@
+import { sql } from 'kysely';
+import { jsonMember } from '../dialect.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Store, Transaction } from '../store.ts';
+import { wholeMs } from '../whole-ms.ts';
+
+/** How the icon of a page was last fetched. Instants are epoch ms. */
+export type FetchedIcon = {
+  readonly pageId: number;
+  /** As the page had it then. */
+  readonly url: string;
+  /** `ETag` of its server; null: none. */
+  readonly validator: string | null;
+  /** Why the last try failed; null: it did not. */
+  readonly problem: string | null;
+  /** Tries in a row that failed. */
+  readonly failures: number;
+  readonly triedAt: number;
+};
+
+/** An image as pages show it. */
+export type IconImage = { readonly contentType: string; readonly content: Uint8Array };
+
+/** A published page with an icon, with its last fetch; null: that icon was not tried yet. */
+export type DeclaredIcon = {
+  readonly pageId: number;
+  readonly url: string;
+  readonly fetched: FetchedIcon | null;
+};
+
+/** Icons of pages after this one, by ascending page. */
+export async function declaredIcons(
+  { work }: Pick<Store, 'work'>,
+  afterPage: number,
+  limit: number,
+): Promise<DeclaredIcon[]> {
+  const icon = jsonMember(sql`p.attributes`, 'icon');
+  const { rows } = await sql<{
+    id: number;
+    icon: string;
+    url: string | null;
+    validator: string | null;
+    problem: string | null;
+    failures: number | null;
+    tried_at: number | null;
+  }>`
+    SELECT p.id, ${icon} AS icon, i.url, i.validator, i.problem, i.failures, i.tried_at
+    FROM status_pages p LEFT JOIN page_icons i ON i.page_id = p.id AND i.url = ${icon}
+    WHERE p.published = 1 AND ${icon} IS NOT NULL AND p.id > ${afterPage} ORDER BY p.id LIMIT ${limit}`.execute(
+    work,
+  );
+  return rows.map(({ id: pageId, icon: declared, url, validator, problem, failures, tried_at: triedAt }) => ({
+    pageId,
+    url: declared,
+    fetched:
+      url === null || triedAt === null
+        ? null
+        : { pageId, url, validator, problem, failures: failures ?? 0, triedAt },
+  }));
+}
+
+/**
+ * Notes a try. The image of another address is removed; that of this one stays where there is no new one.
+ *
+ * @param image null: there is no new one
+ */
+export async function writeFetchedIcon(
+  { db }: Transaction,
+  { pageId, url, validator, problem, failures, triedAt }: FetchedIcon,
+  image: IconImage | null,
+): Promise<void> {
+  const page = await db.selectFrom('status_pages').select('id').where('id', '=', pageId).executeTakeFirst();
+  if (page === undefined) return;
+  await db.deleteFrom('page_icons').where('page_id', '=', pageId).where('url', '!=', url).execute();
+  const tried = { validator, problem, failures, tried_at: wholeMs(triedAt) };
+  const made =
+    image === null
+      ? {}
+      : { content_type: image.contentType, content: image.content, fetched_at: wholeMs(triedAt) };
+  await db
+    .insertInto('page_icons')
+    .values({ page_id: pageId, url, ...tried, ...made })
+    .onConflict((conflict) => conflict.column('page_id').doUpdateSet({ ...tried, ...made }))
+    .execute();
+}
+
+/** When the image of a page's icon was fetched, epoch ms; null: there is none. */
+export async function iconFetchedAt(source: Readable, pageId: number, url: string): Promise<number | null> {
+  const row = await readingOf(source)
+    .selectFrom('page_icons')
+    .select('fetched_at')
+    .where('page_id', '=', pageId)
+    .where('url', '=', url)
+    .where('content', 'is not', null)
+    .executeTakeFirst();
+  return row?.fetched_at ?? null;
+}
+
+/** The image of a page's icon; null: there is none. */
+export async function iconImage(source: Readable, pageId: number, url: string): Promise<IconImage | null> {
+  const row = await readingOf(source)
+    .selectFrom('page_icons')
+    .select(['content_type', 'content'])
+    .where('page_id', '=', pageId)
+    .where('url', '=', url)
+    .executeTakeFirst();
+  const { content_type: contentType = null, content = null } = row ?? {};
+  return contentType === null || content === null ? null : { contentType, content };
+}

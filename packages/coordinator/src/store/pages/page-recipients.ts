@@ -1,0 +1,218 @@
+import { type Selectable, sql } from 'kysely';
+import { z } from 'zod';
+import type { Page } from '../declaration/resource-lists.ts';
+import { jsonMember } from '../dialect.ts';
+import { type Readable, readingOf } from '../reading-of.ts';
+import type { Database, Subscription } from '../schema.ts';
+import type { Store, Transaction } from '../store.ts';
+import { wholeMs } from '../whole-ms.ts';
+
+type RecipientRow = Selectable<Database['page_recipients']>;
+
+/** An address that a status page writes to. */
+export type Recipient = {
+  readonly id: number;
+  readonly pageId: number;
+  readonly address: string;
+  /** Language of its mails. */
+  readonly language: string;
+  readonly subscription: Subscription;
+  /** Why it gets no news any more; null where it is not `stopped`. */
+  readonly stoppedFor: string | null;
+  /** Epoch ms; null: never. */
+  readonly confirmedAt: number | null;
+  /** Version of what let it see the page when it subscribed; null: that is not known. */
+  readonly credential: string | null;
+};
+
+/** Rows that one transaction of the retention deletes. */
+const CHUNK_ROWS = 500;
+
+/** Subscriptions that count as subscribers in lists. */
+const LISTED: readonly Subscription[] = ['confirmed', 'stopped'];
+
+/**
+ * The recipient of this address, which is made where there is none.
+ *
+ * @param now epoch ms; it counts as asked now
+ */
+export async function recipientAt(
+  { db }: Transaction,
+  { pageId, address, language }: Pick<Recipient, 'pageId' | 'address' | 'language'>,
+  now: number,
+): Promise<Recipient> {
+  const at = wholeMs(now);
+  const row = await db
+    .insertInto('page_recipients')
+    .values({ page_id: pageId, address, language, created_at: at, asked_at: at })
+    .onConflict((conflict) => conflict.columns(['page_id', 'address']).doUpdateSet({ asked_at: at }))
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return recipientIn(row);
+}
+
+/** The recipient asked for the news and has to confirm that. One that gets them already keeps getting them. */
+export async function askSubscription({ db }: Transaction, id: number, language: string): Promise<void> {
+  await db
+    .updateTable('page_recipients')
+    .set({ subscription: 'asked', stopped_for: null, language })
+    .where('id', '=', id)
+    .where('subscription', '!=', 'confirmed')
+    .execute();
+}
+
+/**
+ * The owner of the address wants the news.
+ *
+ * @returns the recipient; null: it is gone
+ */
+export async function confirmSubscription(
+  { db }: Transaction,
+  { id, pageId, credential }: Pick<Recipient, 'id' | 'pageId' | 'credential'>,
+  now: number,
+): Promise<Recipient | null> {
+  const row = await db
+    .updateTable('page_recipients')
+    .set({ subscription: 'confirmed', stopped_for: null, confirmed_at: wholeMs(now), credential })
+    .where('id', '=', id)
+    .where('page_id', '=', pageId)
+    .returningAll()
+    .executeTakeFirst();
+  return row === undefined ? null : recipientIn(row);
+}
+
+/** Removes a recipient with everything that waits for it. Answers the removed one; null: there was none. */
+export async function removeRecipient(
+  { db }: Transaction,
+  { id, pageId }: { readonly id: number; readonly pageId?: number },
+): Promise<Recipient | null> {
+  const row = await db
+    .deleteFrom('page_recipients')
+    .where('id', '=', id)
+    .$if(pageId !== undefined, (of) => of.where('page_id', '=', pageId ?? 0))
+    .returningAll()
+    .executeTakeFirst();
+  return row === undefined ? null : recipientIn(row);
+}
+
+/** A recipient with the workspace and the slug of its page; null: it is gone. */
+export async function findRecipient(
+  source: Readable,
+  id: number,
+): Promise<(Recipient & { readonly workspaceId: number; readonly slug: string }) | null> {
+  const row = await readingOf(source)
+    .selectFrom('page_recipients as r')
+    .innerJoin('status_pages as p', 'p.id', 'r.page_id')
+    .selectAll('r')
+    .select(['p.workspace_id', 'p.slug'])
+    .where('r.id', '=', id)
+    .executeTakeFirst();
+  return row === undefined ? null : { ...recipientIn(row), workspaceId: row.workspace_id, slug: row.slug };
+}
+
+/** A part of the page's subscribers by ascending id, and the number of all. Those who did not confirm are none. */
+export async function listSubscribers(
+  { read }: Store,
+  pageId: number,
+  { limit, offset }: Page,
+): Promise<{ rows: Recipient[]; total: number }> {
+  const all = read
+    .selectFrom('page_recipients')
+    .where('page_id', '=', pageId)
+    .where('subscription', 'in', LISTED);
+  const [rows, { total }] = await Promise.all([
+    all.selectAll().orderBy('id').limit(limit).offset(offset).execute(),
+    all.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ]);
+  return { rows: rows.map(recipientIn), total };
+}
+
+/** The subscribers of a page after this one that get its news, by ascending id. */
+export async function subscribersAfter(
+  source: Readable,
+  pageId: number,
+  afterId: number,
+  limit: number,
+): Promise<Recipient[]> {
+  const rows = await readingOf(source)
+    .selectFrom('page_recipients')
+    .selectAll()
+    .where('page_id', '=', pageId)
+    .where('subscription', '=', 'confirmed')
+    .where('id', '>', afterId)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(recipientIn);
+}
+
+/**
+ * Deletes some recipients that are no subscribers and asked for nothing since `cutoff` (epoch ms). Answers their
+ * number; 0: none is left.
+ */
+export async function deleteUnconfirmed(store: Store, cutoff: number): Promise<number> {
+  return store.transaction(async ({ db }) => {
+    const { numDeletedRows } = await db
+      .deleteFrom('page_recipients')
+      .where(
+        'id',
+        'in',
+        sql<number>`(SELECT id FROM page_recipients WHERE subscription IN ('none', 'asked')
+          AND asked_at < ${wholeMs(cutoff)} LIMIT ${CHUNK_ROWS})`,
+      )
+      .executeTakeFirstOrThrow();
+    return Number(numDeletedRows);
+  });
+}
+
+function recipientIn(row: RecipientRow): Recipient {
+  return {
+    id: row.id,
+    pageId: row.page_id,
+    address: row.address,
+    language: row.language,
+    subscription: row.subscription,
+    stoppedFor: row.stopped_for,
+    confirmedAt: row.confirmed_at,
+    credential: row.credential,
+  };
+}
+
+/** What the mails of a page need to know of it. */
+export type MailPage = {
+  readonly id: number;
+  readonly workspaceId: number;
+  readonly title: string;
+  readonly slug: string;
+  /** The domain of its own that it is served under, in ASCII; null: none. */
+  readonly domain: string | null;
+  /** The domains whose addresses it is for; null: it is for every address. */
+  readonly mailDomains: readonly string[] | null;
+};
+
+const domainList = z.array(z.string());
+
+/** Null: the page is gone, or is not published. */
+export async function mailPage(source: Readable, pageId: number): Promise<MailPage | null> {
+  const row = await readingOf(source)
+    .selectFrom('status_pages as p')
+    .leftJoin('page_domains as d', (on) =>
+      on
+        .onRef('d.page_id', '=', 'p.id')
+        .onRef('d.declared', '=', 'p.custom_domain')
+        .on('d.state', '=', 'verified'),
+    )
+    .select(['p.id', 'p.workspace_id as workspaceId', 'p.slug', 'd.domain'])
+    .select([
+      jsonMember(sql`p.attributes`, 'title').as('title'),
+      jsonMember(sql`p.attributes`, 'access_type').as('access'),
+      jsonMember(sql`p.attributes`, 'auth_email_domains').as('domains'),
+    ])
+    .where('p.id', '=', pageId)
+    .where('p.published', '=', 1)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const { access, domains, ...page } = row;
+  const mailDomains = access === 'email-domain' ? domainList.parse(JSON.parse(domains ?? '[]')) : null;
+  return { ...page, title: page.title ?? page.slug, mailDomains };
+}

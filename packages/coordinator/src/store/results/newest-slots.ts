@@ -1,0 +1,71 @@
+import { sql } from 'kysely';
+import { FINEST_PERIOD_MS, SLOT_STEP_MS } from '../../verdict/schedule.ts';
+import { numbersAs } from '../dialect.ts';
+import type { Store } from '../store.ts';
+
+/** Rows or slots asked for per query. */
+const CHUNK = 2_000;
+
+/** A slot (epoch ms) that the monitor `id` was given. */
+export type GivenSlot = { readonly id: number; readonly slot: number };
+
+/** Places of monitors per query: 100,000 monitors have 167 in a step of slots. */
+const PLACES = 10 * SLOT_STEP_MS;
+
+/** The slot that each monitor decided last; 0: none. In any order. */
+export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> {
+  for (let place = 0; place < FINEST_PERIOD_MS; place += PLACES) {
+    yield* await read
+      .selectFrom('monitor_votes')
+      .select(['monitor_id as id', 'decided_slot as slot'])
+      .where('place', '>=', place)
+      .where('place', '<', place + PLACES)
+      .execute();
+  }
+}
+
+/** The newest slot off the grid, up to `until`, of each monitor that has one, deleted monitors' included. By id. */
+export function newestOffGridSlots({ read }: Store, until: number): AsyncGenerator<GivenSlot> {
+  return inPages((after) =>
+    read
+      .selectFrom('off_grid_slots')
+      .select(({ fn }) => ['monitor_id as id', fn.max('slot').as('slot')])
+      .where('monitor_id', '>', after)
+      .where('slot', '<=', until)
+      .groupBy('monitor_id')
+      .orderBy('monitor_id')
+      .limit(CHUNK)
+      .execute(),
+  );
+}
+
+/** @param page rows by ascending id, those after this one */
+async function* inPages(page: (after: number) => Promise<GivenSlot[]>): AsyncGenerator<GivenSlot> {
+  for (let after = 0; ; ) {
+    const rows = await page(after);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
+}
+
+/** The newest slot with a result of any monitor; null: there is none. */
+export async function newestRecordedSlot({ read }: Store): Promise<number | null> {
+  const row = await read
+    .selectFrom('results')
+    .select(({ fn }) => fn.max<number | null>('slot').as('slot'))
+    .executeTakeFirst();
+  return row?.slot ?? null;
+}
+
+/** All monitors with a result of one of these slots. */
+export async function* recordedAt({ read }: Store, slots: readonly number[]): AsyncGenerator<GivenSlot> {
+  for (let first = 0; first < slots.length; first += CHUNK) {
+    const { rows } = await sql<GivenSlot>`
+      SELECT DISTINCT results.monitor_id AS id, results.slot AS slot
+      FROM ${numbersAs(slots.slice(first, first + CHUNK), 'asked')} CROSS JOIN results
+      WHERE results.slot = asked.value`.execute(read);
+    yield* rows;
+  }
+}

@@ -1,0 +1,114 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type ConfiguredStore, configuredStore } from '../../../../../test/support/configured-store.ts';
+import { HeldReads } from '../../../../../test/support/held-reads.ts';
+import { rowsOf } from '../../../../../test/support/store-rows.ts';
+import { type NewDelivery, noWrites } from '../../verdict/writes.ts';
+import { nextDeliveries } from '../alerts/delivery-queue.ts';
+import { readMasked } from '../alerts/stored-alerts.ts';
+import { StoreError } from '../errors.ts';
+import { MAX_WAITING_READS } from '../sqlite/reader.ts';
+import type { Store } from '../store.ts';
+import { createRecordingStore } from './recording-store.ts';
+
+let reads: HeldReads;
+let parts: ConfiguredStore;
+let channel: number;
+
+beforeEach(async () => {
+  reads = new HeldReads();
+  parts = await configuredStore(reads.workers);
+  const { configuration, workspaceId } = parts;
+  channel = await configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
+    change.create('svc_notification', {
+      name: null,
+      provider_type: 'webhook',
+      monitor_ids: [],
+      group_alerts: true,
+      settings: { endpoint: 'http://receiver.example/', headers: null },
+    }),
+  );
+});
+afterEach(async () => {
+  reads.release();
+  await parts.dispose();
+});
+
+const ALERT: Alert = {
+  monitor: { id: 1, name: 'Shop', url: 'http://shop.example/', type: 'http' },
+  status: 'error',
+  cronTimestamp: 1,
+  at: 1,
+  reason: 'test',
+  incident: 'test',
+  regions: [],
+};
+
+const delivery = (uid: string, notificationId = channel): NewDelivery => ({
+  uid,
+  notificationId,
+  monitorId: 1,
+  alert: ALERT,
+  queuedAt: 1,
+});
+
+const batch = (...deliveries: NewDelivery[]) => ({
+  writes: { ...noWrites(1), deliveries },
+  positions: [],
+  changesUntil: null,
+  exportNote: null,
+});
+
+/** The store, whose writing thread dies between each commit and its answer. */
+const answeringNothing = (store: Store): Store => ({
+  read: store.read,
+  work: store.work,
+  transaction: (work) => store.transaction(work),
+  declare: (work) => store.declare(work),
+  declarations: 0,
+  close: () => store.close(),
+  async commit(steps) {
+    await store.commit(steps);
+    throw new StoreError('store-unanswered', 'the answer was lost');
+  },
+});
+
+test('a batch answers the ids of its deliveries, and null where the channel is gone', async () => {
+  const ids = await createRecordingStore(parts.store, parts.secrets).record(
+    batch(delivery('first'), delivery('gone', channel + 1), delivery('second')),
+  );
+  expect(ids).toEqual([1, null, 2]);
+});
+
+test('a batch that was committed and not answered counts as written, with the same answer', async () => {
+  const recording = createRecordingStore(answeringNothing(parts.store), parts.secrets);
+  const uids = Array.from({ length: 1_200 }, (_, index) => `uid ${index}`);
+  const ids = await recording.record(
+    batch(delivery('gone', channel + 1), ...uids.map((uid) => delivery(uid))),
+  );
+  expect(ids).toEqual([null, ...uids.map((_, index) => index + 1)]);
+});
+
+test('the query of a monitor’s address lies sealed in the ledger, and is sent', async () => {
+  const url = 'https://shop.example/?key=hush';
+  const alert = { ...ALERT, monitor: { ...ALERT.monitor, url } };
+  await createRecordingStore(parts.store, parts.secrets).record(batch({ ...delivery('a'), alert }));
+  const [row] = await rowsOf(parts.store, 'deliveries');
+  expect(row?.alert).not.toContain('hush');
+  expect(readMasked(row?.alert ?? '')?.monitor.url).toBe('https://shop.example/?********');
+  const search = { notificationId: channel, exceptMonitors: [], limit: 1 };
+  const [head] = await nextDeliveries(parts.store, parts.secrets, search);
+  expect(head?.alert).toEqual(alert);
+});
+
+test('what is recorded is known while as many reads of pages and of the API wait as may', async () => {
+  const recording = createRecordingStore(parts.store, parts.secrets);
+  await rowsOf(parts.store, 'monitors');
+  reads.holdFirst();
+  const waiting = Promise.allSettled(
+    Array.from({ length: MAX_WAITING_READS }, () => rowsOf(parts.store, 'monitors')),
+  );
+  expect(await recording.recordedOutcomes([{ monitorId: 1, slot: 1, region: 'hosta-fra' }])).toEqual([null]);
+  reads.release();
+  await waiting;
+});

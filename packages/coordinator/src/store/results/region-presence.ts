@@ -1,0 +1,66 @@
+import type { Store, Transaction } from '../store.ts';
+import { wholeMs } from '../whole-ms.ts';
+
+/** Instants are epoch ms. */
+export type StoredPresence = {
+  lastSeen: readonly { region: string; at: number }[];
+  /** Regions whose absence has begun and not ended. */
+  absent: readonly string[];
+};
+
+/** The beginning or the end of an interval in which a region had no live agent. */
+export type AbsenceEdge = { region: string; kind: 'began' | 'ended'; at: number };
+
+export async function storedPresence({ read }: Store): Promise<StoredPresence> {
+  const seen = await read.selectFrom('region_presence').selectAll().execute();
+  const absences = await read
+    .selectFrom('region_absences')
+    .select('region')
+    .where('ended_at', 'is', null)
+    .execute();
+  return {
+    lastSeen: seen.map(({ region, last_seen_at: at }) => ({ region, at })),
+    absent: absences.map(({ region }) => region),
+  };
+}
+
+/**
+ * When each region last had a live agent, epoch ms. The value may be a minute old while the region has one. A
+ * region that never had an agent is missing.
+ */
+export async function regionsLastSeen(store: Store): Promise<ReadonlyMap<string, number>> {
+  const rows = await store.read.selectFrom('region_presence').selectAll().execute();
+  return new Map(rows.map((row) => [row.region, row.last_seen_at]));
+}
+
+/** Stores when these regions last had a live agent. */
+export async function writeLastSeen(tx: Transaction, lastSeen: StoredPresence['lastSeen']): Promise<void> {
+  await tx.runEach(
+    `INSERT INTO region_presence (region, last_seen_at) VALUES (?, ?)
+     ON CONFLICT (region) DO UPDATE SET last_seen_at = excluded.last_seen_at`,
+    lastSeen.map(({ region, at }) => [region, wholeMs(at)]),
+  );
+}
+
+/** Writes the edges in their order: an absence may begin and end between two writes. */
+export async function writeAbsences(tx: Transaction, edges: readonly AbsenceEdge[]): Promise<void> {
+  for (const { kind, run } of runsOf(edges)) {
+    await tx.runEach(
+      kind === 'began'
+        ? 'INSERT INTO region_absences (started_at, region) VALUES (?, ?)'
+        : 'UPDATE region_absences SET ended_at = ? WHERE region = ? AND ended_at IS NULL',
+      run.map(({ region, at }) => [wholeMs(at), region]),
+    );
+  }
+}
+
+/** Joins neighbours of the same kind; mostly there is one run. */
+function runsOf(edges: readonly AbsenceEdge[]): { kind: AbsenceEdge['kind']; run: AbsenceEdge[] }[] {
+  const runs: { kind: AbsenceEdge['kind']; run: AbsenceEdge[] }[] = [];
+  for (const edge of edges) {
+    const last = runs.at(-1);
+    if (last?.kind === edge.kind) last.run.push(edge);
+    else runs.push({ kind: edge.kind, run: [edge] });
+  }
+  return runs;
+}

@@ -1,0 +1,92 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { StoreError } from '../errors.ts';
+
+/** ms from a commit to the checkpoint that moves it, together with all commits in between. */
+export const INTERVAL_MS = 3_000;
+
+/** Frames of 4 KiB (64 MiB) above which the next transaction waits until no read uses the journal. */
+export const JOURNAL_FRAMES_LIMIT = 16_384;
+
+/** Longest time that a transaction waits until no read uses the journal, ms. */
+export const RESTART_WAIT_MS = 250;
+/** ms until the next such wait after a read has outlasted one. */
+const RESTART_AGAIN_MS = 30_000;
+
+const FRAME_BYTES = 4_096;
+
+/** The one row of `PRAGMA wal_checkpoint`: frames in the journal, and how many of them are in the database file now. */
+export type CheckpointRow = { busy: number; log: number; checkpointed: number };
+
+type Parts = {
+  /**
+   * PASSIVE moves the frames that no read holds back, and waits for nobody. RESTART also waits for reads, at
+   * most {@link RESTART_WAIT_MS}, so that the next transaction writes from the journal's beginning; `busy` is
+   * 1 when the wait ran out.
+   */
+  readonly checkpoint: (mode: 'PASSIVE' | 'RESTART') => CheckpointRow;
+  readonly isInTransaction: () => boolean;
+  readonly onFailure: (error: unknown) => void;
+  readonly clock: Clock;
+};
+
+/**
+ * Moves the journal (SQLite's WAL) into the database file, on the writing thread, between two transactions.
+ *
+ * SQLite starts the journal anew when a transaction begins after all of it was moved and no read uses it.
+ * That happens by itself between reads. Under dense reads it may never happen, so this class waits for it
+ * once the journal is longer than {@link JOURNAL_FRAMES_LIMIT}. A read that does not end (a shell with an
+ * open transaction) costs transactions this wait every 30 s; the journal grows until that read ends.
+ */
+export class Checkpoints {
+  readonly #parts: Parts;
+  #cancelTimer: (() => void) | null = null;
+  #isDue = false;
+  /** No wait for reads before this monotonic instant. */
+  #restartAt = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** To be called after every commit; cheap. */
+  committed(): void {
+    if (this.#isDue) return;
+    this.#cancelTimer ??= this.#parts.clock.after(INTERVAL_MS, () => {
+      this.#cancelTimer = null;
+      this.#isDue = true;
+      this.runIfDue();
+    });
+  }
+
+  /** To be called when a transaction has ended. */
+  runIfDue(): void {
+    if (!this.#isDue || this.#parts.isInTransaction()) return;
+    this.#isDue = false;
+    try {
+      const { log } = this.#parts.checkpoint('PASSIVE');
+      if (log > JOURNAL_FRAMES_LIMIT && this.#parts.clock.monotonic() >= this.#restartAt) this.#restart();
+    } catch (error) {
+      // The journal is kept and grows; the next commit tries again.
+      this.#parts.onFailure(error);
+    }
+  }
+
+  #restart(): void {
+    const { busy, log } = this.#parts.checkpoint('RESTART');
+    if (busy === 0) return;
+    this.#restartAt = this.#parts.clock.monotonic() + RESTART_AGAIN_MS;
+    const mebibytes = Math.round((log * FRAME_BYTES) / 2 ** 20);
+    this.#parts.onFailure(
+      new StoreError(
+        'store-busy',
+        `a program has been reading it for long; the journal has ${mebibytes} MiB`,
+      ),
+    );
+  }
+
+  stop(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#isDue = false;
+  }
+}

@@ -1,0 +1,57 @@
+import { Kysely, sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { TABLE_NAMES } from '../dialect.ts';
+import { StoreError } from '../errors.ts';
+import { MIGRATIONS } from '../migrations/index.ts';
+import type { Database } from '../schema.ts';
+import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
+
+const MIGRATION_TABLE = 'kysely_migration';
+
+/**
+ * Migrates the database to this version of svc; each migration is applied whole or not at all.
+ *
+ * @returns the names of the migrations that were applied
+ * @throws StoreError `store-newer`, `store-foreign`, or the database's error
+ */
+export async function migrate(execute: Execute, path: string): Promise<string[]> {
+  const db = new Kysely<Database>({ dialect: sqliteDialect(execute) });
+  const applied = await appliedTo(db, path);
+  // The migrator looks at every table before it finds that there is nothing to do.
+  if (Object.keys(MIGRATIONS).every((name) => applied.has(name))) return [];
+  const migrator = new Migrator({
+    db,
+    migrationTableName: MIGRATION_TABLE,
+    provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
+  });
+  const { error, results } = await migrator.migrateToLatest();
+  if (error instanceof StoreError) throw error;
+  if (error !== undefined) {
+    throw new StoreError('store-error', `${path}: cannot migrate the database to this version of svc`, {
+      cause: error,
+    });
+  }
+  return (results ?? [])
+    .filter(({ status }) => status === 'Success')
+    .map(({ migrationName }) => migrationName);
+}
+
+/** The names of the migrations that the database has. Refuses one of a newer version, and that of another program. */
+async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySet<string>> {
+  const tables = await TABLE_NAMES.execute(db);
+  if (tables.rows.length === 0) return new Set();
+  if (!tables.rows.some(({ name }) => name === MIGRATION_TABLE)) {
+    throw new StoreError(
+      'store-foreign',
+      `${path} is a database, but svc did not create it: set SVC_DATA_DIR or SVC_DATABASE_URL to another path`,
+    );
+  }
+  const { rows } = await sql<{ name: string }>`SELECT name FROM ${sql.table(MIGRATION_TABLE)}`.execute(db);
+  const applied = rows.map(({ name }) => name);
+  const newer = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name));
+  if (newer.length === 0) return new Set(applied);
+  throw new StoreError(
+    'store-newer',
+    `${path} was written by a newer version of svc (${newer.sort().join(', ')}): start that version or a later one`,
+  );
+}

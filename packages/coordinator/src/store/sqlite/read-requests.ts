@@ -1,0 +1,58 @@
+import { DatabaseSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
+import { isBusy } from '../errors.ts';
+import type { Database } from '../schema.ts';
+import { Statements } from '../statements.ts';
+import type { Store } from '../store.ts';
+import { registerSqlFunctions } from './sql-functions.ts';
+import { sqliteDialect } from './sqlite-dialect.ts';
+import {
+  type Numbered,
+  type ReaderData,
+  type ReaderRequest,
+  replyTo,
+  type ServedPort,
+} from './thread-protocol.ts';
+
+/**
+ * A connection that writes nothing, not even temporary files, so that a disk that takes no writes delays no read.
+ */
+function readOnly(path: string): { readonly statements: Statements; close(): void } {
+  const sqlite = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  sqlite.exec('PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY');
+  registerSqlFunctions(sqlite);
+  return { statements: new Statements(sqlite), close: () => sqlite.close() };
+}
+
+/**
+ * Opens a migrated database for reading on the calling thread: for threads with long work of their own.
+ */
+export function openReading(path: string): Pick<Store, 'read'> & { close(): void } {
+  const { statements, close } = readOnly(path);
+  const dialect = sqliteDialect(async (sql, parameters) => statements.run(sql, parameters));
+  return { read: new Kysely<Database>({ dialect }), close };
+}
+
+/** The next request that has come already, taken out of its turn; undefined: there is none. */
+type TakeNext = () => Numbered<ReaderRequest> | undefined;
+
+/**
+ * Answers the requests of `port` on one connection.
+ *
+ * Where another program locks the database against reading, SQLite waits up to 10 s for it. The requests that have come
+ * meanwhile fail with the one that has waited: each of them would hold all later ones for as long again.
+ *
+ * @returns a function that closes the connection
+ */
+export function serveReads(port: ServedPort, { path }: ReaderData, takeNext?: TakeNext): () => void {
+  const { statements, close } = readOnly(path);
+  port.on('message', (message: Numbered<ReaderRequest>) => {
+    const reply = replyTo(message, ({ sql, parameters }) => statements.run(sql, parameters).rows);
+    port.postMessage(reply);
+    if (reply.ok || !isBusy(reply.failure)) return;
+    for (let next = takeNext?.(); next !== undefined; next = takeNext?.()) {
+      port.postMessage({ ...reply, id: next.id });
+    }
+  });
+  return close;
+}

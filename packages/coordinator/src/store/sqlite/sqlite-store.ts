@@ -1,0 +1,123 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Logger } from '@svc/shared/log.ts';
+import type { Kysely } from 'kysely';
+import { closedError, StoreError } from '../errors.ts';
+import type { Database } from '../schema.ts';
+import type { RowOutcome, SqlStep, Store, Transaction } from '../store.ts';
+import type { Reader } from './reader.ts';
+import type { Writer } from './writer.ts';
+
+/** Most waiting transactions. On a disk that stalls, each holds a request of the API with its body. */
+export const MAX_WAITING_TRANSACTIONS = 1_000;
+
+/** Longest time that tasks after a commit hold the thread before other events get a turn, ms. */
+const TURN_MS = 10;
+
+type Parts = {
+  readonly writer: Writer;
+  readonly reader: Reader;
+  /** For `work`. */
+  readonly workReader: Reader;
+  /** Releases the lock of the file. */
+  readonly unlock: () => void;
+  readonly log: Logger;
+};
+
+/**
+ * {@link Store} over one SQLite file; made by `openStore`.
+ *
+ * One transaction is written at a time. Those of the recorder go before waiting ones: a flood of requests, or requests
+ * that a stalled disk has let pile up, must not delay verdicts and alerts. There is never more than one of the recorder,
+ * so waiting ones get a turn in between. Otherwise the order of asking counts.
+ */
+export class SqliteStore implements Store {
+  readonly read: Kysely<Database>;
+  readonly work: Kysely<Database>;
+  readonly #parts: Parts;
+  readonly #urgent: (() => Promise<void>)[] = [];
+  readonly #waiting: (() => Promise<void>)[] = [];
+  #isWriting = false;
+  #declarations = 0;
+  #closing: Promise<void> | null = null;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.read = parts.reader.db;
+    this.work = parts.workReader.db;
+  }
+
+  async transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
+    if (this.#closing !== null) throw closedError();
+    if (this.#waiting.length >= MAX_WAITING_TRANSACTIONS) throw overloaded();
+    return this.#alone(this.#waiting, async () => {
+      const { outcome, tasks } = await this.#parts.writer.transaction(work);
+      await this.#runTasks(tasks);
+      return outcome;
+    });
+  }
+
+  async declare<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
+    try {
+      return await this.transaction(work);
+    } finally {
+      // Also after a failure: a commit whose answer is lost may be durable.
+      this.#declarations += 1;
+    }
+  }
+
+  get declarations(): number {
+    return this.#declarations;
+  }
+
+  async commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]> {
+    if (this.#closing !== null) throw closedError();
+    return this.#alone(this.#urgent, () => this.#parts.writer.commit(steps));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#alone(this.#waiting, () => this.#close());
+    return this.#closing;
+  }
+
+  /** Runs `work` when no other work runs. Its outcome is passed on, and never stops the next work. */
+  #alone<T>(queue: (() => Promise<void>)[], work: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      queue.push(() => work().then(resolve, reject));
+      if (!this.#isWriting) void this.#writeAll();
+    });
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true;
+    const next = () => this.#urgent.shift() ?? this.#waiting.shift();
+    for (let work = next(); work !== undefined; work = next()) await work();
+    this.#isWriting = false;
+  }
+
+  async #runTasks(tasks: readonly (() => void)[]): Promise<void> {
+    let turnBegan = performance.now();
+    for (const task of tasks) {
+      if (performance.now() - turnBegan > TURN_MS) {
+        await setImmediate();
+        turnBegan = performance.now();
+      }
+      try {
+        task();
+      } catch (error) {
+        this.#parts.log.error({ error }, 'a task after a commit failed: memory may differ from the database');
+      }
+    }
+  }
+
+  async #close(): Promise<void> {
+    const { writer, reader, workReader, unlock } = this.#parts;
+    await Promise.all([reader.close(), workReader.close()]);
+    // After the readers: the last connection moves the journal into the file and removes it.
+    await writer.close().finally(unlock);
+  }
+}
+
+function overloaded(): StoreError {
+  const message = `the database has ${MAX_WAITING_TRANSACTIONS} waiting transactions, the most it takes: try again later`;
+  return new StoreError('store-overloaded', message);
+}

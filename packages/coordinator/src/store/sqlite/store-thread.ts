@@ -1,0 +1,138 @@
+import { setFlagsFromString } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import type { Logger } from '@svc/shared/log.ts';
+import { closedError, StoreError, storeErrorOf } from '../errors.ts';
+import type { Numbered, ReaderData, Reply, WriterData } from './thread-protocol.ts';
+
+/** The part of a `Worker` that the store uses. */
+export type StoreWorker = Pick<Worker, 'postMessage' | 'ref' | 'unref'> & {
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+  on(event: 'exit', listener: () => void): unknown;
+  /** Ends the thread; waits for the running statement, which cannot be interrupted. */
+  terminate(): Promise<unknown>;
+};
+
+/** Starts the writer and the reader of one database file. */
+export type StoreWorkers = {
+  readonly writer: (data: WriterData) => StoreWorker;
+  readonly reader: (data: ReaderData) => StoreWorker;
+};
+
+/**
+ * MiB. The threads keep little in V8's memory: the rows of one request. Without a limit V8 lets the garbage
+ * of young objects grow to 16 to 64 MiB in each thread before it collects it.
+ */
+const LIMITS = { maxYoungGenerationSizeMb: 4 };
+
+/** Starts a thread for each. */
+export const STORE_THREADS: StoreWorkers = {
+  writer: (data) => start(new URL('./write-worker.ts', import.meta.url), 'store-writer', data),
+  reader: (data) => start(new URL('./read-worker.ts', import.meta.url), 'store-reader', data),
+};
+
+function start(url: URL, name: string, workerData: WriterData | ReaderData): Worker {
+  // A size on the command line is meant for the main thread, which has already read it. V8 would prefer it
+  // to this thread's own limit.
+  setFlagsFromString('--max-semi-space-size=0');
+  return new Worker(url, { name, workerData, resourceLimits: LIMITS });
+}
+
+type Parts<Notice> = {
+  readonly start: () => StoreWorker;
+  /** What the thread does, for people and for the code of its loss. */
+  readonly does: 'reads' | 'writes';
+  /** Takes messages that answer no request. */
+  readonly onNotice?: (notice: Notice) => void;
+  readonly log: Logger;
+};
+
+type Waiting<Answer> = { resolve: (answer: Answer) => void; reject: (error: StoreError) => void };
+
+/**
+ * The main thread's side of one thread, which answers requests in the order in which they were made. The first request
+ * starts the thread; a later one starts it again if it died.
+ */
+export class StoreThread<Request, Answer, Notice extends object = never> {
+  readonly #parts: Parts<Notice>;
+  readonly #waiting = new Map<number, Waiting<Answer>>();
+  #worker: StoreWorker | null = null;
+  #lastId = 0;
+  #deaths = 0;
+  #isClosed = false;
+
+  constructor(parts: Parts<Notice>) {
+    this.#parts = parts;
+  }
+
+  /** How often the thread has died: what a connection of before held is gone. */
+  get deaths(): number {
+    return this.#deaths;
+  }
+
+  /** Requests that have no answer yet. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** @throws StoreError SQLite's error, `store-closed`, `store-reader-lost` or `store-writer-lost` */
+  ask(request: Request): Promise<Answer> {
+    if (this.#isClosed) return Promise.reject(closedError());
+    return new Promise((resolve, reject) => {
+      this.#worker ??= this.#start();
+      const id = ++this.#lastId;
+      // Before the bookkeeping, because a request that cannot be cloned throws here.
+      this.#worker.postMessage({ id, request } satisfies Numbered<Request>);
+      this.#waiting.set(id, { resolve, reject });
+      if (this.#waiting.size === 1) this.#worker.ref();
+    });
+  }
+
+  /** Rejects waiting requests with `store-closed`, and waits for the running statement, which cannot be interrupted. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#rejectAll(closedError);
+    await this.#worker?.terminate();
+  }
+
+  /** The error of a request whose thread has died. */
+  lost(): StoreError {
+    const { does } = this.#parts;
+    const code = does === 'writes' ? 'store-writer-lost' : 'store-reader-lost';
+    return new StoreError(code, `the thread that ${does} the database ended`);
+  }
+
+  #start(): StoreWorker {
+    const { start, does, onNotice, log } = this.#parts;
+    const worker = start();
+    worker.on('message', (received) => {
+      const message = received as Reply<Answer> | Notice;
+      if ('id' in message) this.#settle(message);
+      else onNotice?.(message);
+    });
+    // An open store alone keeps no process alive; a request without an answer does.
+    worker.unref();
+    worker.on('error', (error) => log.error({ error, does }, 'a thread of the database failed'));
+    worker.on('exit', () => {
+      this.#worker = null;
+      this.#deaths += 1;
+      this.#rejectAll(() => this.lost());
+    });
+    return worker;
+  }
+
+  #settle(reply: Reply<Answer>): void {
+    const waiting = this.#waiting.get(reply.id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(reply.id);
+    if (this.#waiting.size === 0) this.#worker?.unref();
+    if (reply.ok) waiting.resolve(reply.answer);
+    else waiting.reject(storeErrorOf(reply.failure));
+  }
+
+  #rejectAll(error: () => StoreError): void {
+    const all = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of all) reject(error());
+  }
+}

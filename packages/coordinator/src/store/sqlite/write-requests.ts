@@ -1,0 +1,202 @@
+import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '@svc/shared/clock.ts';
+import { type PackedWritten, Statements } from '../statements.ts';
+import type { SqlStep } from '../store.ts';
+import { type CheckpointRow, Checkpoints, RESTART_WAIT_MS } from './checkpoints.ts';
+import { registerSqlFunctions } from './sql-functions.ts';
+import {
+  failureOf,
+  type Numbered,
+  replyTo,
+  type ServedPort,
+  type WriterAnswer,
+  type WriterData,
+  type WriterNotice,
+  type WriterRequest,
+} from './thread-protocol.ts';
+
+/**
+ * ms that a transaction waits for another program's lock (a backup, a shell) before it fails with
+ * `store-busy`. The wait holds the writing thread.
+ */
+export const BUSY_LIMIT_MS = 5_000;
+
+/**
+ * Answers the requests of `port`, in their order, on one connection that writes.
+ *
+ * @returns a function that closes the connection
+ */
+export function serveWrites(port: ServedPort, { path, commits }: WriterData, clock: Clock): () => void {
+  const durable = new Int32Array(commits);
+  const requests = new WriteRequests({
+    path,
+    onDurable: () => Atomics.add(durable, 0, 1),
+    onCheckpointFailure: (error) =>
+      port.postMessage({ checkpointFailed: failureOf(error) } satisfies WriterNotice),
+    clock,
+  });
+
+  port.on('message', (message: Numbered<WriterRequest>) => {
+    port.postMessage(replyTo(message, (request) => requests.answer(request)));
+    requests.afterAnswer();
+  });
+  return () => void requests.answer({ kind: 'close' });
+}
+
+/** A connection that writes, with its prepared statements. */
+type WriteConnection = { readonly sqlite: DatabaseSync; readonly statements: Statements };
+
+/**
+ * Opens the file at `path` for writing, and creates it when there is none. The message of an error names the
+ * file.
+ */
+function openWriteConnection(path: string): WriteConnection {
+  let sqlite: DatabaseSync | undefined;
+  try {
+    // SQLite gives the journal and its index the mode of the database file.
+    closeSync(openSync(path, 'a', 0o600));
+    sqlite = new DatabaseSync(path, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
+    // SQLite overwrites deleted and replaced content where it writes the page anyway, so that secrets are not
+    // left behind. Checkpoints run between transactions, not inside a commit. The limit truncates the journal
+    // when it starts anew.
+    sqlite.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA wal_autocheckpoint = 0;
+      PRAGMA journal_size_limit = 16777216;
+      PRAGMA cache_size = -8192;
+      PRAGMA secure_delete = FAST;
+      PRAGMA temp_store = MEMORY`);
+    registerSqlFunctions(sqlite);
+    return { sqlite, statements: new Statements(sqlite) };
+  } catch (error) {
+    sqlite?.close();
+    if (error instanceof Error && !error.message.includes(path)) error.message = `${path}: ${error.message}`;
+    throw error;
+  }
+}
+
+type Parts = {
+  readonly path: string;
+  /** Called after each durable commit. It must not allocate: memory may be at its limit. */
+  readonly onDurable: () => void;
+  readonly onCheckpointFailure: (error: unknown) => void;
+  readonly clock: Clock;
+};
+
+/**
+ * The work of the writing thread: it carries out requests on its one connection, which the first request
+ * opens.
+ */
+class WriteRequests {
+  readonly #parts: Parts;
+  readonly #checkpoints: Checkpoints;
+  #connection: WriteConnection | null = null;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#checkpoints = new Checkpoints({
+      checkpoint: (mode) => this.#checkpoint(mode),
+      isInTransaction: () => this.#connection?.sqlite.isTransaction === true,
+      onFailure: parts.onCheckpointFailure,
+      clock: parts.clock,
+    });
+  }
+
+  /** @throws SQLite's error; a failed `begin`, `commit` or `script` is rolled back by then */
+  answer(request: WriterRequest): WriterAnswer {
+    switch (request.kind) {
+      case 'run':
+        return this.#opened().statements.run(request.sql, request.parameters);
+      case 'each':
+        return this.#opened().statements.runEach(request.sql, request.rows);
+      case 'begin':
+        return this.#begin();
+      case 'commit':
+        return this.#commit();
+      case 'rollback':
+        return this.#rollBack();
+      case 'script':
+        return this.#script(request.steps);
+      case 'close':
+        return this.#close();
+      default:
+        return request satisfies never;
+    }
+  }
+
+  /** Runs long work that no caller waits for. To be called when an answer is on its way. */
+  afterAnswer(): void {
+    this.#checkpoints.runIfDue();
+  }
+
+  #opened(): WriteConnection {
+    this.#connection ??= openWriteConnection(this.#parts.path);
+    return this.#connection;
+  }
+
+  #begin(): null {
+    this.#opened().sqlite.exec('BEGIN IMMEDIATE');
+    return null;
+  }
+
+  #commit(): null {
+    try {
+      this.#opened().sqlite.exec('COMMIT');
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+    this.#parts.onDurable();
+    this.#checkpoints.committed();
+    return null;
+  }
+
+  #script(steps: readonly SqlStep[]): PackedWritten[] {
+    this.#begin();
+    try {
+      const { statements } = this.#opened();
+      const written = steps.map(({ sql, rows }) => statements.runEach(sql, rows));
+      this.#commit();
+      return written;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  /**
+   * Does nothing where no transaction is open: SQLite rolls back by itself after some failures (a full disk).
+   */
+  #rollBack(): null {
+    const sqlite = this.#connection?.sqlite;
+    if (sqlite === undefined || !sqlite.isTransaction) return null;
+    try {
+      sqlite.exec('ROLLBACK');
+    } catch {
+      // Closing the connection rolls back. The caller gets the error that made the transaction fail.
+      this.#connection = null;
+      sqlite.close();
+    }
+    return null;
+  }
+
+  #close(): null {
+    this.#checkpoints.stop();
+    // The last connection moves the journal into the file and removes it.
+    this.#connection?.sqlite.close();
+    this.#connection = null;
+    return null;
+  }
+
+  #checkpoint(mode: 'PASSIVE' | 'RESTART'): CheckpointRow {
+    const { sqlite } = this.#opened();
+    sqlite.exec(`PRAGMA busy_timeout = ${RESTART_WAIT_MS}`);
+    try {
+      return sqlite.prepare(`PRAGMA wal_checkpoint(${mode})`).get() as CheckpointRow;
+    } finally {
+      sqlite.exec(`PRAGMA busy_timeout = ${BUSY_LIMIT_MS}`);
+    }
+  }
+}

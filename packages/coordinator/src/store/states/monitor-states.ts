@@ -1,0 +1,236 @@
+import { appendTo } from '@svc/shared/lists-by-key.ts';
+import { sql } from 'kysely';
+import type { MonitorStatus } from '../../verdict/monitor.ts';
+import type { StoredState } from '../../verdict/restart.ts';
+import { FINEST_PERIOD_MS, phaseOf } from '../../verdict/schedule.ts';
+import type { Link, ReasonInterval } from '../../verdict/state.ts';
+import { SAME_INTERVAL_MS } from '../../verdict/status-change.ts';
+import type { Announced, TransitionReason } from '../../verdict/transition.ts';
+import type { Writes, WrittenState, WrittenVotes } from '../../verdict/writes.ts';
+import { pairsAs } from '../dialect.ts';
+import { readAhead } from '../sqlite/read-ahead.ts';
+import type { SqlStep, Store } from '../store.ts';
+import { openSlotsText, readOpenSlots, readVotes, votesText } from './stored-votes.ts';
+
+/** States read at a time. */
+const CHUNK = 500;
+
+/** Writes nothing for a monitor whose row is gone: its removal is applied afterwards. */
+const UPSERT = `
+  INSERT INTO monitor_states (monitor_id, status, since, reason, version, floor_slot, entered, incident)
+  SELECT id, ?, ?, ?, ?, ?, ?, ? FROM monitors WHERE id = ?
+  ON CONFLICT (monitor_id) DO UPDATE SET status = excluded.status, since = excluded.since,
+    reason = excluded.reason, version = excluded.version, floor_slot = excluded.floor_slot,
+    entered = excluded.entered, incident = excluded.incident`;
+
+export function writeStates(states: readonly WrittenState[]): SqlStep {
+  return {
+    sql: UPSERT,
+    rows: states.map((state) => [
+      state.status,
+      state.since,
+      state.reason,
+      state.version,
+      state.floorSlot,
+      state.entered,
+      state.incident,
+      state.id,
+    ]),
+  };
+}
+
+/** Monitors with the same place in the half minute are due together, so that their rows lie on few pages. */
+function placeOf(id: number): number {
+  return phaseOf(id, FINEST_PERIOD_MS);
+}
+
+export function writeVotes(votes: Writes['votes']): SqlStep {
+  return {
+    sql: `
+  INSERT INTO monitor_votes (place, monitor_id, decided_slot, written_at, votes, open_slots)
+  VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (place, monitor_id) DO UPDATE SET decided_slot = excluded.decided_slot,
+    written_at = excluded.written_at, votes = excluded.votes, open_slots = excluded.open_slots`,
+    rows: votes.map(({ id, decidedSlot, writtenAt, votes, open }) => [
+      placeOf(id),
+      id,
+      decidedSlot,
+      writtenAt,
+      votesText(votes, decidedSlot),
+      openSlotsText(open),
+    ]),
+  };
+}
+
+export function removeVotes(ids: readonly number[]): SqlStep {
+  return {
+    sql: 'DELETE FROM monitor_votes WHERE place = ? AND monitor_id = ?',
+    rows: ids.map((id) => [placeOf(id), id]),
+  };
+}
+
+export function writeAnnouncements(announcements: Writes['announcements']): SqlStep {
+  return {
+    sql: `UPDATE links SET announced = ?, incident = ? WHERE monitor_id = ? AND notification_id = ?
+      AND EXISTS (SELECT 1 FROM notifications WHERE id = ? AND provider_type = ?)`,
+    rows: announcements.map(({ announced, incident, monitorId, notificationId, providerType }) => [
+      announced,
+      incident,
+      monitorId,
+      notificationId,
+      notificationId,
+      providerType,
+    ]),
+  };
+}
+
+type StateRow = {
+  monitor_id: number;
+  status: MonitorStatus;
+  since: number;
+  reason: TransitionReason | null;
+  version: number | null;
+  floor_slot: number;
+  entered: number;
+  incident: string | null;
+  opened_at: number | null;
+};
+
+/** Yields the states of all monitors, some hundred at a time. `now`: the slots' clock, epoch ms. */
+export async function* storedStates(store: Store, now: number): AsyncGenerator<readonly StoredState[]> {
+  yield* readAhead(
+    (after) => statesAfter(store, after, now),
+    ({ id }) => id,
+  );
+}
+
+async function statesAfter(store: Store, after: number, now: number): Promise<StoredState[]> {
+  const rows: StateRow[] = await store.read
+    .selectFrom('monitor_states')
+    .leftJoin('incidents', 'incidents.key', 'monitor_states.incident')
+    .selectAll('monitor_states')
+    .select('incidents.opened_at')
+    .$narrowType<{ reason: TransitionReason | null }>()
+    .where('monitor_states.monitor_id', '>', after)
+    .orderBy('monitor_states.monitor_id')
+    .limit(CHUNK)
+    .execute();
+  const last = rows.at(-1)?.monitor_id;
+  if (last === undefined) return [];
+  const [votes, links, intervals] = await Promise.all([
+    votesOf(
+      store,
+      rows.map((row) => row.monitor_id),
+    ),
+    linksBetween(store, after, last),
+    intervalsBetween(store, after, last, now),
+  ]);
+  return rows.map((row) => ({
+    ...stateOf(row),
+    ...(votes.get(row.monitor_id) ?? { decidedSlot: 0, writtenAt: 0, votes: [], open: [] }),
+    links: links.get(row.monitor_id) ?? [],
+    intervals: intervals.get(row.monitor_id) ?? [],
+  }));
+}
+
+function stateOf(row: StateRow): WrittenState & Pick<StoredState, 'incidentSince'> {
+  return {
+    id: row.monitor_id,
+    status: row.status,
+    since: row.since,
+    reason: row.reason ?? 'too-few-votes',
+    version: row.version,
+    floorSlot: row.floor_slot,
+    entered: row.entered,
+    incident: row.incident,
+    incidentSince: row.opened_at,
+  };
+}
+
+type VotesRow = {
+  monitor_id: number;
+  decided_slot: number;
+  written_at: number;
+  votes: string;
+  open_slots: string | null;
+};
+
+async function votesOf(
+  store: Store,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, Omit<WrittenVotes, 'id'>>> {
+  const asked = ids.map((id) => [placeOf(id), id] as const);
+  const { rows } = await sql<VotesRow>`
+    SELECT monitor_votes.* FROM ${pairsAs(asked, 'asked')} CROSS JOIN monitor_votes
+    WHERE monitor_votes.place = asked.first AND monitor_votes.monitor_id = asked.second`.execute(store.read);
+  return new Map(
+    rows.map((row) => [
+      row.monitor_id,
+      {
+        decidedSlot: row.decided_slot,
+        writtenAt: row.written_at,
+        votes: readVotes(row.votes, row.decided_slot),
+        open: readOpenSlots(row.open_slots),
+      },
+    ]),
+  );
+}
+
+async function linksBetween(store: Store, after: number, until: number): Promise<Map<number, Link[]>> {
+  const rows = await store.read
+    .selectFrom('links')
+    .innerJoin('notifications', 'notifications.id', 'links.notification_id')
+    .leftJoin('incidents', 'incidents.key', 'links.incident')
+    .select([
+      'links.monitor_id as monitorId',
+      'links.notification_id as notificationId',
+      'notifications.provider_type as providerType',
+      'links.announced as announced',
+      'links.incident as incident',
+      'incidents.opened_at as incidentSince',
+    ])
+    .where('links.monitor_id', '>', after)
+    .where('links.monitor_id', '<=', until)
+    .orderBy('links.monitor_id')
+    .orderBy('links.notification_id')
+    .execute();
+  const links = new Map<number, Link[]>();
+  for (const { monitorId, announced, ...link } of rows) {
+    appendTo(links, monitorId, { ...link, announced: announced satisfies Announced });
+  }
+  return links;
+}
+
+/**
+ * The intervals that may be continued: the newest of each reason that belongs to the present status and is
+ * the present reason or recent.
+ */
+async function intervalsBetween(
+  store: Store,
+  after: number,
+  until: number,
+  now: number,
+): Promise<Map<number, ReasonInterval[]>> {
+  const rows = await store.read
+    .selectFrom('transitions as t')
+    .innerJoin('monitor_states as s', 's.monitor_id', 't.monitor_id')
+    .select(['t.monitor_id as monitorId', 't.reason', 't.at', 't.until', 't.slots'])
+    .$narrowType<{ reason: TransitionReason }>()
+    .where('t.monitor_id', '>', after)
+    .where('t.monitor_id', '<=', until)
+    .whereRef('t.from_status', '=', 't.to_status')
+    .whereRef('t.at', '>=', 's.since')
+    .where(({ eb, or, ref }) =>
+      or([eb('t.reason', '=', ref('s.reason')), eb('t.until', '>=', now - SAME_INTERVAL_MS)]),
+    )
+    .orderBy('t.monitor_id')
+    .orderBy('t.at')
+    .execute();
+  const intervals = new Map<number, ReasonInterval[]>();
+  for (const { monitorId, reason, at, until: last, slots } of rows) {
+    const older = (intervals.get(monitorId) ?? []).filter((interval) => interval.reason !== reason);
+    const newest = { reason, at, until: last ?? at, slots: slots ?? 1, isUnwritten: false };
+    intervals.set(monitorId, [...older, newest]);
+  }
+  return intervals;
+}

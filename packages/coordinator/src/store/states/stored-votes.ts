@@ -1,0 +1,142 @@
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { z } from 'zod';
+import type { Vote, VoteOutcome } from '../../verdict/status.ts';
+import type { CountedVote, StoredVote, WrittenVotes } from '../../verdict/writes.ts';
+
+/*
+ * Votes as text. Those of states are written with every slot, so they are arrays without names, whose instants are
+ * differences; what is as usual at the end of one is left out. The votes of transitions are read by people, and have names.
+ */
+
+/** Letters of the outcomes in `monitor_votes`. */
+const LETTERS = { passed: 'p', degraded: 'd', failed: 'f' } as const satisfies { [O in VoteOutcome]: string };
+const OUTCOMES = { p: 'passed', d: 'degraded', f: 'failed' } as const;
+
+/** A vote in `monitor_votes.votes` and `open_slots`. Instants are ms relative to the vote's slot, when they follow from no rule. */
+const compactVote = z.tuple([
+  z.enum(REGIONS),
+  z.enum(['p', 'd', 'f']),
+  /** Its slot, relative to the newest decided slot, or to the open slot that it is about. */
+  z.int(),
+  /** When it became a vote. */
+  z.number(),
+  /** End of the check. */
+  z.int(),
+  z.number().nullable().default(null),
+  z.int().nullable().default(null),
+  z.string().nullable().default(null),
+  /** Begin of the failures, back from the slot; null: as {@link usualOf}. */
+  z.int().nullable().default(null),
+  /** Newest slot that did not fail, back from the slot; null: as {@link usualOf}. */
+  z.int().nullable().default(null),
+  /** How much sooner it expires than its age says, ms. */
+  z.int().default(0),
+]);
+const compactVotes = z.array(compactVote);
+const openSlots = z.array(z.tuple([z.int(), compactVotes]));
+
+/** A vote in `transitions.votes`; `counted` is false for a vote that was too old or whose region was not asked. */
+export const transitionVote = z.object({
+  region: z.enum(REGIONS),
+  outcome: z.enum(['passed', 'degraded', 'failed']),
+  slot: z.number().int(),
+  /** When it became a vote, epoch ms. */
+  at: z.number(),
+  latency: z.number().nullable(),
+  status_code: z.number().int().nullable(),
+  error_message: z.string().nullable(),
+  counted: z.boolean(),
+});
+export type TransitionVote = z.infer<typeof transitionVote>;
+export const transitionVotes = z.array(transitionVote);
+
+/** @param base newest decided slot, epoch ms */
+export function votesText(votes: readonly StoredVote[], base: number): string {
+  return JSON.stringify(compacted(votes, base));
+}
+
+/**
+ * @param base as of {@link votesText}
+ * @throws ZodError or SyntaxError for text that svc did not write
+ */
+export function readVotes(text: string, base: number): StoredVote[] {
+  return compactVotes.parse(JSON.parse(text)).map((vote) => storedVote(vote, base));
+}
+
+/** Null: no slot is open. */
+export function openSlotsText(open: WrittenVotes['open']): string | null {
+  if (open.length === 0) return null;
+  return JSON.stringify(open.map(({ slot, reports }) => [slot, compacted(reports, slot)]));
+}
+
+/** @throws ZodError or SyntaxError for text that svc did not write */
+export function readOpenSlots(text: string | null): WrittenVotes['open'] {
+  if (text === null) return [];
+  return openSlots
+    .parse(JSON.parse(text))
+    .map(([slot, reports]) => ({ slot, reports: reports.map((vote) => storedVote(vote, slot)) }));
+}
+
+export function toTransitionVote(vote: CountedVote): TransitionVote {
+  return {
+    region: vote.region,
+    outcome: vote.outcome,
+    slot: vote.slot,
+    at: vote.at,
+    latency: vote.latency,
+    status_code: vote.statusCode,
+    error_message: vote.errorMessage,
+    counted: vote.counted,
+  };
+}
+
+/** Of a region's first vote. */
+function usualOf(outcome: VoteOutcome, slot: number): Pick<Vote, 'failedSince' | 'upSlot'> {
+  return outcome === 'failed' ? { failedSince: slot, upSlot: 0 } : { failedSince: null, upSlot: slot };
+}
+
+type Compact = (Region | string | number | null)[];
+
+function compacted(votes: readonly StoredVote[], base: number): Compact[] {
+  const texts: Compact[] = [];
+  for (let index = 0; index < votes.length; index += 1) texts.push(compact(votes[index] as StoredVote, base));
+  return texts;
+}
+
+function compact(vote: StoredVote, base: number): Compact {
+  const { region, outcome, slot, at, endedAt, failedSince, upSlot, agedMs } = vote;
+  const text: Compact = [region, LETTERS[outcome], slot - base, at - slot, endedAt - slot, vote.latency];
+  const usual = usualOf(outcome, slot);
+  const isUsual = failedSince === usual.failedSince && upSlot === usual.upSlot && agedMs === 0;
+  if (isUsual && vote.errorMessage === null) {
+    if (vote.statusCode !== null) text.push(vote.statusCode);
+    return text;
+  }
+  text.push(vote.statusCode, vote.errorMessage);
+  if (isUsual) return text;
+  text.push(failedSince === usual.failedSince || failedSince === null ? null : slot - failedSince);
+  text.push(upSlot === usual.upSlot ? null : slot - upSlot);
+  text.push(agedMs);
+  return text;
+}
+
+function storedVote(vote: z.infer<typeof compactVote>, base: number): StoredVote {
+  const [region, letter, slotAfter, at, endedAt, latency, statusCode, errorMessage, failed, up, agedMs] =
+    vote;
+  const outcome = OUTCOMES[letter];
+  const slot = base + slotAfter;
+  const usual = usualOf(outcome, slot);
+  return {
+    region,
+    outcome,
+    slot,
+    at: slot + at,
+    endedAt: slot + endedAt,
+    failedSince: failed === null ? usual.failedSince : slot - failed,
+    upSlot: up === null ? usual.upSlot : slot - up,
+    agedMs,
+    latency,
+    statusCode,
+    errorMessage,
+  };
+}

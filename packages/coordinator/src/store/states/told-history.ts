@@ -1,0 +1,150 @@
+import type { AlertStatus } from '@svc/shared/channels/alert.ts';
+import type { MonitorStatus } from '../../verdict/monitor.ts';
+import type { Link } from '../../verdict/state.ts';
+import type { Announced } from '../../verdict/transition.ts';
+import type { ChangeOfStatus } from '../../verdict/writes.ts';
+import type { TimeSpan } from '../results/result-series.ts';
+import type { Store } from '../store.ts';
+
+/* What a monitor's status was, and what its channels were told, in the past. */
+
+type Reading = Pick<Store, 'read'>;
+
+/** Rows per query. */
+const PAGE = 1_000;
+
+export type PastStatus = { readonly status: MonitorStatus; readonly since: number };
+
+/** The status at an instant (epoch ms); null: there was no change before. */
+export async function statusAt({ read }: Reading, monitorId: number, at: number): Promise<PastStatus | null> {
+  const row = await read
+    .selectFrom('transitions')
+    .select(['to_status', 'at'])
+    .$narrowType<{ to_status: MonitorStatus }>()
+    .where('monitor_id', '=', monitorId)
+    .whereRef('from_status', '<>', 'to_status')
+    .where('at', '<=', at)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? null : { status: row.to_status, since: row.at };
+}
+
+/** The incident that was open at an instant (epoch ms); null: none. */
+export async function incidentAt(
+  { read }: Reading,
+  monitorId: number,
+  at: number,
+): Promise<{ key: string; opened_at: number } | null> {
+  const row = await read
+    .selectFrom('incidents')
+    .select(['key', 'opened_at'])
+    .where('monitor_id', '=', monitorId)
+    .where('opened_at', '<=', at)
+    .where(({ or, eb }) => or([eb('closed_at', 'is', null), eb('closed_at', '>', at)]))
+    .where('key', 'is not', null)
+    .$narrowType<{ key: string }>()
+    .orderBy('opened_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** The channels that are linked to the monitor now. */
+export function linkedChannels(
+  { read }: Reading,
+  monitorId: number,
+): Promise<Pick<Link, 'notificationId' | 'providerType'>[]> {
+  return read
+    .selectFrom('links')
+    .innerJoin('notifications', 'notifications.id', 'links.notification_id')
+    .select(['notifications.id as notificationId', 'notifications.provider_type as providerType'])
+    .where('links.monitor_id', '=', monitorId)
+    .orderBy('notifications.id')
+    .execute();
+}
+
+/** The status that a channel was last told about the monitor before an instant (epoch ms). */
+export async function announcedAt(
+  { read }: Reading,
+  { monitorId, notificationId, at }: { monitorId: number; notificationId: number; at: number },
+): Promise<{ announced: Announced; incident: string | null }> {
+  const row = await read
+    .selectFrom('deliveries')
+    .select(['status', 'incident'])
+    .where('monitor_id', '=', monitorId)
+    .where('notification_id', '=', notificationId)
+    .where('created_at', '<=', at)
+    .where('status', 'is not', null)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  const status = row?.status;
+  if (status !== 'error' && status !== 'degraded') return { announced: 'active', incident: null };
+  return { announced: status, incident: row?.incident ?? null };
+}
+
+export type PastChange = Pick<ChangeOfStatus, 'from' | 'to' | 'reason' | 'at'>;
+
+/** The changes of a monitor's status in a span, in their order. */
+export function changesIn(
+  { read }: Reading,
+  monitorId: number,
+  { from, until }: TimeSpan,
+): Promise<PastChange[]> {
+  return inPages((after) =>
+    read
+      .selectFrom('transitions')
+      .select(['id', 'from_status as from', 'to_status as to', 'reason', 'at'])
+      .$narrowType<PastChange>()
+      .where('monitor_id', '=', monitorId)
+      .where('id', '>', after)
+      .whereRef('from_status', '<>', 'to_status')
+      .where('at', '>=', from)
+      .where('at', '<', until)
+      .orderBy('id')
+      .limit(PAGE)
+      .execute(),
+  );
+}
+
+export type PastAlert = {
+  readonly notificationId: number;
+  readonly status: AlertStatus;
+  /** When it was queued, epoch ms. */
+  readonly at: number;
+};
+
+/** The alerts about a monitor that were queued in a span, in their order. */
+export function alertsIn(
+  { read }: Reading,
+  monitorId: number,
+  { from, until }: TimeSpan,
+): Promise<PastAlert[]> {
+  return inPages((after) =>
+    read
+      .selectFrom('deliveries')
+      .select(['id', 'notification_id as notificationId', 'status', 'created_at as at'])
+      .$narrowType<PastAlert>()
+      .where('monitor_id', '=', monitorId)
+      .where('id', '>', after)
+      .where('status', 'is not', null)
+      .where('created_at', '>=', from)
+      .where('created_at', '<', until)
+      .orderBy('id')
+      .limit(PAGE)
+      .execute(),
+  );
+}
+
+async function inPages<R>(page: (after: number) => Promise<(R & { id: number })[]>): Promise<R[]> {
+  const found: R[] = [];
+  for (let after = 0; ; ) {
+    const rows = await page(after);
+    for (const { id, ...row } of rows) {
+      found.push(row as unknown as R);
+      after = id;
+    }
+    if (rows.length < PAGE) return found;
+  }
+}
