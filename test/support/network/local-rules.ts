@@ -50,8 +50,8 @@ async function tell(step: string, hosts: readonly string[]): Promise<void> {
 
 ip('link set lo up');
 ip('link add up0 type veth peer name gw0');
-// The kernel asks a hundred times whether an address is free, so it stays tentative while the story lasts.
-writeFileSync('/proc/sys/net/ipv6/conf/up0/dad_transmits', '100');
+// The kernel asks a thousand times whether an address is free, so it stays tentative while the story lasts.
+writeFileSync('/proc/sys/net/ipv6/conf/up0/dad_transmits', '1000');
 ip('addr add 10.0.0.2/24 dev up0');
 ip('link set gw0 up');
 ip('link set up0 up');
@@ -71,7 +71,7 @@ await tell('tentative', [`[${AWAY}]`]);
 const dns = createDnsProbe({ servers: [`[${AWAY}]:53`] });
 const uri = 'www.example.com';
 const asked = await dns.run(
-  { type: 'dns', uri, record_assertions: [], timeout: 1_000, retry: 0, degraded_at: 0 },
+  { type: 'dns', uri, record_assertions: [], timeout: 5_000, retry: 0, degraded_at: 0 },
   context,
 );
 process.stdout.write(
