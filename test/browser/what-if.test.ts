@@ -1,5 +1,6 @@
 import type { CheckRunner } from '@svc/coordinator/api/api-parts.ts';
 import type { Comparison, WhatIf } from '@svc/coordinator/history/what-if/compare.ts';
+import { writeLastSeen } from '@svc/coordinator/store/results/region-presence.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { pageProblems } from '../support/browser/page-problems.ts';
@@ -123,6 +124,8 @@ describe.skipIf(skipsBrowser)('what is tried before it is saved', () => {
   });
 
   test('a draft runs from its regions, is not saved, and keeps its fields', async () => {
+    const lost = { region: 'hosta-iad', at: Date.UTC(2025, 11, 31, 3, 4) };
+    await api.store.transaction((tx) => writeLastSeen(tx, [lost]));
     const visitor = await browser.visitor(NO_SCRIPT);
     const page = await openDashboard(api, visitor, '/monitors/new?type=http');
     await page.getByRole('button', { name: 'Run it now' }).click();
@@ -131,7 +134,9 @@ describe.skipIf(skipsBrowser)('what is tried before it is saved', () => {
     await page.getByLabel('Url', { exact: false }).first().fill('https://draft.example/');
     await page.getByRole('button', { name: 'Run it now' }).click();
     await page.getByRole('heading', { name: 'What the regions found' }).waitFor();
-    await page.getByText('did not answer in time').waitFor();
+    await page
+      .getByText('no agent has taken jobs there since 31 Dec 2025, 03:04 UTC (20 hours ago)')
+      .waitFor();
     await page.getByText('the body to contain "ok"').waitFor();
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Draft');
     const { body } = await api.call('GET', '/v1/monitors?name=Draft');

@@ -33,6 +33,16 @@ async function start(opened: Opened) {
 
 type Absence = { region: string; ended_at: number | null };
 
+/** Since when regions have no agent that takes jobs, as the API says it. */
+async function absentSince(service: LocalService): Promise<Record<string, number>> {
+  const { data } = await service.get<{ data: { region: string; absent_since: number | null }[] }>(
+    '/v1/regions',
+  );
+  return Object.fromEntries(
+    data.flatMap(({ region, absent_since: at }) => (at === null ? [] : [[region, at]])),
+  );
+}
+
 const absences = (service: LocalService) =>
   service.query<Absence>('SELECT region, ended_at FROM region_absences ORDER BY region, id');
 
@@ -58,6 +68,13 @@ describe.concurrent('a region without an agent', () => {
     const seen = service.transitions.length;
     await service.stopAgent('hosta-fra');
     await service.until(() => absences(service).length === 2);
+    expect(await absentSince(service)).toEqual(
+      Object.fromEntries(
+        service
+          .query<{ region: string; started_at: number }>('SELECT region, started_at FROM region_absences')
+          .map(({ region, started_at: at }) => [region, at]),
+      ),
+    );
     // What it said last may be on its way.
     await service.decided(id, 1);
     const reported = slotsOf(service, 'hosta-fra');
@@ -76,6 +93,7 @@ describe.concurrent('a region without an agent', () => {
       { region: NEVER_THERE, ended_at: null },
       { region: 'hosta-fra', ended_at: expect.any(Number) },
     ]);
+    expect(Object.keys(await absentSince(service))).toEqual([NEVER_THERE]);
     expect(hook.requests).toHaveLength(0);
   });
 

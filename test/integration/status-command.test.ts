@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { writeAbsences, writeLastSeen } from '@svc/coordinator/store/results/region-presence.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { startApi } from '../support/api.ts';
 import { svc } from '../support/svc.ts';
@@ -32,6 +33,28 @@ test('what does not work is shown with what to do, and decides the exit code', a
     /2026-11-22 11:00:00 +2 × +a region that monitors declare has lost .* \(region=hosta-fra\)/,
   );
   expect(err).toMatch(/^svc: \d findings: nats does not work; /);
+});
+
+test('a region without an agent is shown with for how long and since when', async () => {
+  const { asOperator, store } = await api();
+  const now = Date.now();
+  const lost = now - 3 * 3_600_000;
+  const left = Date.parse('2026-01-02T03:04:05Z');
+  await store.transaction(async (tx) => {
+    await writeLastSeen(tx, [
+      { region: 'hosta-fra', at: lost },
+      { region: 'hostb-par', at: left },
+    ]);
+    await writeAbsences(tx, [{ region: 'hosta-fra', kind: 'began', at: lost }]);
+  });
+  const { out, err } = await svc(['status'], asOperator);
+  const since = new Date(lost).toISOString().slice(0, 19).replace('T', ' ');
+  expect(out).toContain(`hosta-fra has had no agent for 3 h, since ${since} UTC`);
+  expect(out).toMatch(new RegExp(`hosta-fra +none +for 3 h, since ${since} UTC`));
+  expect(out).toMatch(/hostb-par +none +for \d+ days, since 2026-01-02 03:04:05 UTC/);
+  expect(err).not.toContain('hostb-par');
+  const { regions } = JSON.parse((await svc(['status', '--json'], asOperator)).out);
+  expect(regions).toMatchObject([{ absent_since: lost }, { absent_since: left }]);
 });
 
 test('as JSON it is one document', async () => {

@@ -42,6 +42,8 @@ export const regionsAnswer = z.object({
     z.object({
       region: z.string(),
       last_seen_at: z.number().nullable(),
+      /** An older coordinator does not say it. */
+      absent_since: z.number().nullable().default(null),
       agents: z.array(
         z.object({
           id: z.string(),

@@ -1,3 +1,4 @@
+import { absenceText } from './ages.ts';
 import type { Status } from './answers.ts';
 
 /** Something that does not work, and what to do. */
@@ -66,10 +67,8 @@ function queueFindings({ queues }: Status['system']): Finding[] {
   ];
 }
 
-function regionFindings(
-  { region, agents, last_seen_at: seenAt }: Status['regions'][number],
-  now: number,
-): Finding[] {
+function regionFindings(view: Status['regions'][number], now: number): Finding[] {
+  const { region, agents, last_seen_at: seenAt } = view;
   const sick = agents.flatMap(({ id, machine, sick: faults }) =>
     faults.map((fault) => ({
       what: `the agent ${id} in ${region}${machine === null ? '' : ` on ${machine}`} reports ${fault}`,
@@ -78,7 +77,12 @@ function regionFindings(
   );
   const isMissed = agents.length === 0 && seenAt !== null && now - seenAt < MISSED_FOR_MS;
   return isMissed
-    ? [{ what: `${region} has lost its last agent`, todo: `start an agent there, or look at its log` }]
+    ? [
+        {
+          what: `${region} has had no agent ${absenceText(view, now)}`,
+          todo: 'start an agent there, or look at its log',
+        },
+      ]
     : sick;
 }
 

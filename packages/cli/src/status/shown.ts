@@ -1,4 +1,5 @@
 import { table } from '../table.ts';
+import { absenceText, lengthText } from './ages.ts';
 import type { Status } from './answers.ts';
 import type { Finding } from './judge.ts';
 
@@ -45,11 +46,9 @@ function coordinator(
 }
 
 function regionTable(regions: Status['regions'], now: number): string {
-  const rows = regions.flatMap(({ region, agents, last_seen_at: seenAt }) => {
-    if (agents.length === 0) {
-      const since = seenAt === null ? 'never' : `${age((now - seenAt) / 1_000)} ago`;
-      return [[region, 'none', '', '', `last seen ${since}`]];
-    }
+  const rows = regions.flatMap((view) => {
+    const { region, agents } = view;
+    if (agents.length === 0) return [[region, 'none', '', '', absenceText(view, now)]];
     return agents.map(({ id, version, load, draining, sick }) => [
       region,
       id,
@@ -97,7 +96,5 @@ function findingTable(findings: readonly Finding[]): string {
 }
 
 function age(seconds: number | null): string {
-  if (seconds === null) return 'unknown';
-  if (seconds < 120) return `${seconds.toFixed(1)} s`;
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+  return seconds === null ? 'unknown' : lengthText(seconds);
 }

@@ -264,6 +264,10 @@ export const regionView = z
       .int()
       .nullable()
       .meta({ description: 'When the region last had a live agent, epoch ms.' }),
+    absent_since: z.number().int().nullable().meta({
+      description:
+        'Since when no agent of the region takes jobs, epoch ms: when the last one was heard. For a region that never had an agent it is when svc began to miss one, up to a minute after a monitor declared the region; null where none did. Null while an agent takes jobs. While no coordinator leads, no agent is heard, and it is when the last one was.',
+    }),
     sick: z.array(z.enum(SICKNESSES)).meta({
       description: 'Faults that the agents of the region find in themselves. Empty where they find none.',
     }),
@@ -292,6 +296,7 @@ export const regionView = z
       {
         region: 'hosta-fra',
         last_seen_at: 1_767_225_600_000,
+        absent_since: null,
         sick: [],
         agents: [
           {

@@ -9,6 +9,7 @@ import { HTTP_MONITOR_DEFAULTS } from '../../../../test/support/resources.ts';
 import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
 import { sealSettings } from '../store/declaration/channels.ts';
 import { type CheckedDomain, writeCheckedDomain } from '../store/pages/page-domains.ts';
+import { writeAbsences, writeLastSeen } from '../store/results/region-presence.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
 /** What every page warns of until pages are served. */
@@ -702,6 +703,7 @@ describe('tokens, regions, health', () => {
     expect(data.find(({ region }) => region === 'hosta-fra')).toEqual({
       region: 'hosta-fra',
       last_seen_at: 5,
+      absent_since: null,
       sick: ['starved'],
       agents: [
         {
@@ -722,8 +724,37 @@ describe('tokens, regions, health', () => {
     expect(data.find(({ region }) => region === 'hosta-ams')).toEqual({
       region: 'hosta-ams',
       last_seen_at: null,
+      absent_since: null,
       sick: [],
       agents: [],
+    });
+  });
+
+  test('regions without an agent that takes jobs, and since when', async () => {
+    await api.store.transaction(async (tx) => {
+      await writeLastSeen(tx, [
+        { region: 'hostb-par', at: 7_000 },
+        { region: 'hosta-lhr', at: 8_000 },
+      ]);
+      await writeAbsences(tx, [
+        { region: 'hosta-lhr', kind: 'began', at: 3_000 },
+        { region: 'hosta-lhr', kind: 'ended', at: 4_000 },
+        { region: 'hosta-lhr', kind: 'began', at: 6_000 },
+        { region: 'hosta-iad', kind: 'began', at: 9_000 },
+      ]);
+    });
+    const { data } = (await api.call('GET', '/v1/regions', undefined, asReader())).body as { data: Json[] };
+    const shown = Object.fromEntries(
+      data.map(({ region, last_seen_at, absent_since }) => [region, { last_seen_at, absent_since }]),
+    );
+    expect(shown).toMatchObject({
+      // Its absence is not stored yet.
+      'hostb-par': { last_seen_at: 7_000, absent_since: 7_000 },
+      // Its last agent has taken no jobs since, and was heard until later.
+      'hosta-lhr': { last_seen_at: 8_000, absent_since: 6_000 },
+      // A monitor declares it, and no agent ever ran there.
+      'hosta-iad': { last_seen_at: null, absent_since: 9_000 },
+      'hosta-ams': { last_seen_at: null, absent_since: null },
     });
   });
 

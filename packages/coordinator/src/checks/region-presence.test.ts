@@ -139,3 +139,12 @@ test('what could not be saved is saved later', async () => {
   await presence.stop();
   expect(await absences()).toMatchObject([{ region: FRA, ended_at: null }]);
 });
+
+test('absences that last are looked up without those that ended', async () => {
+  const plan = await store.transaction((tx) =>
+    tx.query<{ detail: string }>(
+      'EXPLAIN QUERY PLAN SELECT region, started_at FROM region_absences WHERE ended_at IS NULL',
+    ),
+  );
+  expect(plan.map(({ detail }) => detail).join()).toContain('region_absences_lasting');
+});

@@ -1,7 +1,7 @@
 import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { regionsLastSeen } from '../../store/results/region-presence.ts';
+import { lastingAbsences, regionsLastSeen } from '../../store/results/region-presence.ts';
 import { type RegionView, regionView } from '../answers.ts';
 import type { ApiParts, LiveAgent } from '../api-parts.ts';
 import { endpoint, ok, type ServedEndpoint, serve } from '../endpoint.ts';
@@ -22,13 +22,17 @@ export const listRegions = endpoint({
 export function regionEndpoints({ store, agents }: Pick<ApiParts, 'store' | 'agents'>): ServedEndpoint[] {
   return [
     serve(listRegions, async () => {
-      const lastSeenAt = await regionsLastSeen(store);
+      const [lastSeenAt, absences] = await Promise.all([regionsLastSeen(store), lastingAbsences(store)]);
+      const live = new Set(agents.live());
       const data = REGIONS.map((region): RegionView => {
         const alive = [...agents.agentsOf(region)].map(agentView);
         const seen = alive.map(({ last_seen_at }) => last_seen_at);
+        const lastSeen = Math.max(...seen, lastSeenAt.get(region) ?? 0) || null;
         return {
           region,
-          last_seen_at: Math.max(...seen, lastSeenAt.get(region) ?? 0) || null,
+          last_seen_at: lastSeen,
+          // An absence that is not stored yet will begin when the last agent was seen.
+          absent_since: live.has(region) ? null : (absences.get(region) ?? lastSeen),
           sick: SICKNESSES.filter((each) => alive.some(({ sick }) => sick.includes(each))),
           agents: alive,
         };

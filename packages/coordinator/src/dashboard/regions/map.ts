@@ -1,6 +1,7 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { type State, stateLabel, statePath } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { instantText } from '../../web/times.ts';
 import { COORDINATES, PLACES } from './places.ts';
 import { type Point, spread } from './spread.ts';
 
@@ -91,6 +92,8 @@ export type MappedRegion = {
   readonly region: Region;
   readonly state: State | null;
   readonly word: string;
+  /** Since when no agent takes jobs there, epoch ms; null: one does, or none is missed. */
+  readonly absentSince: number | null;
 };
 
 function pointOf([longitude, latitude]: readonly [number, number]): Point {
@@ -137,9 +140,9 @@ function indexOf(region: Region): number {
   return REGIONS.indexOf(region);
 }
 
-function dot({ region }: MappedRegion): Html {
+function dot({ region, absentSince }: MappedRegion): Html {
   const { x, y } = POINTS[indexOf(region)] ?? { x: 0, y: 0 };
-  return html`<circle class="unused" cx="${fixed(x)}" cy="${fixed(y)}" r="1.1"><title>${region}, ${PLACES[region]}: without agents</title></circle>`;
+  return html`<circle class="unused" cx="${fixed(x)}" cy="${fixed(y)}" r="1.1"><title>${region}, ${PLACES[region]}: without agents${sinceText(absentSince)}</title></circle>`;
 }
 
 /** A line from a mark that was moved to its place. */
@@ -151,10 +154,14 @@ function leader({ region }: MappedRegion): Html {
   return html`<path class="leader" d="M${fixed(place.x)} ${fixed(place.y)}L${fixed(mark.x)} ${fixed(mark.y)}"/>`;
 }
 
-function marked({ region, state, word }: MappedRegion): Html {
+function marked({ region, state, word, absentSince }: MappedRegion): Html {
   const { x, y } = PLACED[indexOf(region)] ?? { x: 0, y: 0 };
   const scale = MARK / 16;
-  return html`<g class="state-${state}"><title>${region}, ${PLACES[region]}: ${word}</title><circle class="halo" cx="${fixed(x)}" cy="${fixed(y)}" r="${MARK / 2 + 0.5}"/><path class="shape" fill-rule="evenodd" transform="translate(${fixed(x - MARK / 2)} ${fixed(y - MARK / 2)}) scale(${scale})" d="${statePath(state ?? 'unknown')}"/></g>`;
+  return html`<g class="state-${state}"><title>${region}, ${PLACES[region]}: ${word}${sinceText(absentSince)}</title><circle class="halo" cx="${fixed(x)}" cy="${fixed(y)}" r="${MARK / 2 + 0.5}"/><path class="shape" fill-rule="evenodd" transform="translate(${fixed(x - MARK / 2)} ${fixed(y - MARK / 2)}) scale(${scale})" d="${statePath(state ?? 'unknown')}"/></g>`;
+}
+
+function sinceText(absentSince: number | null): string {
+  return absentSince === null ? '' : ` since ${instantText(absentSince)}`;
 }
 
 function fixed(value: number): string {

@@ -6,6 +6,7 @@ import { age } from '../../web/times.ts';
 import { REGIONS_STYLE } from '../assets.ts';
 import type { DashboardPage } from '../page.ts';
 import { pageHead } from '../page-parts.ts';
+import { sinceWhen } from './absence.ts';
 import { type MappedRegion, regionMap } from './map.ts';
 import { PLACES } from './places.ts';
 
@@ -38,7 +39,7 @@ ${
     ? NO_HTML
     : html`<section class="stack"><h2>Without agents</h2>
 <p class="soft">Agents have never run in these regions: <code>svc region init REGION</code> makes the keys and the settings for one.</p>
-<ul class="places plain-list">${others.map(({ region }) => html`<li><code>${region}</code> <span class="soft">${PLACES[region]}</span></li>`)}</ul></section>`
+<ul class="places plain-list">${others.map((region) => html`<li>${neverUsed(region, now)}</li>`)}</ul></section>`
 }
 </div>`,
     };
@@ -47,7 +48,16 @@ ${
 
 function mapped(view: RegionView, isUsed: boolean): MappedRegion {
   const [state, word] = stateOf(view);
-  return { region: view.region, state: isUsed ? state : null, word };
+  return { region: view.region, state: isUsed ? state : null, word, absentSince: view.absent_since };
+}
+
+/** A region that never had an agent, and since when a monitor waits for one. */
+function neverUsed(view: RegionView, now: number): Html {
+  const missed =
+    view.absent_since === null
+      ? NO_HTML
+      : html`<span class="soft small">missed${sinceWhen(view, now)}</span>`;
+  return html`<code>${view.region}</code> <span class="soft">${PLACES[view.region]}</span> ${missed}`;
 }
 
 function noAgents(): Html {
@@ -62,14 +72,15 @@ function regionTable(regions: readonly RegionView[], now: number): Html {
 <tbody>${regions.map((region) => row(region, now))}</tbody></table></div>`;
 }
 
-function row({ region, agents, sick, last_seen_at }: RegionView, now: number): Html {
+function row(view: RegionView, now: number): Html {
+  const { region, agents, sick, last_seen_at } = view;
   const [state, word] = stateOf({ agents, sick });
   const running = agents.reduce((sum, agent) => sum + agent.running, 0);
   const capacity = agents.reduce((sum, agent) => sum + agent.capacity, 0);
   const figures = new Intl.NumberFormat('en');
   return html`<tr><td>${stateLabel(state, word)}</td>
 <th scope="row" class="text-cell">${region}<span class="target soft small">${PLACES[region]}</span></th>
-<td class="text-cell">${agents.length === 0 ? html`<span class="soft">none</span>` : html`<ul class="plain-list">${agents.map(agentLine)}</ul>`}</td>
+<td class="text-cell">${agentsCell(view, now)}</td>
 <td class="number">${agents.length === 0 ? NO_HTML : html`${figures.format(running)} <span class="soft">of ${figures.format(capacity)}</span>`}</td>
 <td class="soft">${last_seen_at === null ? NO_HTML : age(last_seen_at, now)}</td></tr>`;
 }
@@ -79,6 +90,15 @@ function stateOf({ agents, sick }: Pick<RegionView, 'agents' | 'sick'>): readonl
   if (agents.length === 0) return ['down', 'No agent'];
   if (agents.every((agent) => agent.draining)) return ['degraded', 'Stopping'];
   return sick.length > 0 ? ['degraded', 'Sick'] : ['operational', 'Works'];
+}
+
+/** The agents, and since when none of them takes jobs. */
+function agentsCell(view: RegionView, now: number): Html {
+  const since = sinceWhen(view, now);
+  if (view.agents.length === 0) return html`<span class="soft">none${since}</span>`;
+  const idle =
+    view.absent_since === null ? NO_HTML : html`<span class="soft small">none has taken jobs${since}</span>`;
+  return html`<ul class="plain-list">${view.agents.map(agentLine)}</ul>${idle}`;
 }
 
 function agentLine({ id, version, machine, draining, sick }: RegionView['agents'][number]): Html {

@@ -1,7 +1,9 @@
 import { kindOfType, MONITOR_TYPES, MONITORS } from '@svc/shared/resources/monitors.ts';
+import type { RegionView } from '../../api/answers.ts';
 import { type AnswerOf, idOf } from '../../api/endpoint.ts';
 import { dryRun } from '../../api/routes/check.ts';
 import { MONITOR, monitorUses } from '../../api/routes/monitors.ts';
+import { listRegions } from '../../api/routes/regions.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
@@ -10,6 +12,7 @@ import { formOf } from '../forms/fields.ts';
 import { PHASE_NAMES, PHASE_WORDS } from '../monitor/charts.ts';
 import { outcomeLabel } from '../monitor/shown.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
+import { sinceWhen } from '../regions/absence.ts';
 import { type Editor, openExisting, openNew, sent, type Trial } from './editor.ts';
 import { kindChoice } from './form-pages.ts';
 import { type Removal, removalPages } from './removal.ts';
@@ -21,28 +24,59 @@ type Found = NonNullable<Answer['result']>;
 const monitorTrial: Trial = {
   button: html`<button name="intent" value="try">Run it now</button>`,
   styles: [MONITOR_STYLE],
-  async run({ api }, body) {
+  async run({ api, now }, body) {
     const tried = await api.call(dryRun, {}, { body });
-    return tried.problem ?? { shown: trialPanel(tried.body.data) };
+    if (tried.problem !== null) return tried.problem;
+    const answers = tried.body.data;
+    const isSilent = answers.length === 0 || answers.some(({ result }) => result === null);
+    const regions = isSilent ? (await api.read(listRegions, {})).data : [];
+    return { shown: trialPanel(answers, regions, now) };
   },
 };
 
-/** What each region found: its outcome, its phases, and its assertions one by one. */
-function trialPanel(answers: readonly Answer[]): Html {
+/**
+ * What each region found: its outcome, its phases, and its assertions one by one.
+ *
+ * @param regions as they are now, where one did not answer
+ */
+function trialPanel(answers: readonly Answer[], regions: readonly RegionView[], now: number): Html {
   return html`<section class="stack trial" aria-labelledby="trial" role="status">
 <h2 id="trial">What the regions found</h2>
 <p class="soft">One attempt in each region. It was not recorded, nobody was alerted, and nothing was saved.</p>
 ${
   answers.length === 0
-    ? html`<p class="notice notice-warning">No region has an agent, so nobody made the check. <a href="/regions">Regions</a></p>`
-    : html`<ol class="plain-list log">${answers.map(answerItem)}</ol>`
+    ? html`<p class="notice notice-warning">${nobody(regions, now)}, so nobody made the check. <a href="/regions">Regions</a></p>`
+    : html`<ol class="plain-list log">${answers.map((answer) => answerItem(answer, regions, now))}</ol>`
 }
 </section>`;
 }
 
-function answerItem({ region, result }: Answer): Html {
+/** That no region has an agent, and since when: the absence that began last, of the regions that had one. */
+function nobody(regions: readonly RegionView[], now: number): Html {
+  const begun = regions.flatMap(({ absent_since: since, last_seen_at: seen }) =>
+    since === null || seen === null ? [] : [since],
+  );
+  if (begun.length === 0) return html`No region has an agent`;
+  return html`No region has had an agent${sinceWhen({ absent_since: Math.max(...begun) }, now)}`;
+}
+
+/** Why a region did not answer, as far as it is known. */
+function silenceOf(view: RegionView | undefined, now: number): Html {
+  if (view === undefined) return html`did not answer in time`;
+  if (view.absent_since !== null && view.last_seen_at !== null) {
+    return html`did not answer: no agent has taken jobs there${sinceWhen(view, now)}`;
+  }
+  if (view.agents.length === 0) return html`did not answer: it has never had an agent`;
+  return html`did not answer in time: its agents are busy, or have just gone`;
+}
+
+function answerItem({ region, result }: Answer, regions: readonly RegionView[], now: number): Html {
   if (result === null) {
-    return html`<li><p class="log-line"><span class="log-state">${stateLabel('unknown', 'No answer')}</span><span class="log-place">${region}</span><span class="log-text">did not answer in time: it has no agent, or the agent is busy</span></p></li>`;
+    const silence = silenceOf(
+      regions.find((each) => each.region === region),
+      now,
+    );
+    return html`<li><p class="log-line"><span class="log-state">${stateLabel('unknown', 'No answer')}</span><span class="log-place">${region}</span><span class="log-text">${silence}</span></p></li>`;
   }
   return html`<li><details open>
 <summary><span class="log-line"><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${messageOf(result)}</span></span></summary>

@@ -172,6 +172,7 @@ const EVALUATION = [
   `CREATE TABLE region_absences (
     id INTEGER PRIMARY KEY AUTOINCREMENT, region TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER)`,
   'CREATE INDEX region_absences_ended ON region_absences (ended_at) WHERE ended_at IS NOT NULL',
+  'CREATE INDEX region_absences_lasting ON region_absences (region, started_at) WHERE ended_at IS NULL',
 ];
 
 const COUNTS = `passed INTEGER NOT NULL, degraded INTEGER NOT NULL, failed INTEGER NOT NULL,

@@ -11,17 +11,26 @@ export type StoredPresence = {
 /** The beginning or the end of an interval in which a region had no live agent. */
 export type AbsenceEdge = { region: string; kind: 'began' | 'ended'; at: number };
 
-export async function storedPresence({ read }: Store): Promise<StoredPresence> {
-  const seen = await read.selectFrom('region_presence').selectAll().execute();
-  const absences = await read
-    .selectFrom('region_absences')
-    .select('region')
-    .where('ended_at', 'is', null)
-    .execute();
+export async function storedPresence(store: Store): Promise<StoredPresence> {
+  const seen = await store.read.selectFrom('region_presence').selectAll().execute();
+  const absences = await lastingAbsences(store);
   return {
     lastSeen: seen.map(({ region, last_seen_at: at }) => ({ region, at })),
-    absent: absences.map(({ region }) => region),
+    absent: [...absences.keys()],
   };
+}
+
+/**
+ * When the absences that last have begun, epoch ms, by region. An absence is stored up to a minute after a
+ * coordinator has begun to lead, or after a monitor has declared a region that never had an agent.
+ */
+export async function lastingAbsences(store: Store): Promise<ReadonlyMap<string, number>> {
+  const rows = await store.read
+    .selectFrom('region_absences')
+    .select(['region', 'started_at'])
+    .where('ended_at', 'is', null)
+    .execute();
+  return new Map(rows.map((row) => [row.region, row.started_at]));
 }
 
 /**
