@@ -49,7 +49,7 @@ const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts']
 const BESIDE = { maxWorkers: 4, isolate: false };
 
 /** Tests of several parts use a fifth of a processor each. */
-const SEVERAL_PARTS = { maxWorkers: 9, isolate: false };
+const SEVERAL_PARTS = { maxWorkers: 7, isolate: false };
 
 /** What needs nothing but processors takes what others leave of them. */
 const LOW_PRIORITY = { setupFiles: ['test/support/low-priority.ts'] };
