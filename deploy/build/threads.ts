@@ -8,7 +8,7 @@ import { builtinsWhenNeeded, bundle } from './bundle.ts';
 
 /** How the sources name the module that a thread runs; bundlers in general look for this form. */
 const THREAD_URL = /new URL\(\s*'(\.{1,2}\/[\w/-]+\.ts)',\s*import\.meta\.url\s*\)/g;
-/** How the sources name a file of text beside them, see `web/text-file.ts` of the coordinator. */
+/** How the sources name a file of text beside them, see `textFile` of the coordinator. */
 const TEXT_FILE = /textFile\(\s*new URL\(\s*'(\.{1,2}\/[\w./-]+)',\s*import\.meta\.url,?\s*\),?\s*\)/g;
 const THREAD_URL_MODULE = fileURLToPath(new URL('./thread-url.ts', import.meta.url));
 

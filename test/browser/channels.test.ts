@@ -24,7 +24,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
     await receiver?.close();
   });
 
-  test('an empty list says what a channel is for, and leads to the first', async () => {
+  test('an empty list explains channels, and links to the form of the first', async () => {
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor, '/channels');
     await page.getByText('Nobody is told when a monitor fails').waitFor();
@@ -70,7 +70,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
     await visitor.close();
   });
 
-  test('alerts that were given up are sent again, one of them or all', async () => {
+  test('alerts that were given up are sent again, one or all', async () => {
     const id = await api.create('/v1/notifications', webhook(`${receiver.url}/again`));
     const world = World.ofOperator(api);
     for (let index = 0; index < 3; index += 1) await world.delivery('dead', { notification: id });
@@ -91,7 +91,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
     await visitor.close();
   });
 
-  test('who may only read sees no button', async () => {
+  test('a session of a read token sees no button', async () => {
     const id = await api.create('/v1/notifications', webhook(`${receiver.url}/secret-path`));
     const visitor = await browser.visitor();
     const page = await openDashboard({ ...api, operator: api.reader }, visitor, `/channels/${id}`);
@@ -105,7 +105,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
     await visitor.close();
   });
 
-  test('of many monitors, those are offered that are searched for, and the others stay linked', async () => {
+  test('of many monitors the searched ones are offered, and the others stay linked', async () => {
     const ids: string[] = [];
     for (let index = 0; index < 120; index += 1) {
       const name = `Monitor ${String(index).padStart(3, '0')}`;

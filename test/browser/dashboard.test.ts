@@ -76,7 +76,7 @@ describe.skipIf(skipsBrowser)('the dashboard', () => {
     },
   );
 
-  test('a name cannot bring script or markup of its own', async () => {
+  test('a name cannot add script or markup', async () => {
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor);
     await page.goto(`${api.url}/?name=${encodeURIComponent('<img')}`);
@@ -155,7 +155,7 @@ describe.skipIf(skipsBrowser)('the dashboard', () => {
     await visitor.close();
   });
 
-  test('a form that is not valid says what is wrong, and keeps what was typed', async () => {
+  test('an invalid form explains its errors, and keeps what was typed', async () => {
     const visitor = await browser.visitor({ width: 768, theme: 'light', hasScript: false });
     const page = await openDashboard(api, visitor, '/tokens/new');
     await page.getByLabel('Purpose').fill('   ');
@@ -167,7 +167,7 @@ describe.skipIf(skipsBrowser)('the dashboard', () => {
     await visitor.close();
   });
 
-  test('a token of scope read sees no page that it may not open', async () => {
+  test('a token of scope read sees no link to a page that it may not open', async () => {
     const visitor = await browser.visitor();
     const page = await openDashboard({ ...api, operator: api.reader }, visitor);
     expect(await page.getByRole('link', { name: 'API tokens' }).count()).toBe(0);

@@ -50,7 +50,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
     },
   );
 
-  test('hold no stored secret, and keep it, also where rows above it were removed', async () => {
+  test('contain no stored secret, and keep it even if rows above were removed', async () => {
     const headers = [
       header('X-A', `${SECRET}-a`),
       header('X-Same', `${SECRET}-b`),
@@ -101,7 +101,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
     });
   });
 
-  test('do not overwrite what somebody else saved, unless their author wants it', async () => {
+  test('overwrite what somebody else saved only if their author wants it', async () => {
     const id = await api.create('/v1/monitors', MONITOR);
     const path = `/v1/monitors/${id}`;
     await opened(`/monitors/${id}/edit`);
@@ -118,7 +118,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
     expect(await stored(path)).toMatchObject({ name: 'Mine', retry: 3 });
   });
 
-  test('survive the removal of what they are about, and make a new one', async () => {
+  test('survive the removal of their object, and create a new one', async () => {
     const id = await api.create('/v1/monitors', MONITOR);
     await opened(`/monitors/${id}/edit`);
     await inputOf(page, 'name').fill('Survivor');
@@ -131,7 +131,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
     expect(data).toMatchObject([{ url: MONITOR.url }]);
   });
 
-  test('are not there for what a file declares', async () => {
+  test('do not exist for objects that a file declares', async () => {
     const declare = { workspaceId: api.workspaceId, actor: 'file' } as const;
     const id = await api.configuration.transaction(declare, (change) =>
       change.create(
@@ -157,7 +157,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
     }
   });
 
-  test('show texts of others as texts', async () => {
+  test('escape texts of others', async () => {
     const name = '<img src=x onerror=alert(1)>"\'&amp;';
     const id = await api.create('/v1/notifications', {
       name,

@@ -1,5 +1,5 @@
-import { ChangeFeed } from '@svc/coordinator/dashboard/changes/change-feed.ts';
 import { dashboardPages } from '@svc/coordinator/dashboard/pages.ts';
+import { ChangeFeed } from '@svc/coordinator/dashboard/scripts/change-feed.ts';
 import { DAY_MS, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addSampleCompany } from '../screenshots/sample-company.ts';

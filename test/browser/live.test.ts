@@ -72,7 +72,7 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
 
   const isShownAsDown = (page: Page) => page.getByRole('link', { name: 'Down 1' }).waitFor();
 
-  test('shows what has changed between two streams', async () => {
+  test('shows a change between two streams', async () => {
     const listening = visitor.context.waitForEvent('response', (response) =>
       response.url().endsWith('/events'),
     );
@@ -86,7 +86,7 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
     await isShownAsDown(page);
   });
 
-  test('shows what has changed before it listened', async () => {
+  test('shows a change from before it listened', async () => {
     const release = holdEvents();
     const page = await openOverview();
     await setStatus('error');
@@ -94,7 +94,7 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
     await isShownAsDown(page);
   });
 
-  test('listens again after a proxy has answered that the service is away', async () => {
+  test('listens again after a proxy answered that the service is away', async () => {
     treatEvents(() => ({ status: 502, body: 'Bad Gateway' }));
     await visitor.context.clock.install();
     const refused = visitor.context.waitForEvent('response', (response) => response.status() === 502);

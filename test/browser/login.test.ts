@@ -40,7 +40,7 @@ describe.skipIf(skipsBrowser)('the login', () => {
     await visitor.close();
   });
 
-  test('a link logs in once, by its button, and the session goes on to the wanted page', async () => {
+  test('a link logs in once, by its button, and the session leads to the wanted page', async () => {
     const { body } = await api.call('POST', '/v1/login-links');
     const url = new URL((body as { url: string }).url);
     const link = `${api.url}${url.pathname}${url.search}`;

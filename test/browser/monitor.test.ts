@@ -98,7 +98,7 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     await visitor.close();
   });
 
-  test('tells the values of a chart under the pointer, and by the keys', async () => {
+  test('shows the values of a chart under the pointer, and by the keys', async () => {
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor, path);
     const latency = page.locator('[data-chart="Latency"]');
@@ -151,7 +151,7 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     await visitor.close();
   });
 
-  test('tells changes with the votes that made them, and deliveries with their attempts', async () => {
+  test('shows changes with the votes that caused them, and deliveries with their attempts', async () => {
     const visitor = await browser.visitor(NO_SCRIPT);
     const page = await openDashboard(api, visitor, `${path}/changes`);
     const outage = page.getByText(
@@ -173,7 +173,7 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     await visitor.close();
   });
 
-  test('says what comes next while a new monitor has nothing', async () => {
+  test('says what comes next while a new monitor has no data', async () => {
     const monitor = { type: 'tcp', name: 'New', uri: 'db.example:5432', periodicity: '1h' };
     const { body } = await api.call('POST', '/v1/monitors', monitor);
     const fresh = `/monitors/${(body as { id: string }).id}`;
@@ -200,7 +200,7 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     await visitor.close();
   });
 
-  test('changes by itself, but for what somebody has opened', async () => {
+  test('is updated by itself, except opened details', async () => {
     const liveId = await addSampleHistory(api, 'Live');
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor, `/monitors/${liveId}`);
@@ -253,7 +253,7 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     await visitor.close();
   });
 
-  test('shows texts of monitors, targets and channels as texts', async () => {
+  test('escapes texts of monitors, targets and channels', async () => {
     const evil = '<img src=x onerror="document.title=1">';
     const monitor = {
       type: 'http',

@@ -25,7 +25,7 @@ async function plant(page: Page, markup: string, rules: readonly string[]): Prom
 const inWidth = (width: string, rule: string) => `@media (${MEDIA[Number(width) as 320]}) { ${rule} }`;
 const WIDTHS = Object.keys(MEDIA);
 
-describe.skipIf(skipsBrowser)('what is wrong with a page', () => {
+describe.skipIf(skipsBrowser)('the problems of a page', () => {
   let api: RunningApi;
   let browser: TestBrowser;
   beforeAll(async () => {
@@ -64,7 +64,7 @@ describe.skipIf(skipsBrowser)('what is wrong with a page', () => {
     },
   );
 
-  test('is found in each width and theme, where it depends on them', async () => {
+  test('are found in each width and theme that has them', async () => {
     const visitor = await browser.visitor();
     const page = await visitor.newPage();
     await page.goto(`${api.url}/login`);

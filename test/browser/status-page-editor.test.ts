@@ -77,7 +77,7 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
     },
   );
 
-  test('does not overwrite an appearance that somebody else has changed', async () => {
+  test('does not overwrite an appearance that somebody else changed', async () => {
     const id = await api.create('/v1/status-pages', { title: 'Contested', slug: 'contested' });
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor, `/pages/${id}`);
@@ -89,7 +89,7 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
     await visitor.close();
   });
 
-  test('a monitor leaves its components behind or takes them along, as is chosen', async () => {
+  test('the removal of a monitor keeps or removes its components, as chosen', async () => {
     const page = await api.create('/v1/status-pages', { title: 'Shown', slug: 'shown' });
     const visitor = await browser.visitor({ width: 320, theme: 'dark', hasScript: false });
     const tab = await openDashboard(api, visitor);

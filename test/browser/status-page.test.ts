@@ -72,7 +72,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     await visitor.close();
   });
 
-  test('shows times in the zone of the visitor, and figures of single days, where a script runs', async () => {
+  test("shows times in the visitor's zone, and figures of single days, if scripts run", async () => {
     const visitor = await browser.visitor();
     const page = await visitor.newPage();
     await page.goto(`${api.url}/status/example`);
@@ -148,7 +148,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     },
   );
 
-  test('shows response times where its owner wants them', async () => {
+  test('shows response times if its owner wants them', async () => {
     const monitorId = String(await addSampleHistory(api));
     const path = `/v1/status-pages/${await api.create('/v1/status-pages', { title: 'Speed', slug: 'speed' })}`;
     await api.create(`${path}/components`, { type: 'monitor', monitor_id: monitorId });

@@ -56,7 +56,7 @@ const checks: CheckRunner = {
   ],
 };
 
-describe.skipIf(skipsBrowser)('what is tried before it is saved', () => {
+describe.skipIf(skipsBrowser)('trials before saving', () => {
   let api: RunningApi;
   let browser: TestBrowser;
   let path: string;
@@ -93,7 +93,7 @@ describe.skipIf(skipsBrowser)('what is tried before it is saved', () => {
     await visitor.close();
   });
 
-  test('a replay shows alerts beside those that went out, without a script', async () => {
+  test('a replay shows its alerts beside the sent ones, without a script', async () => {
     const visitor = await browser.visitor(NO_SCRIPT);
     const page = await openDashboard(api, visitor, `${path}/what-if`);
     await page.getByLabel('The last').selectOption('7');
@@ -107,7 +107,7 @@ describe.skipIf(skipsBrowser)('what is tried before it is saved', () => {
     await visitor.close();
   });
 
-  test('a setting that cannot be is said, and stays in its field', async () => {
+  test('an invalid setting is explained, and stays in its field', async () => {
     const visitor = await browser.visitor(NO_SCRIPT);
     const replays = asked.length;
     const page = await openDashboard(api, visitor, `${path}/what-if?days=7&retry=9&region=hosta-fra`);

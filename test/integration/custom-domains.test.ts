@@ -1,5 +1,5 @@
 /** Where custom domains point, as a name server that others wrote says it. */
-import { askNameServers } from '@svc/coordinator/pages/domains/lookup.ts';
+import { askNameServers } from '@svc/coordinator/pages/domains/domain-lookup.ts';
 import { pointingOf } from '@svc/coordinator/pages/domains/pointing.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findProgram, type RealDnsServer, startNamed } from '../support/real-dns-server.ts';

@@ -1,4 +1,4 @@
-import { unsubscribeToken } from '@svc/coordinator/pages/subscribers/unsubscribing.ts';
+import { unsubscribeToken } from '@svc/coordinator/pages/subscribers/mail-links.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { VISITOR_KEY } from '../support/api.ts';
 import { createResource, replaceResource } from '../support/declared-resources.ts';

@@ -5,7 +5,7 @@ import type { PageSource } from '@svc/coordinator/pages/page-view.ts';
 import type { Place } from '@svc/coordinator/pages/place.ts';
 import { publicIdsOf } from '@svc/coordinator/pages/public-ids.ts';
 import { BAR_DAYS } from '@svc/coordinator/pages/read-page.ts';
-import type { Language } from '@svc/coordinator/pages/text/languages.ts';
+import type { Language } from '@svc/coordinator/pages/text/texts.ts';
 import { wordsOf } from '@svc/coordinator/pages/words.ts';
 import type { StoredWindow } from '@svc/coordinator/store/incidents/maintenance-windows.ts';
 import type { ShownIncident, ShownMonitor } from '@svc/coordinator/store/pages/shown-pages.ts';

@@ -61,7 +61,7 @@ function exportsIn(text: string): { line: number; name: string; isType: boolean 
 }
 
 function isNamedAgain(text: string, name: string): boolean {
-  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+  const code = text.replace(/(?<!\w)\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
   return code.split(new RegExp(`(?<![\\w$])${name.replaceAll('$', '\\$')}(?![\\w$])`)).length > 2;
 }
 

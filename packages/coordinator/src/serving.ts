@@ -25,7 +25,7 @@ import { StoredConfiguration } from './declaration/transactions.ts';
 import { WhatIfs } from './history/what-if/what-ifs.ts';
 import { type Live, servedLive } from './live.ts';
 import { createPageDomains } from './pages/domains/domains.ts';
-import { announceRemoval } from './pages/subscribers/window-announcing.ts';
+import { announceRemoval } from './pages/subscribers/window-news.ts';
 import { createSites } from './sites.ts';
 import type { Tokens } from './store/access/tokens.ts';
 import type { Secrets } from './store/declaration/secrets.ts';

@@ -1,9 +1,9 @@
 import type { ApiParts } from './api/api-parts.ts';
 import type { ApiCalls } from './api/in-process.ts';
-import { DASHBOARD_ASSETS } from './dashboard/assets.ts';
 import { Dashboard } from './dashboard/dashboard.ts';
-import { PAGE_ASSETS } from './pages/assets.ts';
-import { createAskSite } from './pages/domains/ask-site.ts';
+import { DASHBOARD_ASSETS } from './dashboard/dashboard-assets.ts';
+import { createAskSite } from './pages/domains/domains.ts';
+import { PAGE_ASSETS } from './pages/page-assets.ts';
 import { createStatusPages } from './pages/status-pages.ts';
 import { createVisitors } from './pages/visitors.ts';
 import type { NewlyQueued } from './store/alerts/delivery-queue.ts';

@@ -2,8 +2,8 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import { expectedVersions, isNotModified } from '@svc/coordinator/api/entity-tag.ts';
 import { Problem } from '@svc/coordinator/api/problem.ts';
 import { mailboxKey, parseMailAddress } from '@svc/coordinator/pages/access/mail-address.ts';
-import { imageTypeOf } from '@svc/coordinator/pages/icons/image-type.ts';
-import { languageOf } from '@svc/coordinator/pages/text/languages.ts';
+import { imageTypeOf } from '@svc/coordinator/pages/icons/icon-fetches.ts';
+import { languageOf } from '@svc/coordinator/pages/text/texts.ts';
 import { type FuzzTarget, latin1, never } from '../target.ts';
 
 /** An address that somebody types into the form of a status page, and that mails go to. */

@@ -6,7 +6,7 @@ import { type AuditLine, appendAudit } from '../store/access/audit.ts';
 import type { Token } from '../store/access/tokens.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { peerKey } from '../web/peer-key.ts';
+import { peerKey } from '../web/site.ts';
 import type { ApiCounters } from './api-counters.ts';
 import type { ChangeAudit, Endpoint } from './endpoint.ts';
 import { RateLimit } from './rate-limit.ts';

@@ -1,3 +1,4 @@
+import { RecentMap } from '../web/recent-map.ts';
 import { Problem } from './problem.ts';
 
 type Bucket = { tokens: number; at: number };
@@ -16,7 +17,7 @@ const MOST_KEYS = 10_000;
 /** A token bucket for each key. */
 export class RateLimit<K> {
   readonly #rate: Rate;
-  readonly #buckets = new Map<K, Bucket>();
+  readonly #buckets = new RecentMap<K, Bucket>(MOST_KEYS);
 
   constructor(rate: Rate) {
     this.#rate = rate;
@@ -33,19 +34,10 @@ export class RateLimit<K> {
     const bucket = this.#buckets.get(key) ?? { tokens: atOnce, at: now };
     bucket.tokens = Math.min(atOnce, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);
     bucket.at = now;
-    this.#remember(key, bucket);
+    this.#buckets.set(key, bucket);
     if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perSecond);
     bucket.tokens -= 1;
     return 0;
-  }
-
-  /** A map keeps the order of insertion, so the most recently used key is last. */
-  #remember(key: K, bucket: Bucket): void {
-    this.#buckets.delete(key);
-    this.#buckets.set(key, bucket);
-    if (this.#buckets.size <= MOST_KEYS) return;
-    const [oldest] = this.#buckets.keys();
-    if (oldest !== undefined) this.#buckets.delete(oldest);
   }
 }
 

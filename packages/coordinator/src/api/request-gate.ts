@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Secret } from '@svc/shared/secret.ts';
 import { scopeIncludes, type Token, type Tokens } from '../store/access/tokens.ts';
-import { peerKey } from '../web/peer-key.ts';
+import { peerKey } from '../web/site.ts';
 import type { ApiParts } from './api-parts.ts';
 import type { Access } from './endpoint.ts';
 import { Problem } from './problem.ts';

@@ -63,12 +63,12 @@ describe('pages', () => {
     }
   });
 
-  test('have no script, style or handler of their own', async () => {
+  test('have no inline script, style or handler', async () => {
     const { text } = await visit('/', { headers: { cookie: cookieHeader(await login()) } });
     expect(text).not.toMatch(/<script(?![^>]* src=)|<style|\sstyle=|\son\w+=/i);
   });
 
-  test('an unknown page is told in HTML to people and as a problem to programs', async () => {
+  test('an unknown page is answered in HTML to people, and as a problem to programs', async () => {
     const headers = { cookie: cookieHeader(await login()) };
     const people = await visit('/nothing', { headers });
     expect(people.status).toBe(404);
@@ -93,7 +93,7 @@ describe('the login', () => {
     },
   );
 
-  test('sends people to the page that they wanted, and only within this site', async () => {
+  test('redirects to the wanted page, only within this site', async () => {
     const asked = await visit('/nothing?a=b');
     expect(asked.headers.get('location')).toBe('/login?next=%2Fnothing%3Fa%3Db');
     const form = await visit('/login?next=https://evil.example/');
@@ -105,7 +105,7 @@ describe('the login', () => {
     }
   });
 
-  test('makes a new session whatever cookie the browser had, and ends the old one', async () => {
+  test('makes a new session with any cookie of the browser, and ends the old one', async () => {
     const planted = { 'svc-session': 'A'.repeat(43) };
     const form = await visit('/login');
     const fields = { form_token: tokenIn(form.text), token: api.operator, next: '/' };
@@ -131,7 +131,7 @@ describe('the login', () => {
     expect((await send('/login', form.cookies, { ...fields, form_token: '' })).status).toBe(403);
   });
 
-  test('by a link leaves a line in the audit trail too', async () => {
+  test('by a link writes a line of the audit trail too', async () => {
     const made = await api.call('POST', '/v1/tokens', { name: 'by link', scope: 'read' });
     const { id, token } = made.body as { id: string; token: string };
     const bearer = { authorization: `Bearer ${token}` };
@@ -148,13 +148,13 @@ describe('the login', () => {
     expect(again.status).toBe(401);
   });
 
-  test('takes no large form of somebody whom it does not know', async () => {
+  test('refuses large forms of visitors without a session', async () => {
     const form = await visit('/login');
     const fields = { form_token: tokenIn(form.text), token: 'x'.repeat(10_000) };
     expect((await send('/login', form.cookies, fields)).status).toBe(413);
   });
 
-  test('leaves a line in the audit trail, and so does a refusal', async () => {
+  test('writes a line of the audit trail, and so does a refusal', async () => {
     await login();
     const form = await visit('/login');
     await send('/login', form.cookies, { form_token: tokenIn(form.text), token: 'wrong' });
@@ -195,7 +195,7 @@ describe('forms', () => {
   });
 });
 
-test('a version that no header can carry is refused, and is no defect', async () => {
+test('a version that no header can contain is refused, and is no defect', async () => {
   const cookies = await login();
   const page = await visit('/', { headers: { cookie: cookieHeader(cookies) } });
   for (const draft_version of ['☃', '"1"\nx: y']) {
@@ -226,7 +226,7 @@ function under(host: string, cookie: string): Promise<number> {
   return promise;
 }
 
-test('pages answer only under the names of the service', async () => {
+test('pages answer only under the hosts of the service', async () => {
   const cookie = cookieHeader(await login());
   expect(await under('127.0.0.1', cookie)).toBe(200);
   expect(await under('localhost:1234', cookie)).toBe(200);
@@ -259,7 +259,7 @@ describe('the stream of changes', () => {
     expect((await visit('/events', { headers: { cookie: cookieHeader(revoked) } })).status).toBe(303);
   });
 
-  test('is not opened by a HEAD, which reads nothing of it', async () => {
+  test('is not opened by a HEAD', async () => {
     const made = await api.call('POST', '/v1/tokens', { name: 'asks', scope: 'read' });
     const { token } = made.body as { token: string };
     const cookie = cookieHeader(await login(token));
@@ -286,7 +286,7 @@ test('a link of a token that has expired since opens nothing, and is noted as re
   expect(refused.body).toMatchObject({ data: [{ action: 'login', outcome: 'refused', status: 401 }] });
 });
 
-test('guessing of links ends as soon as that of tokens', async () => {
+test('guesses of links are bounded like guesses of tokens', async () => {
   const form = await visit('/login');
   const guess = (link: string) => send('/login', form.cookies, { form_token: tokenIn(form.text), link });
   const statuses = [];
@@ -295,7 +295,7 @@ test('guessing of links ends as soon as that of tokens', async () => {
   expect((await guess('short')).headers.get('retry-after')).toMatch(/^\d+$/);
 });
 
-test('guessing of tokens ends soon, and the next valid one still works', async () => {
+test('guesses of tokens are bounded, and the next valid token still works', async () => {
   const form = await visit('/login');
   const guess = (token: string) =>
     send('/login', form.cookies, { form_token: tokenIn(form.text), token, next: '/' });

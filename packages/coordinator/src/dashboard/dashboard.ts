@@ -6,17 +6,16 @@ import { isForTheLog, Problem, problemOf } from '../api/problem.ts';
 import { scopeIncludes, type Tokens } from '../store/access/tokens.ts';
 import type { Store } from '../store/store.ts';
 import { cookieOf, removeCookie, setCookie } from '../web/cookies.ts';
-import { formTokenField } from '../web/csrf.ts';
-import { Form } from '../web/forms.ts';
+import { formTokenField, guardedForm } from '../web/csrf.ts';
+import { Form, type FormRefusal } from '../web/forms.ts';
 import { html } from '../web/html.ts';
 import { OneTimeLinks } from '../web/one-time-links.ts';
 import { Sessions } from '../web/sessions.ts';
 import type { Site, Visit } from '../web/site.ts';
-import { ChangeFeed } from './changes/change-feed.ts';
-import { guardedForm, type Refused } from './guard.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from './dashboard-page.ts';
 import { LoginPages } from './login.ts';
-import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from './page.ts';
 import { dashboardPages } from './pages.ts';
+import { ChangeFeed } from './scripts/change-feed.ts';
 import { pageResponse, plainPage, redirectResponse, shellPage } from './shell.ts';
 import { type LoggedIn, Viewers } from './viewers.ts';
 
@@ -28,10 +27,10 @@ type DashboardParts = {
   readonly log: Logger;
 };
 
-/** Paths of the API under which the dashboard has nothing. */
+/** Paths of the API. The dashboard has no pages below them. */
 const OF_THE_API = /^\/(?:v1|docs|healthz|readyz|metrics)(?:\/|$)/;
 
-/** What is known of a request when its page is called. */
+/** The facts about a request when its page is called. */
 type Asked = {
   readonly visit: Visit;
   readonly page: DashboardPage;
@@ -41,8 +40,8 @@ type Asked = {
 };
 
 /**
- * The dashboard. It answers only under the service's own names: a page of another name that leads here (DNS rebinding)
- * gets nothing.
+ * The dashboard. It answers only under the service's own hosts, so a foreign name that leads here (DNS
+ * rebinding) gets no page.
  */
 export class Dashboard implements Site {
   readonly #parts: DashboardParts;
@@ -79,7 +78,7 @@ export class Dashboard implements Site {
     const { pathname } = visit.url;
     if (pathname === '/login') return this.#answerLogin(visit);
     const found = pathname === '/logout' ? null : this.#routes.findPage(visit.method, pathname);
-    // Programs get the answer of the API, which knows no such path either.
+    // Programs get the API's answer, which is 404 too.
     if (pathname !== '/logout' && found === null && !wantsHtml(visit)) return null;
     const viewer = await this.#viewers.findSession(visit);
     if (viewer === null) return loginFirst(visit);
@@ -116,8 +115,8 @@ export class Dashboard implements Site {
     return this.#respond(asked, await page.handle(this.#requestOf(asked)));
   }
 
-  /** Refuses what no call of the API would note: the audit trail has it. */
-  #refuse(visit: Visit, { token }: LoggedIn, { status, message }: Refused): Response {
+  /** Refuses a request before it calls the API, and writes the refusal into the audit trail. */
+  #refuse(visit: Visit, { token }: LoggedIn, { status, message }: FormRefusal): Response {
     const action = visit.method === 'GET' ? 'open' : 'send';
     const { pathname: path } = visit.url;
     this.#parts.calls.noteRefusal({ token, action, path, status, message }, visit);
@@ -163,7 +162,7 @@ export class Dashboard implements Site {
     return pageResponse(text, { status: answer.status ?? 200, cookies });
   }
 
-  /** The page of an error. It names no internals: the log has them under the request id. */
+  /** The page of an error. It shows no internals; the log has them under the request id. */
   #failed({ requestId, url }: Visit, error: unknown): Response {
     const known = problemOf(error);
     if (isForTheLog(error)) {
@@ -177,9 +176,9 @@ export class Dashboard implements Site {
   }
 }
 
-/** The API as one visitor may use it. @param signal aborted when the visitor is gone */
+/** The API with the token of one session. @param signal aborted when the visitor closes the connection */
 function createPageApi(calls: ApiCalls, caller: Caller, signal: AbortSignal): PageApi {
-  // The endpoint's schema says of what type its answer is.
+  // The schema of the endpoint gives the type of the answer.
   const call: PageApi['call'] = (endpoint, parameters, sent = {}) =>
     calls.call(caller, endpoint, parameters, { ...sent, signal }) as Promise<Called<never>>;
   return {
@@ -192,7 +191,7 @@ function createPageApi(calls: ApiCalls, caller: Caller, signal: AbortSignal): Pa
   };
 }
 
-/** Who opens a page comes back to it after the login; a form that was sent is lost. */
+/** Redirects to the login. Afterwards the visitor returns to the requested page; a sent form is lost. */
 function loginFirst({ method, url }: Visit): Response {
   const next = method === 'GET' && url.pathname !== '/' ? `${url.pathname}${url.search}` : null;
   return redirectResponse(next === null ? '/login' : `/login?next=${encodeURIComponent(next)}`);
@@ -203,7 +202,7 @@ function wrongMethod(allow: readonly string[]): Problem {
   return new Problem('method-not-allowed', `This path takes only ${headers.allow}.`, { headers });
 }
 
-/** Nobody reads the body of a HEAD: a stream would stay open for nobody. */
+/** The answer without its body for HEAD. A stream would stay open without a reader. */
 function forMethod({ request }: Visit, response: Response): Response {
   if (request.method !== 'HEAD') return response;
   void response.body?.cancel();
@@ -231,10 +230,10 @@ type Route = { readonly page: DashboardPage; readonly pattern: RegExp };
 
 type Found =
   | { readonly page: DashboardPage; readonly ids: Readonly<Record<string, number>> }
-  /** The path exists, and takes only these methods. */
+  /** The path exists, but takes only these methods. */
   | { readonly allow: readonly string[] };
 
-/** The pages by their paths. */
+/** Finds pages by method and path. */
 class Routes {
   readonly #routes: readonly Route[];
 
@@ -263,20 +262,20 @@ function idsOf(groups: Readonly<Record<string, string>> = {}): Record<string, nu
   return Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, Number(text)]));
 }
 
-/** Name of the cookie that carries a notice over a redirect. */
+/** Name of the cookie that carries a notice across a redirect. */
 const NOTICE_COOKIE = 'svc-notice';
-/** Most characters of a notice. */
+/** Greatest length of a notice, characters. */
 const LONGEST = 500;
-/** Time in which the next page must come, s. */
+/** Life of the cookie, s. The next page must be requested within it. */
 const LIFE_S = 60;
 
-/** The `Set-Cookie` header that gives the next page this notice. */
+/** The `Set-Cookie` header that passes a notice to the next page. */
 function noticeCookie(visit: Visit, notice: string): string {
   const value = Buffer.from(notice.slice(0, LONGEST)).toString('base64url');
   return setCookie(visit, NOTICE_COOKIE, value, LIFE_S);
 }
 
-/** The notice for this page, with the `Set-Cookie` header that removes it; null: there is none. */
+/** The notice for this page and the `Set-Cookie` header that removes it; null: there is none. */
 function takeNotice(visit: Visit): { readonly text: string; readonly cookie: string } | null {
   const value = cookieOf(visit, NOTICE_COOKIE);
   if (value === null || value === '') return null;

@@ -3,22 +3,21 @@ import { Problem } from '../api/problem.ts';
 import { tokenOfPurpose } from '../api/routes/tokens.ts';
 import type { Token, Tokens } from '../store/access/tokens.ts';
 import { secretCookieOf, setCookie } from '../web/cookies.ts';
-import { formTokenField } from '../web/csrf.ts';
+import { formTokenField, guardedForm } from '../web/csrf.ts';
 import { Form } from '../web/forms.ts';
 import { html, localPath, NO_HTML } from '../web/html.ts';
 import type { OneTimeLinks } from '../web/one-time-links.ts';
 import { randomSecret } from '../web/sessions.ts';
 import type { Visit } from '../web/site.ts';
 
-import { guardedForm } from './guard.ts';
 import { pageResponse, plainPage, redirectResponse } from './shell.ts';
 
 import type { Viewers } from './viewers.ts';
 
-/** Name of the cookie that is the seed of the login form's token, before there is a session. */
+/** Name of the cookie with the seed of the login form's token. */
 const SEED_COOKIE = 'svc-visitor';
 const SEED_LIFE_S = 3_600;
-/** Most bytes of a form that anybody may send. */
+/** Upper bound of the login form, bytes. Anybody may send it. */
 const MOST_FORM_BYTES = 8_192;
 
 type LoginParts = {
@@ -30,7 +29,7 @@ type LoginParts = {
 
 type Shown = { readonly next: string; readonly link: string | null; readonly error: string | null };
 
-/** The login: with an API token, or with a link that works once. */
+/** The login with an API token, or with a link that works once. */
 export class LoginPages {
   readonly #parts: LoginParts;
 
@@ -38,7 +37,7 @@ export class LoginPages {
     this.#parts = parts;
   }
 
-  /** The form, or the button of a link. Whoever is logged in goes on, unless he follows a link. */
+  /** Shows the form, or the button of a link. A logged-in visitor without a link is redirected. */
   async showForm(visit: Visit): Promise<Response> {
     const next = localPath(visit.url.searchParams.get('next')) ?? '/';
     const link = visit.url.searchParams.get('link');
@@ -47,7 +46,7 @@ export class LoginPages {
     return loginPage(visit, { next, link, error: null }, 200);
   }
 
-  /** Takes the form. A wrong token is refused in the same words whatever is wrong about it. */
+  /** Logs in with the sent form. All wrong tokens are refused with the same message. */
   async takeForm(visit: Visit): Promise<Response> {
     const form = await guardedForm(visit, secretCookieOf(visit, SEED_COOKIE), MOST_FORM_BYTES);
     if (!(form instanceof Form)) {
@@ -97,7 +96,7 @@ export class LoginPages {
   }
 }
 
-/** What people are told of a refused login. @throws the error, where it is no refusal */
+/** The refusal of a login in words for people. @throws the error if it is no refusal */
 function refusal(error: unknown, message: string): Problem {
   if (!(error instanceof Problem)) throw error;
   return error.code === 'rate-limited' ? error : new Problem('unauthorized', message);

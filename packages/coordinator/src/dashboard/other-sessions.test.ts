@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { configuredStore, silentLog } from '../../../../test/support/configured-store.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
-import { ChangeFeed } from './changes/change-feed.ts';
-import type { DashboardPage } from './page.ts';
+import type { DashboardPage } from './dashboard-page.ts';
 import { dashboardPages } from './pages.ts';
+import { ChangeFeed } from './scripts/change-feed.ts';
 
 const SECRET = 'kept-from-others-5d1f';
 
@@ -84,7 +84,7 @@ const pathsOf = (method: string) =>
     .filter((page) => page.method === method && page.path !== '/events')
     .map(({ path }) => path.replace(/\{\w+\}/g, '1'));
 
-test('a session of another workspace finds and changes nothing under any path', async () => {
+test('a session of another workspace finds and changes nothing at any path', async () => {
   const { body } = await api.call('POST', '/v1/workspaces', { name: 'other' });
   const other = await session({ scope: 'admin', workspace_id: (body as { id: string }).id });
   const before = await stored();
@@ -101,7 +101,7 @@ test('a session of another workspace finds and changes nothing under any path', 
   expect(await stored()).toBe(before);
 });
 
-test('a session of a token that only reads changes nothing, and sees no secret', async () => {
+test('a session of a read token changes nothing, and sees no secret', async () => {
   const reader = await session({ scope: 'read' });
   const before = await stored();
   expect(pathsOf('POST').length).toBeGreaterThan(20);

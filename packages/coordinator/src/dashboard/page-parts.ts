@@ -1,11 +1,11 @@
 import { type Html, html, NO_HTML } from '../web/html.ts';
 
 type PageHeadOptions = {
-  /** Links and forms at the right of the title. */
+  /** Links and forms to the right of the title. */
   readonly actions?: Html;
   /** The pages above this one, the outermost first. */
   readonly above?: readonly { readonly href: string; readonly label: string }[];
-  /** Stands before the title: the mark of a state, say. */
+  /** Stands before the title, such as the shape of a state. */
   readonly mark?: Html;
   /** A line below the title. */
   readonly lead?: Html | string;
@@ -26,7 +26,7 @@ ${lead === undefined ? NO_HTML : html`<p class="soft">${lead}</p>`}
 </header>`;
 }
 
-/** The path of a page with other parameters; null removes one. */
+/** The path of a page with changed query parameters; null removes a parameter. */
 export function pathWith(
   path: string,
   query: URLSearchParams,
@@ -41,7 +41,7 @@ export function pathWith(
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** A whole number of the query within bounds; the default where it is none. */
+/** A whole number in the query, at most `most`; the fallback if the parameter is no number. */
 export function numberIn(query: URLSearchParams, name: string, fallback: number, most: number): number {
   const text = query.get(name) ?? '';
   return /^\d{1,9}$/.test(text) ? Math.min(Number(text), most) : fallback;
@@ -55,7 +55,7 @@ type Offset = {
   readonly offset: number;
 };
 
-/** Where a list by offset is, with links to the pages before and after. */
+/** The position in a list that is read by offset, with links to the previous and the next page. */
 export function offsetPaging({ path, query, total, limit, offset }: Offset): Html {
   if (total <= limit && offset === 0) return NO_HTML;
   const figures = new Intl.NumberFormat('en');
@@ -68,11 +68,16 @@ ${last >= total ? NO_HTML : html`<a class="button" rel="next" href="${pathWith(p
 </nav>`;
 }
 
-/** A link to the older part of a history by cursor. */
+/** Links to the newest and to older entries of a history that is read by cursor. */
 export function cursorPaging(path: string, query: URLSearchParams, cursor: string | null): Html {
   if (cursor === null && !query.has('cursor')) return NO_HTML;
   return html`<nav class="row" aria-label="Pages of the list">
 ${query.has('cursor') ? html`<a class="button" href="${pathWith(path, query, { cursor: null })}">Newest</a>` : NO_HTML}
 ${cursor === null ? NO_HTML : html`<a class="button" rel="next" href="${pathWith(path, query, { cursor })}">Older</a>`}
 </nav>`;
+}
+
+/** A count with its noun: `1 result`, `1,204 results`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }

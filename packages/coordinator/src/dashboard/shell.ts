@@ -3,11 +3,11 @@ import type { Asset } from '../web/assets.ts';
 import { renderDocument } from '../web/document.ts';
 import { type PageHeaderOptions, pageHeaders } from '../web/headers.ts';
 import { type Html, html, NO_HTML } from '../web/html.ts';
-import { TIMES_SCRIPT } from '../web/scripts/scripts.ts';
-import { DASHBOARD_STYLE, LIVE_SCRIPT, PALETTE_SCRIPT } from './assets.ts';
-import { type DashboardPage, NAVIGATION_GROUPS } from './page.ts';
+import { TIMES_SCRIPT } from '../web/web-assets.ts';
+import { DASHBOARD_STYLE, LIVE_SCRIPT, PALETTE_SCRIPT } from './dashboard-assets.ts';
+import { type DashboardPage, NAVIGATION_GROUPS } from './dashboard-page.ts';
 
-/** Who is logged in, for the frame of a page. */
+/** The session's facts that the frame of a page shows. */
 type Viewer = {
   readonly name: string;
   readonly scope: TokenScope;
@@ -25,7 +25,7 @@ type Shown = {
   readonly isLive?: boolean;
 };
 
-/** A page of the dashboard in its frame: navigation, session, notice. */
+/** Renders a page in the dashboard's frame: navigation, session, notice. */
 export function shellPage(pages: readonly DashboardPage[], viewer: Viewer, shown: Shown): string {
   const { title, body, notice, path, styles = [], scripts = [], isLive = false } = shown;
   return renderDocument({
@@ -50,7 +50,7 @@ ${body}
   });
 }
 
-/** A page without a session: login, errors. */
+/** Renders a page without navigation and session: login, errors. */
 export function plainPage({ title, body }: { readonly title: string; readonly body: Html }): string {
   return renderDocument({
     language: 'en',
@@ -80,7 +80,7 @@ function navigation(pages: readonly DashboardPage[], viewer: Viewer, path: strin
   })}</nav>`;
 }
 
-/** The entry whose path is the longest beginning of this one. Monitors lie below the overview. */
+/** The entry with the longest path that contains this one. The pages of monitors belong to the overview. */
 function currentEntry(entries: readonly DashboardPage[], path: string): DashboardPage | undefined {
   const holds = (page: DashboardPage) =>
     path === page.path ||
@@ -94,7 +94,7 @@ type PageResponseOptions = PageHeaderOptions & {
   readonly cookies?: readonly string[];
 };
 
-/** A page with its headers. */
+/** The response for a rendered page. */
 export function pageResponse(text: string, options: PageResponseOptions = {}): Response {
   const headers = new Headers(pageHeaders(options));
   for (const cookie of options.cookies ?? []) headers.append('set-cookie', cookie);
@@ -102,9 +102,8 @@ export function pageResponse(text: string, options: PageResponseOptions = {}): R
 }
 
 /**
- * Sends the browser to a page of this site, which it opens with GET.
- *
- * @param path begins with `/`; a path that came from outside must have passed `localPath`
+ * Redirects the browser to a page of this site, which it opens with GET.
+ * @param path begins with `/`; a path from outside must have passed `localPath`
  */
 export function redirectResponse(path: string, cookies: readonly string[] = []): Response {
   const headers = new Headers({

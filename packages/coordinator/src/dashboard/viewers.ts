@@ -4,31 +4,31 @@ import { cookieOf, removeCookie, setCookie } from '../web/cookies.ts';
 import type { Sessions } from '../web/sessions.ts';
 import type { Visit } from '../web/site.ts';
 
-/** Name of the cookie of a session. */
+/** Name of the session's cookie. */
 const SESSION_COOKIE = 'svc-session';
 /** Longest life of a session, ms. */
 const SESSION_LIFE_MS = 7 * 86_400_000;
-/** A session belongs to a token, which has no versions: a token that is revoked never comes back. */
+/** Constant, because tokens have no versions: a revoked token never becomes valid again. */
 const CREDENTIAL = '';
-/** How long it is kept in mind that a session was ended, ms: longer than any answer takes. */
+/** How long ended sessions are remembered, ms: longer than any answer takes. */
 const ENDED_FOR_MS = 15 * 60_000;
 
 type ViewersParts = { readonly sessions: Sessions; readonly tokens: Tokens; readonly clock: Clock };
 
-/** Somebody who is logged in: the token, and the secret of the session. */
+/** A logged-in visitor: the token, and the secret of the session. */
 export type LoggedIn = { readonly token: Token; readonly secret: string };
 
-/** The sessions of the dashboard. A session can do what its token can, as long as the token is valid. */
+/** The sessions of the dashboard. A session has the rights of its token while the token is valid. */
 export class Viewers {
   readonly #parts: ViewersParts;
-  /** Secrets of the sessions that were ended here, oldest first, with the instant (monotonic ms). */
+  /** Secrets of sessions that ended here, oldest first, with their ends (monotonic ms). */
   readonly #ended = new Map<string, number>();
 
   constructor(parts: ViewersParts) {
     this.#parts = parts;
   }
 
-  /** Null: nobody is logged in. @throws StoreError */
+  /** Finds the logged-in visitor of a request; null: there is none. @throws StoreError */
   async findSession(visit: Visit): Promise<LoggedIn | null> {
     const { sessions, tokens } = this.#parts;
     const cookie = cookieOf(visit, SESSION_COOKIE);
@@ -39,7 +39,7 @@ export class Viewers {
     return token === null || this.isTokenExpired(token) ? null : { token, secret: session.secret };
   }
 
-  /** Whether the session of somebody who was found within the last minutes goes on. */
+  /** Whether a session that was found within the last minutes is still open. It asks no database. */
   isSessionOpen({ token, secret }: LoggedIn): boolean {
     return (
       !this.#ended.has(secret) && this.#parts.tokens.find(token.id) !== null && !this.isTokenExpired(token)
@@ -51,8 +51,7 @@ export class Viewers {
   }
 
   /**
-   * Opens a new session, and ends the one of the visit's cookie.
-   *
+   * Opens a new session, and ends the session of the request's cookie.
    * @returns the `Set-Cookie` header
    * @throws StoreError
    */
@@ -69,7 +68,7 @@ export class Viewers {
     return setCookie(visit, SESSION_COOKIE, secret, Math.ceil(lifeMs / 1_000));
   }
 
-  /** Ends the session of the visit's cookie. @returns the `Set-Cookie` header @throws StoreError */
+  /** Ends the session of the request's cookie. @returns the `Set-Cookie` header @throws StoreError */
   async endSession(visit: Visit): Promise<string> {
     await this.#endOf(visit);
     return removeCookie(visit, SESSION_COOKIE);

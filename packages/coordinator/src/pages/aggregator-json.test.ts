@@ -103,7 +103,7 @@ test('maintenance has an update for each of its stages, newest first, with its t
   expect(completed?.slice(2)).toEqual(planned);
 });
 
-test('maintenance that repeats is planned when the one before it is over, and that is no news of the past', () => {
+test('a repeated maintenance is planned when the one before it has ended', () => {
   const nightly = { frequency: 'daily', interval: 1, weekdays: [], week: null, until: null } as const;
   const window = storedWindow({
     pageIds: [1],
@@ -152,7 +152,7 @@ test('groups are components that name their members', () => {
   expect(components[0].components).toEqual(['1']);
 });
 
-test('missing data is no outage, and is said in the description', () => {
+test('missing data is no outage, and the description mentions it', () => {
   const view = pageView(pageSource({ monitors: new Map([[1, shownMonitor(1, 'unknown')]]) }));
   expect(JSON.parse(statusJson(view, placeIn())).status).toEqual({
     indicator: 'none',

@@ -1,21 +1,21 @@
 import type { State } from '../web/design/states.ts';
-import { incidentTitle, updateSentence } from './html/incidents.ts';
-import type { IncidentUpdate, PageIncident } from './incidents.ts';
+import { incidentTitle, updateSentence } from './html/incident-list.ts';
 import type { MaintenanceState, MaintenanceView } from './notes.ts';
+import type { IncidentUpdate, PageIncident } from './page-incidents.ts';
+import type { Overall } from './page-states.ts';
 import type { ComponentView, PageView, SectionView } from './page-view.ts';
 import { addressOf, type Place } from './place.ts';
-import type { Overall } from './states.ts';
 
 /*
- * The JSON that programs read from status pages of all kinds: the public API, version 2, of the page service from
- * which the form comes. Members that have no meaning here have the value that they have there by default.
+ * The JSON that aggregators of status pages read. Its form is version 2 of the public API of a widespread
+ * page service. Members without a meaning here have that API's default value.
  */
 
 /**
- * The form knows no state without data, so a component without a verdict is `operational` there; the HTML page, the
- * feeds and the badge say "No data". A failure of ours must not become a verdict about a target: whoever is woken by an
- * aggregator would look at the wrong service. Clients that look for the id of a component, or have a closed list of
- * states, would fail where it is left out or has another word.
+ * The form has no state for missing data, so a component without a verdict is `operational` here. The HTML
+ * page, the feeds and the badge say "No data". A failure of svc must not look like an outage of the target:
+ * an aggregator would wake people to look at the wrong service. Clients may search for a component's id or
+ * accept only known states, so the component can neither be left out nor have a new state.
  */
 const STATUS: Readonly<Record<State, string>> = {
   operational: 'operational',
@@ -47,7 +47,7 @@ const IMPACT: Readonly<Record<State, string>> = {
   maintenance: 'maintenance',
 };
 
-/** `summary.json`: the page, its components, and what lasts or is planned. */
+/** `summary.json`: the page, its components, open incidents, and current or planned maintenance. */
 export function summaryJson(view: PageView, place: Place): string {
   return JSON.stringify({
     page: pageMember(view, place),
@@ -68,7 +68,7 @@ export function componentsJson(view: PageView, place: Place): string {
   return JSON.stringify({ page: pageMember(view, place), components: componentMembers(view) });
 }
 
-/** `incidents.json`: those that last, and those of the last days. */
+/** `incidents.json`: open incidents, and those that ended within the last days. */
 export function incidentsJson(view: PageView, place: Place): string {
   const incidents = [...view.activeIncidents, ...view.pastIncidents];
   return JSON.stringify({
@@ -85,7 +85,7 @@ export function unresolvedJson(view: PageView, place: Place): string {
   });
 }
 
-/** `scheduled-maintenances.json` and those by state. */
+/** `scheduled-maintenances.json`, and the documents of single states below it. */
 export function maintenanceJson(...states: readonly MaintenanceState[]) {
   return (view: PageView, place: Place): string =>
     JSON.stringify({
@@ -126,7 +126,7 @@ function groupMember(
   position: number,
 ): object {
   return {
-    // Groups and components have ids of their own, and share one list here.
+    // Groups and components are numbered separately, but share one list here.
     id: `g${group.id}`,
     name: group.name,
     status: STATUS[group.state ?? 'operational'],
@@ -221,7 +221,7 @@ type Told = {
   readonly updatedAt: number;
 };
 
-/** What all updates have, of incidents and of maintenance. */
+/** The members that updates of incidents and of maintenance share. */
 function updateMembers({ id, incidentId, at, updatedAt }: Told): object {
   return {
     id,
@@ -263,7 +263,10 @@ function maintenanceMembers(view: PageView, place: Place, ...states: readonly Ma
     }));
 }
 
-/** The stages of maintenance as updates, newest first. Each has the text: clients show that of the first one. */
+/**
+ * The stages of maintenance as updates, newest first. Each has the whole text, because clients show only the
+ * first one.
+ */
 function stageMembers(
   { id, title, text, state, stages, componentIds, updatedAt }: MaintenanceView,
   components: readonly { readonly id: string; readonly name: string }[],

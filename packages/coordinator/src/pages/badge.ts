@@ -1,11 +1,11 @@
 import { shortened } from '../alerts/shortening.ts';
 import type { State } from '../web/design/states.ts';
-import { escapeXml } from './feeds/xml.ts';
+import { escapeXml } from './feeds.ts';
+import { stateOfOverall } from './page-states.ts';
 import type { PageView } from './page-view.ts';
 import type { Place } from './place.ts';
-import { stateOfOverall } from './states.ts';
 
-/** Colours of the right half. White text has a contrast of 4.5:1 or more on each. */
+/** Colours of the right half. White text on them has a contrast of at least 4.5:1. */
 const COLOURS: Readonly<Record<State, string>> = {
   operational: '#17744a',
   degraded: '#8a5c00',
@@ -17,12 +17,12 @@ const COLOURS: Readonly<Record<State, string>> = {
 
 const HEIGHT = 20;
 const PADDING = 7;
-/** Most room of the title, px: some 40 characters. */
+/** Greatest width of the title, px: about 40 characters. */
 const TITLE_WIDTH = 272;
 
 /**
- * A badge for other pages: the title, and the state in words. It has no links and loads nothing, so that it works
- * inside of `<img>`.
+ * A badge for other websites: the title of the page and its state in words. It works inside `<img>`, because
+ * it has no links and loads nothing.
  */
 export function badgeSvg({ page, overall }: PageView, { words }: Place): string {
   const title = shortened(page.attributes.title, (text) => textWidth(text) <= TITLE_WIDTH);
@@ -35,12 +35,12 @@ export function badgeSvg({ page, overall }: PageView, { words }: Place): string 
 `;
 }
 
-/** A character that takes room, without those that it is shown with. */
+/** A character with a width of its own, without marks and joined characters. */
 const SHOWN = /(?!\u200d)[^\p{M}\p{Cf}\p{Emoji_Modifier}](?<!\u200d.)/gsu;
 
 /**
- * Width of a text in Verdana of 11 px, by classes of letters: the text is fitted into it. Marks, and what a joiner adds to
- * an emoji, are shown with the character before them and take no room.
+ * Estimated width of a text in Verdana of 11 px, by classes of letters. The badge fits the text into this
+ * width. Combining marks, and what a joiner adds to an emoji, have no width.
  */
 export function textWidth(text: string): number {
   let width = 0;

@@ -4,7 +4,7 @@ import { BAR_STATES, barClass, barPaths, barsBox } from './bars.ts';
 
 const states = fc.array(fc.constantFrom(...BAR_STATES), { minLength: 1, maxLength: 90 });
 
-test('the last bar that is drawn for a day is that of its state, and covers those below it', () => {
+test('the last bar that is drawn for a day is the bar of its state, and covers the others', () => {
   fc.assert(
     fc.property(states, (given) => {
       const drawn: string[] = [];

@@ -2,8 +2,8 @@ import type { State } from '../web/design/states.ts';
 import type { DayView } from './page-view.ts';
 
 /**
- * Class of the bars of each state. The styles give each class a colour and a height, so that states differ
- * without colours too.
+ * Class of each state's bars. The styles give each class a colour and a height, so states differ without
+ * colours too.
  */
 const CLASSES: Readonly<Record<State, string>> = {
   operational: 'o',
@@ -14,26 +14,26 @@ const CLASSES: Readonly<Record<State, string>> = {
   down: 'e',
 };
 
-/** The states that bars show: those of days. */
+/** The states that a day can have, in the order of the legend. */
 export const BAR_STATES = ['operational', 'degraded', 'down', 'maintenance', 'unknown'] as const;
 
-/** Class of a state in the bars, and of its word beside them. */
+/** Class of a state's bars, and of its word beside them. */
 export function barClass(state: State): string {
   return CLASSES[state];
 }
 
-/** States whose bars are higher than those of operational days, and hide them. */
+/** States whose bars are higher than bars of operational days, and cover them. */
 const HIDING: ReadonlySet<State> = new Set(['degraded', 'partial_outage', 'down']);
 
-/** Box of a drawing of so many days, as `viewBox` takes it. A day is one unit wide, and its bar is a line at height 0. */
+/** The `viewBox` of a drawing of so many days. A day is 1 unit wide, and its bar is a line at height 0. */
 export function barsBox(days: number): string {
   return `0 -20 ${days} 40`;
 }
 
 /**
- * The paths of one bar for each day, oldest first. Days in a row with the same state are one dashed line, whose
- * dashes are the bars, and each state has one path. The line of operational days goes on below higher bars, which come
- * after it: 90 quiet days with an outage are 55 characters.
+ * Paths that draw one bar for each day, oldest first. Each state has one path. Consecutive days of one state
+ * are one dashed line, whose dashes are the bars. The line of operational days continues below higher bars,
+ * which are drawn later. So 90 quiet days with one outage take 55 characters.
  */
 export function barPaths(days: readonly Pick<DayView, 'state'>[]): string {
   const lines = new Map<State, string>([['operational', runs(days, isDrawnQuiet)]]);
@@ -54,7 +54,7 @@ function isDrawnQuiet(state: State): boolean {
   return state === 'operational' || HIDING.has(state);
 }
 
-/** A line for each run of days whose state is meant. */
+/** One line for each run of days whose state `isMeant` accepts. */
 function runs(days: readonly Pick<DayView, 'state'>[], isMeant: (state: State) => boolean): string {
   let line = '';
   for (let from = 0; from < days.length; from += 1) {

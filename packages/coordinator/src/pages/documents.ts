@@ -1,3 +1,4 @@
+import type { StoredPage } from '../declaration/stored.ts';
 import {
   componentsJson,
   incidentsJson,
@@ -7,20 +8,22 @@ import {
   unresolvedJson,
 } from './aggregator-json.ts';
 import { badgeSvg } from './badge.ts';
-import { atomFeed, jsonFeed, rssFeed } from './feeds/feeds.ts';
+import { atomFeed, jsonFeed, rssFeed } from './feeds.ts';
 import { daysPage } from './html/days.ts';
-import { statusPage } from './html/page.ts';
-import type { PageView } from './page-view.ts';
+import { statusPage } from './html/status-page.ts';
+import { type PageView, pageView } from './page-view.ts';
 import type { Place } from './place.ts';
+import { type PageReadingParts, readPage } from './read-page.ts';
+import { wordsOf } from './words.ts';
 
-/** Something that is served of a page, made of its view alone. */
+/** A document below a status page that is rendered from the page's view alone. */
 export type PageDocument = {
-  /** `page`: HTML for people; `data`: for programs, which other sites' scripts may read too. */
+  /** `page`: HTML for people. `data`: for programs; scripts of other sites may read it on public pages. */
   readonly kind: 'page' | 'data';
   readonly contentType: string;
-  /** Time for which browsers and proxies keep it, s. */
+  /** How long browsers and proxies may keep it, s. */
   readonly maxAge: number;
-  /** Null: the page has no such document. */
+  /** Answers null where the page has no such document. */
   readonly render: (view: PageView, place: Place) => string | null;
 };
 
@@ -40,7 +43,7 @@ const feed = (contentType: string, render: PageDocument['render']): PageDocument
   render,
 });
 
-/** The documents of a page by their paths below it. */
+/** The documents of a page by their paths below the page. */
 export const DOCUMENTS: ReadonlyMap<string, PageDocument> = new Map(
   Object.entries({
     '': { ...PAGE, render: statusPage },
@@ -59,11 +62,32 @@ export const DOCUMENTS: ReadonlyMap<string, PageDocument> = new Map(
   } satisfies Record<string, PageDocument>),
 );
 
-/** The document of a path below a page; null: there is none. */
+/** The document at a path below a page; null: there is none. */
 export function documentAt(path: string): PageDocument | null {
   const known = DOCUMENTS.get(path);
   if (known !== undefined) return known;
   const componentId = /^\/days\/([1-9]\d{0,14})$/.exec(path)?.[1];
   if (componentId === undefined) return null;
   return { ...PAGE, render: (view, place) => daysPage(view, componentId, place) };
+}
+
+/**
+ * A page as its visitors see it, in English, for its editor. It may be unpublished. The caller must check
+ * that the reader may see it.
+ * @param publicUrl SVC_PUBLIC_URL
+ * @throws StoreError
+ */
+export async function previewOf(
+  parts: PageReadingParts,
+  page: StoredPage,
+  publicUrl: string,
+): Promise<string> {
+  const { origin } = new URL(publicUrl);
+  const place = {
+    origin,
+    path: `/status/${page.attributes.slug}`,
+    words: wordsOf('en'),
+    staleSince: null,
+  };
+  return statusPage(pageView(await readPage(parts, page)), place);
 }

@@ -6,45 +6,46 @@ import { DAY_MS } from '../verdict/summary-range.ts';
 import type { State } from '../web/design/states.ts';
 import type { PublicIds } from './public-ids.ts';
 
-/** An incident that people wrote about, with what they wrote on it. */
+/** An incident with the updates that operators wrote on it. */
 export type WrittenIncident = StoredIncident & { readonly updates: readonly StoredUpdate[] };
 
-/** What people wrote that a page may show. */
+/** The incidents and maintenance windows of operators that a page may show. */
 export type PageNotes = {
   readonly incidents: readonly WrittenIncident[];
   readonly windows: readonly StoredWindow[];
 };
 
-/** How far ahead planned maintenance is shown, ms. */
+/** How long before its beginning maintenance is shown, ms. */
 const AHEAD_MS = 30 * DAY_MS;
 
 /** One occurrence of a maintenance window. Instants are epoch ms. */
 export type MaintenanceView = {
-  /** The same from its plan to its end: programs that read pages know it again. */
+  /**
+   * The same from the announcement to the end, because programs that read pages recognise the window by it.
+   */
   readonly id: string;
   readonly title: string;
   readonly text: string;
   readonly state: MaintenanceState;
-  /** The states that it has had, with when each began, newest first. */
+  /** The states that it has had, each with its beginning, newest first. */
   readonly stages: readonly { readonly state: MaintenanceState; readonly at: number }[];
-  /** Shown components that it affects; empty: the page as a whole. */
+  /** The affected components that the page shows; empty: it is about the page as a whole. */
   readonly componentIds: readonly string[];
   readonly startsAt: number;
   readonly endsAt: number;
-  /** When it last changed: by its times, or by who edited the window before its end. */
+  /** When it last changed: by entering a state, or by an edit of the window before its end. */
   readonly updatedAt: number;
 };
 
 export type MaintenanceState = 'scheduled' | 'in_progress' | 'completed';
 
-/** A component as far as notes are about it. */
+/** The facts of a component that decide which notes are about it. */
 export type NotedComponent = { readonly id: string; readonly monitorId: number | null };
 
 /**
- * The maintenance that a page shows, by its beginning: what is going on, the next time of each window within a month,
- * and what has ended since `from`. A window that is only about monitors and components that the page does not show is
- * left out.
- *
+ * The maintenance that a page shows, ordered by beginning: current occurrences, the next occurrence of each
+ * window within 30 days, and occurrences that ended since `from`. A window is left out when it names neither
+ * the page nor a monitor or component that the page shows.
  * @param components that the page shows
  * @param from       epoch ms
  * @param now        epoch ms
@@ -68,7 +69,7 @@ export function maintenanceViews(
         const stages = stagesOf(time, now);
         const { state, at } = stages[0];
         return {
-          // One that happens once stays the same where it is put off.
+          // A window without repetition keeps its id when it is postponed.
           id: window.repeat === null ? id : `${id}-${time.from.toString(36)}`,
           title: window.title,
           text: window.text,
@@ -85,11 +86,13 @@ export function maintenanceViews(
 }
 
 type Planned = Occurrence & {
-  /** Since when pages tell of it, epoch ms. */
+  /** Since when pages announce it, epoch ms. */
   readonly plannedAt: number;
 };
 
-/** An occurrence is told of a month ahead, but not before the one before it is over. */
+/**
+ * The occurrences of a window. Each is announced 30 days ahead, but not before the previous one has ended.
+ */
 function timesOf(window: StoredWindow, from: number, now: number): Planned[] {
   const times = occurrencesIn(window, from - AHEAD_MS, now + 1);
   const next = nextOccurrence(window, times.at(-1)?.until ?? now);
@@ -112,7 +115,7 @@ function stagesOf({ plannedAt, from, until }: Planned, now: number): Stages {
   return until > now ? [begun, scheduled] : [{ state: 'completed', at: until }, begun, scheduled];
 }
 
-/** The state that an incident which lasts gives to a component; null: none. */
+/** The state that an open incident gives to a component; null: none. */
 export function notedState(componentId: string, incident: WrittenIncident): State | null {
   if (incident.closed_at !== null || incident.impact === 'none') return null;
   const newest = newestUpdate(incident.updates);

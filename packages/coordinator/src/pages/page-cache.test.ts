@@ -7,9 +7,10 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import { type DeclaredPage, declarePage } from '../../../../test/support/declared-page.ts';
 import { HeldReads } from '../../../../test/support/held-reads.ts';
-import { placeIn } from '../../../../test/support/status-page-source.ts';
+import { largeSource, placeIn } from '../../../../test/support/status-page-source.ts';
 import { documentAt, type PageDocument } from './documents.ts';
-import { type FoundPage, PageCache } from './page-cache.ts';
+import { documentOf, type FoundPage, type KeptPage, PageCache, type RenderedDocument } from './page-cache.ts';
+import { pageView } from './page-view.ts';
 
 const HOUR_MS = 3_600_000;
 const NAME = { slug: 'example' };
@@ -57,7 +58,7 @@ async function settledIn<T>(promise: Promise<T>, ms: number): Promise<T> {
 }
 
 describe('while the database answers', () => {
-  test('incidents of a hidden monitor take no place from those that are shown', async () => {
+  test('incidents of a hidden monitor do not use up the limit', async () => {
     await page.addMonitor('Hidden', { isPublic: false });
     await page.setStatus('API', 'error');
     await page.setStatus('API', 'active');
@@ -70,7 +71,7 @@ describe('while the database answers', () => {
     expect(shown.map(({ components }) => components.map(({ name }) => name))).toEqual([['API']]);
   });
 
-  test('a page is read once for all requests that come together, and not again for a second', async () => {
+  test('a page is read once for all concurrent requests, and not again for a second', async () => {
     const before = reads.count;
     const all = await Promise.all(Array.from({ length: 50 }, found));
     const once = reads.count - before;
@@ -81,7 +82,7 @@ describe('while the database answers', () => {
     expect(reads.count - before).toBe(once);
   });
 
-  test('of those who come during a look, only the first waits, unless the page is older than two seconds', async () => {
+  test('only the first request waits for a check, unless the page is older than two seconds', async () => {
     await found();
     configured.clock.advance(1_000);
     reads.hold();
@@ -104,7 +105,7 @@ describe('while the database answers', () => {
     await Promise.all(all);
   });
 
-  test('it is looked at after a second, and kept while nothing changed', async () => {
+  test('it is checked after a second, and kept while nothing changed', async () => {
     const first = await found();
     configured.clock.advance(1_000);
     const before = reads.count;
@@ -113,7 +114,7 @@ describe('while the database answers', () => {
     expect(reads.count - before).toBeLessThan(5);
   });
 
-  test('latencies are those of shown monitors, and are read again once an hour', async () => {
+  test('latencies are read for shown monitors, and again once an hour', async () => {
     await page.addMonitor('Hidden', { isPublic: false });
     await page.setLatency('24h');
     const first = await found();
@@ -131,7 +132,7 @@ describe('while the database answers', () => {
     expect((await found())?.kept.latencies).toBeNull();
   });
 
-  test('it is read again after a minute, because figures of today grow', async () => {
+  test("it is read again after a minute, because today's figures grow", async () => {
     const first = await found();
     configured.clock.advance(60_000);
     const second = await found();
@@ -154,7 +155,7 @@ describe('while the database answers', () => {
     expect(JSON.stringify(second?.kept.view)).not.toBe(JSON.stringify(first?.kept.view));
   });
 
-  test('a look that began before a change of the declaration does not count after it', async () => {
+  test('a check that began before a change of the declaration is not used after it', async () => {
     reads.hold();
     const early = found();
     await page.unpublish();
@@ -171,7 +172,7 @@ describe('while the database answers', () => {
     expect(await cache.find(NAME)).toBe('unknown');
   });
 
-  test('names without a page are not remembered', async () => {
+  test('names without a page are not cached', async () => {
     expect(await cache.find({ slug: 'unknown' })).toBe('unknown');
     const before = reads.count;
     expect(await cache.find({ slug: 'unknown' })).toBe('unknown');
@@ -179,7 +180,7 @@ describe('while the database answers', () => {
   });
 });
 
-test('all pages with their documents take no more bytes than they may: those that nobody asked for go first', async () => {
+test('all cached pages stay within their bound: the least recently used go first', async () => {
   const slugs = ['a', 'b', 'c'];
   for (const slug of slugs) await declarePage(configured, { monitors: [slug], page: { slug } });
   // Each takes some 30,000 without its documents.
@@ -208,7 +209,7 @@ describe.each<['hold' | 'fail', string]>([
   ['hold', 'is held by another program'],
   ['fail', 'fails to read'],
 ])('while the database (%s) %s', (mode) => {
-  test('the last good page goes on for an hour, marked after 15 seconds, and then is current again', async () => {
+  test('the last good page is shown for an hour, marked after 15 seconds, and then is current again', async () => {
     const first = await found();
     const goodAt = configured.clock.wall();
     reads[mode]();
@@ -246,7 +247,7 @@ describe.each<['hold' | 'fail', string]>([
       .toBe(1);
   });
 
-  test('a page that was not read before is not available', async () => {
+  test('a page that was never read is not available', async () => {
     reads[mode]();
     expect(await settledIn(cache.find(NAME), 3_000)).toBe('unavailable');
     reads.release();
@@ -255,11 +256,47 @@ describe.each<['hold' | 'fail', string]>([
   });
 });
 
-test('requests wait for a held database once, and not each for itself', async () => {
+test('requests share one wait for a blocked database', async () => {
   await cache.find(NAME);
   reads.hold();
   configured.clock.advance(2_000);
   await settledIn(found(), 250);
   // The check goes on, and nobody waits for it any more.
   expect((await found())?.kept).toBeDefined();
+});
+
+const keptPage = (components: number): KeptPage => ({
+  version: '1',
+  view: pageView(largeSource(components)),
+  latencies: null,
+  documents: new Map(),
+  bytes: 0,
+  readAt: 0,
+});
+
+function documentIn(kept: KeptPage, path: string): Promise<RenderedDocument | null> {
+  return documentOf(kept, documentAt(path) as PageDocument, path, placeIn());
+}
+
+test('a page does not keep all documents, but keeps a used one', async () => {
+  const kept = keptPage(100);
+  const page = await documentIn(kept, '');
+  const components = kept.view.sections.flatMap((section) => section.components);
+  expect(components).toHaveLength(100);
+  for (const { id } of components) {
+    expect(await documentIn(kept, `/days/${id}`)).not.toBeNull();
+    expect(await documentIn(kept, '')).toBe(page);
+  }
+  expect(kept.documents.size).toBe(64);
+  const all = await Promise.all([...kept.documents.values()].map(({ document }) => document));
+  const bytes = (one: RenderedDocument | null) =>
+    (one?.plain.byteLength ?? 0) + (one?.gzipped.byteLength ?? 0);
+  expect(kept.bytes).toBe(all.reduce((sum, one) => sum + bytes(one), 0));
+});
+
+test('requests during the rendering of a document share it', async () => {
+  const kept = keptPage(50);
+  const all = await Promise.all([documentIn(kept, ''), documentIn(kept, ''), documentIn(kept, '')]);
+  expect(new Set(all).size).toBe(1);
+  expect(await documentIn(kept, '')).toBe(all[0]);
 });

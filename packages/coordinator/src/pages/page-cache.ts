@@ -1,17 +1,20 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { PageName } from '../store/pages/shown-pages.ts';
+import { pageHeaders } from '../web/headers.ts';
+import { type Patience, patienceWith } from './bounded-wait.ts';
 import type { PageDocument } from './documents.ts';
-import { pageView } from './page-view.ts';
-import { type Patience, patienceWith } from './patience.ts';
+import { type PageView, pageView, type ReadLatencies } from './page-view.ts';
 import type { Place } from './place.ts';
 import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
-import { documentOf, type KeptPage, type RenderedDocument } from './rendered.ts';
 
 /*
- * What is kept of a page, and when the database is asked. After a change of what people declare or write, only what was
- * checked since then is shown: something may have been withdrawn.
+ * The life of a cached page, and when the database is asked. After a change of the declaration or of a note,
+ * a page is shown only if it was checked since the change, because the change may have withdrawn something.
  *
  *          no entry ── request ──▶ checking ── no such page ──▶ no entry (404)
  *                                     │
@@ -21,56 +24,70 @@ import { documentOf, type KeptPage, type RenderedDocument } from './rendered.ts'
  *        └────────────────────────▶   ▲                             │          │
  *                                     └───── answered ──────────────┘   fails, or takes long
  *                                                                              ▼
- *                                        the last good page, after 15 s marked as such; next try by a later request
+ *                                        the last good page, marked as old after 15 s; a later request tries again
  */
 
-/** Time within which no second request asks the database, ms: what pages say is hardly older. */
+/** Time in which only one request asks the database, ms. A page is hardly older than this. */
 const FRESH_MS = 1_000;
-/** Age up to which those who come during a check get the page at once, ms: of many visitors only one waits for it. */
+/**
+ * Age up to which requests that arrive during a check get the cached page at once, ms. So one of many
+ * visitors waits.
+ */
 const FRESH_DURING_CHECK_MS = 2_000;
-/** Time after which a page is read again though no data changed, ms: today's figures grow. */
+/** Time after which a page is read again although its version is the same, ms: today's figures grow. */
 const REREAD_MS = 60_000;
-/** Age from which a page that cannot be checked is marked, ms. */
+/** Age from which a page that cannot be checked is marked as old, ms. */
 const STALE_AFTER_MS = 15_000;
-/** Most bytes of all kept pages together. */
+/** Upper bound for all cached pages together, bytes. */
 const MOST_BYTES = 128 * 2 ** 20;
-/** What a component takes with its days, some bytes. */
+/** Estimated size of a component with its days, bytes. */
 const COMPONENT_BYTES = 15_000;
 
 export type PageCacheParts = PageReadingParts & { readonly clock: Clock; readonly log: Logger };
 
 export type FoundPage = {
   readonly kept: KeptPage;
-  /** The instant at which the shown data was current, epoch ms, where it cannot be checked; null: it is current. */
+  /**
+   * The instant at which the data was current, epoch ms, if it cannot be checked now; null: it is current.
+   */
   readonly staleSince: number | null;
 };
 
-/** Why a page is not shown: nobody published one of this name; or its data cannot be read, and nothing of it is kept. */
+/**
+ * Why a page is not shown. `unknown`: no page of this name is published. `unavailable`: its data cannot be
+ * read, and no earlier data is cached.
+ */
 export type MissingPage = 'unknown' | 'unavailable';
 
 type Entry = {
   readonly name: PageName;
   kept: KeptPage | null;
-  /** How many bytes of it are counted. */
+  /** The bytes that the cache counts for this entry. */
   bytes: number;
-  /** The check that runs. */
+  /** The running check; null: none runs. */
   check: Patience | null;
-  /** When the last check that has ended began, monotonic, ms. */
+  /** When the last finished check began, monotonic ms. */
   triedAt: number;
-  /** When the last successful check began: monotonic, ms, and epoch ms. Before one, `kept` is not shown. */
+  /** When the last successful check began, monotonic ms. Before the first one, `kept` is not shown. */
   goodAt: number;
   goodWall: number;
-  /** What `declarations` of the store was when the entry was made: it is for that time only. */
+  /**
+   * The store's count of declaration changes when the entry was made. After another change the entry is
+   * replaced.
+   */
   readonly declarations: number;
 };
 
 const NEVER = Number.NEGATIVE_INFINITY;
 const UNCHECKED = { check: null, triedAt: NEVER, goodAt: NEVER, goodWall: 0 } as const;
 
-/** The pages that visitors asked for, each with the last good view. Everything of it is made by one flight at a time. */
+/**
+ * The pages that visitors asked for, each with its last good view. Concurrent requests share one read and one
+ * rendering.
+ */
 export class PageCache {
   readonly #parts: PageCacheParts;
-  /** The least recently used first. */
+  /** The least recently used entry is first. */
   readonly #entries = new Map<string, Entry>();
   readonly #mostBytes: number;
   #bytes = 0;
@@ -80,7 +97,7 @@ export class PageCache {
     this.#mostBytes = mostBytes;
   }
 
-  /** The published page of this name. It does not reject. */
+  /** Finds the published page of this name. Never rejects. */
   async find(name: PageName): Promise<FoundPage | MissingPage> {
     const { clock } = this.#parts;
     const entry = this.#entry(name);
@@ -94,7 +111,7 @@ export class PageCache {
     return entry.kept === null ? 'unknown' : { kept: entry.kept, staleSince: this.#staleSince(entry) };
   }
 
-  /** A document of a found page, as {@link documentOf} makes it. */
+  /** Renders a document of a found page, see {@link renderOnce}. */
   async documentOf(
     kept: KeptPage,
     document: PageDocument,
@@ -116,7 +133,7 @@ export class PageCache {
   #entry(name: PageName): Entry {
     const { declarations } = this.#parts.store;
     const known = this.#entries.get(name.slug);
-    // A check that began before the last change goes on with the entry of that time.
+    // A check that began before the last change continues with the earlier entry.
     const entry: Entry =
       known?.declarations === declarations
         ? known
@@ -136,7 +153,7 @@ export class PageCache {
     const beganWall = Math.floor(slotNow());
     try {
       entry.kept = await this.#read(entry);
-      // An entry that was dropped meanwhile counts no more.
+      // An entry that was dropped meanwhile is not counted.
       if (this.#isKept(entry)) this.#count(entry);
       entry.goodAt = beganAt;
       entry.goodWall = beganWall;
@@ -144,9 +161,9 @@ export class PageCache {
       log.warn({ page: entry.name, error: messageOf(error) }, 'cannot read a status page');
     }
     entry.check = null;
-    // What took long is already old: the next request looks again at once.
+    // The data of a slow check is old already, so the next request checks again at once.
     entry.triedAt = beganAt;
-    // Names without a page are not remembered: strangers may make up any number of them.
+    // Names without a page are not kept, because strangers can invent any number of them.
     if (entry.kept === null && this.#isKept(entry)) this.#entries.delete(entry.name.slug);
   }
 
@@ -168,7 +185,10 @@ export class PageCache {
     };
   }
 
-  /** Whether time alone has changed nothing: maintenance begins and ends without a commit. */
+  /**
+   * Whether the page is still right although nothing was written. Maintenance begins and ends without a
+   * write.
+   */
   #isRecent({ view, readAt }: KeptPage): boolean {
     const { clock, slotNow } = this.#parts;
     const edges = view.maintenance.flatMap(({ startsAt, endsAt }) => [startsAt, endsAt]);
@@ -180,7 +200,7 @@ export class PageCache {
     return this.#entries.get(entry.name.slug) === entry;
   }
 
-  /** Counts what an entry takes, and drops others where all together take too much. */
+  /** Counts the bytes of an entry, and drops other entries while the total is too large. */
   #count(entry: Entry): void {
     const bytes = entry.kept?.bytes ?? 0;
     this.#bytes += bytes - entry.bytes;
@@ -191,4 +211,122 @@ export class PageCache {
       this.#entries.delete(slug);
     }
   }
+}
+
+const gzipped = promisify(gzip);
+
+/**
+ * Most cached documents of a page. It is more than the fixed documents in all languages, and less than one
+ * table of days for each component: strangers could request all of those in turn.
+ */
+const MOST_KEPT = 64;
+
+/** A page with its rendered documents. */
+export type KeptPage = {
+  readonly version: string;
+  readonly view: PageView;
+  readonly latencies: ReadLatencies | null;
+  /** The least recently used document is first. {@link renderOnce} keeps the order. */
+  readonly documents: Map<string, Rendering>;
+  /** Approximate size of the page with its documents, bytes. */
+  bytes: number;
+  /** When it was read, monotonic ms. */
+  readonly readAt: number;
+};
+
+type Rendering = {
+  readonly document: Promise<RenderedDocument | null>;
+  /** Size of the document; 0 until it is rendered. */
+  bytes: number;
+};
+
+/** A document that is ready to be sent. */
+export type RenderedDocument = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly plain: Uint8Array<ArrayBuffer>;
+  readonly gzipped: Uint8Array<ArrayBuffer>;
+  /** A weak tag, because it stands for the plain and the compressed form. */
+  readonly etag: string;
+};
+
+/**
+ * Renders and compresses a document of a cached page. Later requests get the same result, unless more than
+ * {@link MOST_KEPT} other documents were requested since.
+ * @param path of the document below the page
+ * @returns null: the page has no such document
+ */
+export async function documentOf(
+  kept: KeptPage,
+  document: PageDocument,
+  path: string,
+  place: Place,
+): Promise<RenderedDocument | null> {
+  const { documents } = kept;
+  const key = JSON.stringify([path, place.origin, place.path, place.words.language, place.staleSince]);
+  const known = documents.get(key);
+  if (known !== undefined) {
+    // A map keeps the order of insertion, so the most recently used document is last.
+    documents.delete(key);
+    documents.set(key, known);
+    return known.document;
+  }
+  const text = document.render(kept.view, place);
+  const rendering: Rendering = { document: rendered(text, { document, kept, place }), bytes: 0 };
+  documents.set(key, rendering);
+  const [oldest] = documents;
+  if (documents.size > MOST_KEPT && oldest !== undefined) {
+    documents.delete(oldest[0]);
+    kept.bytes -= oldest[1].bytes;
+  }
+  const made = await rendering.document;
+  if (made !== null && documents.get(key) === rendering) {
+    rendering.bytes = made.plain.byteLength + made.gzipped.byteLength;
+    kept.bytes += rendering.bytes;
+  }
+  return made;
+}
+
+type Made = { readonly document: PageDocument; readonly kept: KeptPage; readonly place: Place };
+
+async function rendered(text: string | null, made: Made): Promise<RenderedDocument | null> {
+  if (text === null) return null;
+  const plain = new TextEncoder().encode(text);
+  const etag = `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 20)}"`;
+  const headers = documentHeaders(made.document, made.kept.view, etag, made.place.staleSince);
+  return { headers, plain, gzipped: new Uint8Array(await gzipped(plain, { level: 9 })), etag };
+}
+
+/**
+ * The headers of a document.
+ * @param staleSince the instant of its data, epoch ms, if newer data cannot be read; null: the data is
+ *   current
+ */
+function documentHeaders(
+  { kind, contentType, maxAge }: PageDocument,
+  { page }: PageView,
+  etag: string,
+  staleSince: number | null,
+): Readonly<Record<string, string>> {
+  const isPublic = page.attributes.access_type === 'public';
+  return {
+    ...pageHeaders(),
+    'content-type': contentType,
+    'cache-control': cacheControl(isPublic, staleSince !== null, maxAge),
+    etag,
+    vary: kind === 'page' ? 'accept-encoding, accept-language' : 'accept-encoding',
+    ...(isPublic ? {} : { 'x-robots-tag': 'noindex' }),
+    // Scripts of other sites may read what everybody may read.
+    ...(isPublic && kind === 'data' ? { 'access-control-allow-origin': '*' } : {}),
+    ...(staleSince === null ? {} : { 'svc-stale-since': new Date(staleSince).toISOString() }),
+  };
+}
+
+/**
+ * Shared caches may serve a public document for an hour while svc does not answer. They must not serve it
+ * longer: a page that was made private must not stay visible for a day.
+ */
+function cacheControl(isPublic: boolean, isStale: boolean, maxAge: number): string {
+  if (!isPublic) return 'private, no-store';
+  const later = 'stale-while-revalidate=60, stale-if-error=3600';
+  return `public, max-age=${isStale ? 5 : maxAge}, ${later}`;
 }

@@ -2,21 +2,21 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
-/** Interval of the rounds, ms. */
+/** Time between the beginnings of two rounds, ms. */
 const ROUND_EVERY_MS = 60_000;
 
 type Parts<T> = {
   readonly clock: Clock;
   readonly log: Logger;
-  /** What is done, for the log: `fetching icons`. */
+  /** Name of the work for the log: `fetching icons`. */
   readonly work: string;
-  /** What the next pages after this id have, by ascending id; empty: there are no further ones. */
+  /** The objects of the next pages after this id, by ascending id; empty: there are no further ones. */
   readonly after: (pageId: number) => Promise<readonly T[]>;
-  /** Does what is due for one page. */
+  /** Does the due work for one page. */
   readonly visit: (one: T) => Promise<unknown>;
 };
 
-/** Visits the pages that have something, one after the other, now and every minute. Rounds do not overlap. */
+/** Visits pages one after the other, at the start and every minute. Rounds do not overlap. */
 export class PageRounds<T extends { readonly pageId: number }> {
   readonly #parts: Parts<T>;
   readonly #abort = new AbortController();
@@ -43,7 +43,7 @@ export class PageRounds<T extends { readonly pageId: number }> {
     await this.settled();
   }
 
-  /** Resolves when the round that runs now has ended. */
+  /** Resolves when the current round has ended. */
   async settled(): Promise<void> {
     await this.#running;
   }

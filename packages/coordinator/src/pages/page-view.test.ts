@@ -32,7 +32,7 @@ const named = (id: number, name: string, more: Parameters<typeof storedComponent
   storedComponent(id, { name, ...more });
 
 describe('the order of a page', () => {
-  test('is that of `order`, then of the ids; without an order comes last', () => {
+  test('is by `order`, then by id; null comes last', () => {
     const components = [
       named(1, 'd'),
       named(2, 'c', { order: 5 }),
@@ -42,7 +42,7 @@ describe('the order of a page', () => {
     expect(outline(pageSource({ components }))).toBe('a c b d');
   });
 
-  test('puts a group where its first component would stand, and orders its members by `group_order`', () => {
+  test('puts a group in place of its first component, and orders its members by `group_order`', () => {
     const source = pageSource({
       groups: [storedGroup(8, 'G'), storedGroup(9, 'Empty')],
       components: [
@@ -55,7 +55,7 @@ describe('the order of a page', () => {
     expect(outline(source)).toBe('a G[y z] b');
   });
 
-  test('shows each component once, whatever the order and the groups', () => {
+  test('shows each component once, with any orders and groups', () => {
     const order = fc.option(fc.integer({ min: -3, max: 3 }));
     const component = fc.record({
       order,
@@ -77,11 +77,11 @@ describe('the order of a page', () => {
   });
 });
 
-describe('what a page does not show', () => {
+describe('a page does not show', () => {
   const hidden = { ...shownMonitor(1), isPublic: false };
   const components = [named(1, 'a'), named(2, 'b')];
 
-  test('of a public page are monitors that are not public, with their incidents', () => {
+  test('on a public page: private monitors and their incidents', () => {
     const source = pageSource({
       components,
       monitors: new Map([
@@ -100,7 +100,7 @@ describe('what a page does not show', () => {
     expect(outline(pageSource({ page, components, monitors: new Map([[1, hidden]]) }))).toBe('a');
   });
 
-  test('are components whose monitor was removed', () => {
+  test('components whose monitor was removed', () => {
     expect(outline(pageSource({ components: [named(1, 'a', { monitor_id: null }), named(2, 'b')] }))).toBe(
       'b',
     );
@@ -131,7 +131,7 @@ describe('the state of the page', () => {
     expect(withStatuses(...statuses)).toBe(overall);
   });
 
-  test('a static component has no state, until people write about it', () => {
+  test('a static component has no state until an operator writes about it', () => {
     const components = [storedComponent(1, { type: 'static', name: 'Office' })];
     const view = pageView(pageSource({ components }));
     expect(view.sections[0]?.components[0]).toMatchObject({
@@ -154,7 +154,7 @@ describe('the state of the page', () => {
     expect(after.pastIncidents[0]?.updates[0]?.note?.text).toBe('No light.');
   });
 
-  test('maintenance in progress stands for what is measured meanwhile, and only then', () => {
+  test('current maintenance replaces the measured state', () => {
     const stateAt = (now: number) =>
       pageView(
         pageSource({
@@ -171,7 +171,7 @@ describe('the state of the page', () => {
     expect(stateAt(NOW + MINUTE_MS).maintenance).toMatchObject([{ state: 'completed' }]);
   });
 
-  test('maintenance of monitors that the page does not show is not told of', () => {
+  test('maintenance of monitors that the page does not show is left out', () => {
     const hidden = new Map([[1, { ...shownMonitor(1), isPublic: false }]]);
     const notes = { ...NO_NOTES, windows: [storedWindow({ monitorIds: [1] })] };
     expect(pageView(pageSource({ monitors: hidden, notes })).maintenance).toEqual([]);
@@ -180,7 +180,7 @@ describe('the state of the page', () => {
   });
 });
 
-test('what people write on an incident of a monitor stands among its measured changes', () => {
+test("operators' updates on a monitor's incident stand among its measured changes", () => {
   const incident = shownIncident({ id: 9, openedAt: NOW - 10 * MINUTE_MS, closedAt: null });
   const written = {
     ...writtenIncident({ componentIds: [2], at: NOW - 5 * MINUTE_MS }),
@@ -199,7 +199,7 @@ test('what people write on an incident of a monitor stands among its measured ch
   expect(activeIncidents[0]?.impact).toBe('down');
 });
 
-test('days have the figures of the roll-ups: floored, and null where nothing is known', () => {
+test('days have the figures of the roll-ups: floored, and null without data', () => {
   const days = daysWith({
     0: { active: 0, unknown: DAY_MS / 2 },
     1: { error: 1 },

@@ -4,32 +4,32 @@ import type { Latencies, LatencyRange, LatencySpan } from '../history/latencies.
 import type { ShownIncident, ShownMonitor } from '../store/pages/shown-pages.ts';
 import { addTimes, NO_TIMES, type StatusTimes, uptimePercent } from '../verdict/uptime.ts';
 import type { State } from '../web/design/states.ts';
-import { incidentViews, type PageIncident } from './incidents.ts';
 import { type MaintenanceView, maintenanceViews, notedState, type PageNotes } from './notes.ts';
+import { incidentViews, type PageIncident } from './page-incidents.ts';
+import { type Overall, overallOf, stateOf, stateOfDay, worstState } from './page-states.ts';
 import type { PublicIds } from './public-ids.ts';
-import { type Overall, overallOf, stateOf, stateOfDay, worstState } from './states.ts';
 
-/** How fast monitors answered, by monitor, over a time that the owner of the page chose. */
+/** Latencies by monitor id, over a time span that the owner of the page chose. */
 export type ReadLatencies = {
   readonly span: LatencySpan;
   readonly of: ReadonlyMap<number, Latencies>;
 };
 
-/** What is stored about a page, and the instant at which it was read (epoch ms). */
+/** Everything that is stored about a page. Instants are epoch ms. */
 export type PageSource = {
   readonly page: StoredPage;
   readonly groups: readonly StoredGroup[];
   readonly components: readonly StoredComponent[];
-  /** By id. Removed ones are missing. */
+  /** Monitors by id. Removed monitors are missing. */
   readonly monitors: ReadonlyMap<number, ShownMonitor>;
-  /** By monitor: the last days, oldest first, today included. */
+  /** The last days of each monitor by its id, oldest first, today included. */
   readonly days: ReadonlyMap<number, readonly DayTimes[]>;
   /** Null: the page shows none. */
   readonly latencies: ReadLatencies | null;
   readonly incidents: readonly ShownIncident[];
   readonly notes: PageNotes;
   readonly publicId: PublicIds;
-  /** Whether there is an image of the page's icon. */
+  /** Whether an image of the page's icon is stored. */
   readonly hasIcon: boolean;
   /** Beginning of the days whose incidents and maintenance are shown, epoch ms. */
   readonly since: number;
@@ -40,7 +40,7 @@ export type DayView = {
   /** Beginning of the day in UTC, epoch ms. */
   readonly at: number;
   readonly state: State;
-  /** Null: nothing is known of the day. */
+  /** Null: the day has no data. */
   readonly uptime: number | null;
   readonly times: StatusTimes;
 };
@@ -49,13 +49,13 @@ export type ComponentView = {
   readonly id: string;
   readonly name: string;
   readonly description: string | null;
-  /** Null: a static component that no note is about, which has no state. */
+  /** Null: a static component that no note is about. */
   readonly state: State | null;
-  /** Oldest first; empty for static components. */
+  /** Oldest first; empty: a static component. */
   readonly days: readonly DayView[];
-  /** Of all days; null: nothing is known, or it is static. */
+  /** Uptime over all days; null: no data, or a static component. */
   readonly uptime: number | null;
-  /** Null: the page shows none, or it is static. */
+  /** Null: the page shows no latencies, or the component is static. */
   readonly latencies: Latencies | null;
   readonly groupId: string | null;
   /** Epoch ms. */
@@ -63,7 +63,7 @@ export type ComponentView = {
   readonly updatedAt: number;
 };
 
-/** A group with its components, or the components that stand between groups. */
+/** A group with its components, or consecutive components without a group. */
 export type SectionView = {
   readonly group: {
     readonly id: string;
@@ -75,14 +75,14 @@ export type SectionView = {
   readonly components: readonly ComponentView[];
 };
 
-/** Everything that a page shows, in no language. */
+/** Everything that a page shows, before it is put into a language. */
 export type PageView = {
   readonly page: StoredPage;
-  /** Whether there is an image of its icon. */
+  /** Whether an image of the page's icon is stored. */
   readonly hasIcon: boolean;
   readonly overall: Overall;
   readonly sections: readonly SectionView[];
-  /** The time over which latencies are shown; null: they are not. */
+  /** The time span of the shown latencies; null: none are shown. */
   readonly latencyRange: LatencyRange | null;
   /** Newest first. */
   readonly activeIncidents: readonly PageIncident[];
@@ -90,13 +90,13 @@ export type PageView = {
   readonly maintenance: readonly MaintenanceView[];
   /** When the data was read, epoch ms. */
   readonly now: number;
-  /** When what is shown last changed, apart from figures that grow, epoch ms. */
+  /** When the content last changed, epoch ms. Growing figures do not count as a change. */
   readonly changedAt: number;
 };
 
 /**
- * What a page shows. A component is left out where its monitor was removed, and on pages with access `public`
- * where its monitor is not public.
+ * Makes the view of a page. A component is left out when its monitor was removed, and on a page with access
+ * `public` when its monitor is not public.
  */
 export function pageView(source: PageSource): PageView {
   const { page, notes, now, since, publicId } = source;
@@ -171,7 +171,7 @@ function componentView(
   };
 }
 
-/** The worst of what is measured and what people say; during maintenance, that only. */
+/** The worst of the measured state and the states of open notes; during maintenance always `maintenance`. */
 function stateOfComponent(
   id: string,
   monitor: ShownMonitor | undefined,
@@ -190,8 +190,8 @@ function stateOfComponent(
 }
 
 /**
- * The components in their order. A group stands where its first component would stand by `order`; without an
- * order, components come last, by id. Empty groups are left out.
+ * The sections of a page in their order. A group stands where its first component would stand by `order`.
+ * Components without an order come last, by id. Empty groups are left out.
  */
 function sectionsOf(
   groups: readonly StoredGroup[],

@@ -1,26 +1,39 @@
+import { renderDocument } from '../web/document.ts';
 import { pageHeaders } from '../web/headers.ts';
+import { html } from '../web/html.ts';
 import type { Visit } from '../web/site.ts';
-import { notFoundPage, unavailablePage } from './html/plain.ts';
-import { languageOf } from './text/languages.ts';
+import { PAGE_STYLE } from './page-assets.ts';
+import { languageOf } from './text/texts.ts';
 import { wordsOf } from './words.ts';
 
-/** For an address without a page, and for pages that the visitor must not know of: the answers are the same. */
+/** The answer for an address without a page. A visitor who must not know of a page gets the same answer. */
 export function notFound(visit: Visit): Response {
-  return plain(visit, 404, notFoundPage);
+  return plainAnswer(visit, 404, 'notFound');
 }
 
-/** For a page whose data cannot be read. */
+/** The answer for a page whose data cannot be read. */
 export function unavailable(visit: Visit): Response {
-  return plain(visit, 503, unavailablePage, { 'retry-after': '30' });
+  return plainAnswer(visit, 503, 'unavailable', { 'retry-after': '30' });
 }
 
-function plain(
+/** A page with a title and a sentence, in the visitor's language. */
+function plainAnswer(
   { url, request }: Visit,
   status: number,
-  render: typeof notFoundPage,
+  key: 'notFound' | 'unavailable',
   more: Readonly<Record<string, string>> = {},
 ): Response {
   const accepted = request.headers.get('accept-language') ?? undefined;
-  const words = wordsOf(languageOf(url.searchParams.get('lang'), accepted));
-  return new Response(render(words), { status, headers: { ...pageHeaders(), ...more } });
+  const { language, text } = wordsOf(languageOf(url.searchParams.get('lang'), accepted));
+  const title = text[`${key}Title`];
+  const page = renderDocument({
+    language,
+    title,
+    theme: 'system',
+    kind: 'status-page',
+    styles: [PAGE_STYLE],
+    body: html`<main id="content"><header class="page-head"><h1>${title}</h1></header>
+<p>${text[key]}</p></main>`,
+  });
+  return new Response(page, { status, headers: { ...pageHeaders(), ...more } });
 }

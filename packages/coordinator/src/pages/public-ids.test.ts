@@ -4,7 +4,7 @@ import { publicIdsOf } from './public-ids.ts';
 
 const KEY = new Secret(new Uint8Array(32).fill(7));
 
-test('ids are the same for ever, and differ by page, kind, number and installation', () => {
+test('ids never change, and differ by page, kind, number and installation', () => {
   const ids = [
     publicIdsOf(KEY, 1)('incident', 5),
     publicIdsOf(KEY, 2)('incident', 5),

@@ -20,35 +20,34 @@ import type { PageNotes } from './notes.ts';
 import type { PageSource, ReadLatencies } from './page-view.ts';
 import { publicIdsOf } from './public-ids.ts';
 
-/** Days in the bars, today included. */
+/** Number of days in the bars, today included. */
 export const BAR_DAYS = 90;
-/** Days whose incidents are listed, today included. */
+/** Number of days whose incidents are listed, today included. */
 export const INCIDENT_DAYS = 14;
 /** Most incidents that are listed. */
 const MOST_INCIDENTS = 50;
 /** Most components that a page shows. */
 const MOST_COMPONENTS = 500;
-/** Monitors whose days are read at once: some 5 ms of the main thread. */
+/** Number of monitors whose days are read at once. This takes the main thread about 5 ms. */
 const DAYS_AT_ONCE = 50;
 
 export type PageReadingParts = {
   readonly store: Pick<Store, 'read' | 'declarations'>;
   readonly secrets: Secrets;
-  /** The slots' clock, epoch ms: verdicts are dated by it. */
+  /** The clock of the slots, epoch ms. Statuses are dated by it. */
   readonly slotNow: () => number;
-  /** Makes ids for visitors, 32 bytes. */
+  /** Key of the ids that visitors see, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;
 };
 
-/** A published page, and the version of what it shows: see {@link publishedPage}. */
+/** A published page, and the version of its data, see {@link publishedPage}. */
 export type VersionedPage = {
   readonly page: StoredPage;
   readonly version: string;
 };
 
 /**
- * Finds a page with the version of its data. Null: there is no published page of this name.
- *
+ * Finds a published page with the version of its data; null: no page of this name is published.
  * @throws StoreError
  */
 export async function findVersion(
@@ -62,9 +61,8 @@ export async function findVersion(
 }
 
 /**
- * Reads what a page shows.
- *
- * @param known latencies that were read for the page before, which are read again once an hour
+ * Reads everything that a page shows.
+ * @param known latencies of the previous read; they are read again once an hour
  * @throws StoreError
  */
 export async function readPage(
@@ -92,7 +90,7 @@ export async function readPage(
     monitors: new Map(monitors.map((monitor) => [monitor.id, monitor])),
     days: await daysOf(store, shownIds, now),
     latencies: await latenciesOfPage(parts, page, shownIds, { known, now }),
-    // Of hidden monitors, not even their number may say how many others are listed.
+    // Incidents of hidden monitors are not read: they would use up the limit, which shows that they exist.
     incidents: await shownIncidents(store, shownIds, { from: since, limit: MOST_INCIDENTS }),
     notes: await notesOf(store, page, shownIds, since),
     publicId: publicIdsOf(parts.visitorKey, page.id),
@@ -115,7 +113,7 @@ async function daysOf(
   return days;
 }
 
-/** What people wrote of monitors that the page does not show is not read, unless it names the page. */
+/** Reads the notes that name the page or one of the shown monitors. */
 async function notesOf(
   store: Pick<Store, 'read'>,
   page: StoredPage,

@@ -120,7 +120,7 @@ const updateOf = () => api.create(`${incident}/updates`, { state: 'monitoring', 
 const titled = { title: 'Power cut' };
 const otherPage = () => api.create('/v1/status-pages', { title: 'Other', slug: 'other' });
 
-describe('a write that changes what the page is read from changes its version:', () => {
+describe('a write to the data of a page changes its version:', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['the page', () => ok('PUT', page, { ...PAGE, description: 'All of it' })],
     ['its theme', () => ok('PATCH', `${page}/appearance`, { theme: 'dark' })],
@@ -198,7 +198,7 @@ test.each<[string, () => object]>([
   expect(after.version).not.toBe(before.version);
 });
 
-test('what people write about the incident of a monitor is on the pages of the monitor until others are named', async () => {
+test("a note on a monitor's incident is shown on the monitor's pages until it names other pages", async () => {
   const [row] = await api.store.read.selectFrom('incidents').select('id').where('key', '=', KEY).execute();
   const other = await otherPage();
   const seen = [await look()];
@@ -212,7 +212,7 @@ test('what people write about the incident of a monitor is on the pages of the m
   expect(new Set(seen.map(({ version }) => version)).size).toBe(3);
 });
 
-test('checks that change nothing that a page shows leave its version', async () => {
+test('a check without a visible change keeps the version', async () => {
   const interval = { monitorId, status: 'error', reason: 'one-failed', at: now(), slot: null } as const;
   const before = await look();
   await record(
@@ -231,7 +231,7 @@ test('checks that change nothing that a page shows leave its version', async () 
 /** What of these tables a page shows changes with time, after which a page is read again. */
 const CHANGE_WITH_TIME = ['results', 'rollup_hours', 'rollup_progress', 'uptime_days'];
 
-test('every table that a page is read from raises the version, for each kind of write', async () => {
+test('every table that a page reads raises the version, for each kind of write', async () => {
   const sqlite = new DatabaseSync(api.file, { readOnly: true });
   registerSqlFunctions(sqlite);
   const tables = new Set<string>();

@@ -1,6 +1,6 @@
 /*
- * What a status page can do beyond what it is without a script: it shows the figures of single days in the line below
- * the bars, for the pointer and for the arrow keys, and takes newer content once a minute.
+ * The script of a status page. It shows the figures of single days in the line below the bars, for the
+ * pointer and for arrow keys. It loads newer content once a minute. The page works without it.
  */
 const REFRESH_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -14,18 +14,18 @@ const localTime = new Intl.DateTimeFormat(language, {
   minute: '2-digit',
 });
 
-/** A day of UTC as the visitor's clocks have it; null: it is a day there too. @param {number} at epoch ms */
+/** A UTC day in the visitor's zone; null: it is a day there too. @param {number} at epoch ms */
 function spanOf(at) {
   const isDay = [at, at + DAY_MS].every((edge) => /^00:00/.test(new Date(edge).toTimeString()));
   return isDay ? null : localTime.formatRange(at, at + DAY_MS);
 }
 
-/** Beginning of the last day that the bars show, epoch ms: a day of UTC. */
+/** Beginning of the last UTC day in the bars, epoch ms. */
 function lastDay() {
   return Date.parse(document.querySelector('main')?.dataset.today ?? '');
 }
 
-/** Puts days into the visitor's zone. What it changes came in UTC, and is changed once. */
+/** Converts days to the visitor's zone. It must run once for each loaded content, which has days in UTC. */
 function showDays() {
   const past = document.getElementById('past')?.parentElement;
   for (const heading of past?.querySelectorAll(':scope > h3') ?? []) heading.remove();
@@ -69,12 +69,18 @@ function figuresOf(component, index) {
   return `${spanOf(at) ?? dayFormat.format(at)}: ${word}`;
 }
 
-/** Whether the list beside the bars has a day of this state, from the newest. @param {string | undefined} state */
+/**
+ * Whether the list below the bars contains days of this state, newest first. @param {string | undefined}
+ * state
+ */
 function isProblem(state) {
   return state === 'e' || state === 'd';
 }
 
-/** The classes of the bars, the oldest first: of several at one place, the last is seen. @param {Element} component */
+/**
+ * The classes of the bars, oldest first. Of several bars at one place, the last is visible. @param {Element}
+ * component
+ */
 function statesOf(component) {
   /** @type {string[]} */
   const states = [];
@@ -158,7 +164,7 @@ document.addEventListener('focusout', (event) => {
   if (component !== null) choose(component, null);
 });
 
-/** Takes newer content, unless somebody is using the present one. */
+/** Loads newer content, unless the visitor is using the present content. */
 async function refresh() {
   const main = document.querySelector('main');
   const selection = getSelection();
@@ -187,5 +193,5 @@ async function refresh() {
 
 showDays();
 document.addEventListener('svc:content', showDays);
-// A failure is tried again in a minute; the page says itself how old it is.
+// After a failure the next attempt comes in a minute. The page itself says how old it is.
 setInterval(() => void refresh().catch(() => {}), REFRESH_MS);

@@ -67,7 +67,7 @@ describe('a public page', () => {
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 
-  test('is compressed for those who take it, once', async () => {
+  test('is compressed once, for clients that accept it', async () => {
     const compressed = await fetch(`${api.url}/status/example`, { headers: { 'accept-encoding': 'gzip' } });
     expect(compressed.headers.get('content-encoding')).toBe('gzip');
     expect(compressed.headers.get('vary')).toBe('accept-encoding, accept-language');
@@ -87,7 +87,7 @@ describe('a public page', () => {
     expect(table).toContain('98.36%');
   });
 
-  test('speaks the language of the browser, or the one asked for', async () => {
+  test("uses the language in the address, or the browser's", async () => {
     const german = await get('/status/example', { 'accept-language': 'de-AT,en;q=0.5' });
     expect(await german.text()).toContain('Ausfall aller Systeme');
     expect(await (await get('/status/example?lang=de')).text()).toContain('<html lang="de"');
@@ -97,7 +97,7 @@ describe('a public page', () => {
     });
   });
 
-  test('has one address: a slash at the end leads to it', async () => {
+  test('has one address, to which a final slash redirects', async () => {
     const moved = await get('/status/example/');
     expect([moved.status, moved.headers.get('location')]).toEqual([308, 'http://svc.example/status/example']);
   });
@@ -122,8 +122,8 @@ describe('a public page', () => {
   });
 });
 
-describe('a kept page', () => {
-  test('is counted, and has the id that the client gave', async () => {
+describe('a cached page', () => {
+  test("is counted, and has the client's request id", async () => {
     await get('/status/example');
     const before = counters.answers[200];
     const answer = await get('/status/example', { 'x-request-id': 'from-a-proxy' });
@@ -131,7 +131,7 @@ describe('a kept page', () => {
     expect(counters.answers[200]).toBe(before + 1);
   });
 
-  test('is not sent once the page is private, or when the host is not ours', async () => {
+  test('is not sent after the page became private, or under a foreign host', async () => {
     const declared = await DeclaredPage.declare(api, { monitors: [], page: { slug: 'soon-private' } });
     for (const _ of [1, 2]) expect((await get('/status/soon-private')).status).toBe(200);
     await declared.protect('soon-private');
@@ -185,7 +185,7 @@ describe('the icon of a page', () => {
     expect((await get('/status/example/icon')).status).toBe(404);
   });
 
-  test('stands behind the gate of the page', async () => {
+  test('needs the same access as its page', async () => {
     await withIcon('iconic-private', { access_type: 'password', password: 'open sesame' });
     expect((await get('/status/iconic-private/icon')).status).toBe(303);
     const authorization = `Basic ${btoa(':open sesame')}`;
@@ -201,7 +201,7 @@ test('an unpublished page is not found', async () => {
   expect((await get('/status/draft')).status).toBe(404);
 });
 
-test('what owners write is shown as text, and links lead nowhere else than they may', async () => {
+test('texts of owners are escaped, and links have allowed schemes only', async () => {
   const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'`;
   const declared = await DeclaredPage.declare(api, {
     monitors: [evil],

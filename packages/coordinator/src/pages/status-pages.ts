@@ -4,20 +4,18 @@ import type { PageName } from '../store/pages/shown-pages.ts';
 import { pageHeaders } from '../web/headers.ts';
 import type { Site, Visit } from '../web/site.ts';
 import { documentAt, type PageDocument } from './documents.ts';
-import type { MayRead } from './may-read.ts';
-import { PageCache, type PageCacheParts } from './page-cache.ts';
+import { PageCache, type PageCacheParts, type RenderedDocument } from './page-cache.ts';
 import { addressOf, originOfDomain, type Place } from './place.ts';
 import { notFound, unavailable } from './plain-answers.ts';
-import type { RenderedDocument } from './rendered.ts';
-import { languageOf } from './text/languages.ts';
+import { languageOf } from './text/texts.ts';
 import { wordsOf } from './words.ts';
 
-/** A form or another page below a status page that is not made of its view. */
+/** A form or another page below a status page that is not rendered from its view. */
 export type PageRoute = {
   readonly method: 'GET' | 'POST';
   /** Path below the page, like `/access`. */
   readonly path: string;
-  /** The caller has not asked whether the visitor may read the page. */
+  /** It must check itself whether the visitor may read the page: the caller has not done so. */
   handle(page: StoredPage, visit: Visit, place: Place): Promise<Response>;
 };
 
@@ -25,12 +23,12 @@ export type StatusPagesParts = PageCacheParts & {
   /** SVC_PUBLIC_URL. */
   readonly publicUrl: string;
   readonly mayRead: MayRead;
-  /** The slug of the page that is served under a host other than this service's own; null: none is. */
+  /** The slug of the page that is served under a host other than the service's own; null: there is none. */
   readonly slugOfHost: (host: string) => Promise<string | null>;
   readonly routes: readonly PageRoute[];
 };
 
-/** A request for a page: its name, and the path below it. */
+/** A request for a page, or for a path below it. */
 type Target = {
   readonly name: PageName;
   readonly origin: string;
@@ -39,8 +37,8 @@ type Target = {
 };
 
 /**
- * Serves the status pages: under `/status/{slug}` of this service's own hosts, and under their domains. Under a domain
- * there is its page and nothing else: neither API nor dashboard.
+ * Serves the status pages under `/status/{slug}` of the service's own hosts, and under their own domains.
+ * Under a page's own domain there is only that page: neither the API nor the dashboard.
  */
 export function createStatusPages(parts: StatusPagesParts): Site {
   const cache = new PageCache(parts);
@@ -79,7 +77,7 @@ async function answerAt(
   const document = documentAt(path);
   const language = languageOf(
     visit.url.searchParams.get('lang'),
-    // Programs get the same texts whoever runs them.
+    // Programs get the same language regardless of the system on which they run.
     document?.kind === 'data' ? undefined : (visit.request.headers.get('accept-language') ?? undefined),
   );
   const found = await cache.find(name);
@@ -124,3 +122,9 @@ function wrongMethod(routes: readonly PageRoute[], document: PageDocument | null
   const status = allow.length === 0 ? 404 : 405;
   return new Response(null, { status, headers: { ...pageHeaders(), allow: allow.join(', ') } });
 }
+
+/**
+ * Decides whether a visitor may read a page and all its documents.
+ * @returns null: the visitor may; otherwise the answer that the visitor gets instead
+ */
+export type MayRead = (page: StoredPage, visit: Visit, place: Place) => Promise<Response | null>;

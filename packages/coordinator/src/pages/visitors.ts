@@ -7,22 +7,22 @@ import type { StoredPage } from '../declaration/stored.ts';
 import type { NewlyQueued } from '../store/alerts/delivery-queue.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Store } from '../store/store.ts';
+import { pageHeaders } from '../web/headers.ts';
 import { OneTimeLinks } from '../web/one-time-links.ts';
 import { Sessions } from '../web/sessions.ts';
 import type { Site, Visit } from '../web/site.ts';
 import { AccessPages, type AccessVisit, type VisitorRoute } from './access/access-pages.ts';
-import type { FormPlace } from './access/answers.ts';
-import { PageGate } from './access/gate.ts';
-import { MailLimits } from './access/mail-limits.ts';
-import { refusal } from './access/refusal.ts';
+import { type Look, PageGate } from './access/gate.ts';
+import { type FormPlace, seeOther } from './access/visitor-forms.ts';
+import { MailLimits } from './access/visitor-limits.ts';
+import { documentAt } from './documents.ts';
 import { ICON_PATH, iconAnswer } from './icons/icon-page.ts';
-import type { MayRead } from './may-read.ts';
 import type { Place } from './place.ts';
 import { unavailable } from './plain-answers.ts';
-import type { PageRoute } from './status-pages.ts';
-import { AskedMails } from './subscribers/asked-mails.ts';
+import type { MayRead, PageRoute } from './status-pages.ts';
+import { AskedMails } from './subscribers/requested-mails.ts';
 import { SubscriberPages } from './subscribers/subscriber-pages.ts';
-import { languageOf } from './text/languages.ts';
+import { languageOf } from './text/texts.ts';
 import { wordsOf } from './words.ts';
 
 export type VisitorsParts = {
@@ -32,22 +32,25 @@ export type VisitorsParts = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly publicUrl: string;
-  /** Makes versions of credentials and tokens of links, 32 bytes. */
+  /** Key of the versions of credentials and of the tokens of links, 32 bytes. */
   readonly key: Secret<Uint8Array>;
-  /** Whether the operator has set how mails are sent. */
+  /** Whether the operator has set up mail. */
   readonly canMail: boolean;
-  /** A mail was queued: whoever delivers may send it. */
+  /** Called after a mail was queued, so that it is delivered at once. */
   readonly onQueued: (queued: NewlyQueued) => void;
 };
 
-/** What status pages have for their visitors beside what they show. */
+/** The parts of status pages that deal with single visitors: access, subscriptions and icons. */
 export type Visitors = {
   readonly mayRead: MayRead;
-  /** Pages of forms below every status page. */
+  /** The forms below every status page. */
   readonly routes: readonly PageRoute[];
-  /** The links that end subscriptions. They work whatever became of the page's name, so they are asked for first. */
+  /**
+   * Serves the links that end subscriptions. It must be asked before the status pages: the links still work
+   * after the page was renamed or removed.
+   */
   readonly unsubscribing: Site;
-  /** Resolves when every mail that visitors asked for is queued. */
+  /** Resolves when every mail that visitors requested is queued. */
   settled(): Promise<void>;
 };
 
@@ -113,4 +116,29 @@ async function unsubscribe(
     log.error({ error: messageOf(error), requestId: visit.requestId }, 'a subscription could not be ended');
     return unavailable(visit);
   }
+}
+
+/**
+ * The answer to a visitor who may not read a page: the login form for people, a status code for programs. It
+ * is the same for every path, so it does not show which documents exist.
+ * @param pathname of the request
+ */
+function refusal(
+  { path }: Pick<Place, 'path'>,
+  pathname: string,
+  { access, waitMs }: Extract<Look, { is: 'refused' }>,
+): Response {
+  const below = pathname.slice(path.length);
+  if (waitMs === 0 && documentAt(below)?.kind !== 'data') {
+    const to = below === '' || below === '/' ? '' : `?to=${encodeURIComponent(below)}`;
+    return seeOther(`${path}/access${to}`);
+  }
+  const headers = new Headers(pageHeaders({ cacheControl: 'private, no-store' }));
+  headers.set('content-type', 'text/plain; charset=utf-8');
+  headers.set('x-robots-tag', 'noindex');
+  if (waitMs > 0) headers.set('retry-after', String(Math.ceil(waitMs / 1_000)));
+  // Feed readers then show their usual password dialog.
+  else if (access?.type === 'password')
+    headers.set('www-authenticate', 'Basic realm="status page", charset="UTF-8"');
+  return new Response('This status page is private.\n', { status: waitMs > 0 ? 429 : 401, headers });
 }

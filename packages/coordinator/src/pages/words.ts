@@ -1,9 +1,9 @@
 import { latencyText, percentage } from '../web/figures.ts';
 import { durationText } from '../web/times.ts';
-import { LANGUAGES, type Language } from './text/languages.ts';
-import { type Counted, fill, type PageText } from './text/text.ts';
+import type { PageText } from './text/en.ts';
+import { type Counted, fill, LANGUAGES, type Language } from './text/texts.ts';
 
-/** Texts, figures and days of the status pages in one language. Days are those of UTC. */
+/** The texts and formats of the status pages in one language. Days are days of UTC. */
 export class Words {
   readonly language: Language;
   readonly text: PageText;
@@ -13,7 +13,7 @@ export class Words {
   readonly #dayOfYear: Intl.DateTimeFormat;
 
   constructor(language: Language) {
-    // As in Great Britain: the day before the month.
+    // British English writes the day before the month.
     const locale = language === 'en' ? 'en-GB' : language;
     this.language = language;
     this.text = LANGUAGES[language];
@@ -28,7 +28,7 @@ export class Words {
     this.#dayOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
   }
 
-  /** @param value in percent with at most two decimals, rounded down, see `verdict/uptime.ts` */
+  /** @param value in percent with at most two decimals, rounded down (`verdict/uptime.ts`) */
   percent(value: number): string {
     return percentage(value / 100, this.language);
   }
@@ -57,12 +57,12 @@ export class Words {
     return this.#day.format(at);
   }
 
-  /** A day of the last months, without its year. @param at epoch ms */
+  /** A day without its year, for the last months. @param at epoch ms */
   recentDay(at: number): string {
     return this.#dayOfYear.format(at);
   }
 
-  /** @param ms null: it is not known */
+  /** @param ms null: unknown */
   latency(ms: number | null): string {
     return latencyText(ms, this.language);
   }
@@ -70,7 +70,7 @@ export class Words {
 
 const made = new Map<Language, Words>();
 
-/** The words of a language. Formats are slow to make, so they are made once. */
+/** The words of a language. They are made once, because formats are slow to make. */
 export function wordsOf(language: Language): Words {
   const known = made.get(language);
   if (known !== undefined) return known;

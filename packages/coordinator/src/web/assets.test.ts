@@ -30,7 +30,7 @@ test('the path has a hash of the content, so the file is kept for ever', async (
   expect(await response?.text()).toBe(STYLE.text);
 });
 
-test('it is compressed for those who take that', async () => {
+test('it is compressed for clients that accept it', async () => {
   const response = await site.answer(visit(STYLE.path, { 'accept-encoding': 'br, gzip' }));
   expect(response?.headers.get('content-encoding')).toBe('gzip');
   const body = Buffer.from((await response?.arrayBuffer()) ?? new ArrayBuffer());

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { Site } from './site.ts';
+
+/**
+ * The text of a file beside the source. It must be called as in `web-assets.ts`, with a literal file name and
+ * the URL of the calling module: bundles replace exactly this form by the text (`deploy/build/threads.ts`).
+ */
+export function textFile(url: URL): string {
+  return readFileSync(url, 'utf8');
+}
 
 const TYPES = {
   css: 'text/css; charset=utf-8',
@@ -8,7 +17,7 @@ const TYPES = {
   svg: 'image/svg+xml',
 } as const;
 
-/** A file that pages load. Its path changes with its content, so it is cached for ever. */
+/** A file that pages load. Its path changes with its content, so caches keep it for ever. */
 export type Asset = {
   /** Path like `/assets/base.0f3a9c2b17.css`. */
   readonly path: string;
@@ -18,8 +27,7 @@ export type Asset = {
 };
 
 /**
- * Makes an asset. Its list must be given to {@link createAssetSite} too, or it is not served.
- *
+ * Makes an asset. It is served only if it is also in the list that {@link createAssetSite} gets.
  * @param name like `base.css`
  */
 export function asset(name: `${string}.${keyof typeof TYPES}`, text: string): Asset {
@@ -34,7 +42,7 @@ export function asset(name: `${string}.${keyof typeof TYPES}`, text: string): As
   };
 }
 
-/** Serves assets under every host, because status pages have hosts of their own. Only what is in the list is served. */
+/** Serves the assets of the list under every host, because status pages have their own hosts. */
 export function createAssetSite(assets: readonly Asset[]): Site {
   const byPath = new Map(assets.map((one) => [one.path, one]));
   return {

@@ -18,7 +18,7 @@ test('without TLS it has no prefix, which browsers would refuse', () => {
   );
 });
 
-test('a value cannot bring attributes of its own', () => {
+test('a value cannot add attributes', () => {
   expect(() => setCookie({ isSecure: true }, 'x', 'a; Domain=evil.example', 60)).toThrow(TypeError);
 });
 

@@ -1,14 +1,15 @@
 import type { Visit } from './site.ts';
 
 /**
- * The name as it is sent. Under TLS it begins with `__Host-`: browsers then take the cookie only with `Secure`,
- * `Path=/` and without a domain, so no sub-domain and no plain connection can set it (RFC 6265bis, section 4.1.3).
+ * The cookie's name on the wire. Under TLS it begins with `__Host-`: browsers accept such a cookie only with
+ * `Secure`, `Path=/` and without a domain. So neither a sub-domain nor a plain connection can set it (RFC
+ * 6265bis, section 4.1.3).
  */
 function sentName(name: string, isSecure: boolean): string {
   return isSecure ? `__Host-${name}` : name;
 }
 
-/** The value of a cookie of a request; null: there is none, or there are several. */
+/** The value of a request's cookie; null: there is none, or there are several of this name. */
 export function cookieOf(
   { request, isSecure }: Pick<Visit, 'request' | 'isSecure'>,
   name: string,
@@ -23,8 +24,9 @@ export function cookieOf(
 }
 
 /**
- * The secret in a cookie of a request, as `randomSecret` makes them; null: there is none. Visitors send what they like:
- * an empty seed would be everybody's, and other characters cannot be set again.
+ * The secret in a request's cookie, in the form that `randomSecret` makes; null: there is none. Visitors may
+ * send any value: an empty seed would be the same for all visitors, and {@link setCookie} refuses other
+ * characters.
  */
 export function secretCookieOf(visit: Pick<Visit, 'request' | 'isSecure'>, name: string): string | null {
   const value = cookieOf(visit, name);
@@ -33,9 +35,9 @@ export function secretCookieOf(visit: Pick<Visit, 'request' | 'isSecure'>, name:
 
 /**
  * The value of a `Set-Cookie` header.
- *
- * @param value of the characters of base64url
+ * @param value in the characters of base64url
  * @param maxAgeSeconds 0 removes the cookie
+ * @throws TypeError when the value has other characters
  */
 export function setCookie(
   { isSecure }: Pick<Visit, 'isSecure'>,

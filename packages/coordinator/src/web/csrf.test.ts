@@ -22,7 +22,7 @@ test.each([
   expect(isFromOwnPage(requestWith(headers))).toBe(expected);
 });
 
-test('the token of one session is none of another', () => {
+test('the token of one session is not valid in another', () => {
   const token = formToken('one');
   expect(isFormToken('one', token)).toBe(true);
   expect(isFormToken('other', token)).toBe(false);

@@ -1,13 +1,12 @@
 import type { Asset } from './assets.ts';
-import { BASE_STYLE, ICON } from './design/design.ts';
 import { type Html, html, NO_HTML } from './html.ts';
-import { TIMES_SCRIPT } from './scripts/scripts.ts';
+import { BASE_STYLE, ICON, TIMES_SCRIPT } from './web-assets.ts';
 
-/** `system`: as the visitor's system prefers. */
+/** `system`: the theme that the visitor's system prefers. */
 export type Theme = 'system' | 'light' | 'dark';
 
 export type PageDocument = {
-  /** As `lang` takes it: `en`, `de`. */
+  /** Value of the attribute `lang`: `en`, `de`. */
   readonly language: string;
   readonly title: string;
   readonly theme: Theme;
@@ -16,23 +15,26 @@ export type PageDocument = {
   /** Styles after the common one. */
   readonly styles?: readonly Asset[];
   /**
-   * Scripts, in their order. They are modules, which run after the page is read. The page is shown when
-   * {@link TIMES_SCRIPT} has run, in browsers that can wait for it: the times of the visitor's zone have other widths.
+   * Scripts in their order. They are modules, so they run after the page is parsed. Browsers that support it
+   * show the page only after {@link TIMES_SCRIPT} has run, because times in the visitor's zone have other
+   * widths.
    */
   readonly scripts?: readonly Asset[];
-  /** Further elements of the head: feeds, a description. */
+  /** Further elements of the head, such as links to feeds. */
   readonly head?: Html;
-  /** Address of the icon; left out: svc's. */
+  /** Address of the icon; left out: svc's own icon. */
   readonly icon?: string;
-  /** Whether search engines may list it. The default is no. */
+  /** Whether search engines may list the page. The default is no. */
   readonly isIndexed?: boolean;
-  /** A script beside that of times without which the page is not painted, because it writes days as the visitor has them. */
+  /**
+   * Another script that must run before the page is shown, because it rewrites days in the visitor's zone.
+   */
   readonly paintsAfter?: Asset;
   /** Class of the `body` element. */
   readonly kind?: string;
 };
 
-/** The whole text of a page: the frame that all pages share, around its body. */
+/** Renders a whole page: the frame that all pages share, with the body in it. */
 export function renderDocument(page: PageDocument): string {
   const { language, title, theme, body, styles = [], scripts = [], head = NO_HTML } = page;
   const { icon = ICON.path, isIndexed = false, kind = '' } = page;
@@ -53,8 +55,9 @@ ${[BASE_STYLE, ...styles].map(
   ({ path }) => html`<link rel="stylesheet" href="${path}">
 `,
 )}${scripts.map(
-  // Times in the visitor's zone have another width. Browsers that know `blocking` (Chromium 105, Safari 18.2) paint when
-  // they are written, so no column moves. The script is kept for ever: only the first page waits for it.
+  // Times in the visitor's zone have other widths. Browsers with `blocking` (Chromium 105, Safari 18.2) paint
+  // only after they are written, so no column moves. The script is cached for ever, so only the first page
+  // waits for it.
   (
     script,
   ) => html`<script type="module" src="${script.path}"${script === TIMES_SCRIPT || script === page.paintsAfter ? html` blocking="render"` : NO_HTML}></script>

@@ -6,7 +6,7 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const requestWith = (body: string | ReadableStream, headers: Record<string, string> = FORM) =>
   new Request('http://svc.example/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit);
 
-test('reads fields, several of a name too, with line ends as programs have them', async () => {
+test('reads fields, also several of one name, with LF as line end', async () => {
   const form = await readForm(requestWith('name=a+b%26&region=x&region=y&text=1%0D%0A2'));
   expect(form).toBeInstanceOf(Form);
   if (!(form instanceof Form)) return;
@@ -23,14 +23,14 @@ test('bytes that are not UTF-8 become replacement characters', async () => {
   expect(form instanceof Form && form.text('name')).toBe('\uFFFD');
 });
 
-test('a body of another kind is refused', async () => {
+test('a body of another media type is refused', async () => {
   expect(await readForm(requestWith('{}', { 'content-type': 'application/json' }))).toMatchObject({
     status: 415,
   });
   expect(await readForm(requestWith('a=b', { 'content-type': 'text/plain' }))).toMatchObject({ status: 415 });
 });
 
-test('a body that is too large is refused before it is read, and also where it does not say its length', async () => {
+test('a body that is too large is refused before it is read, also without a length', async () => {
   expect(await readForm(requestWith(`a=${'x'.repeat(100)}`), 100)).toMatchObject({ status: 413 });
   let sent = 0;
   const endless = new ReadableStream({

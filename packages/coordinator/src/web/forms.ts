@@ -1,6 +1,6 @@
-/** Most bytes of a form unless its reader says otherwise: the largest body of a monitor, percent-encoded. */
+/** Default upper bound of a form, bytes: the largest body of a monitor, percent-encoded. */
 const MOST_BYTES = 1_048_576;
-/** Most fields of a form. One that links 2,000 monitors has two for each. */
+/** Upper bound of a form's fields. A form that links 2,000 monitors has two fields for each. */
 const MOST_FIELDS = 8_000;
 
 /** The fields of a form. */
@@ -11,7 +11,7 @@ export class Form {
     this.#fields = fields;
   }
 
-  /** The first value of a field; '' where the form lacks it. Line ends are LF. */
+  /** The first value of a field; '' if the form does not have it. Line ends are LF. */
   text(name: string): string {
     return plainLines(this.#fields.get(name) ?? '');
   }
@@ -31,8 +31,8 @@ export class Form {
   }
 }
 
-/** A body that is not read as a form. */
-export type FormRefusal = { readonly status: 400 | 413 | 415; readonly refused: string };
+/** The refusal of a form, with a message for people. */
+export type FormRefusal = { readonly status: 400 | 403 | 413 | 415; readonly message: string };
 
 /**
  * Reads the form of a request, as browsers send it without files (`application/x-www-form-urlencoded`).
@@ -42,15 +42,17 @@ export type FormRefusal = { readonly status: 400 | 413 | 415; readonly refused: 
 export async function readForm(request: Request, mostBytes = MOST_BYTES): Promise<Form | FormRefusal> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded')
-    return { status: 415, refused: 'The request is no form.' };
+    return { status: 415, message: 'The request is no form.' };
   const bytes = await bytesOf(request, mostBytes);
   if (!(bytes instanceof Uint8Array)) return bytes;
   const text = new TextDecoder().decode(bytes);
-  if (hasManyFields(text)) return { status: 413, refused: `The form has more than ${MOST_FIELDS} fields.` };
+  if (hasManyFields(text)) return { status: 413, message: `The form has more than ${MOST_FIELDS} fields.` };
   return new Form(new URLSearchParams(text));
 }
 
-/** Counted before the fields are parsed, which takes a second where a form is nothing but separators. */
+/**
+ * The separators are counted before parsing, because a form of separators alone would take a second to parse.
+ */
 function hasManyFields(text: string): boolean {
   let at = -1;
   for (let count = 0; count < MOST_FIELDS; count += 1) {
@@ -61,7 +63,7 @@ function hasManyFields(text: string): boolean {
 }
 
 async function bytesOf({ headers, body }: Request, mostBytes: number): Promise<Uint8Array | FormRefusal> {
-  const tooLarge: FormRefusal = { status: 413, refused: `The form has more than ${mostBytes} bytes.` };
+  const tooLarge: FormRefusal = { status: 413, message: `The form has more than ${mostBytes} bytes.` };
   if (Number(headers.get('content-length') ?? 0) > mostBytes) return tooLarge;
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -72,13 +74,13 @@ async function bytesOf({ headers, body }: Request, mostBytes: number): Promise<U
       chunks.push(chunk);
     }
   } catch {
-    // The visitor broke off.
-    return { status: 400, refused: 'The connection ended before the form was complete.' };
+    // The visitor closed the connection.
+    return { status: 400, message: 'The connection ended before the form was complete.' };
   }
   return Buffer.concat(chunks);
 }
 
-/** Browsers send CR LF in fields of several lines. */
+/** Browsers send CR LF in multi-line fields. */
 function plainLines(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }

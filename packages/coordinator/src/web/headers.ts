@@ -17,10 +17,10 @@ const CONTENT_SECURITY_POLICY = [
 /**
  * Headers of every page.
  *
- * - Nothing is loaded from elsewhere, no script or style stands in the page itself, and no other page shows it in a
+ * - A page loads nothing from other sites, contains no script or style of its own, and cannot be shown in a
  *   frame (clickjacking).
- * - `same-origin`, not `no-referrer`: with the latter, browsers send `Origin: null` with forms (Fetch, section
- *   "append a request Origin header"), and the check of {@link isFromOwnPage} would refuse them.
+ * - `same-origin`, not `no-referrer`: with the latter, browsers send `Origin: null` with forms (Fetch,
+ *   section "append a request Origin header"), and {@link isFromOwnPage} would refuse them.
  */
 export function pageHeaders(options: PageHeaderOptions = {}): Record<string, string> {
   return {

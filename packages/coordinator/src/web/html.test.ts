@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { html, localPath, raw, safeHref } from './html.ts';
 
-test('inserted texts are escaped, HTML and lists of it are not, and what is absent is left out', () => {
+test('inserted texts are escaped, HTML is not, and absent values are left out', () => {
   const text = `<b>&"'`;
   expect(html`<p title="${text}">${text}</p>`.toString()).toBe(
     '<p title="&lt;b&gt;&amp;&quot;&#39;">&lt;b&gt;&amp;&quot;&#39;</p>',

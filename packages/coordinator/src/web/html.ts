@@ -7,9 +7,8 @@ export { raw } from 'hono/html';
 export type Html = HtmlEscapedString;
 
 /**
- * Makes HTML of a template. Inserted texts are escaped, also inside of quoted attributes; HTML and lists of it are
- * inserted as they are; `null`, `undefined`, `true` and `false` are left out.
- *
+ * Makes HTML from a template. Inserted texts are escaped, also inside quoted attributes. HTML and lists of
+ * HTML are inserted unchanged. `null`, `undefined`, `true` and `false` are left out.
  * @throws TypeError when a promise is inserted: await it before
  */
 export function html(strings: TemplateStringsArray, ...values: readonly unknown[]): Html {
@@ -18,21 +17,22 @@ export function html(strings: TemplateStringsArray, ...values: readonly unknown[
   return made;
 }
 
-/** Nothing. */
+/** Empty HTML. */
 export const NO_HTML: Html = html``;
 
-/** Schemes that a link on a page may have. Others, as `javascript:`, would run in the page. */
+/** Schemes that links on pages may have. A `javascript:` link would run in the page. */
 const LINKED = new Set(['http:', 'https:', 'mailto:']);
 
-/** The URL for an `href`; null: it is no URL, or one that pages do not link to. */
+/** The URL for an `href`; null: it is no URL, or has another scheme. */
 export function safeHref(url: string): string | null {
   const parsed = URL.parse(url);
   return parsed !== null && LINKED.has(parsed.protocol) ? parsed.href : null;
 }
 
 /**
- * The path of this site that a text names, for a redirect; null: it leads elsewhere. `//host`, `/\host` and control
- * characters are read as another host by browsers, and `/.//host` becomes `//host` when its dots are resolved.
+ * The path of this site that a text names, for a redirect; null: it may lead to another site. Browsers read
+ * `//host`, `/\host` and control characters as another host, and `/.//host` becomes `//host` when its dots
+ * are resolved.
  */
 export function localPath(text: string | null): string | null {
   if (text === null || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text)) return null;

@@ -3,7 +3,7 @@ import { hasLink, insertLink, takeLink } from '../store/access/one-time-links.ts
 import type { Store, Transaction } from '../store/store.ts';
 import { hashOfSecret, randomSecret } from './sessions.ts';
 
-/** What a link allows, as a text of the caller: `login:<token id>`, say. */
+/** What a link allows, as a text of the caller, such as `login:<token id>`. */
 type Purpose = string;
 
 type LinkOptions = {
@@ -13,8 +13,8 @@ type LinkOptions = {
 };
 
 /**
- * Links that open something once, within some minutes. The page of a link only shows a button, and the button takes the
- * link: programs that open the links of mails to look for malware would use it up otherwise.
+ * Links that work once, for a limited time. The page of a link only shows a button, and the button uses up
+ * the link. Some programs open all links in mails to look for malware, and would use it up otherwise.
  */
 export class OneTimeLinks {
   readonly #store: Store;
@@ -27,9 +27,8 @@ export class OneTimeLinks {
 
   /**
    * Makes a link.
-   *
-   * @param detail what the taker needs, for example an address
-   * @param also is written in the same transaction
+   * @param detail what the receiver of the link's use needs, such as an address
+   * @param also writes more in the same transaction
    * @returns the secret for the link's address
    * @throws StoreError
    */
@@ -45,14 +44,13 @@ export class OneTimeLinks {
   }
 
   /**
-   * Takes a link: it works for one caller, also where two come at the same time.
-   *
-   * @returns null: it is unknown, used, or too old
+   * Uses up a link. Of two concurrent callers, one gets it.
+   * @returns null: the link is unknown, used or too old
    * @throws StoreError
    */
   async take(secret: string): Promise<{ purpose: Purpose; detail: string } | null> {
     if (!/^[\w-]{43}$/.test(secret)) return null;
-    // Anybody may guess. Only a link that exists costs a transaction.
+    // Anybody may try secrets, so only an existing link costs a transaction.
     if (!(await hasLink(this.#store, hashOfSecret(secret)))) return null;
     const link = await this.#store.transaction((tx) => takeLink(tx, hashOfSecret(secret)));
     return link === null || link.expiresAt <= this.#clock.wall() ? null : link;

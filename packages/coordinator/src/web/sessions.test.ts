@@ -34,13 +34,13 @@ test('the database does not have the secret', async () => {
   expect(JSON.stringify(row)).not.toContain(secret);
 });
 
-test('nothing else than a secret is looked up', async () => {
+test('only a well-formed secret is looked up', async () => {
   await opened();
   for (const text of ['', 'x', "' OR 1=1 --", 'x'.repeat(10_000)])
     expect(await sessions.find(text)).toBeNull();
 });
 
-test('ends one session, and all of a subject', async () => {
+test('ends one session, or all of a subject', async () => {
   const [first, second, other] = [await opened(), await opened(), await opened('page:2')];
   await sessions.end(first.secret);
   expect(await sessions.find(first.secret)).toBeNull();
@@ -57,7 +57,7 @@ test('a new session removes those that have expired', async () => {
   expect((await rows()).map(({ subject }) => subject)).toEqual(['page:2']);
 });
 
-test('a link is taken once', async () => {
+test('a link works once', async () => {
   const secret = await links.create('login:1', { lifeMs: HOUR, detail: 'x' });
   const taken = await Promise.all([links.take(secret), links.take(secret)]);
   expect(taken.filter((one) => one !== null)).toEqual([
@@ -66,7 +66,7 @@ test('a link is taken once', async () => {
   expect(await links.take('unknown')).toBeNull();
 });
 
-test('a link ends after its life, and the next one removes it', async () => {
+test('a link expires, and the next one removes it', async () => {
   const secret = await links.create('login:1', { lifeMs: HOUR });
   parts.clock.advance(HOUR);
   expect(await links.take(secret)).toBeNull();

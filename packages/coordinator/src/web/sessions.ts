@@ -3,14 +3,14 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { findSession, insertSession, removeSession, removeSessionsOf } from '../store/access/sessions.ts';
 import type { Store } from '../store/store.ts';
 
-/** Who a session is for: an API token in the dashboard, or a visitor of a status page. */
+/** What a session stands for: an API token in the dashboard, or access to a status page. */
 export type SessionSubject = `token:${number}` | `page:${number}`;
 
 export type Session = {
   readonly subject: SessionSubject;
   /**
-   * Version of the credential that opened the session, as a text of the caller. Where the credential has another
-   * version now (a changed password), the caller ends the session.
+   * Version of the credential that opened the session, as a text of the caller. The caller must reject the
+   * session when the credential has another version now, for example after a change of the password.
    */
   readonly credential: string;
   /** Epoch ms. */
@@ -18,22 +18,25 @@ export type Session = {
   readonly expiresAt: number;
 };
 
-/** A session and its secret, which only the visitor's cookie keeps. */
+/** A session with its secret. Only the visitor's cookie keeps the secret. */
 export type OpenSession = Session & { readonly secret: string };
 
 type Opening = Pick<Session, 'subject' | 'credential'> & { readonly lifeMs: number };
 
-/** A secret of 256 random bits for cookies and links, in the characters of base64url. */
+/** A random secret of 256 bits for cookies and links: 43 characters of base64url. */
 export function randomSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** What the database keeps of a random secret. One round is enough, because it cannot be guessed. */
+/**
+ * The hash of a random secret that the database keeps. One round is enough, because the secret cannot be
+ * guessed.
+ */
 export function hashOfSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
 }
 
-/** The sessions of visitors. Each login makes a new one, so an id that somebody planted is worth nothing. */
+/** The sessions of visitors. Each login makes a new session, so a planted session cookie becomes invalid. */
 export class Sessions {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -53,8 +56,7 @@ export class Sessions {
   }
 
   /**
-   * The session of a cookie's value; null: there is none, or it has ended.
-   *
+   * Finds the session of a cookie's secret; null: there is none, or it has ended.
    * @throws StoreError
    */
   async find(secret: string): Promise<OpenSession | null> {
@@ -64,7 +66,7 @@ export class Sessions {
     return { ...row, subject: row.subject as SessionSubject, secret };
   }
 
-  /** Ends one session, where it exists. @throws StoreError */
+  /** Ends a session if it exists. @throws StoreError */
   async end(secret: string): Promise<void> {
     await this.#store.transaction((tx) => removeSession(tx, hashOfSecret(secret)));
   }

@@ -1,24 +1,41 @@
-/** A request for a page, before anything of it was believed. */
+import { isIPv6 } from 'node:net';
+
+/** A request for a page. None of its parts is verified yet. */
 export type Visit = {
   readonly request: Request;
   readonly url: URL;
-  /** `GET` for HEAD too: whoever answers, the body of a HEAD is left out. */
+  /** The method; `GET` also for HEAD, whose body the server leaves out of the answer. */
   readonly method: string;
-  /** Name of the `Host` header in lower case, without its port and a final dot; '' without the header. */
+  /** Host name of the `Host` header in lower case, without port and final dot; '' without the header. */
   readonly host: string;
-  /** Whether the host is this service's own: loopback, an IP address, or the host of SVC_PUBLIC_URL. */
+  /** Whether the host is the service's own: loopback, an IP address, or the host of SVC_PUBLIC_URL. */
   readonly isOwnHost: boolean;
-  /** Whether the visitor's browser speaks TLS, to this service or to the proxy in front of it. */
+  /** Whether the visitor's browser uses TLS, to this service or to the proxy in front of it. */
   readonly isSecure: boolean;
-  /** Address of the visitor; null: the connection is gone. */
+  /** IP address of the visitor; null: the connection is closed. */
   readonly peer: string | null;
   readonly requestId: string;
 };
 
 /** Pages that are served beside the API. */
 export interface Site {
-  /** The answer; null: the request is for somebody else. It must not throw. */
+  /** The answer; null: the request is for another site or the API. It must not throw. */
   answer(visit: Visit): Promise<Response | null> | Response | null;
-  /** Ends answers that have no end of their own. No request comes after it. */
+  /** Ends endless answers, such as event streams. No request comes after it. */
   stop?(): void;
+}
+
+/**
+ * The key of a peer for limits: an IPv4 address, or the /64 of an IPv6 address, because one machine may use
+ * every address in it.
+ * @param address null: unknown
+ */
+export function peerKey(address: string | null): string {
+  if (address === null || !isIPv6(address)) return address ?? 'none';
+  const [plain = ''] = address.split('%');
+  const [head = '', tail] = plain.split('::');
+  const front = head === '' ? [] : head.split(':');
+  const back = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? [] : Array.from({ length: 8 - front.length - back.length }, () => '0');
+  return `${[...front, ...zeros, ...back].slice(0, 4).join(':')}::/64`;
 }

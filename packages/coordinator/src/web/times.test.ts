@@ -4,7 +4,7 @@ import { ageText, durationText, instant } from './times.ts';
 
 const AT = Date.UTC(2026, 10, 22, 14, 3, 5);
 
-test('an instant is in UTC, and says so', () => {
+test('an instant is in UTC, and is marked so', () => {
   expect(String(instant(AT))).toBe(
     '<time datetime="2026-11-22T14:03:05.000Z" data-show="instant">22 Nov 2026, 14:03 UTC</time>',
   );

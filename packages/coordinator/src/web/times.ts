@@ -1,7 +1,7 @@
-import { dateFormat, numberFormat } from './formats.ts';
+import { dateFormat, numberFormat } from './figures.ts';
 import { type Html, html } from './html.ts';
 
-/** Units of an age with their lengths, ms, the largest first. */
+/** Units of an age with their lengths, ms; the largest first. */
 const UNITS = [
   ['year', 365.25 * 86_400_000],
   ['month', 30.4375 * 86_400_000],
@@ -12,8 +12,7 @@ const UNITS = [
 ] as const;
 
 /**
- * An instant in UTC: `22 Nov 2026, 14:03 UTC`. Where `times.js` runs, the visitor sees it in his own zone.
- *
+ * An instant in UTC: `22 Nov 2026, 14:03 UTC`. In browsers `times.js` shows it in the visitor's zone.
  * @param at epoch ms
  */
 export function instant(at: number, language = 'en'): Html {
@@ -27,8 +26,7 @@ export function instantText(at: number, language = 'en'): string {
 }
 
 /**
- * An age: `3 minutes ago`. Where `times.js` runs, it stays right while the page is open.
- *
+ * An age: `3 minutes ago`. In browsers `times.js` keeps it right while the page is open.
  * @param at epoch ms
  * @param now epoch ms
  */
@@ -44,7 +42,7 @@ export function ageText(at: number, now: number, language = 'en'): string {
   return format.format(Math.trunc(passed / ms), unit);
 }
 
-/** A length of time in its two largest units: `3 days, 4 hr`. @param ms at least 0 */
+/** A duration in its two largest units: `3 days 4 hr`. @param ms at least 0 */
 export function durationText(ms: number, language = 'en'): string {
   const parts: string[] = [];
   let rest = Math.floor(ms / 1_000) * 1_000;
@@ -62,7 +60,7 @@ function amount(count: number, unit: string, language: string): string {
   return numberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count);
 }
 
-/** English as outside of the United States: the day before the month, 24 hours. */
+/** British English writes the day before the month, and 24 hours. */
 function localeOf(language: string): string {
   return language === 'en' ? 'en-GB' : language;
 }

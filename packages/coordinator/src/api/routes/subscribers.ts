@@ -1,8 +1,7 @@
 import { MASK } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import type { SecretsShown } from '../../declaration/stored.ts';
-import { declaredAccess } from '../../pages/access/credential.ts';
-import { isEntitled } from '../../pages/subscribers/entitled.ts';
+import { declaredAccess, isEntitled } from '../../pages/access/credential.ts';
 import { existingResources } from '../../store/declaration/resources.ts';
 import { listSubscribers, type Recipient, removeRecipient } from '../../store/pages/page-recipients.ts';
 import type { ApiParts } from '../api-parts.ts';

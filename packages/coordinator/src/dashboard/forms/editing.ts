@@ -3,16 +3,14 @@ import type { Control, Field, ResourceForm } from './fields.ts';
 import { entriesOf } from './to-entries.ts';
 import { resourceFrom } from './to-resource.ts';
 
-/*
- * What the buttons of a form do with a draft. Each answers the entries of the form that is shown next.
- */
+/* The effects of a form's buttons on a draft. Each function returns the entries that the form shows next. */
 
 type Rows = Extract<Control, { type: 'rows' }>;
 
 /** A list of rows in a form, with the path of its inputs. */
 export type RowsField = { readonly path: string; readonly field: Field; readonly control: Rows };
 
-/** Every list of rows that the form can show. */
+/** All lists of rows that the form can show. */
 export function rowsFields({ fields }: Pick<ResourceForm, 'fields'>, above = ''): RowsField[] {
   return fields.flatMap((field): RowsField[] => {
     const path = `${above}${field.name}`;
@@ -22,7 +20,7 @@ export function rowsFields({ fields }: Pick<ResourceForm, 'fields'>, above = '')
   });
 }
 
-/** Adds an empty row at the end of a list. A path that is no list changes nothing. */
+/** Adds an empty row at the end of a list. A path without a list changes nothing. */
 export function withRow(form: ResourceForm, entries: Entries, path: string): Entries {
   const list = rowsFields(form).find((each) => each.path === path);
   if (list === undefined) return entries;
@@ -31,7 +29,7 @@ export function withRow(form: ResourceForm, entries: Entries, path: string): Ent
   return new Map([...entries, ...added]);
 }
 
-/** Removes a row; `path` is that of the row: `headers.2`. */
+/** Removes a row. @param path of the row: `headers.2` */
 export function withoutRow(form: ResourceForm, entries: Entries, path: string): Entries {
   const [, list = '', index = ''] = /^(.*)\.(\d+)$/.exec(path) ?? [];
   if (!rowsFields(form).some((each) => each.path === list)) return entries;
@@ -41,7 +39,7 @@ export function withoutRow(form: ResourceForm, entries: Entries, path: string): 
   });
 }
 
-/** Leaves out the rows in which nothing was filled in, and gives the others the indexes that the resource will have. */
+/** Removes empty rows, and gives the others the indexes that they have in the resource. */
 export function withoutEmptyRows(form: ResourceForm, entries: Entries): Entries {
   return rowsFields(form).reduce<Entries>((left, { path, control }) => {
     const kept = rowsAt(left, path).filter((index) => !isEmpty(left, `${path}.${index}`, control));

@@ -1,18 +1,20 @@
+import type { Form } from '../../web/forms.ts';
+
 /**
- * What a form holds: the values of its inputs by their names, as a browser sends them. The name of an input is the
- * path of its attribute: `name`, `headers.0.key`, `webhook.headers.2.value`. Names with a tilde are notes of the form
- * about itself:
+ * The content of a form: values of its inputs by name, as a browser sends them. The name of an input is the
+ * path of its attribute: `name`, `headers.0.key`, `webhook.headers.2.value`. Names with a tilde are notes of
+ * the form to itself:
  *
- * - `password~stored`: a secret is stored, and it stays where the input is empty
- * - `headers.0~row`: the row came from the stored resource, and which of its rows it was
- * - `password~remove`: the stored secret is to be removed
- * - `monitor_ids~shown`: a choice that was shown; those that were not shown stay as they are stored
+ * - `password~stored`: a secret is stored, and it is kept if the input is empty
+ * - `headers.0~row`: the stored row from which this row was filled in
+ * - `password~remove`: the stored secret must be removed
+ * - `monitor_ids~shown`: a choice that was shown; choices that were not shown keep their stored state
  */
 export type Entries = ReadonlyMap<string, readonly string[]>;
 
 export type WritableEntries = Map<string, string[]>;
 
-/** The one value of an input; '' when it was not sent. */
+/** The only value of an input; '' if it was not sent. */
 export function textAt(entries: Entries, name: string): string {
   return entries.get(name)?.[0] ?? '';
 }
@@ -27,7 +29,7 @@ export function noted(name: string, note: Note): string {
   return `${name}~${note}`;
 }
 
-/** The indexes of the rows of a list, in ascending order. A row is there when one of its inputs is. */
+/** The indexes of a list's rows, ascending. A row exists if one of its inputs was sent. */
 export function rowsAt(entries: Entries, name: string): number[] {
   const found = new Set<number>();
   for (const key of entries.keys()) {
@@ -37,14 +39,16 @@ export function rowsAt(entries: Entries, name: string): number[] {
   return [...found].sort((a, b) => a - b);
 }
 
-/** Index of the row that an input belongs to; null: it belongs to no row of this list. */
+/** The index of the row that an input belongs to; null: it belongs to no row of this list. */
 function rowIndexOf(key: string, name: string): number | null {
   if (!key.startsWith(`${name}.`)) return null;
   const index = /^(0|[1-9]\d{0,3})(?:[.~]|$)/.exec(key.slice(name.length + 1))?.[1];
   return index === undefined ? null : Number(index);
 }
 
-/** A copy in which the rows of a list have other indexes. `to` answers null for a row that is left out. */
+/**
+ * A copy in which the rows of a list have other indexes. @param to returns null for a row that is left out
+ */
 export function withRowsMoved(
   entries: Entries,
   name: string,
@@ -62,4 +66,55 @@ export function withRowsMoved(
     if (target !== null) moved.set(`${name}.${target}${rest}`, [...values]);
   }
   return moved;
+}
+
+/**
+ * `shown`: the form contains the stored secrets. `kept`: they stay in the database, and the form does not
+ * contain them.
+ */
+export type SecretsInForm = 'kept' | 'shown';
+
+/** A sent form. */
+export type Draft = {
+  readonly entries: Entries;
+  readonly intent: Intent;
+  /** Entity tag of the resource from which the form was filled in; '' for a new resource. */
+  readonly version: string;
+  /** Idempotency key, so that a form that is sent twice creates one resource. */
+  readonly key: string;
+  readonly secrets: SecretsInForm;
+};
+
+/** The pressed button, with the path of the field that it belongs to. */
+export type Intent = {
+  readonly name: 'save' | 'add' | 'remove' | 'find' | 'secrets' | 'other';
+  readonly path: string;
+};
+
+/** Names of the form fields that are no attributes of the resource. */
+export const VERSION_FIELD = 'draft_version';
+export const KEY_FIELD = 'draft_key';
+
+const INTENTS = ['save', 'add', 'remove', 'find', 'secrets'] as const;
+
+/** Reads a draft. A form without a button was sent by the Enter key of an old browser, and means `save`. */
+export function draftIn(form: Form): Draft {
+  return {
+    entries: new Map(form.names().map((name) => [name, form.all(name)])),
+    intent: intentOf(form.text('intent')),
+    version: form.text(VERSION_FIELD),
+    key: form.text(KEY_FIELD),
+    secrets: form.text('secrets') === 'shown' ? 'shown' : 'kept',
+  };
+}
+
+function intentOf(text: string): Intent {
+  const [word = '', path = ''] = text.split(' ');
+  if (word === '') return { name: 'save', path: '' };
+  return { name: INTENTS.find((intent) => intent === word) ?? 'other', path };
+}
+
+/** The search text of a field that refers to other resources. */
+export function findIn(entries: Entries, name: string): string {
+  return textAt(entries, noted(name, 'find')).trim();
 }

@@ -6,9 +6,8 @@ import type {
   SecretPart,
   Value,
 } from '@svc/shared/resources/definition.ts';
-import { firstPhrase, labelOf, optionLabel } from './labels.ts';
 
-/** How people give the value of an attribute. */
+/** The kind of input for the value of an attribute. */
 export type Control =
   | {
       readonly type: 'text';
@@ -18,28 +17,28 @@ export type Control =
     }
   | { readonly type: 'number'; readonly minimum?: number; readonly maximum?: number; readonly unit?: string }
   | { readonly type: 'switch' }
-  /** A local date and time, as in `2027-01-01T02:00`. */
+  /** A local date and time: `2027-01-01T02:00`. */
   | { readonly type: 'local' }
   /** One of these. */
   | { readonly type: 'choice'; readonly options: readonly Option[] }
   /** Any of these. */
   | { readonly type: 'choices'; readonly options: readonly Option[] }
-  /** The id of a resource of these kinds. */
+  /** The id of a resource of one of these kinds. */
   | { readonly type: 'reference'; readonly kinds: readonly string[] }
   | { readonly type: 'references'; readonly kinds: readonly string[] }
-  /** Texts, one a line. */
+  /** Texts, one on each line. */
   | { readonly type: 'texts'; readonly maximum?: number }
-  /** Objects with these fields. A map is a list of rows with a key and a value each. */
+  /** Objects with these fields. A map is a list of rows, each with a key and a value. */
   | {
       readonly type: 'rows';
       readonly isMap: boolean;
       readonly maximum: number;
       readonly fields: readonly Field[];
     }
-  /** One object that is there or not. */
+  /** One optional object. */
   | { readonly type: 'group'; readonly fields: readonly Field[] };
 
-/** One of the values that can be chosen. */
+/** A value that can be chosen. */
 export type Option = { readonly value: string; readonly label: string };
 
 /** A field of a form: one attribute or block of a resource. */
@@ -47,12 +46,12 @@ export type Field = {
   /** Name of the attribute or block in the resource. */
   readonly name: string;
   readonly label: string;
-  /** The description of the definition, with names in back quotes. */
+  /** The description in the definition. It has names in back quotes. */
   readonly help: string;
   readonly isRequired: boolean;
-  /** The value of an omitted attribute; null: none. */
+  /** The default of the attribute; null: none. */
   readonly fallback: unknown;
-  /** Whether all of the value is secret, or which part of it; null: none. */
+  /** `whole`: the value is secret. Otherwise the secret part of the value; null: nothing is secret. */
   readonly secret: 'whole' | SecretPart | null;
   /** Whether it cannot change after the creation. */
   readonly isFixed: boolean;
@@ -61,17 +60,17 @@ export type Field = {
 
 /** The form of a kind of resource. */
 export type ResourceForm = {
-  /** Name of the kind in declarations; null: it is not declared, and has no secrets. */
+  /** Name of the kind in declarations; null: such objects are not declared, and have no secrets. */
   readonly kind: string | null;
-  /** Constant members of every body. */
+  /** Constant members of every request body. */
   readonly constants: Readonly<Record<string, string>>;
   readonly fields: readonly Field[];
   /**
-   * The field whose value names the one group that is given: `provider_type` of a channel. Null where no group is
-   * chosen so: then all groups are shown.
+   * The field whose value names the only group of the resource: `provider_type` of a channel. Null: all
+   * groups are shown.
    */
   readonly chooser: string | null;
-  /** Whether its fields stand in sections with headings. */
+  /** Whether the fields are shown in sections with headings. */
   readonly hasSections: boolean;
 };
 
@@ -94,7 +93,7 @@ export function formOf(definition: ResourceDefinition): ResourceForm {
   };
 }
 
-/** The choice among groups, which are called by their descriptions. */
+/** The choice of a group. Its options are labelled by the groups' descriptions. */
 function groupChoice(blocks: ResourceDefinition['blocks']): Control {
   const options = Object.entries(blocks).map(([value, { description }]) => ({
     value,
@@ -111,7 +110,7 @@ function fieldsOf(attributes: Attributes): Field[] {
 
 function attributeField(name: string, attribute: Attribute): Field {
   const { value, presence, description, label, secret, replaces } = attribute;
-  // The secrets of a map are its values, whose field says so itself.
+  // The secrets of a map are its values, and the field of the values is marked as secret.
   const isWhole = secret && value.type !== 'map';
   return {
     name,
@@ -189,7 +188,7 @@ function numberControl({ minimum, maximum, unit }: Value): Control {
   };
 }
 
-/** The two fields of an entry of a map. */
+/** The two fields of a map's entry. */
 function entryFields(isSecret: boolean): Field[] {
   const text = { type: 'text', isMultiline: false } as const;
   const common = { help: '', isRequired: true, fallback: null, isFixed: false, control: text } as const;
@@ -197,4 +196,59 @@ function entryFields(isSecret: boolean): Field[] {
     { ...common, name: 'key', label: 'Name', secret: null },
     { ...common, name: 'value', label: 'Value', secret: isSecret ? 'whole' : null },
   ];
+}
+
+/** Words with another spelling in labels than in names. */
+const WRITTEN: Readonly<Record<string, string>> = {
+  url: 'URL',
+  uri: 'URI',
+  id: 'ID',
+  api: 'API',
+  otlp: 'OTLP',
+};
+
+/** The label of an attribute: `Contact URL` for `contact_url`. */
+export function labelOf(name: string): string {
+  const words = name.split('_').map((word) => WRITTEN[word] ?? word);
+  const text = words.join(' ');
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+/** The label of one row: `Status code assertion` for `Status code assertions`. */
+export function singular(label: string): string {
+  return label.replace(/s$/, '');
+}
+
+/** A description up to its first full stop or colon: `Custom HTTP endpoint`. */
+export function firstPhrase(description: string): string {
+  return description.split(/[.:]/, 1)[0] ?? description;
+}
+
+/** Labels of values whose names are not clear to people. Other values are shown unchanged. */
+const OPTION_LABELS: Readonly<Record<string, string>> = {
+  eq: 'equals',
+  neq: 'does not equal',
+  contains: 'contains',
+  not_contains: 'does not contain',
+  empty: 'is empty',
+  not_empty: 'is not empty',
+  gt: 'is greater than',
+  gte: 'is at least',
+  lt: 'is less than',
+  lte: 'is at most',
+  '30s': 'every 30 seconds',
+  '1m': 'every minute',
+  '5m': 'every 5 minutes',
+  '10m': 'every 10 minutes',
+  '30m': 'every 30 minutes',
+  '1h': 'every hour',
+  public: 'everybody',
+  password: 'who knows the password',
+  'email-domain': 'who has an address at an e-mail domain',
+  monitor: 'a monitor',
+  static: 'a static text',
+};
+
+export function optionLabel(value: string): string {
+  return OPTION_LABELS[value] ?? value;
 }

@@ -1,20 +1,20 @@
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { Control, Field } from './fields.ts';
 
-/** A description with its names in back quotes as code. */
+/** A description as HTML, in which names in back quotes become code. */
 export function marked(text: string): Html {
   const parts = text.split('`');
   return html`${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
-/** The description of a field and the bounds of its value; nothing where it has no description. */
+/** The description of a field and the bounds of its value; empty if the field has no description. */
 export function helpOf({ help, control }: Pick<Field, 'help' | 'control'>): Html {
   if (help === '') return NO_HTML;
   const bounds = boundsOf(control);
   return html`${marked(help)}${bounds === null ? '' : ` ${bounds}`}`;
 }
 
-/** The bounds of a value in a sentence; null: it has none that people must know. */
+/** The bounds of a value in a sentence; null: there are none to show. */
 function boundsOf(control: Control): string | null {
   switch (control.type) {
     case 'text':
@@ -36,7 +36,7 @@ function textBounds({ form, maximumLength }: Extract<Control, { type: 'text' }>)
 }
 
 function numberBounds({ minimum, maximum, unit }: Extract<Control, { type: 'number' }>): string | null {
-  // Such a bound is that of the database.
+  // Such a low bound is only the database's.
   if (minimum !== undefined && minimum < -1e9) return null;
   const measured = unit === undefined ? '' : ` ${unit}`;
   if (minimum === undefined) return maximum === undefined ? null : `At most ${figure(maximum)}${measured}.`;
@@ -44,12 +44,12 @@ function numberBounds({ minimum, maximum, unit }: Extract<Control, { type: 'numb
   return `From ${figure(minimum)} to ${figure(maximum)}${measured}.`;
 }
 
-/** Says that a field may stay empty, where it has no default. */
+/** Marks a field that may stay empty and has no default. */
 export function optionalMark({ isRequired, fallback }: Pick<Field, 'isRequired' | 'fallback'>): Html {
   return isRequired || fallback !== null ? NO_HTML : html` <span class="optional">optional</span>`;
 }
 
-/** A number as people read it: `120,000`. */
+/** A number with separators: `120,000`. */
 function figure(value: number): string {
   return new Intl.NumberFormat('en').format(value);
 }

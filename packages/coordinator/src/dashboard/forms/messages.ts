@@ -2,14 +2,14 @@ import { rowsFields } from './editing.ts';
 import { type Entries, rowsAt, textAt } from './entries.ts';
 import type { Field, ResourceForm } from './fields.ts';
 
-/** A message of the API at the field that it is about. */
+/** A message of the API, with the field that it is about. */
 type FieldMessage = {
   readonly path: string;
   readonly label: string;
   readonly message: string;
 };
 
-/** What a form says about a draft that was not accepted. */
+/** The messages about a draft that was not accepted. */
 export type Messages = {
   readonly fields: readonly FieldMessage[];
   /** About the resource as a whole. */
@@ -21,9 +21,8 @@ export const NO_MESSAGES: Messages = { fields: [], general: [] };
 type FieldError = { readonly pointer: string; readonly message: string };
 
 /**
- * Sorts the errors of the API's answer by field.
- *
- * @param problem its message is about the whole; it is shown where no error names a field
+ * Assigns the errors of the API's answer to fields.
+ * @param problem its message is about the whole resource, and is shown if no error names a field
  */
 export function messagesOf(
   form: ResourceForm,
@@ -47,7 +46,10 @@ function quoted(member: string): string {
   return `"${member.length > 60 ? `${member.slice(0, 60)}…` : member}"`;
 }
 
-/** Keys that a map of the form has twice: no body can hold them, so that the API could not say it. */
+/**
+ * Finds keys that a map of the form contains twice. The API cannot find them, because no JSON body can
+ * contain them.
+ */
 export function repeatedKeys(form: ResourceForm, entries: Entries): FieldMessage[] {
   return rowsFields(form).flatMap(({ path, field, control }) => {
     if (!control.isMap) return [];
@@ -64,23 +66,22 @@ export function repeatedKeys(form: ResourceForm, entries: Entries): FieldMessage
   });
 }
 
-/** Where in a form a message belongs. */
+/** The place of a message in a form. */
 type Place = {
   /** Path of the field, row or group: `headers.0.key`, `otlp_headers.1`, `webhook`. */
   readonly path: string;
-  /** The labels on the way, for people: `Headers 1: Key`. */
+  /** The labels on the path, for people: `Headers 1: Key`. */
   readonly label: string;
-  /** The member of a set or list that the message is about; null: all of it. */
+  /** The member of a set or list that the message is about; null: the whole value. */
   readonly member: string | null;
 };
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The field that a JSON pointer of the API leads to. It is the nearest field where the pointer leads into a value, or
- * to something that the form does not have.
- *
- * @param entries without empty rows, so that their indexes are those of the body
+ * The field for a JSON pointer of the API. If the pointer leads into a value, or to something that the form
+ * does not have, it is the nearest field above.
+ * @param entries without empty rows, so that their indexes are the same as in the body
  * @param body the body that the API judged
  * @returns null: the message is about the resource as a whole
  */
@@ -121,7 +122,10 @@ function placeIn(
   return placeIn(inner, entries, {}, below) ?? row;
 }
 
-/** A key may be a number, and objects have those first: the order of the body says nothing about the rows. */
+/**
+ * Rows are found by their keys: JavaScript objects list numeric keys first, so the order in the body may
+ * differ.
+ */
 function rowOfKey(entries: Entries, path: string, key: string | undefined): number | null {
   return rowsAt(entries, path).find((index) => textAt(entries, `${path}.${index}.key`) === key) ?? null;
 }

@@ -1,27 +1,25 @@
 import { MASK } from '@svc/shared/secret.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { type Entries, hasNote, noted, rowsAt, textAt } from './entries.ts';
-import type { Control, Field, Option, ResourceForm } from './fields.ts';
+import { type Entries, hasNote, noted, rowsAt, type SecretsInForm, textAt } from './entries.ts';
+import { type Control, type Field, type Option, type ResourceForm, singular } from './fields.ts';
 import { helpOf, optionalMark } from './help.ts';
-import { singular } from './labels.ts';
 import type { Messages } from './messages.ts';
-import type { SecretsInForm } from './to-entries.ts';
 
-/** What a form needs of its page. */
+/** The parts of a form that depend on its page. */
 type FormFrame = {
   /** Path that the form is sent to. */
   readonly action: string;
   /** The hidden field of the session. */
   readonly formToken: Html;
-  /** Fields that the form carries along: the version that was read, the key of a creation. */
+  /** Hidden fields: the version of the resource, the key of a creation. */
   readonly carried: Readonly<Record<string, string>>;
-  /** Names of attributes that the page sets: they have no field. */
+  /** Names of attributes without a field, because the page sets them. */
   readonly leftOut: readonly string[];
   /** Text of the button that saves. */
   readonly save: string;
   /** Further buttons beside it. */
   readonly buttons: Html;
-  /** Where a visitor goes who does not save. */
+  /** Path to which the Cancel link leads. */
   readonly cancel: string;
 };
 
@@ -49,7 +47,7 @@ ${fields.map((field) => fieldHtml(view, field, field.name))}
 </section>`;
 }
 
-/** The fields of the page, without the groups that were not chosen where one is to be chosen. */
+/** The fields to show. If the form has a chooser, groups that are not chosen are left out. */
 function shownFields({ fields, chooser }: ResourceForm, entries: Entries, leftOut: readonly string[]) {
   const chosen = chooser === null ? null : entries.get(chooser)?.[0];
   return fields.filter(
@@ -58,7 +56,7 @@ function shownFields({ fields, chooser }: ResourceForm, entries: Entries, leftOu
   );
 }
 
-/** All messages at the top, each with a link to its field. */
+/** All messages at the top of the form, each with a link to its field. */
 function summary({ fields, general }: Messages): Html {
   const count = fields.length + general.length;
   if (count === 0) return NO_HTML;
@@ -70,7 +68,7 @@ function summary({ fields, general }: Messages): Html {
 </div>`;
 }
 
-/** What is hidden, and the button that shows it. */
+/** The line about hidden secrets, with the button that shows them. */
 function secretsLine({ entries, secrets }: FormView): Html {
   if (secrets === 'shown') return html`<input type="hidden" name="secrets" value="shown">`;
   const isHidden = [...entries].some(
@@ -84,38 +82,38 @@ function secretsLine({ entries, secrets }: FormView): Html {
 /** A resource that a field can refer to. */
 export type ReferenceOption = { readonly id: string; readonly label: string; readonly note: string };
 
-/** What a field that refers to other resources offers. */
+/** The options of a field that refers to other resources. */
 export type References = {
   readonly options: readonly ReferenceOption[];
-  /** The text that the options were searched with; '' without a search. */
+  /** The search text; '' without a search. */
   readonly find: string;
-  /** Number of resources that the search found, offered or not. */
+  /** Number of resources that the search found, including resources that are not offered. */
   readonly found: number;
   /** Number of all resources that can be referred to. */
   readonly total: number;
-  /** Stored members that are not shown. They stay as they are. */
+  /** Number of stored members that are not shown. They stay linked. */
   readonly unshown: number;
 };
 
-/** Everything that a form shows beside its fields. */
+/** The content and state of a form. */
 type FormView = {
   readonly entries: Entries;
   readonly messages: Messages;
   readonly secrets: SecretsInForm;
-  /** Whether the resource exists: then some fields cannot change. */
+  /** Whether the resource exists already. Then some fields cannot change. */
   readonly isStored: boolean;
-  /** Offers of the fields that refer to others, by the names of the fields. */
+  /** Options of the fields that refer to other resources, by the names of the fields. */
   readonly references: ReadonlyMap<string, References>;
   /** Path of the input that has the focus; null: none. */
   readonly focus: string | null;
 };
 
-/** The id of the element of an input, so that messages lead to it. */
+/** The element id of an input, to which messages link. */
 function elementId(path: string): string {
   return `field-${path}`;
 }
 
-/** What is wrong at a path. */
+/** The messages for a path. */
 function messagesAt({ messages }: FormView, path: string): string[] {
   return messages.fields.filter((each) => each.path === path).map(({ message }) => message);
 }
@@ -163,14 +161,14 @@ function helpLine(field: Field, path: string, isLocked: boolean): Html {
     : html`<p class="hint" id="${elementId(path)}-help">${help}${fixed}</p>`;
 }
 
-/** What is wrong with a field, where its input is described by it. */
+/** The messages for an input, with the id that `aria-describedby` names. */
 function errors(view: FormView, path: string): Html {
   const messages = messagesAt(view, path);
   if (messages.length === 0) return NO_HTML;
   return html`<p class="field-error" id="${elementId(path)}-error">${messages.join('; ')}</p>`;
 }
 
-/** Attributes that every input has: its id, its name, what describes it. */
+/** The attributes of every input: id, name, `aria-describedby`, `aria-invalid` and `autofocus`. */
 function inputAttributes(view: FormView, field: Field, path: string): Html {
   const id = elementId(path);
   const isWrong = messagesAt(view, path).length > 0;
@@ -190,7 +188,8 @@ function input(view: FormView, field: Field, control: Labelled, path: string): H
         ? textArea(attributes, value, value.includes('\n') ? 6 : 2)
         : textInput(view, field, attributes, value);
     case 'number':
-      // Browsers drop what is no number from an input of that type, and the message would be about nothing.
+      // Browsers clear a text that is no number in an input of type `number`. The error message would then be
+      // about an empty field.
       return html`<input type="text" inputmode="decimal" autocomplete="off" class="figure"${attributes} value="${value}">`;
     case 'local':
       return html`<input type="datetime-local" step="any" class="local"${attributes} value="${value}">`;
@@ -208,7 +207,7 @@ function textInput({ secrets }: FormView, { secret }: Field, attributes: Html, v
   return html`<input type="${isHidden ? 'password' : 'text'}" autocomplete="${isHidden ? 'new-password' : 'off'}" autocapitalize="off" spellcheck="false"${attributes} value="${value}">`;
 }
 
-/** A line feed at the start is the template's: a browser drops it. */
+/** A multi-line input. Browsers drop the first line feed after the start tag. */
 function textArea(attributes: Html, value: string, lines: number): Html {
   return html`<textarea rows="${lines}" spellcheck="false"${attributes}>
 ${value}</textarea>`;
@@ -267,7 +266,7 @@ ${fields.map((field) => fieldHtml(view, field, `${path}.${field.name}`))}
 </fieldset>`;
 }
 
-/** What the form does with a secret that it does not show. */
+/** The note below the input of a stored secret that the form does not show. */
 function secretNote(view: FormView, { secret, isRequired, label }: Field, path: string): Html {
   if (secret !== 'whole' || !hasNote(view.entries, path, 'stored')) return NO_HTML;
   const isRemoved = hasNote(view.entries, path, 'remove');
@@ -281,7 +280,7 @@ ${
 }`;
 }
 
-/** Any number of options, each with a box. */
+/** A set of options with a checkbox each. */
 function choices(view: FormView, field: Field, options: readonly Option[], path: string): Html {
   const chosen = new Set(view.entries.get(path));
   return set(
@@ -292,7 +291,9 @@ function choices(view: FormView, field: Field, options: readonly Option[], path:
   );
 }
 
-/** Any number of other resources. Where there are many, those that are searched for. */
+/**
+ * A set of other resources with a checkbox each. If there are many, only chosen and found ones are listed.
+ */
 function references(view: FormView, field: Field, path: string): Html {
   const chosen = new Set(view.entries.get(path));
   const offered = view.references.get(field.name);
@@ -312,7 +313,7 @@ ${search(view, field, offered, path)}`,
   );
 }
 
-/** The search where not everything is offered. */
+/** The search field, if not all resources are offered. */
 function search(
   view: FormView,
   { label }: Field,
@@ -349,8 +350,7 @@ type Rows = Extract<Control, { type: 'rows' }>;
 type RenderField = (view: FormView, field: Field, path: string) => Html;
 
 /**
- * A list of objects. Its buttons send the draft, and the form comes back with one row more or less.
- *
+ * A list of objects. Its buttons send the draft, and the answer is the form with one row more or less.
  * @param inner renders the fields of a row
  */
 function rows(view: FormView, field: Field, control: Rows, path: string, inner: RenderField): Html {
@@ -373,7 +373,7 @@ type Row = { readonly path: string; readonly name: string; readonly inner: Rende
 function row(view: FormView, { fields }: Rows, { path, name, inner }: Row): Html {
   const wrong = messagesAt(view, path);
   const reference = noted(path, 'row');
-  // Help for the fields of each row would repeat itself: the first row has it.
+  // Only the first row shows the help of the fields.
   const isFirst = path.endsWith('.0');
   const shown = isFirst ? fields : fields.map((field) => ({ ...field, help: '' }));
   return html`<div class="rows-row" role="group" aria-label="${name}" id="${elementId(path)}">
@@ -384,15 +384,18 @@ ${wrong.length === 0 ? NO_HTML : html`<p class="field-error">${wrong.join('; ')}
 </div>`;
 }
 
-/** `Header` in the middle of a sentence; `OTLP header` stays. */
+/** A label in the middle of a sentence: `header` for `Header`. `OTLP header` stays unchanged. */
 function decapitalized(text: string): string {
   return /^[A-Z]{2}/.test(text) ? text : text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
-/** A part of a form with its fields, in the order in which people fill them in. */
+/** A part of a form, with its fields in the order in which people fill them in. */
 type Section = { readonly title: string; readonly fields: readonly Field[] };
 
-/** The sections by the attributes that lie in them. Forms leave out what their resource does not have. */
+/**
+ * The sections with the names of their attributes. A form leaves out attributes that its resource does not
+ * have.
+ */
 const SECTIONS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
   { title: 'What is checked', names: ['url', 'uri', 'method', 'headers', 'body', 'follow_redirects'] },
   {
@@ -415,10 +418,10 @@ const SECTIONS: readonly { readonly title: string; readonly names: readonly stri
   { title: 'Where visitors see it', names: ['page_ids', 'component_ids'] },
 ];
 
-/** Title of the section for everything that has no other: names, descriptions, the settings of a channel. */
+/** Title of the section for all other attributes: names, descriptions, the settings of a channel. */
 const GENERAL = 'General';
 
-/** The sections of a form. Every field is in one of them; those that no section names come first. */
+/** Puts each field into one section. Fields that no section names come first. */
 function sectionsOf({ fields }: Pick<ResourceForm, 'fields'>): Section[] {
   const placed = new Set(SECTIONS.flatMap(({ names }) => names));
   const general = fields.filter(({ name }) => !placed.has(name));

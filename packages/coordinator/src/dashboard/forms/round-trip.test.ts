@@ -38,7 +38,7 @@ describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
     },
   );
 
-  test('makes the resource that was filled in', () => {
+  test('makes the filled-in resource again', () => {
     fc.assert(
       fc.property(arbitraryResource(definition, plainText, form.chooser), (resource) => {
         const body = resourceFrom(form, entriesOf(form, resource, 'shown'), null);
@@ -47,7 +47,7 @@ describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
     );
   });
 
-  test('holds no stored secret', () => {
+  test('contains no stored secret', () => {
     const secretText = plainText.map((text) => `s3cret${text}`);
     fc.assert(
       fc.property(arbitraryResource(definition, secretText, form.chooser), (resource) => {
@@ -89,7 +89,7 @@ describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
     );
   });
 
-  test('leaves out empty rows, and only those', () => {
+  test('leaves out only empty rows', () => {
     fc.assert(
       fc.property(arbitraryResource(definition, plainText, form.chooser), (resource) => {
         const full = entriesOf(form, resource, 'kept');

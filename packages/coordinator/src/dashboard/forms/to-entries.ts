@@ -1,19 +1,15 @@
 import { maskOf } from '@svc/shared/resources/secrets.ts';
-import { type Entries, noted, textAt, type WritableEntries } from './entries.ts';
+import { type Entries, noted, type SecretsInForm, textAt, type WritableEntries } from './entries.ts';
 import type { Field, ResourceForm } from './fields.ts';
 
-/** Most members of a set of references that a form shows from the start. The others stay as they are stored. */
+/** Most members of a set of references that a form shows at first. Members that are not shown stay linked. */
 const MOST_SHOWN = 100;
-
-/** Whether the form holds stored secrets, or leaves them where they are. */
-export type SecretsInForm = 'kept' | 'shown';
 
 type Writing = { readonly entries: WritableEntries; readonly secrets: SecretsInForm };
 
 /**
- * Fills in a form with a resource.
- *
- * @param resource as the API answers it to a token that may write, with secrets in clear
+ * Fills in a form from a resource.
+ * @param resource the API's answer to a token that may write, with secrets in clear
  */
 export function entriesOf(
   { fields }: ResourceForm,
@@ -25,7 +21,7 @@ export function entriesOf(
   return entries;
 }
 
-/** Fills in the form of a new resource, with the defaults of its definition and these values. */
+/** Fills in the form of a new resource from these values and the defaults of its definition. */
 export function newEntries(
   form: ResourceForm,
   values: Readonly<Record<string, unknown>> = {},
@@ -92,7 +88,7 @@ function writeText({ entries, secrets }: Writing, field: Field, path: string, va
   entries.set(path, [asSent(secrets === 'kept' ? maskedText(field, text) : text, isMultiline)]);
 }
 
-/** The text of a field as the form shows it while it keeps secrets. */
+/** The text of a field in a form that does not show secrets. */
 export function maskedText({ secret }: Field, text: string): string {
   if (secret === null || secret === 'whole') return text;
   return secret.isIn(text) ? maskOf({ value: text, part: secret }) : text;
@@ -122,16 +118,16 @@ function textsIn(value: unknown): string[] {
 }
 
 /**
- * The text that a browser sends back for an input that was rendered with this value and left untouched (HTML Standard:
- * "preprocessing the input stream", "value sanitization algorithm"), with line feeds as line ends. An input of one
- * line loses line ends, and NUL becomes the replacement character.
+ * The text that a browser sends for an input that was rendered with this value and not changed (HTML
+ * Standard: "preprocessing the input stream", "value sanitization algorithm"), with LF as line end. A
+ * single-line input loses line ends, and NUL becomes the replacement character.
  */
 export function asSent(text: string, isMultiline: boolean): string {
   const parsed = withLineFeeds(text).replaceAll('\u0000', '\ufffd');
   return isMultiline ? parsed : parsed.replaceAll('\n', '');
 }
 
-/** Browsers send the line ends of a text as CRLF. */
+/** A text with LF as line end. Browsers send CRLF. */
 export function withLineFeeds(text: string): string {
   return text.replace(/\r\n?/g, '\n');
 }
@@ -139,10 +135,9 @@ export function withLineFeeds(text: string): string {
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * How the form refers to a row of the stored resource, whose secret it need not show: by the text of the first field,
- * such as the name of a header, and by its number among the rows with the same text. An index alone would name another
- * row once somebody else has changed the list.
- *
+ * The references of a form to the rows of the stored resource, whose secrets the form need not contain. A
+ * reference is the value of the first field, such as a header's name, and the number of the row among rows
+ * with this value. An index would name another row after somebody else changed the list.
  * @returns the references of all rows, in their order
  */
 function referencesOf(rows: readonly Row[], fields: readonly Field[]): string[] {
@@ -155,7 +150,10 @@ function referencesOf(rows: readonly Row[], fields: readonly Field[]): string[] 
   });
 }
 
-/** The stored row that a row of the form came from; null: it is a new row, or the stored one is gone. */
+/**
+ * The stored row from which a row of the form was filled in; null: the row is new, or the stored one was
+ * removed.
+ */
 export function storedRowOf(
   entries: Entries,
   path: string,
@@ -167,13 +165,13 @@ export function storedRowOf(
   return stored[referencesOf(stored, fields).indexOf(reference)] ?? null;
 }
 
-/** The members of a map as rows. */
+/** The entries of a map as rows. */
 function rowsOfMap(map: unknown): Row[] {
   if (typeof map !== 'object' || map === null) return [];
   return Object.entries(map).map(([key, value]) => ({ key, value }));
 }
 
-/** The rows of a list or map as it is stored. */
+/** The rows of a stored list or map. */
 export function storedRows(value: unknown, isMap: boolean): Row[] {
   if (isMap) return rowsOfMap(value);
   return Array.isArray(value) ? value : [];

@@ -5,13 +5,12 @@ import { asSent, maskedText, storedRowOf, storedRows, withLineFeeds } from './to
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The body of a request that a filled-in form stands for. It is not validated: the API does that, and a text that is no
- * number is sent as it is.
+ * Makes the request body from a filled-in form. It validates nothing, because the API does: a text that is no
+ * number is passed on as a text.
  *
- * A field that was left untouched keeps its stored value: a secret that the form does not show, and a text with line
- * ends or characters that browsers change.
- *
- * @param stored the present resource in clear; null: it is a new one
+ * An unchanged field keeps its stored value: a secret that the form does not show, and a text with line ends
+ * or characters that browsers change.
+ * @param stored the current resource in clear; null: it is new
  */
 export function resourceFrom(
   form: ResourceForm,
@@ -75,14 +74,14 @@ function isUntouched(field: Field, text: string, stored: string): boolean {
   return [stored, maskedText(field, stored)].some((shown) => asSent(shown, isMultiline) === text);
 }
 
-/** A number, or the text where it is none: the API then says what it must be. */
+/** The number in a text, or the text if it is none: the API then refuses it with a message. */
 function numberOf(text: string): number | string | null {
   if (text === '') return null;
   const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(number) ? number : text;
 }
 
-/** The chosen ids, with those stored ones that the form did not show. */
+/** The chosen ids, and the stored ids that the form did not show. */
 function referencesFrom(entries: Entries, path: string, stored: unknown): string[] {
   const shown = new Set(entries.get(noted(path, 'shown')));
   const others = Array.isArray(stored) ? stored.filter((id: string) => !shown.has(id)) : [];
@@ -108,7 +107,7 @@ function rowsFrom(
     const row = `${path}.${index}`;
     return read(entries, fields, `${row}.`, storedRowOf(entries, row, known, fields));
   });
-  // An empty list and none are the same to people, but not to the version of the resource.
+  // An empty list and null look the same to people, but give the resource different versions.
   if (rows.length === 0) return known.length === 0 ? stored : null;
   return isMap ? Object.fromEntries(rows.map(({ key, value }) => [key, value])) : rows;
 }

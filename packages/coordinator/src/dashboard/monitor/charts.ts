@@ -7,9 +7,11 @@ import { renderStackChart } from '../../web/charts/stack-chart.ts';
 import { latencyText, percentage } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
-import { counted, type MonitorView, outcomeLabel } from './shown.ts';
+import { counted } from '../page-parts.ts';
+import { outcomeLabel } from '../state-labels.ts';
+import type { MonitorView } from './monitor-head.ts';
 
-/** What the charts of a monitor's page show. */
+/** The range and region that the charts show. */
 type ChartChoice = {
   readonly range: SeriesRange;
   /** null: all regions together. */
@@ -26,19 +28,19 @@ const RANGE_WORDS: Readonly<Record<SeriesRange, string>> = {
 };
 const RANGES = Object.keys(SERIES_RANGES) as SeriesRange[];
 
-/** The choice in a query. What no link of the page has made is taken as the default. */
+/** The choice in a query. Invalid values become the defaults. */
 export function chosenCharts(query: URLSearchParams): ChartChoice {
   const range = RANGES.find((each) => each === query.get('range')) ?? '24h';
   const region = query.get('region') ?? '';
   return { range, region: isRegion(region) ? region : null };
 }
 
-/** The query of the API and of the page for a choice. */
+/** The query of a page for a choice. */
 function choiceQuery({ range, region }: ChartChoice): string {
   return `?range=${range}${region === null ? '' : `&region=${region}`}`;
 }
 
-/** Links to the ranges, and a form for the region. @param regions those that can be chosen */
+/** Links to the ranges, and a form for the region. @param regions that can be chosen */
 export function chartControls(choice: ChartChoice, regions: readonly Region[]): Html {
   const links = RANGES.map((range) => {
     const current = range === choice.range ? html` aria-current="true"` : NO_HTML;
@@ -61,7 +63,7 @@ ${REGIONS.filter((region) => regions.includes(region)).map(
 </div>`;
 }
 
-/** Height of the smallest bar of the strip, as a share: a lone failure can be seen. */
+/** Height of the smallest bar of the strip, as a share, so that a single failure is visible. */
 const SEEN = 0.3;
 
 const PERCENTILES = [
@@ -70,7 +72,7 @@ const PERCENTILES = [
   { name: 'p99', style: 'dotted' },
 ] as const;
 
-/** Percentiles of the latency over time, with the share of failed results below them. */
+/** The chart of latency percentiles over time, with a strip of the shares of failed results below. */
 export function latencyChart(view: SeriesView): Html {
   const { from, bucket_ms: bucketMs, series, latency } = view;
   const lines = PERCENTILES.map(
@@ -113,7 +115,7 @@ function summaryOf({ series, results: { passed, degraded, failed } }: SeriesView
   return `The median was ${spanOf('p50')}, the 95th percentile ${spanOf('p95')}. ${failures}`;
 }
 
-/** The phases of a check, in their order. */
+/** The phases of a check in their order. */
 export const PHASE_WORDS: Readonly<Record<keyof Phases, string>> = {
   dns: 'Name',
   connect: 'Connection',
@@ -125,7 +127,10 @@ export const PHASE_NAMES = Object.keys(PHASE_WORDS) as (keyof Phases)[];
 
 const FILLS = [1, 2, 3, 4, 5] as const;
 
-/** How the time of checks was spent, over time. Phases that never happened are left out: a TCP monitor has no TLS. */
+/**
+ * The chart of the mean phases of checks over time. Phases without a value are left out: a TCP monitor has no
+ * TLS.
+ */
 export function phasesChart({ from, bucket_ms: bucketMs, series, range, region, every }: PhasesView): Html {
   const results = series.reduce((sum, bucket) => sum + bucket.results, 0);
   if (results === 0)
@@ -147,7 +152,7 @@ export function phasesChart({ from, bucket_ms: bucketMs, series, range, region, 
   });
 }
 
-/** The mean over all results of the series, ms. */
+/** The mean of a phase over all results of the series, ms. */
 function meanOf(series: PhasesView['series'], phase: keyof Phases): number {
   let [sum, results] = [0, 0];
   for (const bucket of series) {
@@ -157,7 +162,7 @@ function meanOf(series: PhasesView['series'], phase: keyof Phases): number {
   return results === 0 ? 0 : sum / results;
 }
 
-/** The regions that a monitor is, or was within the range, checked from, in the fixed order. */
+/** The regions from which the monitor is checked now or was checked within the range, in the fixed order. */
 export function regionsOf(monitor: MonitorView, { regions }: SeriesView): Region[] {
   const known = new Set<string>([
     ...(monitor.regions ?? []),
@@ -167,7 +172,7 @@ export function regionsOf(monitor: MonitorView, { regions }: SeriesView): Region
   return REGIONS.filter((region) => known.has(region));
 }
 
-/** Each region's newest vote, and its results in the range of the charts. */
+/** A table of the regions: newest vote, and figures within the range of the charts. */
 export function regionsSection(monitor: MonitorView, series: SeriesView, now: number): Html {
   const regions = regionsOf(monitor, series);
   if (regions.length === 0)

@@ -4,10 +4,11 @@ import type { ResultView } from '../../api/answers.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
+import { counted } from '../page-parts.ts';
+import { outcomeLabel, outcomeWord } from '../state-labels.ts';
 import { PHASE_NAMES, PHASE_WORDS } from './charts.ts';
-import { counted, outcomeLabel, outcomeWord } from './shown.ts';
 
-/** Results as a list, each of which opens to its attempts and phases. */
+/** A list of results. Each opens to its attempts and phases. */
 export function resultsList(results: readonly ResultView[]): Html {
   return html`<ol class="plain-list log">${results.map(
     (result) => html`<li><details>
@@ -17,14 +18,14 @@ ${resultDetails(result)}
   )}</ol>`;
 }
 
-/** What the check found, in a line. */
+/** The finding of a check in one line. */
 function messageOf({ error_message: message, reason, status_code: status }: ResultView): string {
   if (message !== null) return message;
   if (reason !== null) return NOT_RUN_WORDS[reason];
   return status === null ? '' : `status code ${status}`;
 }
 
-/** Why a check was not run. */
+/** Words for the reasons why a check was not run. */
 const NOT_RUN_WORDS: Readonly<Record<NonNullable<ResultView['reason']>, string>> = {
   'no-agent': 'no agent of the region took the check',
   overloaded: 'the agent had no free place in time',
@@ -72,7 +73,7 @@ function phasesOf(phases: Phases, attempts: number): Html {
 <tbody><tr>${present.map((phase) => html`<td class="number">${latencyText(phases[phase] ?? null)}</td>`)}</tr></tbody></table></div>`;
 }
 
-/** What a list of results shows; null: all. Instants are epoch ms. */
+/** The filter of a list of results; null: not filtered. Instants are epoch ms. */
 type ResultsFilter = {
   readonly region: Region | null;
   readonly outcome: Outcome | null;
@@ -80,7 +81,7 @@ type ResultsFilter = {
   readonly until: number | null;
 };
 
-/** The filter in a query of the page. What the form cannot send is taken as left out. */
+/** The filter in a page's query. Values that the form cannot send are ignored. */
 export function filterIn(query: URLSearchParams): ResultsFilter {
   const region = query.get('region') ?? '';
   return {
@@ -91,7 +92,7 @@ export function filterIn(query: URLSearchParams): ResultsFilter {
   };
 }
 
-/** A form of `GET`, which works without a script. @param path of the page */
+/** The filter form. It uses `GET` and needs no script. @param path of the page */
 export function filterForm(path: string, filter: ResultsFilter): Html {
   const option = (value: string, word: string, isChosen: boolean) =>
     html`<option value="${value}"${isChosen ? html` selected` : NO_HTML}>${word}</option>`;
@@ -104,10 +105,10 @@ export function filterForm(path: string, filter: ResultsFilter): Html {
 </form>`;
 }
 
-/** Form of `datetime-local`. Browsers leave out seconds that are 0. */
+/** Format of `datetime-local`. Browsers leave out seconds that are 0. */
 const LOCAL_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/;
 
-/** The instant in UTC that a field of type `datetime-local` has. */
+/** The instant in a field of type `datetime-local`, read as UTC; null: the field is empty or invalid. */
 function instantIn(text: string | null): number | null {
   if (text === null || !LOCAL_INSTANT.test(text)) return null;
   const at = Date.parse(`${text}Z`);

@@ -4,21 +4,17 @@ import type { Called } from '../../api/in-process.ts';
 import type { Problem } from '../../api/problem.ts';
 import { MONITOR } from '../../api/routes/monitors.ts';
 import { replayMonitor, type WhatIfView } from '../../api/routes/what-if.ts';
-
 import { percentage } from '../../web/figures.ts';
 import { Form } from '../../web/forms.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';
-import { MONITOR_STYLES } from '../assets.ts';
-import { monitorState } from '../monitor-state.ts';
-import type { DashboardAnswer, DashboardRequest } from '../page.ts';
-import { beside, type Pair } from './beside.ts';
-import { ALERT_WORDS, type ChannelNames, channelNames } from './deliveries-list.ts';
+import { MONITOR_STYLES } from '../dashboard-assets.ts';
+import type { DashboardAnswer, DashboardRequest } from '../dashboard-page.ts';
+import { ALERT_WORDS, type ChannelNames, channelNames } from '../deliveries.ts';
+import { monitorState } from '../state-labels.ts';
+import { type MonitorView, monitorHead } from './monitor-head.ts';
 
-import { monitorHead } from './head.ts';
-import type { MonitorView } from './shown.ts';
-
-/** How far back a replay may go, days. */
+/** Lengths of a replay that can be chosen, days. */
 const DAYS = [1, 3, 7, 14] as const;
 
 type Asked = {
@@ -28,7 +24,7 @@ type Asked = {
   readonly regions: readonly string[];
 };
 
-/** The form with the settings of the query, where it has some. Only the form's button replays. */
+/** Shows the form with the settings in the query, if there are any. Only the form's button replays. */
 export async function whatIfForm(request: DashboardRequest): Promise<DashboardAnswer> {
   const subject = await subjectOf(request);
   return page(request, subject, askedIn(parametersOf(request), subject), null);
@@ -47,7 +43,7 @@ export async function whatIfReplay(request: DashboardRequest): Promise<Dashboard
   );
 }
 
-/** The monitor, and the regions that it may be asked from. */
+/** The monitor and the regions that can be chosen. */
 type Subject = { readonly monitor: MonitorView; readonly regions: readonly Region[] };
 
 async function subjectOf(request: DashboardRequest): Promise<Subject> {
@@ -55,7 +51,7 @@ async function subjectOf(request: DashboardRequest): Promise<Subject> {
   return { monitor, regions: monitor.regions ?? monitor.regions_status.map(({ region }) => region) };
 }
 
-/** Settings as they were sent with the form, or as a link names them. */
+/** Settings from the sent form or from a link. */
 type Parameters = {
   has(name: string): boolean;
   text(name: string): string;
@@ -100,7 +96,10 @@ function askedIn(given: Parameters, { monitor, regions }: Subject): Asked {
   };
 }
 
-/** Settings that are as they were are left out: earlier declarations of the window stay as they were, too. */
+/**
+ * The request body. Unchanged settings are left out, so that the replay uses the declarations of that time
+ * for them.
+ */
 function bodyOf({ days, retry, degradedAt, regions }: Asked, { monitor, regions: all }: Subject): object {
   const isAll = all.every((region) => regions.includes(region));
   return {
@@ -115,7 +114,7 @@ function isAsItWas(text: string, declared: number): boolean {
   return text.trim() === '' || text.trim() === String(declared);
 }
 
-/** A text that is no number is sent as it is: the API says what is wrong with it. */
+/** A text that is no number is passed on, so that the API refuses it with a message. */
 function numberIn(text: string): number | string {
   return /^-?\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 }
@@ -187,7 +186,7 @@ ${pairsTable(
 </section>`;
 }
 
-/** The difference in a sentence. */
+/** The difference between both histories in a sentence. */
 function verdict({ actual, what_if: other }: WhatIfView): string {
   const more = other.alert_count - actual.alert_count;
   if (more !== 0) {
@@ -230,4 +229,36 @@ function percentText(percent: number | null): string {
 
 function lengthText(ms: number): string {
   return ms === 0 ? '–' : durationText(ms);
+}
+
+/** An entry of each history; null: only the other history has such an entry. */
+export type Pair<T> = { readonly actual: T | null; readonly other: T | null };
+
+/** Greatest distance between entries of the same event, ms: some periods of most monitors. */
+const SAME_WITHIN_MS = 600_000;
+
+/**
+ * Pairs the entries of two histories, newest first. Entries of one kind that are close in time are the same
+ * event. Each entry is used once.
+ * @param actual, other newest first
+ */
+export function beside<T extends { readonly at: number }>(
+  actual: readonly T[],
+  other: readonly T[],
+  isSameKind: (one: T, other: T) => boolean,
+): Pair<T>[] {
+  const left = [...other];
+  const pairs = actual.map((entry): Pair<T> => {
+    const index = left.findIndex(
+      (candidate) => isSameKind(entry, candidate) && Math.abs(entry.at - candidate.at) <= SAME_WITHIN_MS,
+    );
+    return { actual: entry, other: index === -1 ? null : (left.splice(index, 1)[0] ?? null) };
+  });
+  return [...pairs, ...left.map((entry) => ({ actual: null, other: entry }))].sort(
+    (a, b) => instantOf(b) - instantOf(a),
+  );
+}
+
+function instantOf<T extends { readonly at: number }>({ actual, other }: Pair<T>): number {
+  return (actual ?? other)?.at ?? 0;
 }

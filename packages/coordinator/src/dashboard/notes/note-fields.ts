@@ -2,11 +2,14 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import { isTimeZone, localAt } from '../../verdict/local-time.ts';
 import type { Control, Field, Option, ResourceForm } from '../forms/fields.ts';
 
-/* Forms of what people write about incidents and maintenance. These objects have no definition: nobody declares them. */
+/*
+ * Forms of incidents and maintenance. They are written by hand, because these objects have no resource
+ * definition.
+ */
 
 type Meaning = { readonly help?: string; readonly isRequired?: boolean };
 
-/** A field of a note. Its name is that of the member of the API's body. */
+/** A field of such a form. @param name of the member in the API's body */
 export function noteField(
   name: string,
   label: string,
@@ -16,7 +19,7 @@ export function noteField(
   return { name, label, help, isRequired, fallback: null, secret: null, isFixed: false, control };
 }
 
-/** @param hasSections left out: the form is short and has none */
+/** @param hasSections left out: the form has no sections */
 export function noteForm(fields: readonly Field[], { hasSections = false } = {}): ResourceForm {
   return { kind: null, constants: {}, fields, chooser: null, hasSections };
 }
@@ -32,8 +35,7 @@ export const PAGE_IDS: Control = { type: 'references', kinds: ['svc_status_page'
 export const COMPONENT_IDS: Control = { type: 'references', kinds: ['svc_status_page_component'] };
 
 /**
- * A local date and time as inputs have it: `2027-01-01T02:00`.
- *
+ * A local date and time in the form of inputs: `2027-01-01T02:00`.
  * @param instant as the API answers it
  * @returns null: there is no instant
  */

@@ -142,7 +142,7 @@ describe('the form of a maintenance window', () => {
     expect(await readOf(`/v1/maintenance-windows/${window.id}`)).toMatchObject({ repeat: null });
   });
 
-  test('is not saved over the change of somebody else', async () => {
+  test('does not overwrite the change of somebody else', async () => {
     const window = await made<WindowView>('/v1/maintenance-windows', { ...WINDOW, page_ids: [pageId] });
     const path = `/maintenance/${window.id}/edit`;
     const filled = await session.filled(path, path, { title: 'Mine' });
@@ -155,7 +155,7 @@ describe('the form of a maintenance window', () => {
     expect(await readOf(`/v1/maintenance-windows/${window.id}`)).toMatchObject({ title: 'Mine' });
   });
 
-  test('finds monitors by name and id among many, and keeps those that are chosen', async () => {
+  test('finds monitors by name and id among many, and keeps the chosen ones', async () => {
     const path = '/maintenance/new';
     const first = await session.get(path);
     expect(first.text).toContain('Of 130, only those that are chosen are listed.');
@@ -224,7 +224,7 @@ describe('the forms of an incident', () => {
     expect(refused.text).toContain('must not be empty');
   });
 
-  test('name the monitor of an incident, wherever it stands in the list', async () => {
+  test('name the monitor of an incident at any place in the list', async () => {
     const last = monitorIds.at(-1) ?? '';
     await api.store.transaction((tx) =>
       tx.runEach('INSERT INTO incidents (monitor_id, workspace_id, key, opened_at) VALUES (?, ?, ?, ?)', [

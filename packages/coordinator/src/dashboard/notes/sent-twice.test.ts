@@ -27,7 +27,7 @@ async function sendTwice(page: string, action: string, fields: Record<string, st
 const countOf = async (path: string) =>
   ((await api.call('GET', path)).body as { data: readonly unknown[] }).data.length;
 
-test('an incident, an update or a window whose form is sent twice is made once', async () => {
+test('a form of an incident, an update or a window that is sent twice creates one', async () => {
   const [first, second] = await sendTwice('/incidents/new', '/incidents/new', {
     ...{ title: 'Slow', impact: 'degraded', page_ids: pageId, state: 'investigating', text: 'We look.' },
   });
@@ -43,7 +43,7 @@ test('an incident, an update or a window whose form is sent twice is made once',
   expect(await countOf('/v1/maintenance-windows')).toBe(1);
 });
 
-test('the same update is published again where its form was opened again', async () => {
+test('the same update is published again if its form was opened again', async () => {
   const { data } = (await api.call('GET', '/v1/incidents')).body as { data: { id: string }[] };
   const path = `/incidents/${data[0]?.id}`;
   await sendTwice(path, `${path}/updates/new`, { state: 'identified', text: 'It was found.' });

@@ -1,9 +1,9 @@
 import { REGIONS } from '@svc/shared/regions.ts';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { regionMap } from './map.ts';
-import { COORDINATES } from './places.ts';
+import { COORDINATES, regionMap, spread } from './map.ts';
 
-test('every region has its place inside of the map', () => {
+test('every region has its place inside the map', () => {
   for (const region of REGIONS) {
     const [longitude, latitude] = COORDINATES[region];
     expect([longitude > -130 && longitude < 160, latitude > -40 && latitude < 65], region).toEqual([
@@ -13,7 +13,7 @@ test('every region has its place inside of the map', () => {
   }
 });
 
-test('regions with agents have a shape, a word and their name; the others are dots', () => {
+test('regions with agents have a shape, a word and a name; the others are dots', () => {
   const map = String(
     regionMap(
       REGIONS.map((region) => {
@@ -51,4 +51,47 @@ test('a region without an agent says since when', () => {
     '<title>hosta-lhr, London, United Kingdom: No agent since 22 Nov 2026, 14:03 UTC</title>',
   );
   expect(map).toMatch(/<title>hosta-ams, [^<]*: without agents since 22 Nov 2026, 14:03 UTC<\/title>/);
+});
+
+const distanceOf = (one: { x: number; y: number }, other: { x: number; y: number }) =>
+  Math.hypot(one.x - other.x, one.y - other.y);
+
+test('points that are far enough apart stay where they are', () => {
+  const points = [
+    { x: 0, y: 0 },
+    { x: 10, y: 0 },
+  ];
+  expect(spread(points, 10)).toEqual(points);
+});
+
+test('points at one place are separated, and others are pushed', () => {
+  const [first, second, third] = spread(
+    [
+      { x: 0, y: 0 },
+      { x: 0, y: 0 },
+      { x: 0, y: 4 },
+    ],
+    5,
+  );
+  if (first === undefined || second === undefined || third === undefined)
+    throw new Error('a point is missing');
+  for (const [one, other] of [
+    [first, second],
+    [second, third],
+    [first, third],
+  ] as const)
+    expect(distanceOf(one, other)).toBeGreaterThan(4.9);
+});
+
+test('a dozen points end up apart, and always in the same places', () => {
+  const place = fc.record({ x: fc.integer({ min: 0, max: 40 }), y: fc.integer({ min: 0, max: 40 }) });
+  fc.assert(
+    fc.property(fc.array(place, { maxLength: 12 }), (points) => {
+      const placed = spread(points, 5);
+      expect(spread(points, 5)).toEqual(placed);
+      for (const [index, one] of placed.entries()) {
+        for (const other of placed.slice(index + 1)) expect(distanceOf(one, other)).toBeGreaterThan(4.5);
+      }
+    }),
+  );
 });

@@ -2,15 +2,113 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { type State, stateLabel, statePath } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instantText } from '../../web/times.ts';
-import { COORDINATES, PLACES } from './places.ts';
-import { type Point, spread } from './spread.ts';
+
+/** The place of each region. */
+export const PLACES: Readonly<Record<Region, string>> = {
+  'hosta-ams': 'Amsterdam, Netherlands',
+  'hosta-arn': 'Stockholm, Sweden',
+  'hosta-bom': 'Mumbai, India',
+  'hosta-cdg': 'Paris, France',
+  'hosta-dfw': 'Dallas, United States',
+  'hosta-ewr': 'Secaucus, United States',
+  'hosta-fra': 'Frankfurt, Germany',
+  'hosta-gru': 'São Paulo, Brazil',
+  'hosta-iad': 'Ashburn, United States',
+  'hosta-jnb': 'Johannesburg, South Africa',
+  'hosta-lax': 'Los Angeles, United States',
+  'hosta-lhr': 'London, United Kingdom',
+  'hosta-nrt': 'Tokyo, Japan',
+  'hosta-ord': 'Chicago, United States',
+  'hosta-sjc': 'San José, United States',
+  'hosta-sin': 'Singapore',
+  'hosta-syd': 'Sydney, Australia',
+  'hosta-yyz': 'Toronto, Canada',
+  'hostb-fra': 'Frankfurt, Germany',
+  'hostb-par': 'Paris, France',
+  'hostb-sfo': 'San Francisco, United States',
+  'hostb-sin': 'Singapore',
+  'hostb-tyo': 'Tokyo, Japan',
+  'hostb-was': 'Washington, United States',
+  'hostc-us-west2': 'California, United States',
+  'hostc-us-east4': 'Virginia, United States',
+  'hostc-europe-west4': 'Eemshaven, Netherlands',
+  'hostc-asia-southeast1': 'Singapore',
+};
+
+/** Longitude and latitude of each region, degrees: of its city, or of the middle of its area. */
+export const COORDINATES: Readonly<Record<Region, readonly [longitude: number, latitude: number]>> = {
+  'hosta-ams': [4.9, 52.4],
+  'hosta-arn': [18.1, 59.3],
+  'hosta-bom': [72.9, 19.1],
+  'hosta-cdg': [2.4, 48.9],
+  'hosta-dfw': [-96.8, 32.8],
+  'hosta-ewr': [-74.1, 40.8],
+  'hosta-fra': [8.7, 50.1],
+  'hosta-gru': [-46.6, -23.6],
+  'hosta-iad': [-77.5, 39],
+  'hosta-jnb': [28, -26.2],
+  'hosta-lax': [-118.2, 34.1],
+  'hosta-lhr': [-0.1, 51.5],
+  'hosta-nrt': [139.7, 35.7],
+  'hosta-ord': [-87.6, 41.9],
+  'hosta-sjc': [-121.9, 37.3],
+  'hosta-sin': [103.8, 1.4],
+  'hosta-syd': [151.2, -33.9],
+  'hosta-yyz': [-79.4, 43.7],
+  'hostb-fra': [8.7, 50.1],
+  'hostb-par': [2.4, 48.9],
+  'hostb-sfo': [-122.4, 37.8],
+  'hostb-sin': [103.8, 1.4],
+  'hostb-tyo': [139.7, 35.7],
+  'hostb-was': [-77, 38.9],
+  'hostc-us-west2': [-118.2, 34.1],
+  'hostc-us-east4': [-77.5, 39],
+  'hostc-europe-west4': [6.8, 53.4],
+  'hostc-asia-southeast1': [103.8, 1.4],
+};
+
+/** A point in units of the map. */
+export type Point = { readonly x: number; readonly y: number };
+
+/** Most turns. After them, points without enough room stay where they are. */
+const MOST_TURNS = 500;
+
+/**
+ * Moves points apart that are nearer to each other than a distance, each as little as needed. The same points
+ * always get the same places.
+ */
+export function spread(points: readonly Point[], distance: number): Point[] {
+  let placed: Point[] = [...points];
+  for (let turn = 0; turn < MOST_TURNS; turn += 1) {
+    const next = placed.map((point, index) => pushed(placed, point, index, distance));
+    if (next.every((point, index) => point === placed[index])) return placed;
+    placed = next;
+  }
+  return placed;
+}
+
+/** A point after one push from each point that is too near; the same object if none is. */
+function pushed(all: readonly Point[], point: Point, index: number, distance: number): Point {
+  let [dx, dy] = [0, 0];
+  for (const [other, { x, y }] of all.entries()) {
+    if (other === index) continue;
+    const apart = Math.hypot(point.x - x, point.y - y);
+    if (apart >= distance - 0.01) continue;
+    // Points at one place are separated in their order.
+    const [ux, uy] =
+      apart > 0.001 ? [(point.x - x) / apart, (point.y - y) / apart] : [0, index < other ? -1 : 1];
+    dx += (ux * (distance - apart)) / 2;
+    dy += (uy * (distance - apart)) / 2;
+  }
+  return dx === 0 && dy === 0 ? point : { x: point.x + dx, y: point.y + dy };
+}
 
 /** A corner of the outline, degrees. */
 type Corner = readonly [longitude: number, latitude: number];
 
 /*
- * A coarse outline of the land, drawn for this map. Each text is a piece of land: longitude and latitude of its corners,
- * degrees. Small islands and inner seas are left out.
+ * A coarse outline of the land, drawn for this map. Each text is one piece of land, with longitude and
+ * latitude of its corners in degrees. Small islands and inland seas are left out.
  */
 const NORTH_AMERICA = `
   -168,66 -156,71 -128,70 -115,68 -95,68 -94,59 -85,55 -80,52 -79,58 -78,62 -70,61 -65,59 -56,52
@@ -115,8 +213,8 @@ const GRID_PATH = [
 ].join('');
 
 /**
- * The regions on a map of the world. Those with agents have the shape of their state and their name; the others are
- * dots. The table beside it says the same in words.
+ * A map of the world with the regions. Regions with agents have the shape of their state; the others are
+ * dots. The table beside the map has the same in words.
  */
 export function regionMap(regions: readonly MappedRegion[]): Html {
   const used = regions.filter(({ state }) => state !== null);
@@ -145,7 +243,7 @@ function dot({ region, absentSince }: MappedRegion): Html {
   return html`<circle class="unused" cx="${fixed(x)}" cy="${fixed(y)}" r="1.1"><title>${region}, ${PLACES[region]}: without agents${sinceText(absentSince)}</title></circle>`;
 }
 
-/** A line from a mark that was moved to its place. */
+/** A line from the place of a region to its moved mark. */
 function leader({ region }: MappedRegion): Html {
   const place = POINTS[indexOf(region)];
   const mark = PLACED[indexOf(region)];

@@ -2,8 +2,8 @@ import { isResourceKind } from '@svc/shared/resources/registry.ts';
 import { masked } from '@svc/shared/resources/secrets.ts';
 import type { Called } from '../../api/in-process.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import type { DashboardAnswer } from '../dashboard-page.ts';
 import type { Field, ResourceForm } from '../forms/fields.ts';
-import type { DashboardAnswer } from '../page.ts';
 import { pageHead } from '../page-parts.ts';
 
 type Shown = {
@@ -16,7 +16,9 @@ type Shown = {
   readonly heading?: string;
 };
 
-/** The page of a resource that a file declares: it is changed there, so that there is nothing to fill in. */
+/**
+ * The page of a resource that a file declares. It has no form, because the resource is changed in the file.
+ */
 export function declaredPage(
   shown: Shown,
   resource: Readonly<Record<string, unknown>>,
@@ -31,7 +33,7 @@ ${facts(form, resource, leftOut)}`,
   };
 }
 
-/** The head over the settings of a resource, below its own page where it has one. */
+/** The head above the settings of a resource, with a link to the resource's own page if it has one. */
 export function headOf(
   { list, nameOf, after, heading }: Pick<Shown, 'list' | 'nameOf' | 'after' | 'heading'>,
   resource: Readonly<Record<string, unknown>>,
@@ -42,16 +44,21 @@ export function headOf(
   return pageHead(heading ?? 'Settings', { above: [list, { href, label: name }] });
 }
 
-/** Where a file declares a resource: its name there, and that of the file where it is known. */
+/**
+ * The declaration of a resource in a file: its name there, and the file's name; null: the file is not known.
+ */
 type Declared = { readonly as: string; readonly file: string | null };
 
-/** @param headers of the answer that read the resource; null: no file declares it */
+/**
+ * The declaration of a resource; null: no file declares it. @param headers of the answer that read the
+ * resource
+ */
 export function declaredIn(headers: Called['headers']): Declared | null {
   const { 'svc-declared-as': as, 'svc-declared-in': file } = headers;
   return as === undefined ? null : { as, file: file === undefined ? null : decodeURIComponent(file) };
 }
 
-/** Says which file declares a resource, and under which name. */
+/** A notice that names the file which declares a resource, and the name there. */
 export function declaredNotice(noun: string, kind: string, { as, file }: Declared) {
   const named = file === null ? html`a file` : html`<code>${file}</code>`;
   return html`<p class="notice">This ${noun} is declared in ${named} as <code>${kind}.${as}</code>. Change it there${
@@ -61,14 +68,14 @@ export function declaredNotice(noun: string, kind: string, { as, file }: Declare
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A resource without its secrets, as its form calls its attributes. */
+/** A resource with masked secrets. */
 export function withoutSecrets({ kind }: ResourceForm, resource: Json): Json {
   if (kind === null) return resource;
   if (!isResourceKind(kind)) throw new TypeError(`no resource is called ${kind}`);
   return masked(kind, resource);
 }
 
-/** The attributes of a resource that are set, as a list of facts. Secrets are masked. */
+/** The set attributes of a resource as a list of facts. Secrets are masked. */
 export function facts(form: ResourceForm, resource: Json, leftOut: readonly string[] = []): Html {
   const shown = withoutSecrets(form, resource);
   const fields = form.fields.filter(({ name }) => !leftOut.includes(name));
@@ -90,7 +97,7 @@ function isUnset(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** A value as people read it. */
+/** A value in words for people. */
 function shownValue({ control }: Field, value: unknown): Html | string {
   if (control.type === 'switch') return value === true ? 'yes' : 'no';
   if (control.type === 'choice')

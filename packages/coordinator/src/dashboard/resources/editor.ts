@@ -5,27 +5,34 @@ import type { Called } from '../../api/in-process.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Asset } from '../../web/assets.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { FORM_STYLE } from '../assets.ts';
+import { FORM_STYLE } from '../dashboard-assets.ts';
+import type { DashboardAnswer, DashboardRequest } from '../dashboard-page.ts';
 import { withoutEmptyRows, withoutRow, withRow, withSecrets } from '../forms/editing.ts';
-import { type Entries, noted } from '../forms/entries.ts';
+import {
+  type Draft,
+  draftIn,
+  type Entries,
+  KEY_FIELD,
+  noted,
+  type SecretsInForm,
+  VERSION_FIELD,
+} from '../forms/entries.ts';
 import type { ResourceForm } from '../forms/fields.ts';
 import { type Messages, messagesOf, NO_MESSAGES, repeatedKeys } from '../forms/messages.ts';
 import { formHtml } from '../forms/render-form.ts';
-import { entriesOf, newEntries, type SecretsInForm } from '../forms/to-entries.ts';
+import { entriesOf, newEntries } from '../forms/to-entries.ts';
 import { resourceFrom } from '../forms/to-resource.ts';
-import type { DashboardAnswer, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-parts.ts';
 import { declaredIn, declaredPage, headOf, shortValue, withoutSecrets } from './declared.ts';
-import { type Draft, draftIn, KEY_FIELD, VERSION_FIELD } from './draft.ts';
 import { referencesFor } from './references.ts';
 
 /**
- * The form of one kind of resource, for a new one and for one that exists.
+ * The form of one kind of resource, for new and existing ones.
  *
  *     GET ── filled in ──▶ form ── save ──▶ the API: saved ──▶ another page
  *                            ▲                 ├─ refused: the draft with the API's messages ──┐
- *                            │                 └─ changed by somebody else: the draft, and what │
- *                            │                    differs; the next save overwrites it          │
+ *                            │                 └─ changed by somebody else: the draft, and its  │
+ *                            │                    differences; the next save overwrites them    │
  *                            └── add, remove, find, secrets: the draft, changed ◀───────────────┘
  */
 export type Editor = {
@@ -36,64 +43,67 @@ export type Editor = {
     readonly read: EndpointAnswering<object>;
     readonly replace: EndpointAnswering<Saved>;
   };
-  /** Ids of the objects above it, by the names of the path's parameters; left out: there are none. */
+  /** Ids of the parent objects by path parameter; left out: there are none. */
   readonly above?: Readonly<Record<string, number | string>>;
   /** Noun for texts: `monitor`. */
   readonly noun: string;
-  /** Heading over the form of a new one. */
+  /** Heading above the form of a new resource. */
   readonly newTitle: string;
-  /** Heading over the form of one that exists; left out: its settings. */
+  /** Heading above the form of an existing resource; left out: `Settings`. */
   readonly heading?: string;
-  /** The page that the resources are listed on. */
+  /** The page that lists the resources. */
   readonly list: { readonly href: string; readonly label: string };
   /** Name of a resource for people. */
   nameOf(resource: Json): string;
-  /** What stands between the heading and the form; left out: nothing. */
+  /** Content between heading and form; left out: none. */
   readonly introduction?: Html;
   /** Attributes that the path determines. They have no field. */
   readonly leftOut?: readonly string[];
-  /** Values that a new resource begins with, beside the defaults of its definition. */
+  /** Values of a new resource in addition to the defaults of its definition. */
   readonly initial?: Readonly<Record<string, unknown>>;
   /** Path of the page with the form of a new resource. */
   readonly newPath: string;
-  /** Path of the page with the form of an existing one. */
+  /** Path of the page with the form of an existing resource. */
   editPath(id: string): string;
-  /** Where a visitor goes after saving, and without. `id` is null for a new resource that was not saved. */
+  /** Path after saving and after cancelling. @param id null: a new resource that was not saved */
   after(id: string | null): string;
-  /** Text of the button that saves a new one; left out: `Create monitor`. */
+  /** Text of the button that saves a new resource; left out: `Create` and the noun. */
   readonly create?: string;
-  /** An object of the API as its form shows it; left out: as it is. */
+  /** Converts an object of the API for its form; left out: no conversion. */
   shown?(object: Json): Json;
-  /** The body of a request for what the form holds; left out: just that. @param stored null: it is a new one */
+  /**
+   * Converts the form's content to a request body; left out: no conversion. @param stored null: a new
+   * resource
+   */
   sent?(filled: Json, stored: Pick<Stored, 'body' | 'answered'> | null): Json;
-  /** A further button, and what it does with a draft; left out: there is none. */
+  /** A further button with its action on a draft; left out: none. */
   readonly trial?: Trial;
 };
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What the API answers about an object that it has saved. */
+/** The API's answer about a saved object. */
 type Saved = { readonly id: string; readonly warnings?: readonly string[] };
 
 /** Tries a draft without saving it. */
 export type Trial = {
   readonly button: Html;
-  /** What is shown needs these beside the style of forms. */
+  /** Styles of the shown result, in addition to the style of forms. */
   readonly styles: readonly Asset[];
-  /** @returns what is shown above the form, or what is wrong with the draft */
+  /** @returns content above the form, or the problem with the draft */
   run(request: DashboardRequest, body: object): Promise<{ readonly shown: Html } | Problem>;
 };
 
 type Stored = {
   readonly id: string;
-  /** As the form shows it. */
+  /** Converted for the form. */
   readonly body: Json;
   /** As the API answered it. */
   readonly answered: Json;
   readonly version: string;
 };
 
-/** What a form shows next. */
+/** The next content of a form. */
 type Shown = {
   readonly stored: Stored | null;
   readonly entries: Entries;
@@ -103,18 +113,18 @@ type Shown = {
   /** Above the form. */
   readonly notice?: Html;
   readonly key: string;
-  /** The default is that of `stored`. */
+  /** The default is the version of `stored`. */
   readonly version?: string;
   readonly status?: number;
 };
 
-/** The form of a new resource. */
+/** Shows the form of a new resource. */
 export function openNew(request: DashboardRequest, editor: Editor): Promise<DashboardAnswer> {
   const entries = newEntries(editor.form, editor.initial);
   return show(request, editor, { stored: null, entries, secrets: 'shown', key: randomUUID() });
 }
 
-/** The form of an existing resource, or the resource alone where a file declares it. */
+/** Shows the form of an existing resource. If a file declares the resource, it is shown without a form. */
 export async function openExisting(
   request: DashboardRequest,
   editor: Editor,
@@ -129,7 +139,7 @@ export async function openExisting(
   return show(request, editor, { stored, entries, secrets: 'kept', key: '' });
 }
 
-/** What a button of the form does. @param id null: the form of a new resource */
+/** Handles a sent form by its button. @param id null: the form of a new resource */
 export async function sent(
   request: DashboardRequest,
   editor: Editor,
@@ -163,7 +173,7 @@ export async function sent(
   }
 }
 
-/** Path of the first input that the other entries lack. */
+/** Path of the first input that was added. */
 function newest(before: Entries, after: Entries): string {
   return [...after.keys()].find((path) => !before.has(path)) ?? '';
 }
@@ -215,7 +225,9 @@ function callSave(
   return api.call(objects.replace, { ...above, id: stored.id }, { body, headers: { 'if-match': version } });
 }
 
-/** A draft as the API will see it, what its form shows then, and what is wrong with it before. */
+/**
+ * The request body of a draft, the form's next content, and errors that are found before the API is called.
+ */
 function judged(editor: Editor, draft: Draft, stored: Stored | null) {
   const entries = withoutEmptyRows(editor.form, draft.entries);
   const body = resourceFrom(editor.form, entries, stored?.body ?? null);
@@ -239,7 +251,10 @@ async function tryOut(
   return show(request, editor, { ...shown, messages, status: tried.status });
 }
 
-/** Somebody else saved first. The draft stays, and saving it again overwrites what is stored now. */
+/**
+ * Somebody else saved in the meantime. The form keeps the draft, and saving it again overwrites the stored
+ * resource.
+ */
 async function changedMeanwhile(
   request: DashboardRequest,
   editor: Editor,
@@ -258,7 +273,7 @@ async function changedMeanwhile(
   });
 }
 
-/** Somebody else removed it. The draft stays, and saving it makes a new one. */
+/** Somebody else removed the resource. The form keeps the draft, and saving it creates a new resource. */
 function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draft): Promise<DashboardAnswer> {
   const notice = html`<div class="notice notice-warning" role="alert"><p><strong>This ${editor.noun} was removed by somebody else.</strong> Nothing was saved. Your draft is below: save it to make a new ${editor.noun}. Stored secrets that it kept are gone.</p></div>`;
   return show(request, editor, {
@@ -272,7 +287,7 @@ function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draf
   });
 }
 
-/** Null: there is none any more. @throws Problem that the API answered */
+/** Reads the stored resource; null: it was removed. @throws Problem that the API answered */
 async function find({ api }: DashboardRequest, editor: Editor, id: number): Promise<Stored | null> {
   const called = await api.call(editor.objects.read, { ...editor.above, id });
   if (called.problem === null) return storedIn(editor, called.headers, called.body);
@@ -302,7 +317,7 @@ ${await filledForm(request, editor, shown)}`,
   };
 }
 
-/** The form of a new resource, for a page that has more than that. It needs {@link FORM_STYLE}. */
+/** The form of a new resource, for a page with other content. The page must load {@link FORM_STYLE}. */
 export function newForm(request: DashboardRequest, editor: Editor): Promise<Html> {
   const entries = newEntries(editor.form, editor.initial);
   return filledForm(request, editor, { stored: null, entries, secrets: 'shown', key: randomUUID() });
@@ -326,9 +341,8 @@ async function filledForm(request: DashboardRequest, editor: Editor, shown: Show
 }
 
 /**
- * Explains that somebody else saved the resource after the form was opened, with the fields in which the draft differs
- * from what is stored now.
- *
+ * Explains that somebody else saved the resource after the form was opened, and lists the fields in which the
+ * draft differs from the stored resource.
  * @param draft the body that was not saved
  */
 function changedSince(
@@ -361,7 +375,7 @@ function differences(form: ResourceForm, stored: Json, draft: Json): Html {
   })}</tbody></table>`;
 }
 
-/** An empty list and none are the same to people. */
+/** An empty list and null look the same to people. */
 function bothEmpty(one: unknown, other: unknown): boolean {
   const isEmpty = (value: unknown) =>
     (value ?? null) === null || (Array.isArray(value) && value.length === 0);

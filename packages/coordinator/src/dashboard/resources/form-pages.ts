@@ -1,13 +1,13 @@
 import { html } from '../../web/html.ts';
-import { FORM_STYLE } from '../assets.ts';
+import { FORM_STYLE } from '../dashboard-assets.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { marked } from '../forms/help.ts';
-import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
 import { pageHead } from '../page-parts.ts';
 import { type Editor, openExisting, openNew, sent } from './editor.ts';
 
 type EditorOf = (request: DashboardRequest) => Editor | Promise<Editor>;
 
-/** The four pages of a form: opened and sent, for a new object and for one that exists. */
+/** The four pages of a form: GET and POST, for a new and for an existing object. */
 export function formPages(
   newPath: string,
   editPath: string,
@@ -25,7 +25,7 @@ export function newPages(path: string, editorOf: EditorOf): DashboardPage[] {
   ];
 }
 
-/** @param idName parameter of the path that has the id */
+/** The two pages of the form of an existing object. @param idName path parameter with its id */
 export function editPages(path: string, idName: string, editorOf: EditorOf): DashboardPage[] {
   const page = { path, scope: 'write' } as const;
   const idIn = ({ ids }: DashboardRequest) => ids[idName] ?? 0;
@@ -50,13 +50,13 @@ type KindChoice = {
     readonly href: string;
     readonly label: string;
     readonly help: string;
-    /** Its name in declarations. */
+    /** Name of the kind in declarations. */
     readonly name: string;
   }[];
   readonly cancel: string;
 };
 
-/** The page before a form that there are several of: one link for each kind. */
+/** The page that asks for the kind of a new resource: one link for each kind. */
 export function kindChoice({ title, question, kinds, cancel }: KindChoice): DashboardAnswer {
   return {
     title,

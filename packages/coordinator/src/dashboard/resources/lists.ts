@@ -1,8 +1,8 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { EndpointAnswering } from '../../api/endpoint.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { FORM_STYLE } from '../assets.ts';
-import type { DashboardAnswer, DashboardRequest } from '../page.ts';
+import { FORM_STYLE } from '../dashboard-assets.ts';
+import type { DashboardAnswer, DashboardRequest } from '../dashboard-page.ts';
 import { pageHead } from '../page-parts.ts';
 
 /** A page of a list of the API. */
@@ -13,13 +13,13 @@ type Listed<T> = {
   readonly offset: number;
 };
 
-/** What the address of a list's page asks for. */
+/** The search and the position in the address of a list's page. */
 type ListQuery = {
   readonly name: string;
   readonly offset: number;
 };
 
-/** Longest name that can be searched for. */
+/** Greatest length of a searched name, characters. */
 const LONGEST_NAME = 256;
 
 function listQuery(query: URLSearchParams): ListQuery {
@@ -28,7 +28,7 @@ function listQuery(query: URLSearchParams): ListQuery {
   return { name, offset };
 }
 
-/** The field that searches a list by name. */
+/** The form that searches a list by name. */
 function nameSearch(path: string, { name }: ListQuery, label: string): Html {
   return html`<form class="list-search" method="get" action="${path}" role="search">
 <label class="unseen" for="search-name">${label}</label>
@@ -36,7 +36,7 @@ function nameSearch(path: string, { name }: ListQuery, label: string): Html {
 <button>Search</button></form>`;
 }
 
-/** The links to the page before and after. */
+/** Links to the previous and the next page. */
 function pager(path: string, { name }: ListQuery, { total, limit, offset, data }: Listed<unknown>): Html {
   if (total <= limit && offset === 0) return NO_HTML;
   const link = (to: number, label: string, rel: string) => {
@@ -48,7 +48,7 @@ function pager(path: string, { name }: ListQuery, { total, limit, offset, data }
   return html`<nav class="row pager" aria-label="Pages of the list"><span class="soft">${offset + 1} – ${offset + data.length} of ${total}</span>${before}${after}</nav>`;
 }
 
-/** The page of a list that is searched by name. */
+/** The texts and parts of a page with a list that can be searched by name. */
 export type SearchedList<T> = {
   readonly title: string;
   readonly lead: string;
@@ -56,12 +56,12 @@ export type SearchedList<T> = {
   /** The list of the API. */
   readonly list: EndpointAnswering<Listed<T>>;
   readonly search: string;
-  /** Text of the button that makes a new one, on the page below the list's path. */
+  /** Text of the link to the form of a new resource. */
   readonly add: string;
-  /** What stands where there is none at all, and where no name matches. */
+  /** Texts for an empty list, and for a search without a match. */
   readonly none: string;
   readonly unmatched: string;
-  /** The cells of the table's head, and the row of a member. */
+  /** The cells of the table's head. */
   readonly head: Html;
   row(member: T): Html;
 };

@@ -7,12 +7,13 @@ import { listRegions } from '../../api/routes/regions.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { MONITOR_STYLE } from '../assets.ts';
+import { MONITOR_STYLE } from '../dashboard-assets.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { formOf } from '../forms/fields.ts';
 import { PHASE_NAMES, PHASE_WORDS } from '../monitor/charts.ts';
-import { outcomeLabel } from '../monitor/shown.ts';
-import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
-import { sinceWhen } from '../regions/absence.ts';
+import type { MonitorView } from '../monitor/monitor-head.ts';
+import { sinceWhen } from '../regions/regions-page.ts';
+import { outcomeLabel } from '../state-labels.ts';
 import { type Editor, openExisting, openNew, sent, type Trial } from './editor.ts';
 import { kindChoice } from './form-pages.ts';
 import { type Removal, removalPages } from './removal.ts';
@@ -20,7 +21,7 @@ import { type Removal, removalPages } from './removal.ts';
 type Answer = AnswerOf<typeof dryRun>['data'][number];
 type Found = NonNullable<Answer['result']>;
 
-/** Runs the draft of a monitor from its regions, and shows what each of them found. Nothing is saved. */
+/** Runs the draft of a monitor in its regions, and shows what each region found. Nothing is saved. */
 const monitorTrial: Trial = {
   button: html`<button name="intent" value="try">Run it now</button>`,
   styles: [MONITOR_STYLE],
@@ -35,9 +36,8 @@ const monitorTrial: Trial = {
 };
 
 /**
- * What each region found: its outcome, its phases, and its assertions one by one.
- *
- * @param regions as they are now, where one did not answer
+ * The findings of each region: outcome, phases, and each assertion.
+ * @param regions their current state, if one did not answer
  */
 function trialPanel(answers: readonly Answer[], regions: readonly RegionView[], now: number): Html {
   return html`<section class="stack trial" aria-labelledby="trial" role="status">
@@ -51,7 +51,10 @@ ${
 </section>`;
 }
 
-/** That no region has an agent, and since when: the absence that began last, of the regions that had one. */
+/**
+ * Says that no region has an agent, and since when: the latest beginning of an absence, among regions that
+ * had an agent.
+ */
 function nobody(regions: readonly RegionView[], now: number): Html {
   const begun = regions.flatMap(({ absent_since: since, last_seen_at: seen }) =>
     since === null || seen === null ? [] : [since],
@@ -60,7 +63,7 @@ function nobody(regions: readonly RegionView[], now: number): Html {
   return html`No region has had an agent${sinceWhen({ absent_since: Math.max(...begun) }, now)}`;
 }
 
-/** Why a region did not answer, as far as it is known. */
+/** The known reason why a region did not answer. */
 function silenceOf(view: RegionView | undefined, now: number): Html {
   if (view === undefined) return html`did not answer in time`;
   if (view.absent_since !== null && view.last_seen_at !== null) {
@@ -107,10 +110,8 @@ function assertionsList({ assertions, outcome }: Found): Html {
   )}</ul>`;
 }
 
-/** The page on which a monitor is removed. */
+/** The pages of the removal of a monitor. */
 export const monitorRemoval: readonly DashboardPage[] = removalPages('/monitors/{id}/delete', removalOf);
-
-type MonitorView = AnswerOf<typeof MONITOR.read>;
 
 function removalOf(request: DashboardRequest): Removal<MonitorView> {
   const id = idOf(request);
@@ -162,7 +163,7 @@ function components({ components: shown, component_count: count }: Uses): Html {
 
 type MonitorType = (typeof MONITOR_TYPES)[number];
 
-/** The pages on which monitors are made and changed. */
+/** The forms in which monitors are created and changed. */
 export const monitorForms: readonly DashboardPage[] = [
   {
     method: 'GET',
@@ -223,7 +224,7 @@ function editorOf(type: MonitorType): Editor {
     list: { href: '/', label: 'Monitors' },
     nameOf: ({ name }) => String(name),
     introduction: html`<p class="soft">${definition.description}</p>`,
-    // Who fills in a form wants checks. The default of the definition is for declarations.
+    // A new monitor from the form is active. The definition's default suits declarations.
     initial: { active: true, periodicity: '1m' },
     newPath: `/monitors/new?type=${type}`,
     editPath: (id) => `/monitors/${id}/edit?type=${type}`,

@@ -1,51 +1,47 @@
 import { isId } from '@svc/shared/ids.ts';
+import { LIMITS } from '@svc/shared/limits.ts';
 import type { EndpointAnswering } from '../../api/endpoint.ts';
 import { COMPONENT_GROUP, namedComponents } from '../../api/routes/components.ts';
 import { monitorStates } from '../../api/routes/monitors.ts';
-
 import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
-import { type Entries, noted } from '../forms/entries.ts';
-import type { Field, ResourceForm } from '../forms/fields.ts';
-import { labelOf } from '../forms/labels.ts';
+import type { PageApi } from '../dashboard-page.ts';
+import { type Entries, findIn, noted } from '../forms/entries.ts';
+import { type Field, labelOf, type ResourceForm } from '../forms/fields.ts';
 import type { ReferenceOption, References } from '../forms/render-form.ts';
-import type { PageApi } from '../page.ts';
-import { readByIds } from './by-ids.ts';
-import { findIn } from './draft.ts';
 
-/** Most resources that a field offers at once: what one page of the API's lists holds. */
+/** Most resources that a field offers at once: one page of the API's lists. */
 const MOST_OFFERED = 100;
 
-/** What lists of the API say of a resource that a field can offer. */
+/** The members of a list's answer that a field uses. */
 type Listed = {
   readonly id: string;
   readonly name?: string | null;
   readonly title?: string;
   readonly type?: string;
-  /** Of a component: the title of its page. */
+  /** Title of the page of a component. */
   readonly page_title?: string;
 };
 type Page = { readonly data: readonly Listed[]; readonly total: number };
 
 type Wanted = {
   readonly form: ResourceForm;
-  /** Ids of the objects above the resource: the page of a component, whose groups it may be in. */
+  /** Ids of the parent objects: the page of a component, to whose groups it may belong. */
   readonly above?: Readonly<Record<string, number | string>>;
   readonly leftOut?: readonly string[];
 };
 
-/** A list of the API that a field chooses from. */
+/** The list of the API from which a field chooses. */
 type Source = {
   readonly list: EndpointAnswering<Page>;
   readonly parameters: Readonly<Record<string, number | string>>;
-  /** Reads a member; null: the list has a filter `ids`. */
+  /** Reads one member; null: the list has a filter `ids`. */
   readonly read: EndpointAnswering<Listed> | null;
 };
 
 /**
- * What the fields of a form that refer to other resources offer: all of them where they fit into one list, otherwise
- * those that are chosen and those that are searched for, by name or id.
- *
- * @param stored the stored resource; null: it is a new one
+ * Reads the options of the fields that refer to other resources: all resources if they fit into one list,
+ * otherwise the chosen ones and the ones that a search finds by name or id.
+ * @param stored the stored resource; null: a new one
  * @throws Problem that the API answered
  */
 export async function referencesFor(
@@ -66,7 +62,7 @@ export async function referencesFor(
   return new Map(await Promise.all(offers.map((offer) => offer())));
 }
 
-/** The list of the API that holds these kinds. */
+/** The list of the API with resources of these kinds. */
 function sourceOf(kinds: readonly string[], above: Source['parameters']): Source {
   if (kinds.includes('svc_status_page')) return { ...STATUS_PAGE, parameters: {} };
   if (kinds.includes('svc_status_page_component'))
@@ -106,7 +102,7 @@ function listed(
   return api.read(list, { ...parameters, limit: MOST_OFFERED, ...filter });
 }
 
-/** Those whose name contains the text, and the one whose id it is. */
+/** Finds resources whose name contains the text, and the resource with this id. */
 async function search(api: PageApi, source: Source, find: string): Promise<Page> {
   const { data, total } = await listed(api, source, { name: find.slice(0, 256) });
   if (!isId(find) || data.some(({ id }) => id === find)) return { data, total };
@@ -114,7 +110,7 @@ async function search(api: PageApi, source: Source, find: string): Promise<Page>
   return own === undefined ? { data, total } : { data: [own, ...data], total: total + 1 };
 }
 
-/** Resources by their ids, of which some are known already. One that was removed is left out. */
+/** Reads the resources with these ids that are not known yet. Removed resources are left out. */
 async function named(
   api: PageApi,
   source: Source,
@@ -146,4 +142,41 @@ async function read(
 
 function optionOf({ id, name, title, type = '', page_title: page }: Listed): ReferenceOption {
   return { id, label: name ?? title ?? `${labelOf('id')} ${id}`, note: page ?? type };
+}
+
+/** Reads members by id from a list with a filter `ids`. Missing members are left out. */
+async function readByIds<T>(
+  api: PageApi,
+  list: EndpointAnswering<{ readonly data: readonly T[] }>,
+  ids: Iterable<string>,
+): Promise<T[]> {
+  const wanted = [...new Set(ids)];
+  const parts = Array.from({ length: Math.ceil(wanted.length / LIMITS.listMaximum) }, (_, part) =>
+    wanted.slice(part * LIMITS.listMaximum, (part + 1) * LIMITS.listMaximum),
+  );
+  const pages = await Promise.all(
+    parts.map((part) => api.read(list, { limit: LIMITS.listMaximum, ids: part.join(',') })),
+  );
+  return pages.flatMap(({ data }) => data);
+}
+
+/** Reads the names of monitors by id. Removed monitors are left out. */
+export async function monitorNames(
+  api: PageApi,
+  ids: Iterable<string | null>,
+): Promise<ReadonlyMap<string, string>> {
+  const given = [...ids].filter((id) => id !== null);
+  const found = await readByIds(api, monitorStates, given);
+  return new Map(found.map(({ id, name }) => [id, name]));
+}
+
+/** Reads the names of components by id, with the titles of their pages. */
+export async function componentNames(
+  api: PageApi,
+  ids: Iterable<string>,
+): Promise<ReadonlyMap<string, string>> {
+  const found = await readByIds(api, namedComponents, ids);
+  return new Map(
+    found.map(({ id, name, page_title: page }) => [id, `${name ?? `Component ${id}`} (${page})`]),
+  );
 }

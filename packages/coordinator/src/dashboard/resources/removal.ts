@@ -1,31 +1,31 @@
 import type { Endpoint, EndpointAnswering } from '../../api/endpoint.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { FORM_STYLE } from '../assets.ts';
-import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../page.ts';
+import { FORM_STYLE } from '../dashboard-assets.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
+import { VERSION_FIELD } from '../forms/entries.ts';
 import { pageHead } from '../page-parts.ts';
 import { declaredIn, declaredNotice } from './declared.ts';
-import { VERSION_FIELD } from './draft.ts';
 
-/** What can be removed, and what goes with it. */
+/** An object that can be removed, and the texts of its removal. */
 export type Removal<T> = {
-  /** The endpoints of such objects, and the ids of this one. */
+  /** The endpoints of such objects. */
   readonly objects: { readonly read: EndpointAnswering<T>; readonly remove: Endpoint };
   readonly ids: Readonly<Record<string, number>>;
-  /** Its kind in declarations. */
+  /** Name of the kind in declarations. */
   kindOf(object: T): string;
   readonly noun: string;
-  /** Path of this page. */
+  /** Path of the removal's page. */
   readonly path: string;
-  /** Where a visitor goes afterwards, and who does not remove it. */
+  /** Path after the removal. */
   readonly after: string;
   readonly cancel: string;
   /** Name of the object for people. */
   nameOf(object: T): string;
-  /** What goes with it or stays without it. */
+  /** Says what else the removal removes or affects. */
   hanging(request: DashboardRequest, object: T): Promise<Html>;
 };
 
-/** The page that asks whether an object is to be removed, and the request that it sends. */
+/** The page that asks whether to remove an object, and the handler of its form. */
 export function removalPages<T>(
   path: string,
   removalOf: (request: DashboardRequest) => Removal<T>,
@@ -36,12 +36,12 @@ export function removalPages<T>(
   ];
 }
 
-/** Asks whether it is to be removed, and says what goes with it. */
+/** Asks whether to remove the object, and says what else is affected. */
 async function askRemoval<T>(request: DashboardRequest, removal: Removal<T>): Promise<DashboardAnswer> {
   return confirmation(request, removal, NO_HTML, 200);
 }
 
-/** Removes it, unless it was changed after the question. */
+/** Removes the object, unless it was changed after the question. */
 async function remove<T>(request: DashboardRequest, removal: Removal<T>): Promise<DashboardAnswer> {
   const query = choiceIn(request.form.text('components'));
   const version = request.form.text(VERSION_FIELD);
@@ -62,7 +62,7 @@ async function remove<T>(request: DashboardRequest, removal: Removal<T>): Promis
   return confirmation(request, removal, notice, problem.status);
 }
 
-/** What happens to components that show a monitor. */
+/** The query that says what happens to components of a removed monitor. */
 function choiceIn(text: string): Readonly<Record<string, string>> {
   if (text === 'remove') return { cascade: 'true' };
   return text === 'keep' ? { components: 'keep' } : {};

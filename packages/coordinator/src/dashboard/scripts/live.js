@@ -1,17 +1,17 @@
 /*
- * Keeps a page right while it is open: when the service tells that something has changed, the page is read again, and
- * the elements that say `data-live` are replaced. Only a page that is seen listens, because a browser opens few
- * connections to one host.
+ * Keeps an open page up to date. When the service reports a change, the page is read again, and its elements
+ * with `data-live` are replaced. Only a visible page listens, because a browser opens few connections to one
+ * host.
  */
 
-/** Time after which a stream that was refused is asked for again, ms. */
+/** Time after which a refused stream is requested again, ms. */
 const AGAIN_MS = 15_000;
 
 /** @type {EventSource | null} */
 let source = null;
 let again = 0;
 let isReading = false;
-/** Whether something has changed that the page may not show. */
+/** Whether a change happened that the page may not show yet. */
 let isOld = false;
 
 function listen() {
@@ -24,14 +24,15 @@ function listen() {
   if (source !== null) return;
   source = new EventSource('/events');
   source.addEventListener('change', () => void refresh());
-  // Nobody has listened since the page was made, or while the stream was broken off.
+  // No change was reported between the rendering of the page and this event, or while the stream was
+  // interrupted.
   source.addEventListener('open', () => void refresh());
   source.addEventListener('error', goOn);
 }
 
 /**
- * A browser opens a stream again that breaks off. It gives up where it gets another answer: a proxy says that the
- * service is starting, or too many listen already.
+ * A browser reopens an interrupted stream by itself. It gives up after another answer: from a proxy while the
+ * service is starting, or because too many pages listen.
  */
 function goOn() {
   if (source?.readyState !== EventSource.CLOSED) return;
@@ -45,7 +46,7 @@ async function refresh() {
   if (isReading) return;
   isReading = true;
   while (isOld) {
-    // What changes while the page is read may be missing in it.
+    // A change during the read may be missing in the page.
     isOld = false;
     await read();
   }
@@ -55,7 +56,7 @@ async function refresh() {
 async function read() {
   try {
     const response = await fetch(location.href, { headers: { accept: 'text/html' } });
-    // The session has ended, or the object of the page is gone: the page as it is says more than nothing.
+    // If the session has ended, or the page's object was removed, the old page is more useful than none.
     if (response.ok && !response.redirected) replace(await response.text());
   } catch {
     // The service does not answer. The next event comes when it does.
@@ -68,7 +69,7 @@ function replace(text) {
   for (const element of document.querySelectorAll('[data-live][id]')) {
     const fresh = next.getElementById(element.id);
     if (fresh === null || fresh.innerHTML === element.innerHTML) continue;
-    // What somebody has opened is being read.
+    // The visitor is reading opened details.
     if (element.querySelector('details[open]') !== null) continue;
     const focused = document.activeElement;
     const focusedId = focused !== null && element.contains(focused) ? focused.id : '';

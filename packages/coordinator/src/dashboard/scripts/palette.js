@@ -1,6 +1,7 @@
 /*
- * The command palette: `/` opens a list of pages and of whatever has the typed name. Arrows choose, Enter opens. Without
- * this script the navigation and the search of the overview lead to the same pages.
+ * The command palette. The key `/` opens a list of pages and of objects whose names contain the typed text.
+ * Arrow keys choose, Enter opens. Without this script the navigation and the search of the overview lead to
+ * the same pages.
  */
 
 /** @typedef {{ label: string, group: string, href: string }} Entry */
@@ -30,7 +31,7 @@ async function ask() {
     const { entries } = /** @type {{ entries: Entry[] }} */ (await response.json());
     show(entries);
   } catch {
-    // A newer question has taken its place, or the service does not answer.
+    // A newer search has replaced this one, or the service does not answer.
     if (!signal.aborted) status.textContent = 'The service does not answer.';
   }
 }

@@ -20,7 +20,7 @@ const shown = (items: readonly Item<Placed, { id: string }>[]) =>
   );
 
 describe('the order of a page', () => {
-  test('is that of `order`, then the id; without an order last', () => {
+  test('is by `order`, then by id; null comes last', () => {
     const components = [component(1, null), component(2, 2), component(3, 1), component(4, 2)];
     expect(shown(arranged(components, []))).toEqual(['3', '2', '4', '1']);
   });
@@ -30,7 +30,7 @@ describe('the order of a page', () => {
     expect(shown(arranged(components, GROUPS))).toEqual(['1', '1: 3 2', '4', '2:', '3:']);
   });
 
-  test('has a component of a removed group by itself', () => {
+  test('shows a component of a removed group alone', () => {
     expect(shown(arranged([component(1, 1, '9')], GROUPS.slice(0, 1)))).toEqual(['1', '1:']);
   });
 });
@@ -91,7 +91,7 @@ describe('a move', () => {
     expect(shown(arranged(written(components, places), GROUPS))[0]).toBe('1: 1 3 2');
   });
 
-  test('writes only the components that have another place', () => {
+  test('writes only the components whose places change', () => {
     const components = [component(1, 1), component(2, 2), component(3, 3)];
     const places = moved(arranged(components, []), { what: 'component', id: '2', by: 1 });
     expect(places.map(({ id, order }) => [id, order])).toEqual([

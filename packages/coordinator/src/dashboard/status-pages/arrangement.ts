@@ -1,7 +1,7 @@
 /*
- * The order of a status page, as its visitors see it: single components and groups stand in the order of `order`,
- * components without one last; a group stands where its first component stands; the components of a group stand in the
- * order of `group_order`. Equal ones stand by id.
+ * The order of a status page for its visitors. Ungrouped components and groups are ordered by `order`, null
+ * last. A group stands where its first component stands. Components within a group are ordered by
+ * `group_order`. Equal ones are ordered by id.
  */
 
 export type Placed = {
@@ -13,12 +13,12 @@ export type Placed = {
 
 export type PlacedGroup = { readonly id: string };
 
-/** Something that has a place of its own on the page: a component without a group, or a group with its components. */
+/** Something with its own place on the page: a component without a group, or a group with its components. */
 export type Item<C extends Placed, G extends PlacedGroup> =
   | { readonly what: 'component'; readonly component: C }
   | { readonly what: 'group'; readonly group: G; readonly components: readonly C[] };
 
-/** The items of a page in their order. Groups without components, which pages do not show, come last. */
+/** The items of a page in their order. Empty groups, which visitors do not see, come last. */
 export function arranged<C extends Placed, G extends PlacedGroup>(
   components: readonly C[],
   groups: readonly G[],
@@ -38,14 +38,14 @@ export function arranged<C extends Placed, G extends PlacedGroup>(
   return [...items, ...empty.map((group) => ({ what: 'group' as const, group, components: [] }))];
 }
 
-/** What is moved by one place. */
+/** The move of an item by one place. */
 export type Move = { readonly what: 'component' | 'group'; readonly id: string; readonly by: -1 | 1 };
 
 export type NewPlace = { readonly id: string; readonly order: number; readonly group_order: number | null };
 
 /**
- * The places of all components after something was moved, of which those are returned that have another one now. The
- * first move on a page numbers all components, which is why more than two may change.
+ * The changed places after a move. The first move on a page numbers all components, so more than two may
+ * change.
  */
 export function moved<C extends Placed, G extends PlacedGroup>(
   items: readonly Item<C, G>[],
@@ -82,7 +82,7 @@ function isElsewhere(now: NewPlace, was: Placed): boolean {
   return now.order !== was.order || now.group_order !== was.group_order;
 }
 
-/** The list with one member moved by one place; the same where it is at its end or missing. */
+/** The list with one member moved by one place. A move beyond the end changes nothing. */
 function shifted<T>(list: readonly T[], is: (member: T) => boolean, by: -1 | 1): T[] {
   const at = list.findIndex(is);
   const to = at + by;
@@ -104,7 +104,7 @@ function byGroupOrder(one: Placed, other: Placed): number {
   return compared(one.group_order, other.group_order) || byOrder(one, other);
 }
 
-/** Null comes last. */
+/** Compares two orders; null comes last. */
 function compared(one: number | null, other: number | null): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null);
   return one - other;

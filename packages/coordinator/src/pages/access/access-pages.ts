@@ -4,19 +4,26 @@ import { findRecipient } from '../../store/pages/page-recipients.ts';
 import type { Store } from '../../store/store.ts';
 import type { Form } from '../../web/forms.ts';
 import type { OneTimeLinks } from '../../web/one-time-links.ts';
-import { peerKey } from '../../web/peer-key.ts';
-import type { Visit } from '../../web/site.ts';
-import { type AskedMails, linkDetailIn, linkPurpose } from '../subscribers/asked-mails.ts';
-import { fill } from '../text/text.ts';
-import { addressForm, mailAsked, notice, passwordForm, tooMany } from './access-html.ts';
-import { type FormPlace, formPage, seeOther } from './answers.ts';
+import { peerKey, type Visit } from '../../web/site.ts';
+import { type AskedMails, linkDetailIn, linkPurpose } from '../subscribers/requested-mails.ts';
+import { fill } from '../text/texts.ts';
 import { credentialVersion, type PageAccess } from './credential.ts';
 import type { GuardedPage, PageGate } from './gate.ts';
-import { landing } from './landing.ts';
-import { linkPage } from './link-page.ts';
 import { isOfDomains, parseMailAddress } from './mail-address.ts';
-import type { MailLimits } from './mail-limits.ts';
-import { formSeed, visitorForm } from './visitor-forms.ts';
+import {
+  addressForm,
+  type FormPlace,
+  formPage,
+  formSeed,
+  linkPage,
+  mailAsked,
+  notice,
+  passwordForm,
+  seeOther,
+  tooMany,
+  visitorForm,
+} from './visitor-forms.ts';
+import type { MailLimits } from './visitor-limits.ts';
 
 export type AccessParts = {
   readonly store: Store;
@@ -25,35 +32,35 @@ export type AccessParts = {
   readonly links: OneTimeLinks;
   readonly mails: AskedMails;
   readonly limits: MailLimits;
-  /** Makes versions of credentials, 32 bytes. */
+  /** Key of the versions of credentials, 32 bytes. */
   readonly key: Secret<Uint8Array>;
-  /** Whether the operator has set how mails are sent. */
+  /** Whether the operator has set up mail. */
   readonly canMail: boolean;
 };
 
-/** A visitor at a page. */
+/** A request of a visitor to a form of a page. */
 export type AccessVisit = {
   readonly visit: Visit;
   readonly page: GuardedPage;
   readonly place: FormPlace;
 };
 
-/** A page of forms below a status page. */
+/** A form below a status page. */
 export type VisitorRoute = {
   readonly method: 'GET' | 'POST';
-  /** Below the page. */
+  /** Path below the page. */
   readonly path: string;
   /** @throws StoreError */
   answer(at: AccessVisit): Promise<Response>;
 };
 
 /**
- * The forms that let visitors in.
+ * The forms with which visitors sign in and out.
  *
  * | path | |
  * | --- | --- |
- * | `/access` | asks for the password, or for the address that a link is sent to |
- * | `/access/link` | the link of that mail: a button, which opens the session |
+ * | `/access` | asks for the password, or for the mail address that a link is sent to |
+ * | `/access/link` | the link of that mail: a button that opens the session |
  * | `/access/leave` | a button that ends the session |
  */
 export class AccessPages {
@@ -114,7 +121,7 @@ export class AccessPages {
     }
   }
 
-  /** The answer is the same for every address, and comes before anything is done about it. */
+  /** The answer is the same for every address, and is given before a mail is queued. */
   async #sendLink(
     at: AccessVisit,
     access: Extract<PageAccess, { type: 'email-domain' }>,
@@ -153,7 +160,7 @@ export class AccessPages {
       return this.#linkRefused(at, 403);
     const recipient = await findRecipient(this.#parts.store, linkDetailIn(taken.detail).recipientId);
     const address = recipient === null ? null : parseMailAddress(recipient.address);
-    // The domains may have changed since the mail was sent.
+    // The declared domains may have changed since the mail was sent.
     if (address === null || !isOfDomains(address, access.domains)) return this.#linkRefused(at, 403);
     return seeOther(landing(place.path, ''), [await this.#parts.gate.signIn(page, access, visit)]);
   }
@@ -209,4 +216,18 @@ export class AccessPages {
       ...(waitMs === undefined ? {} : { retryAfterS: Math.ceil(waitMs / 1_000) }),
     });
   }
+}
+
+/** Paths below a page that a visitor may return to: up to 6 segments of letters, digits, `_` and `-`. */
+const BELOW = /^(?:\/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9]+)?){1,6}$/;
+
+/**
+ * The path to which a visitor returns after signing in: the path that was requested first if it lies below
+ * the page, otherwise the page. It is always a path of this host.
+ * @param pagePath `/status/main`, or '' on the page's own domain
+ * @param asked path below the page; anybody may have written it
+ */
+export function landing(pagePath: string, asked: string): string {
+  if (BELOW.test(asked) && !asked.startsWith('/access')) return `${pagePath}${asked}`;
+  return pagePath === '' ? '/' : pagePath;
 }

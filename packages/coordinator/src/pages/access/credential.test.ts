@@ -8,7 +8,7 @@ const version = (access: PageAccess, pageId = 1) => credentialVersion(key, pageI
 const withPassword = (password: string): PageAccess => ({ type: 'password', password: new Secret(password) });
 const ofDomains = (...domains: string[]): PageAccess => ({ type: 'email-domain', domains });
 
-test('only the password itself is the password', () => {
+test('only the exact password is accepted', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (password, given) => {
       expect(isPassword(new Secret(password), given)).toBe(password === given);
@@ -17,7 +17,7 @@ test('only the password itself is the password', () => {
   );
 });
 
-test('the version changes with the password, the domains, the type, the page and the key, and with nothing else', () => {
+test('the version changes only with the password, the domains, the type, the page and the key', () => {
   const versions = [
     version(withPassword('one')),
     version(withPassword('two')),

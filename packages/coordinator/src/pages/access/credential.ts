@@ -1,21 +1,26 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Secret } from '@svc/shared/secret.ts';
 import type { StoredPage } from '../../declaration/stored.ts';
+import type { Recipient } from '../../store/pages/page-recipients.ts';
+import { mayGetMail } from './mail-address.ts';
 
-/** Who may see a page, as it is declared. A secret is opened only where it is compared. */
+/** Who may see a page, as it is declared. */
 export type PageAccess =
   | { readonly type: 'public' }
   | { readonly type: 'password'; readonly password: Secret }
   | { readonly type: 'email-domain'; readonly domains: readonly string[] };
 
-/** Who may see a page that was read with its secrets open. */
+/**
+ * The access of a page that was read with its secrets in clear.
+ * @throws TypeError when a page of access type `password` has no password
+ */
 export function declaredAccess({ attributes }: StoredPage): PageAccess {
   const { access_type: type, password, auth_email_domains: domains } = attributes;
   switch (type) {
     case 'public':
       return { type };
     case 'password':
-      // The definition demands one. An empty one would let everybody in.
+      // The definition requires a password. An empty one would let everybody in.
       if (password === null || password === '')
         throw new TypeError('a page of access type password has none');
       return { type, password: new Secret(password) };
@@ -26,21 +31,20 @@ export function declaredAccess({ attributes }: StoredPage): PageAccess {
   }
 }
 
-/** Makes each comparison one of two hashes that nobody can choose. */
+/** Key of the compared hashes. It is random, so no visitor can choose a hash. */
 const COMPARED_WITH = randomBytes(32);
 
-/** Whether a text is the password. It takes the same time wherever they differ, and whatever their lengths are. */
+/** Whether a text is the password. The time does not depend on the lengths, or on where the texts differ. */
 export function isPassword(password: Secret, given: string): boolean {
   const digest = (text: string) => createHmac('sha256', COMPARED_WITH).update(text).digest();
   return timingSafeEqual(digest(password.reveal()), digest(given));
 }
 
 /**
- * The version of what lets visitors in: a session is worth something while its page has the version that it was opened
- * with. So a changed password, another list of domains or another type ends all sessions.
+ * The version of what lets visitors in. A session is valid while its page has the version with which it was
+ * opened. So another password, another list of domains or another access type ends all sessions.
  *
- * It is a hash with a key: nobody who reads the stored sessions can test guesses of the password with it.
- *
+ * The version is a keyed hash, so a reader of the stored sessions cannot test guesses of the password.
  * @param key 32 bytes
  */
 export function credentialVersion(key: Secret<Uint8Array>, pageId: number, access: PageAccess): string {
@@ -55,8 +59,37 @@ function partsOf(access: PageAccess): readonly unknown[] {
     case 'password':
       return [access.type, access.password.reveal()];
     case 'email-domain':
-      // The order of the list says nothing.
+      // The order of the list has no meaning.
       return [access.type, [...access.domains].sort()];
+    default:
+      return access satisfies never;
+  }
+}
+
+/** A page, and who may see it by the current declaration. */
+export type EntitlingPage = { readonly id: number; readonly access: PageAccess };
+
+/**
+ * Whether a subscriber may still get the news of a page by mail. A subscriber who may no longer read the page
+ * gets none.
+ *
+ * - A public page writes to every subscriber.
+ * - A page with a password writes to subscribers who subscribed while it had this password.
+ * - A page for mail domains writes to addresses of these domains, which also open the page.
+ * @param key 32 bytes
+ */
+export function isEntitled(
+  { id, access }: EntitlingPage,
+  key: Secret<Uint8Array>,
+  { address, credential }: Pick<Recipient, 'address' | 'credential'>,
+): boolean {
+  switch (access.type) {
+    case 'public':
+      return true;
+    case 'password':
+      return credential === credentialVersion(key, id, access);
+    case 'email-domain':
+      return mayGetMail(address, access.domains);
     default:
       return access satisfies never;
   }

@@ -3,13 +3,12 @@ import type { Secret } from '@svc/shared/secret.ts';
 import type { Reading } from '../../declaration/reading.ts';
 import type { StoredPage } from '../../declaration/stored.ts';
 import { cookieOf, setCookie } from '../../web/cookies.ts';
-import { peerKey } from '../../web/peer-key.ts';
 import type { Sessions } from '../../web/sessions.ts';
-import type { Visit } from '../../web/site.ts';
+import { peerKey, type Visit } from '../../web/site.ts';
 import { credentialVersion, declaredAccess, isPassword, type PageAccess } from './credential.ts';
-import { type Guess, Guessing } from './guessing.ts';
+import { type Guess, Guessing } from './visitor-limits.ts';
 
-/** How long a visitor stays signed in. */
+/** How long a visitor stays signed in, days. */
 const SESSION_DAYS = 14;
 const DAY_S = 86_400;
 
@@ -17,26 +16,25 @@ type Parts = {
   readonly reading: Reading;
   readonly sessions: Sessions;
   readonly clock: Clock;
-  /** Makes versions of credentials, 32 bytes. */
+  /** Key of the versions of credentials, 32 bytes. */
   readonly key: Secret<Uint8Array>;
 };
 
-/** A page, as far as it is known who it is: what else is known of it may be older. */
+/** The ids of a page. Other facts about it may be out of date when a visitor comes. */
 export type GuardedPage = Pick<StoredPage, 'id' | 'workspaceId'>;
 
 /**
- * Whether a visitor may read a page.
- *
- * @property access null: there is no such page any more
- * @property waitMs time after which the visitor may try again; 0: at once
+ * The decision whether a visitor may read a page.
+ * @property access null: the page no longer exists
+ * @property waitMs time until the visitor may try again; 0: at once
  */
 export type Look =
   | { readonly is: 'admitted' }
   | { readonly is: 'refused'; readonly access: PageAccess | null; readonly waitMs: number };
 
 /**
- * Decides who may read status pages: everybody, who knows the password, or who gets mail at a domain. What is declared
- * now decides, not what was declared when a page was cached.
+ * Decides who may read a status page: everybody, people who know the password, or people with mail at a
+ * domain. The current declaration decides, not the one of a cached page.
  */
 export class PageGate {
   readonly #parts: Parts;
@@ -47,10 +45,9 @@ export class PageGate {
   }
 
   /**
-   * Whether the visitor may read the page, with everything below its path: its feeds, badge and JSON too. Programs may
-   * send the password of a page as that of HTTP Basic (RFC 7617), with any user name.
-   *
-   * @throws StoreError: then nobody may
+   * Decides whether the visitor may read the page and everything below its path. Programs may send the page's
+   * password by HTTP Basic (RFC 7617), with any user name.
+   * @throws StoreError: then the visitor must not get the page
    */
   async look(page: GuardedPage, visit: Visit): Promise<Look> {
     const access = await this.accessOf(page);
@@ -63,28 +60,28 @@ export class PageGate {
     return { is: 'refused', access, waitMs: guess.is === 'early' ? guess.waitMs : 0 };
   }
 
-  /** Who may read the page as it is declared now; null: the page is gone. @throws StoreError */
+  /** Who may read the page by the current declaration; null: the page no longer exists. @throws StoreError */
   async accessOf({ id, workspaceId }: GuardedPage): Promise<PageAccess | null> {
     const page = await this.#parts.reading.find('status_pages', { workspaceId }, id, 'open');
     return page === null ? null : declaredAccess(page);
   }
 
-  /** The version of what lets visitors in now; null: the page is gone. @throws StoreError */
+  /** The current version of what lets visitors in; null: the page no longer exists. @throws StoreError */
   async credentialOf(page: GuardedPage): Promise<string | null> {
     const access = await this.accessOf(page);
     return access === null ? null : credentialVersion(this.#parts.key, page.id, access);
   }
 
-  /** Looks at a password that a visitor gave, within the bounds of guessing. */
+  /** Compares a password that a visitor sent, unless the visitor must wait. */
   guess(pageId: number, password: Secret, visit: Visit, given: string): Guess {
     const now = this.#parts.clock.monotonic();
     return this.#guessing.guess(pageId, peerKey(visit.peer), now, () => isPassword(password, given));
   }
 
   /**
-   * Signs a visitor in, in a new session: one that somebody planted, or that he had before, is worth nothing then.
-   *
-   * @returns the `Set-Cookie`
+   * Signs a visitor in with a new session. The session of the visitor's cookie ends, because somebody else
+   * may have planted it.
+   * @returns the `Set-Cookie` header
    * @throws StoreError
    */
   async signIn(page: GuardedPage, access: PageAccess, visit: Visit): Promise<string> {
@@ -97,7 +94,7 @@ export class PageGate {
     return setCookie(visit, cookieName(page), session.secret, SESSION_DAYS * DAY_S);
   }
 
-  /** Ends the visitor's session. Returns the `Set-Cookie`. @throws StoreError */
+  /** Ends the visitor's session. @returns the `Set-Cookie` header @throws StoreError */
   async signOut(page: GuardedPage, visit: Visit): Promise<string> {
     await this.#endSession(page, visit);
     return setCookie(visit, cookieName(page), '', 0);
@@ -116,7 +113,7 @@ export class PageGate {
   }
 }
 
-/** Each page has a cookie of its own, because several may have one host. */
+/** Each page has its own cookie, because several pages may share one host. */
 function cookieName({ id }: GuardedPage): string {
   return `svc-page-${id}`;
 }

@@ -1,25 +1,24 @@
 import { domainToASCII } from 'node:url';
 import { emailDomain, email as emailForm } from '@svc/shared/resources/texts.ts';
 
-/** An address of a visitor, in the one form in which it is compared, stored and written to. */
+/** A visitor's mail address in its normal form, which is compared, stored and used for sending. */
 export type MailAddress = {
-  /** `local@domain`: the local part as it was given, the domain as {@link MailAddress.domain}. */
+  /** `local@domain`: the local part as typed, and {@link MailAddress.domain}. */
   readonly address: string;
-  /** In lower case, in the ASCII form of IDNA, without a final dot. */
+  /** Lower case, ASCII form of IDNA, without a final dot. */
   readonly domain: string;
 };
 
-/** Most characters of an address (RFC 5321, section 4.5.3.1, with its brackets). */
+/** Greatest length of an address (RFC 5321, section 4.5.3.1, without its brackets). */
 const MOST_CHARACTERS = 254;
 
-/** Characters that a local part may have: not all relays carry others. */
+/** Characters of a local part. Some relays refuse other characters. */
 const LOCAL_PART = /^[\x21-\x7e]+$/;
 
 /**
- * Reads an address that a visitor typed. The mail goes to the form that was compared, so no two readings of one text
- * can differ.
- *
- * @returns null: it is no address, it has more than one `@`, or a domain ends with a dot
+ * Parses an address that a visitor typed. Mails go to the normal form that was compared, so that no two
+ * programs can read the text differently.
+ * @returns null: it is no address, it has several `@`, or its domain ends with a dot
  */
 export function parseMailAddress(text: string): MailAddress | null {
   const trimmed = text.trim();
@@ -32,18 +31,16 @@ export function parseMailAddress(text: string): MailAddress | null {
 }
 
 /**
- * Whether the owner of an address may see a page. A sub-domain is another domain.
- *
- * @param domains as they were declared, `auth_email_domains`
+ * Whether an address belongs to one of the domains. A sub-domain is another domain.
+ * @param domains as declared in `auth_email_domains`
  */
 export function isOfDomains({ domain }: MailAddress, domains: readonly string[]): boolean {
   return domains.some((declared) => plainDomain(declared) === domain);
 }
 
 /**
- * Whether a page may write to an address.
- *
- * @param domains whose addresses it is for; null: it is for every address
+ * Whether a page may send mail to an address.
+ * @param domains to which the page sends mail; null: to every address
  */
 export function mayGetMail(address: string, domains: readonly string[] | null): boolean {
   if (domains === null) return true;
@@ -52,8 +49,8 @@ export function mayGetMail(address: string, domains: readonly string[] | null): 
 }
 
 /**
- * The key under which mails to an address are counted. Most services deliver `name+tag@…` and `NAME@…` to the mailbox
- * of `name@…`, and some deliver `n.a.m.e@…` there too.
+ * The key that counts mails to one mailbox. Most services deliver `name+tag@…` and `NAME@…` to the mailbox of
+ * `name@…`, and some also deliver `n.a.m.e@…` there.
  */
 export function mailboxKey({ address, domain }: MailAddress): string {
   const local = address.slice(0, address.lastIndexOf('@'));
@@ -61,7 +58,7 @@ export function mailboxKey({ address, domain }: MailAddress): string {
   return `${(plain === '' ? local : plain.replaceAll('.', '')).toLowerCase()}@${domain}`;
 }
 
-/** Null: it is no domain name. */
+/** The normal form of a domain; null: it is no domain name. */
 function plainDomain(name: string): string | null {
   const ascii = domainToASCII(name).replace(/\.$/, '');
   return ascii === '' || emailDomain(ascii) !== null ? null : ascii;

@@ -1,30 +1,224 @@
 import { secretCookieOf, setCookie } from '../../web/cookies.ts';
-import { FORM_TOKEN, formTokenField, isFormToken, isFromOwnPage } from '../../web/csrf.ts';
-import { Form, readForm } from '../../web/forms.ts';
-import type { Html } from '../../web/html.ts';
+import { formTokenField, guardedForm } from '../../web/csrf.ts';
+import { renderDocument, type Theme } from '../../web/document.ts';
+import { Form, type FormRefusal } from '../../web/forms.ts';
+import { pageHeaders } from '../../web/headers.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { randomSecret } from '../../web/sessions.ts';
 import type { Visit } from '../../web/site.ts';
+import { PAGE_STYLE } from '../page-assets.ts';
+import { fill } from '../text/texts.ts';
+import type { Words } from '../words.ts';
 
-/** Name of the cookie that is the seed of the tokens of a visitor's forms. */
+/** The address, language and theme of the page that a form belongs to. */
+export type FormPlace = {
+  /** Path of the page: `/status/main`, or '' on the page's own domain. */
+  readonly path: string;
+  readonly words: Words;
+  readonly theme: Theme;
+};
+
+type Answer = {
+  readonly title: string;
+  readonly body: Html;
+  /** The default is 200. */
+  readonly status?: number;
+  /** Values of `Set-Cookie`. */
+  readonly cookies?: readonly string[];
+  /** Value of `Retry-After`, s; left out: no such header. */
+  readonly retryAfterS?: number;
+};
+
+/** A page for one visitor. No cache keeps it, and no search engine lists it. */
+export function formPage({ words, theme }: FormPlace, answer: Answer): Response {
+  const { title, body, status = 200, cookies = [], retryAfterS } = answer;
+  const text = renderDocument({
+    language: words.language,
+    title,
+    theme,
+    kind: 'status-page status-page-form',
+    styles: [PAGE_STYLE],
+    body,
+  });
+  const headers = new Headers(pageHeaders({ cacheControl: 'private, no-store' }));
+  headers.set('x-robots-tag', 'noindex');
+  if (retryAfterS !== undefined) headers.set('retry-after', String(retryAfterS));
+  for (const cookie of cookies) headers.append('set-cookie', cookie);
+  return new Response(text, { status, headers });
+}
+
+/** Redirects the visitor after a form (303). @param path of this host */
+export function seeOther(path: string, cookies: readonly string[] = []): Response {
+  const headers = new Headers({ location: path, 'cache-control': 'private, no-store' });
+  for (const cookie of cookies) headers.append('set-cookie', cookie);
+  return new Response(null, { status: 303, headers });
+}
+
+/** Name of the cookie with the seed of a visitor's form tokens. */
 const SEED_COOKIE = 'svc-visitor';
 const SEED_LIFE_S = 6 * 3_600;
-/** Most bytes of a visitor's form: an address, a password and tokens. */
+/** Upper bound of a visitor's form, bytes. It holds an address, a password and tokens. */
 const MOST_BYTES = 8_192;
 
-/** The seed of a visitor's forms: with its hidden field, and the cookie that keeps it. */
+/** The hidden field with a form token, and the `Set-Cookie` header that keeps its seed. */
 export type FormSeed = { readonly field: Html; readonly cookie: string };
 
-/** The seed of the visitor's cookie, or a new one. */
+/** Uses the seed of the visitor's cookie, or makes a new one. */
 export function formSeed(visit: Visit): FormSeed {
   const seed = secretCookieOf(visit, SEED_COOKIE) ?? randomSecret();
   return { field: formTokenField(seed), cookie: setCookie(visit, SEED_COOKIE, seed, SEED_LIFE_S) };
 }
 
-/** The form of a visitor; a status: it is not taken. 403: it may come from another site, or be old. */
-export async function visitorForm(visit: Visit): Promise<Form | 400 | 403 | 413 | 415> {
-  if (!isFromOwnPage(visit.request)) return 403;
-  const form = await readForm(visit.request, MOST_BYTES);
-  if (!(form instanceof Form)) return form.status;
-  const seed = secretCookieOf(visit, SEED_COOKIE);
-  return seed !== null && isFormToken(seed, form.text(FORM_TOKEN)) ? form : 403;
+/**
+ * Reads a visitor's form. A number is the status of a refusal; 403: it may come from another site, or it is
+ * old.
+ */
+export async function visitorForm(visit: Visit): Promise<Form | FormRefusal['status']> {
+  const form = await guardedForm(visit, secretCookieOf(visit, SEED_COOKIE), MOST_BYTES);
+  return form instanceof Form ? form : form.status;
+}
+
+/** The state of a form that is shown for the first time or after an error. */
+export type FormState = {
+  /** The hidden field with the form token. */
+  readonly token: Html;
+  /** Path below the page to which the visitor returns. */
+  readonly to: string;
+  /** The error of the last attempt; null: none. */
+  readonly error: string | null;
+};
+
+/** The form that asks for the password of a page. */
+export function passwordForm({ path, words }: FormPlace, { token, to, error }: FormState): Html {
+  const { access } = words.text;
+  return main(
+    access.title,
+    html`<p class="soft">${access.passwordIntro}</p>
+<form class="form" method="post" action="${path}/access">
+${token}<input type="hidden" name="to" value="${to}">
+<div class="field"><label for="password">${access.password}</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="512" autofocus${problemAttributes(error)}>
+${problem(error)}</div>
+<div><button class="button-main">${access.open}</button></div>
+</form>`,
+  );
+}
+
+/** The form that asks for the mail address to which a link is sent. */
+export function addressForm(place: FormPlace, state: FormState): Html {
+  const { access } = place.words.text;
+  return main(
+    access.title,
+    html`<p class="soft">${access.addressIntro}</p>
+${mailForm(place, state, { action: '/access', button: access.send })}`,
+  );
+}
+
+/** A form with one field for a mail address. */
+export function mailForm(
+  { path, words }: FormPlace,
+  { token, to, error }: FormState,
+  { action, button }: { readonly action: string; readonly button: string },
+): Html {
+  return html`<form class="form" method="post" action="${path}${action}">
+${token}<input type="hidden" name="to" value="${to}">
+<div class="field"><label for="address">${words.text.access.address}</label>
+<input id="address" name="address" type="email" autocomplete="email" inputmode="email" required maxlength="254"${problemAttributes(error)}>
+${problem(error)}</div>
+<div><button class="button-main">${button}</button></div>
+</form>`;
+}
+
+/** The page after a request for a mail. It is the same whether a mail is sent or not. */
+export function mailAsked({ path, words }: FormPlace, sentence: string, again: string): Html {
+  const { access } = words.text;
+  return main(
+    access.sentTitle,
+    html`<p role="status">${sentence}</p>
+<p class="soft">${access.nothingCame} <a href="${path}${again}">${access.again}</a></p>`,
+  );
+}
+
+/** The page behind a link in a mail. Only its button has an effect. */
+export function linkButton(
+  place: FormPlace,
+  {
+    title,
+    intro,
+    button,
+    action,
+    fields,
+  }: {
+    readonly title: string;
+    readonly intro: string;
+    readonly button: string;
+    /** Path below the page. */
+    readonly action: string;
+    readonly fields: Html;
+  },
+): Html {
+  return main(
+    title,
+    html`<p class="soft">${intro}</p>
+<form class="form" method="post" action="${place.path}${action}">${fields}<div><button class="button-main">${button}</button></div></form>`,
+  );
+}
+
+/** A page with a sentence and a link. */
+export function notice({
+  title,
+  sentence,
+  href,
+  link,
+}: {
+  readonly title: string;
+  readonly sentence: string;
+  readonly href: string;
+  readonly link: string;
+}): Html {
+  return main(
+    title,
+    html`<p role="status">${sentence}</p>
+<p><a href="${href}">${link}</a></p>`,
+  );
+}
+
+/** Says how long the visitor must wait. */
+export function tooMany({ words }: FormPlace, waitMs: number): string {
+  const rounded = Math.ceil(waitMs / 1_000) * 1_000;
+  return fill(words.text.access.tooMany, { duration: words.duration(rounded) });
+}
+
+function main(title: string, body: Html): Html {
+  return html`<main id="content" class="stack"><h1>${title}</h1>
+${body}</main>`;
+}
+
+function problem(error: string | null): Html {
+  return error === null ? NO_HTML : html`<p class="field-error" id="problem" role="alert">${error}</p>`;
+}
+
+function problemAttributes(error: string | null): Html {
+  return error === null ? NO_HTML : html` aria-invalid="true" aria-describedby="problem"`;
+}
+
+type LinkPage = {
+  readonly title: string;
+  readonly intro: string;
+  readonly button: string;
+  /** Path below the page. */
+  readonly action: string;
+};
+
+/**
+ * A page with one button, for links in mails and for signing out. The button sends the `token` of the
+ * address, if there is one.
+ */
+export function linkPage(visit: Visit, place: FormPlace, shown: LinkPage): Response {
+  const seed = formSeed(visit);
+  const token = visit.url.searchParams.get('token');
+  const tokenField = token === null ? NO_HTML : html`<input type="hidden" name="token" value="${token}">`;
+  const fields = html`${seed.field}${tokenField}`;
+  const body = linkButton(place, { ...shown, fields });
+  return formPage(place, { title: shown.title, body, cookies: [seed.cookie] });
 }

@@ -1,18 +1,22 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Resolve } from '../../outgoing/names.ts';
-import type { CheckedDomain, ServedDomain } from '../../store/pages/page-domains.ts';
+import { StoreError } from '../../store/errors.ts';
+import { type CheckedDomain, pageOfDomain, type ServedDomain } from '../../store/pages/page-domains.ts';
 import type { Store } from '../../store/store.ts';
-import { DomainChecks } from './checks.ts';
-import { DomainDirectory } from './directory.ts';
-import { type AskDomain, askNameServers, servicePlace } from './lookup.ts';
+import { RecentMap } from '../../web/recent-map.ts';
+import type { Site } from '../../web/site.ts';
+import { type Patience, patienceWith } from '../bounded-wait.ts';
+import { DomainChecks } from './domain-checks.ts';
+import { type AskDomain, askedDomain, askNameServers, servicePlace } from './domain-lookup.ts';
 import type { ServicePlace } from './pointing.ts';
 
-/** The custom domains of status pages. */
+/** The custom domains of status pages, as the API and the page server use them. */
 export interface PageDomains {
-  /** The page that is served under a host; null: none is. @throws StoreError */
+  /** Finds the page that is served under a host; null: there is none. @throws StoreError */
   find(host: string): Promise<ServedDomain | null>;
-  /** Checks where the domain of a page points. @throws StoreError */
+  /** Checks now where the domain of a page points. @throws StoreError */
   check(pageId: number, declared: string): Promise<CheckedDomain>;
   /** Where domains must point. */
   service(): Promise<ServicePlace>;
@@ -22,9 +26,9 @@ type Parts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Asks about domains; left out: the name servers of this machine. */
+  /** Asks name servers; left out: the name servers of this machine. */
   readonly ask?: AskDomain;
-  /** Finds the addresses of this service; left out: as everywhere on this machine. */
+  /** Resolves the service's own name; left out: by the resolver of this machine. */
   readonly resolve?: Resolve;
 };
 
@@ -33,7 +37,6 @@ export function domainChecksOf(parts: Parts, publicUrl: string): DomainChecks {
   return new DomainChecks({ ...parts, ask, service: () => servicePlace(publicUrl, resolve) });
 }
 
-/** What serving pages and the API need of custom domains. */
 export function createPageDomains(parts: Parts, publicUrl: string): PageDomains {
   const directory = new DomainDirectory(parts);
   const checks = domainChecksOf(parts, publicUrl);
@@ -41,5 +44,123 @@ export function createPageDomains(parts: Parts, publicUrl: string): PageDomains 
     find: (host) => directory.find(host),
     check: (pageId, declared) => checks.check(pageId, declared),
     service: () => servicePlace(publicUrl, parts.resolve),
+  };
+}
+
+/** How long an answer is kept, ms. A changed domain is served as before for this time. */
+const KEPT_MS = 2_000;
+/** Upper bound of the remembered hosts without a page. Anybody can send any `Host`. */
+const MOST_UNKNOWN = 1_000;
+/**
+ * Upper bound of the remembered domains with a page. Only verified domains are counted, so strangers cannot
+ * push one out.
+ */
+const MOST_SERVED = 10_000;
+
+/** The last answer about a domain, and when the database was last asked, monotonic ms. */
+type Kept = { readonly at: number; readonly found: ServedDomain | null };
+
+/** A read of the database that all requests for one domain share. */
+type Look = Patience & {
+  /** Null: the read has not ended. */
+  result: { readonly found: ServedDomain | null } | { readonly error: unknown } | null;
+};
+
+/**
+ * Finds the page that is served under a host: the published page whose verified domain it is. While the
+ * database cannot be read, the last answer for a domain with a page stays valid.
+ */
+export class DomainDirectory {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #served = new RecentMap<string, Kept>(MOST_SERVED);
+  readonly #unknown = new RecentMap<string, Kept>(MOST_UNKNOWN);
+  readonly #looks = new Map<string, Look>();
+
+  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /**
+   * Finds the page that is served under a host; null: there is none.
+   * @param host name in a `Host` header, without its port
+   * @throws StoreError when the database cannot be read and no earlier answer is known
+   */
+  async find(host: string): Promise<ServedDomain | null> {
+    const domain = askedDomain(host);
+    if (domain === null || domain === '' || domain.length > 253) return null;
+    const known = this.#served.get(domain) ?? this.#unknown.get(domain);
+    if (known !== undefined && this.#clock.monotonic() - known.at < KEPT_MS) return known.found;
+    const look = this.#looks.get(domain) ?? this.#begin(domain);
+    const last = this.#served.get(domain);
+    await (last === undefined ? look.tooLate : look.late);
+    const { result } = look;
+    if (result !== null && 'found' in result) return result.found;
+    if (last !== undefined) return last.found;
+    if (result !== null) throw result.error;
+    throw new StoreError('store-busy', `the database did not say in time whether ${domain} has a page`);
+  }
+
+  #begin(domain: string): Look {
+    const ended = this.#look(domain).then(
+      (found) => {
+        look.result = { found };
+      },
+      (error: unknown) => {
+        look.result = { error };
+      },
+    );
+    const look: Look = { ...patienceWith(ended, this.#clock), result: null };
+    this.#looks.set(domain, look);
+    return look;
+  }
+
+  async #look(domain: string): Promise<ServedDomain | null> {
+    const at = this.#clock.monotonic();
+    try {
+      const found = await pageOfDomain(this.#store, domain);
+      const [kept, other] = found === null ? [this.#unknown, this.#served] : [this.#served, this.#unknown];
+      kept.set(domain, { at, found });
+      other.delete(domain);
+      return found;
+    } catch (error) {
+      const last = this.#served.get(domain);
+      if (last !== undefined) this.#served.set(domain, { ...last, at });
+      throw error;
+    } finally {
+      this.#looks.delete(domain);
+    }
+  }
+}
+
+/** Path that a proxy asks before it gets a certificate: `/custom-domains/ask?domain=status.example.com`. */
+const PATH = '/custom-domains/ask';
+
+/**
+ * Tells a proxy whether a page is served under a domain: 200, otherwise 404. Caddy calls this endpoint `ask`.
+ * Without it anybody could make the proxy get certificates for any name.
+ */
+export function createAskSite({
+  domains,
+  log,
+}: {
+  readonly domains: PageDomains;
+  readonly log: Logger;
+}): Site {
+  return {
+    async answer({ url, method, isOwnHost }) {
+      if (!isOwnHost || method !== 'GET' || url.pathname !== PATH) return null;
+      const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
+      try {
+        const found = await domains.find(url.searchParams.get('domain') ?? '');
+        const text =
+          found === null ? 'No page is served under this domain.\n' : 'A page is served under this domain.\n';
+        return new Response(text, { status: found === null ? 404 : 200, headers });
+      } catch (error) {
+        log.error({ error: messageOf(error) }, 'a proxy asked for a custom domain, and svc cannot answer');
+        return new Response('svc cannot answer now.\n', { status: 503, headers });
+      }
+    },
   };
 }

@@ -23,12 +23,12 @@ describe('a domain points here', () => {
     expect(pointingOf(DOMAIN, found, service)).toEqual({ is: 'here' });
   });
 
-  test('when it is the service’s own name', () => {
+  test('if it is the service’s own name', () => {
     expect(pointingOf('svc.example.com', answers([]), NAMED)).toEqual({ is: 'here' });
   });
 });
 
-describe('what is missing', () => {
+describe('the problem of a domain', () => {
   const todo =
     'add a CNAME record for status.example.org with svc.example.com, or address records with 192.0.2.1, 2001:db8::1';
   test.each<[string, DomainAnswers, ServicePlace, string]>([
@@ -67,12 +67,12 @@ describe('what is missing', () => {
     expect(pointingOf(DOMAIN, found, service)).toEqual({ is: 'elsewhere', problem });
   });
 
-  test('silence says nothing about the domain', () => {
+  test('silence leaves it unknown', () => {
     expect(pointingOf(DOMAIN, 'silent', NAMED)).toMatchObject({ is: 'not-known' });
   });
 });
 
-test('addresses alone verify a domain exactly when there are some and all are ours', () => {
+test('without an alias a domain is verified exactly if it has addresses and all are ours', () => {
   const address = fc.constantFrom('192.0.2.1', '2001:db8::1', '2001:db8:0::1', '198.51.100.7', '203.0.113.9');
   fc.assert(
     fc.property(fc.array(address, { maxLength: 5 }), (addresses) => {

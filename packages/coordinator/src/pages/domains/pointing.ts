@@ -1,39 +1,38 @@
 import { isIPv6 } from 'node:net';
 
-/** Where this service is reached, as a domain must point to it. */
+/** The name and addresses to which a custom domain must point. */
 export type ServicePlace = {
-  /** Host of SVC_PUBLIC_URL, in lower case and ASCII; null: it is an address. */
+  /** Host of SVC_PUBLIC_URL in lower case and ASCII; null: the URL has an IP address. */
   readonly name: string | null;
-  /** The addresses of the service. */
+  /** IP addresses of the service. */
   readonly addresses: readonly string[];
 };
 
 /**
- * What name servers say about a domain.
+ * The answers of name servers about a domain.
  *
- * - `aliases`: the names that it stands for, link by link (CNAME).
- * - `addresses`: those that the last name has.
+ * - `aliases`: the names to which it leads, one CNAME after another.
+ * - `addresses`: the addresses of the last name.
  *
- * `silent`: no server answered, or none could: that says nothing about the domain.
+ * `silent`: no server gave an answer. This says nothing about the domain.
  */
 export type DomainAnswers =
   | { readonly aliases: readonly string[]; readonly addresses: readonly string[] }
   | 'silent';
 
-/** @property problem what is missing, and what to do about it */
+/** @property problem what is wrong, and what to do about it */
 export type Pointing =
   | { readonly is: 'here' }
   | { readonly is: 'elsewhere'; readonly problem: string }
   | { readonly is: 'not-known'; readonly problem: string };
 
-/** Most addresses that a text names. */
+/** Most addresses that a message names. */
 const NAMED = 4;
 
 /**
- * Whether a domain points to this service: one of its aliases is the service's name, or all of its addresses are the
- * service's. Some addresses are not enough, because some visitors would reach somebody else.
- * A domain behind a CDN that hides the alias and has addresses of its own is not verified.
- *
+ * Decides whether a domain points to this service: one of its aliases is the service's name, or all its
+ * addresses belong to the service. If only some do, part of the visitors would reach another server. A domain
+ * behind a CDN that hides the alias and has its own addresses is not verified.
  * @param domain in lower case and ASCII
  */
 export function pointingOf(domain: string, answers: DomainAnswers, service: ServicePlace): Pointing {
@@ -81,12 +80,12 @@ function whatToDo(domain: string, { name, addresses }: ServicePlace): string {
   return addresses.length === 0 ? alias : `${alias}, or address records with ${listed}`;
 }
 
-/** Names are compared without the final dot, and case does not matter. */
+/** A name in lower case, without its final dot. */
 function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-/** One text for each address. */
+/** An address in its one normal form. */
 function plainAddress(address: string): string {
   return isIPv6(address) ? new URL(`http://[${address.split('%', 1)[0]}]/`).hostname.slice(1, -1) : address;
 }

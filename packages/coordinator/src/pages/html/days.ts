@@ -1,18 +1,17 @@
 import { type Html, html } from '../../web/html.ts';
 import type { ComponentView, DayView, PageView } from '../page-view.ts';
 import { addressOf, type Place } from '../place.ts';
-import { fill } from '../text/text.ts';
+import { fill } from '../text/texts.ts';
 import type { Words } from '../words.ts';
-import { framedPage, sentenceWithTime } from './frame.ts';
+import { framedPage, sentenceWithTime, stateWord } from './frame.ts';
 import { latencyTable } from './latencies.ts';
-import { stateWord } from './state.ts';
 
-/** Path of the table of a component's days. */
+/** Path of the page with a component's table of days. */
 export function componentPath(componentId: string, { path }: Place): string {
   return `${path}/days/${componentId}`;
 }
 
-/** The page with every day of a component in a table; null: the page shows no such component with days. */
+/** The page with a component's days in a table; null: the page shows no such component, or it has no days. */
 export function daysPage(view: PageView, componentId: string, place: Place): string | null {
   const component = view.sections
     .flatMap(({ components }) => components)

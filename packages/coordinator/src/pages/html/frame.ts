@@ -1,22 +1,26 @@
+import type { State } from '../../web/design/states.ts';
 import { renderDocument } from '../../web/document.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { TIMES_SCRIPT } from '../../web/scripts/scripts.ts';
 import { instant } from '../../web/times.ts';
-import { PAGE_SCRIPT, PAGE_STYLE } from '../assets.ts';
+import { TIMES_SCRIPT } from '../../web/web-assets.ts';
+import { barClass } from '../bars.ts';
 import { ICON_PATH } from '../icons/icon-page.ts';
+import { PAGE_SCRIPT, PAGE_STYLE } from '../page-assets.ts';
 import type { PageView } from '../page-view.ts';
 import { addressOf, type Place } from '../place.ts';
-import { LANGUAGE_NAMES, LANGUAGES } from '../text/languages.ts';
-import { fill } from '../text/text.ts';
+import { fill, LANGUAGE_NAMES, LANGUAGES } from '../text/texts.ts';
 
 type Framed = {
   readonly title: string;
-  /** Path below the page's own. */
+  /** Path below the status page. */
   readonly path: string;
   readonly body: Html;
 };
 
-/** A page with what all pages of a status page share: styles, feeds, stale notice, languages, foot. */
+/**
+ * Renders a page in the frame that all pages of a status page share: styles, feeds, notice about old data,
+ * languages, footer.
+ */
 export function framedPage(view: PageView, place: Place, { title, path, body }: Framed): string {
   const { page } = view;
   const { description, access_type: access } = page.attributes;
@@ -60,7 +64,7 @@ ${
   });
 }
 
-/** The icon, which this service has fetched: no visitor's address goes to its own host. */
+/** The icon, if there is one. svc serves it itself, so that visitors do not contact the icon's own server. */
 export function iconOf({ hasIcon }: PageView, { path }: Place): { icon?: string } {
   return hasIcon ? { icon: `${path}${ICON_PATH}` } : {};
 }
@@ -78,8 +82,16 @@ function feedLinks({ page }: PageView, { words, path }: Place): Html {
   )}`;
 }
 
-/** A text with an instant at its place holder `{time}`. */
+/** A text whose place holder `{time}` is replaced by an instant. */
 export function sentenceWithTime(sentence: string, at: number, language: string): Html {
   const [before = '', after = ''] = sentence.split('{time}');
   return html`${before}${instant(at, language)}${after}`;
+}
+
+/**
+ * The word of a state with its shape and colour. The styles draw the shape, and the class is one letter,
+ * because a page has hundreds of them.
+ */
+export function stateWord(state: State, word: string): Html {
+  return html`<b class=${barClass(state)}>${word}</b>`;
 }

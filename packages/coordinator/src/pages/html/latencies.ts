@@ -3,11 +3,13 @@ import { type Html, html, NO_HTML, raw } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
 import type { ComponentView, PageView } from '../page-view.ts';
 import type { Place } from '../place.ts';
-import { linePath } from '../small-chart.ts';
-import { fill } from '../text/text.ts';
+import { fill } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 
-/** How fast a component answers, in words and as a small chart. Its days' page has the figures of the chart. */
+/**
+ * The latency of a component in words and as a small chart. The component's page of days has the figures of
+ * the chart.
+ */
 export function latencyLine({ latencies }: ComponentView, { words }: Place): Html {
   if (latencies === null) return NO_HTML;
   const medians = latencies.buckets.map(({ median }) => median);
@@ -20,7 +22,7 @@ function latencyWords({ median, p95 }: Latency, words: Words): string {
   return fill(words.text.latency, { median: words.latency(median), p95: words.latency(p95) });
 }
 
-/** What the small charts mean. */
+/** The legend of the small charts. */
 export function latencyLegend({ latencyRange: range }: PageView, { words }: Place): Html {
   if (range === null) return NO_HTML;
   return html`<p class="soft small">${words.text.latencyLegend[range]}</p>
@@ -50,4 +52,48 @@ export function latencyTable(
 ${rows}</tbody>
 </table></div></section>
 `;
+}
+
+/*
+ * Lines as small as a word. Units are px: neighbouring values are 9 px apart, value 0 is at y = 23, and the
+ * highest value at y = 1. Points are relative to their predecessors, which takes half as many characters as
+ * absolute points.
+ */
+const STEP = 9;
+const BOTTOM = 23;
+const HEIGHT = 22;
+
+/** Null: no value. */
+type Values = readonly (number | null)[];
+
+/**
+ * A line through the values, with a gap for each null. A value between two gaps is a dot: a line of length 0,
+ * which is visible by its round ends.
+ * @param top the highest value, > 0
+ */
+export function linePath(values: Values, top: number): string {
+  return runsOf(values, top)
+    .map(({ x, heights }) => `M${x} ${heights[0] ?? 0}${heights.length === 1 ? 'h0' : steps(heights)}`)
+    .join('');
+}
+
+/** The heights of each run of values without a gap. */
+function runsOf(values: Values, top: number): { x: number; heights: number[] }[] {
+  const runs: { x: number; heights: number[] }[] = [];
+  values.forEach((value, index) => {
+    if (value === null) return;
+    const height = BOTTOM - Math.round((Math.min(value, top) / top) * HEIGHT);
+    const isFirst = (values[index - 1] ?? null) === null;
+    if (isFirst) runs.push({ x: index * STEP, heights: [height] });
+    else runs.at(-1)?.heights.push(height);
+  });
+  return runs;
+}
+
+function steps(heights: readonly number[]): string {
+  const moves = heights.slice(1).map((height, index) => {
+    const change = height - (heights[index] ?? 0);
+    return `${STEP}${change < 0 ? '' : ' '}${change}`;
+  });
+  return `l${moves.join(' ')}`;
 }

@@ -9,8 +9,8 @@ import { notFound } from '../plain-answers.ts';
 export const ICON_PATH = '/icon';
 
 /**
- * Headers of images from elsewhere. An SVG may have scripts: opened by itself it runs in a sandbox without them and
- * without an origin, and loads nothing.
+ * Headers of images from other servers. An SVG may contain scripts. Opened by itself, it runs in a sandbox
+ * without scripts and without an origin, and loads nothing.
  */
 const HEADERS = {
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
@@ -19,7 +19,10 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** Serves the fetched icon of a page. The caller has asked whether the visitor may read the page. @throws StoreError */
+/**
+ * Serves the stored icon of a page. The caller has checked that the visitor may read the page. @throws
+ * StoreError
+ */
 export async function iconAnswer(
   store: Pick<Store, 'read'>,
   { id, attributes: { icon: url, access_type: access } }: StoredPage,

@@ -1,5 +1,7 @@
+import { Secret } from '@svc/shared/secret.ts';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pageUrl, tokenUrl } from './mail-links.ts';
+import { pageUrl, recipientOfToken, tokenUrl, unsubscribeToken } from './mail-links.ts';
 
 const named = { slug: 'main', domain: null };
 const own = { slug: 'main', domain: 'status.example.org' };
@@ -17,5 +19,31 @@ test.each([
 test('a token stands in the query', () => {
   expect(tokenUrl(named, 'https://svc.example.com', '/unsubscribe', '7-abc')).toBe(
     'https://svc.example.com/status/main/unsubscribe?token=7-abc',
+  );
+});
+
+const key = new Secret(new Uint8Array(32).fill(7));
+const otherKey = new Secret(new Uint8Array(32).fill(8));
+const id = fc.integer({ min: 1, max: 1e14 });
+
+test('a token names its recipient, only under its key', () => {
+  fc.assert(
+    fc.property(id, (recipientId) => {
+      const token = unsubscribeToken(key, recipientId);
+      expect(recipientOfToken(key, token)).toBe(recipientId);
+      expect(recipientOfToken(otherKey, token)).toBeNull();
+    }),
+  );
+});
+
+test('no other text names a recipient', () => {
+  fc.assert(
+    fc.property(id, id, fc.string(), (one, other, text) => {
+      fc.pre(one !== other);
+      const proof = unsubscribeToken(key, one).split('-').slice(1).join('-');
+      expect(recipientOfToken(key, `${other}-${proof}`)).toBeNull();
+      expect(recipientOfToken(key, text)).toBeNull();
+      expect(recipientOfToken(key, `${unsubscribeToken(key, one)}${text}x`)).toBeNull();
+    }),
   );
 });

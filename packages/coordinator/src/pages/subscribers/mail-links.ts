@@ -1,11 +1,11 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Secret } from '@svc/shared/secret.ts';
 import type { MailPage } from '../../store/pages/page-recipients.ts';
 import { originOfDomain } from '../place.ts';
 
 /**
- * Address of a page, or of a path below it, as it stands in mails. It is made of what is declared and set, never of a
- * request: a `Host` that somebody invents gets into no mail. A domain of its own has the scheme and the port of the
- * service.
- *
+ * The address of a page, or of a path below it, for mails. It is made from the declaration and the settings
+ * only, so an invented `Host` header gets into no mail. An own domain has the scheme and port of the service.
  * @param path below the page, with a slash in front; '' for the page itself
  */
 export function pageUrl(
@@ -27,4 +27,33 @@ export function tokenUrl(
   const url = new URL(pageUrl(page, publicUrl, path));
   url.searchParams.set('token', token);
   return url.href;
+}
+
+/** Length of the proof, bytes. 128 bits cannot be guessed. */
+const PROOF_BYTES = 16;
+
+/**
+ * The token of the link that ends a subscription: the recipient's id, and a proof that svc made the link. It
+ * is valid as long as the subscription exists, also after the page was renamed. It allows nothing else.
+ * @param key 32 bytes
+ */
+export function unsubscribeToken(key: Secret<Uint8Array>, recipientId: number): string {
+  return `${recipientId}-${proofOf(key, recipientId).toString('base64url')}`;
+}
+
+/**
+ * The recipient of a token; null: svc did not make the token. The time does not depend on where proofs
+ * differ.
+ */
+export function recipientOfToken(key: Secret<Uint8Array>, token: string): number | null {
+  const [, digits = '', text = ''] = /^([1-9]\d{0,14})-([\w-]{22})$/.exec(token) ?? [];
+  const given = Buffer.from(text, 'base64url');
+  const recipientId = Number(digits);
+  const expected = proofOf(key, recipientId);
+  return given.length === expected.length && timingSafeEqual(given, expected) ? recipientId : null;
+}
+
+function proofOf(key: Secret<Uint8Array>, recipientId: number): Buffer {
+  const hash = createHmac('sha256', key.reveal()).update(`svc:unsubscribe:${recipientId}`).digest();
+  return hash.subarray(0, PROOF_BYTES);
 }

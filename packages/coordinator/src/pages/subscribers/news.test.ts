@@ -19,9 +19,9 @@ import { insertIncident, insertUpdate } from '../../store/incidents/incidents.ts
 import type { WindowContent } from '../../store/incidents/maintenance-windows.ts';
 import { confirmSubscription, recipientAt, removeRecipient } from '../../store/pages/page-recipients.ts';
 import { credentialVersion } from '../access/credential.ts';
+import { recipientOfToken } from './mail-links.ts';
 import { PageNews } from './news.ts';
-import { recipientOfToken } from './unsubscribing.ts';
-import { announceRemoval } from './window-announcing.ts';
+import { announceRemoval } from './window-news.ts';
 
 const KEY = new Secret(new Uint8Array(32).fill(7));
 const LOOK_MS = 20_000;
@@ -102,7 +102,7 @@ const letters = (): Letter[] => queued.flatMap(({ alert }) => alert.letter ?? []
 const subjects = () => letters().map(({ subject }) => subject);
 
 describe('changes of status', () => {
-  test('are told to each subscriber once, and so is the recovery', async () => {
+  test('are mailed to each subscriber once, and so is the recovery', async () => {
     const ids = [await subscriber(), await subscriber('bob@example.com')];
     await setStatus(monitorId, 'error');
     await look();
@@ -114,7 +114,7 @@ describe('changes of status', () => {
     expect(subjects().slice(2)).toEqual(['Example: Shop works again', 'Example: Shop works again']);
   });
 
-  test('that are over before a look are told to nobody', async () => {
+  test('that are reversed before a search are not mailed', async () => {
     await subscriber();
     await setStatus(monitorId, 'error');
     await setStatus(monitorId, 'active');
@@ -136,7 +136,7 @@ describe('changes of status', () => {
     ]);
   });
 
-  test('are told in the language of the subscriber, with a link that ends the subscription', async () => {
+  test("are mailed in the subscriber's language, with a link that ends the subscription", async () => {
     const id = await subscriber('ada@example.com', 'de');
     await setStatus(monitorId, 'error');
     await look();
@@ -147,7 +147,7 @@ describe('changes of status', () => {
     expect(recipientOfToken(KEY, url.searchParams.get('token') ?? '')).toBe(id);
   });
 
-  test('to unknown are not told, and neither is what follows where nothing changed', async () => {
+  test('to unknown are not mailed, and neither is the return to the announced status', async () => {
     await subscriber();
     await setStatus(monitorId, 'error');
     await look();
@@ -158,7 +158,7 @@ describe('changes of status', () => {
     expect(subjects()).toEqual(['Example: Shop is down']);
   });
 
-  test('are held during maintenance, and what differs after it is told', async () => {
+  test('are held during maintenance, and a difference after it is mailed', async () => {
     await subscriber();
     held.add(monitorId);
     await setStatus(monitorId, 'error');
@@ -169,7 +169,7 @@ describe('changes of status', () => {
     expect(subjects()).toEqual(['Example: Shop is down']);
   });
 
-  test('are told while more monitors than one look reads are held', async () => {
+  test('are mailed although more monitors are held than one search reads', async () => {
     await subscriber();
     for (let count = 0; count < 500; count += 1) held.add(await shown(`Held ${count}`));
     const last = await shown('Search');
@@ -183,7 +183,7 @@ describe('changes of status', () => {
     expect(subjects()).toEqual(['Example: Search is down']);
   });
 
-  test('go to no address of a domain that may not read the page any more', async () => {
+  test('are not mailed to addresses of a domain that may no longer read the page', async () => {
     await subscriber('ada@example.com');
     const reader = await subscriber('bob@example.org');
     await replaceResource(parts, 'svc_status_page', pageId, {
@@ -197,7 +197,7 @@ describe('changes of status', () => {
     expect(queued.map(({ notificationId }) => recipientOf(notificationId))).toEqual([reader]);
   });
 
-  test('of a page with a password go to those who subscribed behind it', async () => {
+  test('of a page with a password are mailed to subscribers who knew this password', async () => {
     await subscriber('ada@example.com');
     await replaceResource(parts, 'svc_status_page', pageId, {
       title: 'Example',
@@ -212,7 +212,7 @@ describe('changes of status', () => {
     expect(queued.map(({ notificationId }) => recipientOf(notificationId))).toEqual([reader]);
   });
 
-  test('of what the page does not show are not told', async () => {
+  test('of components that the page does not show are not mailed', async () => {
     await subscriber();
     const hidden = await shown('Internal', { isPublic: false });
     await setStatus(hidden, 'error');
@@ -226,7 +226,7 @@ describe('changes of status', () => {
     expect(queued).toEqual([]);
   });
 
-  test('are told only to subscribers who confirmed', async () => {
+  test('are mailed only to subscribers who confirmed', async () => {
     await parts.store.transaction((tx) =>
       recipientAt(tx, { pageId, address: 'eve@example.com', language: 'en' }, parts.clock.wall()),
     );
@@ -270,7 +270,7 @@ describe('many subscribers', () => {
     expect(await rowsOf(parts.store, 'page_announcements')).toEqual([]);
   });
 
-  test('one who leaves meanwhile gets nothing', async () => {
+  test('a subscriber who leaves meanwhile gets no mail', async () => {
     const id = await subscriber();
     await subscriber('bob@example.com');
     await setStatus(monitorId, 'error');
@@ -297,7 +297,7 @@ describe('updates of operators', () => {
     });
   }
 
-  test('are told once, with what they affect', async () => {
+  test('are mailed once, with the affected components', async () => {
     await subscriber();
     await write('We know the cause.\n\nA mend is on its way.');
     await look();
@@ -311,14 +311,14 @@ describe('updates of operators', () => {
     ]);
   });
 
-  test('about a monitor are told where the page shows it, under its name', async () => {
+  test('about a monitor are mailed from pages that show it, under its name', async () => {
     await subscriber();
     await write('We look at it.', { pages: [], title: null });
     await look();
     expect(subjects()).toEqual(['Example: Shop (Identified)']);
   });
 
-  test('of another page, and about the past, are told to nobody', async () => {
+  test('of another page, and about the past, are not mailed', async () => {
     await subscriber();
     const other = await createResource(parts, 'svc_status_page', { title: 'Other', slug: 'other' });
     await write('Elsewhere.', { pages: [other] });
@@ -327,7 +327,7 @@ describe('updates of operators', () => {
     expect(queued).toEqual([]);
   });
 
-  test('of before the first start are not told', async () => {
+  test('from before the first start are not mailed', async () => {
     await subscriber();
     await parts.store.transaction((tx) => tx.query("DELETE FROM facts WHERE key = 'updates_told'"));
     await news.stop();
@@ -380,7 +380,7 @@ describe('maintenance', () => {
     await look();
   }
 
-  test('is told when it is planned, begins and ends: one mail each, in the language of the subscriber', async () => {
+  test("is mailed when it is planned, begins and ends, in the subscriber's language", async () => {
     await subscriber();
     await subscriber('bob@example.com', 'de');
     await plan();
@@ -419,7 +419,7 @@ describe('maintenance', () => {
     expect(stages()).toEqual(['(Planned)', '(In progress)', '(Completed)']);
   });
 
-  test('that is removed while it runs is over at that moment, for all who were told that it has begun', async () => {
+  test('that is removed while it runs ends then, for all subscribers who got its beginning', async () => {
     await subscriber();
     const id = await plan();
     await look();
@@ -437,7 +437,7 @@ describe('maintenance', () => {
     ]);
   });
 
-  test('that is removed before it begins, or after its end was told, is no news', async () => {
+  test('that is removed before its beginning, or after its end was mailed, is no news', async () => {
     await subscriber();
     const early = await plan();
     await look();
@@ -450,7 +450,7 @@ describe('maintenance', () => {
     expect(stages()).toEqual(['(Planned)', '(Planned)', '(In progress)', '(Completed)']);
   });
 
-  test('that a page shows no longer while it runs is over there', async () => {
+  test('that a page stops showing while it runs ends there', async () => {
     await subscriber();
     const other = await shown('Internal', { isPublic: false });
     const content = planned();
@@ -465,7 +465,7 @@ describe('maintenance', () => {
     expect(stages()).toEqual(['(Planned)', '(In progress)', '(Completed)']);
   });
 
-  test('of what the page does not show is told to nobody', async () => {
+  test('of components that the page does not show is not mailed', async () => {
     await subscriber();
     const hidden = await shown('Internal', { isPublic: false });
     await plan({ monitorIds: [hidden] });

@@ -31,23 +31,20 @@ import {
   subscribersAfter,
 } from '../../store/pages/page-recipients.ts';
 import type { Store, Transaction } from '../../store/store.ts';
-import { declaredAccess } from '../access/credential.ts';
-import { languageOf } from '../text/languages.ts';
+import { declaredAccess, isEntitled } from '../access/credential.ts';
+import { languageOf } from '../text/texts.ts';
 import { wordsOf } from '../words.ts';
-import { announce, LATE_MS } from './announce.ts';
-import { type Announcement, announcement as announcementSchema } from './announcement.ts';
-import { isEntitled } from './entitled.ts';
-import { newsLetter } from './letter-texts.ts';
-import { pageUrl, tokenUrl } from './mail-links.ts';
-import { unsubscribeToken } from './unsubscribing.ts';
-import { announceWindows, untoldWindows } from './window-announcing.ts';
+import { type Announcement, announce, announcement as announcementSchema, LATE_MS } from './announcements.ts';
+import { pageUrl, tokenUrl, unsubscribeToken } from './mail-links.ts';
+import { newsLetter } from './mail-texts.ts';
+import { announceWindows, untoldWindows } from './window-news.ts';
 
 /**
- * Interval of the looks for changes, ms. What changes and changes back in between is told to nobody, and what changes
- * together is one mail.
+ * Time between two searches for news, ms. A change that is reversed within it is not announced. Changes
+ * within it are announced in one mail.
  */
 const LOOK_EVERY_MS = 20_000;
-/** Mails that one transaction queues: some ms. */
+/** Number of mails that one transaction queues. This takes some ms. */
 const MAILS_PER_TRANSACTION = 100;
 
 export type NewsParts = {
@@ -56,22 +53,22 @@ export type NewsParts = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly publicUrl: string;
-  /** Makes the tokens of unsubscribing, 32 bytes. */
+  /** Key of the tokens that end subscriptions, 32 bytes. */
   readonly key: Secret<Uint8Array>;
-  /** Whether the monitor's alerts are held now: by a maintenance window, by a backlog, or after a start. */
+  /** Whether the monitor's alerts are held now: by maintenance, by a backlog, or after a start. */
   readonly isHeld: (monitorId: number) => boolean;
   readonly onQueued: (queued: NewlyQueued) => void;
 };
 
 /**
- * Tells the subscribers of status pages what happens, by mail.
+ * Sends the subscribers of status pages news by mail.
  *
- *     statuses that differ from what was told ──▶ announcement ──▶ a mail for each subscriber, in the outbox
- *     an operator's update ───────────────────────────▲
- *     maintenance that is planned, begins, ends ──────▲
+ *     statuses that differ from the announced ones ──▶ announcement ──▶ a mail for each subscriber, in the outbox
+ *     an operator's update ─────────────────────────────▲
+ *     maintenance that is planned, begins, ends ────────▲
  *
- * Each arrow is one transaction, and the second is one for every hundred mails. So a kill at any moment loses no news,
- * and tells none twice.
+ * The first arrow is one transaction. The second one is a transaction for every hundred mails. So a kill at
+ * any moment loses no news and sends none twice.
  */
 export class PageNews {
   readonly #parts: NewsParts;
@@ -85,7 +82,7 @@ export class PageNews {
     this.#parts = parts;
   }
 
-  /** Tells what was not told, now and every 20 s. */
+  /** Announces pending news, now and every 20 s. */
   start(): void {
     this.#cancel = this.#parts.clock.every(LOOK_EVERY_MS, () => this.look());
     this.look();
@@ -97,7 +94,7 @@ export class PageNews {
     await this.#looking;
   }
 
-  /** Looks at once, after a look that runs. */
+  /** Searches for news at once, or right after the running search. */
   look(): void {
     if (this.#isWaiting || this.#isStopped) return;
     this.#isWaiting = true;
@@ -107,7 +104,7 @@ export class PageNews {
     });
   }
 
-  /** Resolves when what was known until now is queued. */
+  /** Resolves when the mails of all news known by now are queued. */
   async settled(): Promise<void> {
     await this.#looking;
   }
@@ -132,7 +129,10 @@ export class PageNews {
     }
   }
 
-  /** Announces the changes, which are read again: a mail is never about what was told already. */
+  /**
+   * Announces changes of status. They are read again in the transaction, so no mail repeats an announced
+   * change.
+   */
   async #announceChanges(tx: Transaction): Promise<void> {
     await forgetHidden(tx);
     const found = await untoldChanges(tx, this.#parts.isHeld);
@@ -145,7 +145,7 @@ export class PageNews {
     await noteTold(tx, found);
   }
 
-  /** Announces what operators wrote, on each page that shows the incident. */
+  /** Announces the updates of operators, on each page that shows the incident. */
   async #announceUpdates(tx: Transaction): Promise<void> {
     const at = Math.floor(this.#parts.clock.wall());
     const updates = await untoldUpdates(tx);
@@ -176,7 +176,7 @@ export class PageNews {
     await beginTellingWindows(tx, this.#parts.clock.wall());
   }
 
-  /** Queues mails of the oldest announcement. Answers false when there is none. */
+  /** Queues mails of the oldest announcement. @returns false: there is none */
   async #queueSome(): Promise<boolean> {
     const { store, clock } = this.#parts;
     return store.transaction(async (tx) => {
@@ -197,7 +197,10 @@ export class PageNews {
     });
   }
 
-  /** Those who may see the page as it is declared now: it may have become private since they subscribed. */
+  /**
+   * The recipients who may see the page by its current declaration. It may have become private since they
+   * subscribed.
+   */
   async #entitled(
     tx: Transaction,
     { id, workspaceId }: MailPage,

@@ -2,22 +2,30 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { confirmSubscription, removeRecipient } from '../../store/pages/page-recipients.ts';
 import type { Store } from '../../store/store.ts';
-import { html } from '../../web/html.ts';
+import { type Html, html } from '../../web/html.ts';
 import type { OneTimeLinks } from '../../web/one-time-links.ts';
-import { peerKey } from '../../web/peer-key.ts';
-import { linkButton, mailAsked, notice, tooMany } from '../access/access-html.ts';
+import { peerKey } from '../../web/site.ts';
 import type { AccessVisit, VisitorRoute } from '../access/access-pages.ts';
-import { type FormPlace, formPage } from '../access/answers.ts';
+import { isEntitled } from '../access/credential.ts';
 import type { PageGate } from '../access/gate.ts';
-import { linkPage } from '../access/link-page.ts';
 import { parseMailAddress } from '../access/mail-address.ts';
-import type { MailLimits } from '../access/mail-limits.ts';
-import { formSeed, visitorForm } from '../access/visitor-forms.ts';
-import { fill } from '../text/text.ts';
-import { type AskedMails, linkDetailIn, linkPurpose } from './asked-mails.ts';
-import { isEntitled } from './entitled.ts';
-import { subscribeForm } from './subscriber-html.ts';
-import { recipientOfToken } from './unsubscribing.ts';
+import {
+  type FormPlace,
+  type FormState,
+  formPage,
+  formSeed,
+  linkButton,
+  linkPage,
+  mailAsked,
+  mailForm,
+  notice,
+  tooMany,
+  visitorForm,
+} from '../access/visitor-forms.ts';
+import type { MailLimits } from '../access/visitor-limits.ts';
+import { fill } from '../text/texts.ts';
+import { recipientOfToken } from './mail-links.ts';
+import { type AskedMails, linkDetailIn, linkPurpose } from './requested-mails.ts';
 
 type Parts = {
   readonly store: Store;
@@ -26,9 +34,9 @@ type Parts = {
   readonly links: OneTimeLinks;
   readonly mails: AskedMails;
   readonly limits: MailLimits;
-  /** Whether the operator has set how mails are sent. */
+  /** Whether the operator has set up mail. */
   readonly canMail: boolean;
-  /** Makes the tokens of unsubscribing, 32 bytes. */
+  /** Key of the tokens that end subscriptions, 32 bytes. */
   readonly key: Secret<Uint8Array>;
 };
 
@@ -37,12 +45,12 @@ type Parts = {
  *
  * | path | |
  * | --- | --- |
- * | `/subscribe` | asks for an address, which gets a mail with a link |
- * | `/subscribe/confirm` | that link: a button, which confirms the subscription |
- * | `/unsubscribe` | the link of every mail of news: a button, which ends the subscription |
+ * | `/subscribe` | asks for a mail address, to which a link is sent |
+ * | `/subscribe/confirm` | that link: a button that confirms the subscription |
+ * | `/unsubscribe` | the link of every mail with news: a button that ends the subscription |
  *
- * Whoever may not read a page may not subscribe to it either. The links in mails work without that: who holds one gets
- * the mails.
+ * A visitor who may not read a page may not subscribe to it. The links in mails need no such permission,
+ * because the owner of a link gets the mails.
  */
 export class SubscriberPages {
   readonly #parts: Parts;
@@ -51,21 +59,21 @@ export class SubscriberPages {
     this.#parts = parts;
   }
 
-  /** What only those who may read a page can do. */
+  /** Forms for visitors who may read the page. */
   readonly forReaders: readonly VisitorRoute[] = [
     { method: 'GET', path: '/subscribe', answer: async (at) => this.#form(at, null, 200) },
     { method: 'POST', path: '/subscribe', answer: (at) => this.#subscribe(at) },
   ];
 
-  /** The links in mails, for whoever holds them. */
+  /** Links in mails, for their owners. */
   readonly forHolders: readonly VisitorRoute[] = [
     { method: 'GET', path: '/subscribe/confirm', answer: async (at) => this.#showConfirm(at) },
     { method: 'POST', path: '/subscribe/confirm', answer: (at) => this.#confirm(at) },
   ];
 
   /**
-   * The link that ends a subscription. It needs no page but the one to show it on. Programs of mail send the form by
-   * themselves (RFC 8058), from another place and without a cookie, so its token alone counts.
+   * Serves the link that ends a subscription. The page need not exist any more. Mail programs send the form
+   * by themselves (RFC 8058), from another origin and without a cookie, so only the token is checked.
    */
   async unsubscribe({ visit, place }: Pick<AccessVisit, 'visit' | 'place'>): Promise<Response> {
     const { subscription } = place.words.text;
@@ -88,7 +96,7 @@ export class SubscriberPages {
     return this.#notice(place, subscription.endedTitle, subscription.ended, 200);
   }
 
-  /** The answer is the same for every address, and comes before anything is done about it. */
+  /** The answer is the same for every address, and is given before a mail is queued. */
   async #subscribe(at: AccessVisit): Promise<Response> {
     const { visit, page, place } = at;
     const { access, subscription } = place.words.text;
@@ -155,4 +163,26 @@ export class SubscriberPages {
       ...(waitMs === undefined ? {} : { retryAfterS: Math.ceil(waitMs / 1_000) }),
     });
   }
+}
+
+/**
+ * The form that subscribes an address to the news of a page, and links to the feeds, which need no address.
+ */
+function subscribeForm(place: FormPlace, state: FormState, canMail: boolean): Html {
+  const { subscription } = place.words.text;
+  const home = place.path === '' ? '/' : place.path;
+  const feeds = [
+    ['Atom', 'feed.atom'],
+    ['RSS', 'feed.rss'],
+    ['JSON', 'feed.json'],
+  ];
+  const byMail = html`<section class="stack" aria-labelledby="by-mail"><h2 id="by-mail">${subscription.byMail}</h2>
+<p class="soft">${subscription.intro}</p>
+${mailForm(place, state, { action: '/subscribe', button: subscription.send })}</section>
+`;
+  return html`<main id="content" class="stack-large"><h1>${subscription.title}</h1>
+${canMail ? byMail : html``}<section class="stack" aria-labelledby="by-feed"><h2 id="by-feed">${subscription.byFeed}</h2>
+<p class="soft">${subscription.feedIntro}</p>
+<ul class="plain-list row">${feeds.map(([name, file]) => html`<li><a href="${place.path}/${file}">${name}</a></li>`)}</ul></section>
+<p><a href="${home}">${subscription.toPage}</a></p></main>`;
 }

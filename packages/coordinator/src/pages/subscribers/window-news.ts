@@ -1,21 +1,134 @@
+import { derivedUuid } from '../../alerts/derived-uuid.ts';
+import { publishedOf } from '../../store/incidents/incident-news.ts';
+import { allWindows, type StoredWindow } from '../../store/incidents/maintenance-windows.ts';
+import {
+  noteWindowTold,
+  pagesOfWindow,
+  toldWindows,
+  windowsToldSince,
+} from '../../store/incidents/window-news.ts';
+import type { Readable } from '../../store/reading-of.ts';
+import type { Transaction } from '../../store/store.ts';
 import {
   nextOccurrence,
   type Occurrence,
   occurrencesIn,
   type WindowTimes,
 } from '../../verdict/maintenance-window.ts';
+import { announce, LATE_MS } from './announcements.ts';
 
-/** What the subscribers of a page were told of a window. Instants are epoch ms. */
+type UntoldWindow = {
+  readonly window: StoredWindow;
+  readonly pageId: number;
+  /** Names of the affected components that the page shows. */
+  readonly components: readonly string[];
+  readonly news: WindowNews;
+};
+
+/**
+ * Finds the news of maintenance windows on each page that shows the window, at most one for each window and
+ * page. Where a page stopped showing a window that has begun, the news is its end.
+ * @param now epoch ms
+ */
+export async function untoldWindows(source: Readable, now: number): Promise<UntoldWindow[]> {
+  const since = await windowsToldSince(source);
+  if (since === null) return [];
+  const told = Map.groupBy(await toldWindows(source), ({ windowId }) => windowId);
+  const found: UntoldWindow[] = [];
+  for (const window of await allWindows(source)) {
+    const known = new Map((told.get(window.id) ?? []).map((one) => [one.pageId, one]));
+    const newsOf = (times: StoredWindow, before: WindowTold | null) =>
+      windowNews({ times, createdAt: window.createdAt, told: before, since, now });
+    const begun = [...known].filter(([, one]) => isInProgress(one)).map(([pageId]) => pageId);
+    if (
+      begun.length === 0 &&
+      newsOf(window, null) === null &&
+      ![...known.values()].some((one) => newsOf(window, one) !== null)
+    )
+      continue;
+    const shown = await pagesOfWindow(source, window);
+    for (const [pageId, components] of shown) {
+      const news = newsOf(window, known.get(pageId) ?? null);
+      if (news !== null) found.push({ window, pageId, components, news });
+    }
+    const left = begun.filter((pageId) => !shown.has(pageId));
+    for (const pageId of left.length === 0 ? [] : await publishedOf(source, left)) {
+      const news = newsOf(endedBy(window, now), known.get(pageId) ?? null);
+      if (news !== null) found.push({ window, pageId, components: [], news });
+    }
+  }
+  return found;
+}
+
+/** Stores announcements of the news of maintenance windows. @param wall epoch ms */
+export async function announceWindows(tx: Transaction, wall: number): Promise<void> {
+  const now = Math.floor(wall);
+  for (const untold of await untoldWindows(tx, now)) {
+    await noteWindowTold(tx, { pageId: untold.pageId, windowId: untold.window.id, ...untold.news.told });
+    await announceWindow(tx, untold, now);
+  }
+}
+
+/**
+ * Announces the end of a window that is about to be removed, on pages where its beginning was announced. A
+ * window that was only planned disappears without an announcement, as one that is ended early does.
+ * @param now epoch ms
+ */
+export async function announceRemoval(tx: Transaction, window: StoredWindow, now: number): Promise<void> {
+  const told = (await toldWindows(tx)).filter((one) => one.windowId === window.id && isInProgress(one));
+  if (told.length === 0) return;
+  const published = new Set(
+    await publishedOf(
+      tx,
+      told.map(({ pageId }) => pageId),
+    ),
+  );
+  const shown = await pagesOfWindow(tx, window);
+  for (const before of told.filter(({ pageId }) => published.has(pageId))) {
+    const { pageId } = before;
+    const times = endedBy(window, now);
+    const news = windowNews({ times, createdAt: window.createdAt, told: before, since: now, now });
+    if (news !== null)
+      await announceWindow(tx, { window, pageId, components: shown.get(pageId) ?? [], news }, now);
+  }
+}
+
+/** Whether the beginning was announced, and the end was not. */
+function isInProgress({ begunFrom, isOver }: WindowTold): boolean {
+  return begunFrom !== null && !isOver;
+}
+
+function endedBy(window: StoredWindow, now: number): StoredWindow {
+  return { ...window, endedAt: Math.min(window.endedAt ?? now, now) };
+}
+
+async function announceWindow(
+  tx: Transaction,
+  { window, pageId, components, news: { stage, from, until } }: UntoldWindow,
+  now: number,
+): Promise<void> {
+  if (stage === 'completed' && until < now - LATE_MS) return;
+  const { title, text } = window;
+  const uid = derivedUuid(`window ${window.id} ${stage} ${from} on page ${pageId}`);
+  const told = { stage, from, until, components: [...components] };
+  await announce(
+    tx,
+    { uid, pageId, announcement: { kind: 'maintenance', at: now, title, text, ...told } },
+    now,
+  );
+}
+
+/** What was announced about a window on one page. Instants are epoch ms. */
 export type WindowTold = {
-  /** The beginning that was announced; null: none was. */
+  /** Beginning of the occurrence that was announced in advance; null: none was. */
   readonly announcedFrom: number | null;
-  /** Beginning of the occurrence whose beginning was told; null: none was. */
+  /** Beginning of the occurrence that was announced when it began; null: none was. */
   readonly begunFrom: number | null;
-  /** Whether the end of that one was told too. */
+  /** Whether the end of that occurrence was announced too. */
   readonly isOver: boolean;
 };
 
-/** Something to tell of a window, and what is told then. */
+/** News of a window, and the stored state once it is announced. */
 export type WindowNews = Occurrence & {
   readonly stage: 'scheduled' | 'in_progress' | 'completed';
   readonly told: WindowTold;
@@ -25,17 +138,17 @@ type Telling = {
   readonly times: WindowTimes;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** Null: nothing yet. */
+  /** Null: nothing was announced yet. */
   readonly told: WindowTold | null;
-  /** Beginning of the time whose news are told, epoch ms. */
+  /** Earlier events are not announced, epoch ms. */
   readonly since: number;
   readonly now: number;
 };
 
 /**
- * The next thing to tell of a maintenance window; null: everything is told. The end of what was begun comes first, then
- * the beginning of what is going on, then the announcement of what comes. A window that repeats is announced once, and
- * one that does not again when it was put off.
+ * The next news of a maintenance window; null: everything is announced. The end of a begun occurrence comes
+ * first, then the beginning of the current one, then the announcement of the next one. A repeating window is
+ * announced in advance once. A single window is announced again when it was postponed.
  */
 export function windowNews(telling: Telling): WindowNews | null {
   const next = nextOccurrence(telling.times, telling.now);

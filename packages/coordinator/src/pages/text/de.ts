@@ -1,4 +1,4 @@
-import type { PageText } from './text.ts';
+import type { PageText } from './en.ts';
 
 /** Every text of the status pages in German. */
 export const de: PageText = {

@@ -1,6 +1,6 @@
 /**
- * Every text of the status pages in English. Other languages have the same keys and place holders, which a test
- * compares. `{name}` is a place holder. A text with `one` and `other` depends on `{count}`.
+ * Every text of the status pages in English. A test checks that other languages have the same keys and place
+ * holders. `{name}` is a place holder. A text with `one` and `other` depends on `{count}`.
  */
 export const en = {
   language: 'English',
@@ -196,3 +196,8 @@ export const en = {
     unsubscribe: 'Unsubscribe',
   },
 } as const;
+
+/** The form of a file of texts: the keys of the English file, each with a text. */
+export type PageText = Texts<typeof en>;
+
+type Texts<T> = { readonly [K in keyof T]: T[K] extends string ? string : Texts<T[K]> };

@@ -121,7 +121,7 @@ export type StoredAnnouncement = {
   readonly id: number;
   readonly uid: string;
   readonly pageId: number;
-  /** JSON, see `pages/subscribers/announcement.ts`. */
+  /** JSON, see `pages/subscribers/announcements.ts`. */
   readonly content: string;
   /** The last recipient whose mail is queued; 0: none. */
   readonly afterRecipient: number;

@@ -1,11 +1,17 @@
+import { type Asset, asset, textFile } from '../assets.ts';
 import { type Html, html, NO_HTML, raw } from '../html.ts';
+import { type TimeColumns, timeTicks, type ValueAxis } from './axes.ts';
 import { PLOT, rulesPath } from './paths.ts';
-import { type TimeColumns, timeTicks } from './time-axis.ts';
-import type { ValueAxis } from './value-axis.ts';
 
-/** Figures of a chart as a table: a row for each column of the chart, the oldest first. */
+/** The style of charts. */
+export const CHARTS_STYLE: Asset = asset('charts.css', textFile(new URL('./charts.css', import.meta.url)));
+
+/** Shows the values of a chart under the pointer. Charts work without it. */
+export const CHARTS_SCRIPT: Asset = asset('charts.js', textFile(new URL('./charts.js', import.meta.url)));
+
+/** The figures of a chart as a table: one row for each column of the chart, the oldest first. */
 export type ChartTable = {
-  /** Titles of the columns after that of the time. */
+  /** Titles of the columns after the column of times. */
   readonly titles: readonly string[];
   readonly rows: readonly (readonly string[])[];
 };
@@ -13,19 +19,19 @@ export type ChartTable = {
 export type Chart = {
   /** What the chart shows: `Latency`. */
   readonly title: string;
-  /** What can be seen in it, in a sentence or two, for those who do not see it. */
+  /** What the chart shows, in a sentence or two, for screen readers. */
   readonly summary: string;
-  /** What the chart is of: range, region. A script shows the values under the pointer in its place. */
+  /** Range and region of the chart. The script shows the values under the pointer in its place. */
   readonly note: string;
   readonly columns: TimeColumns;
   readonly axis: ValueAxis;
-  /** Text of a value of the axis. */
+  /** The text of a value on the axis. */
   readonly valueText: (value: number) => string;
-  /** What the lines or areas are, each with a sample. */
+  /** The legend: each line or area with a sample. */
   readonly key: Html;
-  /** The content of an SVG of the size of `PLOT`. */
+  /** Content of an SVG with the size of `PLOT`. */
   readonly drawing: Html;
-  /** A narrow strip below the plot, over the same columns. */
+  /** A narrow strip below the plot with the same columns. */
   readonly strip?: Html;
   readonly table: ChartTable;
 };
@@ -46,10 +52,10 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
 const DAY_MS = 86_400_000;
 
 /**
- * A chart over time with its key, its axes and a table of its figures. It needs no script.
+ * A chart over time with its legend, its axes and a table of its figures. It needs no script.
  *
- * The plot is stretched to the room that it has, so the texts of the axes are HTML beside it: they have the size of
- * other texts on every screen. Lines keep their width by `vector-effect`.
+ * The plot is stretched to the available width. The texts of the axes are HTML beside it, so they have the
+ * size of other texts on every screen. `vector-effect` keeps the width of lines.
  */
 export function renderChart(chart: Chart): Html {
   const { title, summary, note, columns, axis, valueText, key, drawing, strip = NO_HTML, table } = chart;
@@ -87,18 +93,19 @@ function figures({ title, columns }: Chart, { titles, rows }: ChartTable): Html 
 </details>`;
 }
 
-/** The time that a column begins at, in UTC. */
+/** The beginning of a column in UTC. */
 function columnText(at: number, bucketMs: number): string {
   return bucketMs < DAY_MS ? MINUTE.format(at) : DAY.format(at);
 }
 
-/** An entry of the key: a sample of what is drawn, its name and its value. */
+/** An entry of the legend: a sample, a name and a value. */
 export function keyEntry(sample: Html, name: string, value: string): Html {
   return html`<li>${sample}<span>${name}</span> <strong>${value}</strong></li>`;
 }
 
-/** A path of a drawing. @param className of `charts.css` */
+/** A path of a drawing. @param className a class of `charts.css` */
 export function drawn(className: string, path: string): Html {
-  // Paths are made of numbers and letters, and are long: escaping would read each again.
+  // Paths need no escaping, because they consist of numbers and letters. They are long, so escaping would
+  // cost time.
   return path === '' ? NO_HTML : html`<path class="${className}" d="${raw(path)}"/>`;
 }

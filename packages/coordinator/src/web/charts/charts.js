@@ -1,6 +1,7 @@
 /*
- * Tells the values of a chart under the pointer, or at the place that the arrow keys choose. It reads them in the
- * chart's own table. Without it the chart is whole: the key has the values of the range, and the table all of them.
+ * Shows the values of a chart under the pointer, or at the column that the arrow keys choose. It reads them
+ * from the chart's own table. Without it the chart is complete: the legend has the values of the range, and
+ * the table has all values.
  */
 
 /** @param {HTMLElement} chart */

@@ -1,15 +1,15 @@
 import { type Html, html } from '../html.ts';
+import { valueAxis } from './axes.ts';
 import { type Chart, drawn, keyEntry, renderChart } from './chart.ts';
 import { barsPath, linePath, PLOT } from './paths.ts';
-import { valueAxis } from './value-axis.ts';
 
-/** The looks of lines, told apart by dashes and widths: whole and wide, dashed, dotted. */
+/** The styles of lines. They differ by dashes and widths, so no colour is needed. */
 export type LineStyle = 'solid' | 'dashed' | 'dotted';
 
 export type Line = {
   readonly name: string;
   readonly style: LineStyle;
-  /** The value of the whole range, as text. */
+  /** The value over the whole range, as text. */
   readonly whole: string;
   /** A value for each column; null: none. */
   readonly values: readonly (number | null)[];
@@ -18,7 +18,7 @@ export type Line = {
 /** A strip below the plot: a bar for each column with something to tell, as high as its share. */
 export type Strip = {
   readonly name: string;
-  /** The value of the whole range, as text. */
+  /** The value over the whole range, as text. */
   readonly whole: string;
   /** 0 to 1 for each column. */
   readonly shares: readonly number[];

@@ -17,7 +17,7 @@ describe('a line', () => {
     expect(linePath([null], 100)).toBe('');
   });
 
-  test('has one point for each value, inside of the plot, in the order of time', () => {
+  test('has one point for each value, inside the plot, in the order of time', () => {
     fc.assert(
       fc.property(values, fc.double({ min: 1e-3, max: 1e6, noNaN: true }), (some, top) => {
         const points = pointsOf(linePath(some, top));
@@ -32,7 +32,7 @@ describe('a line', () => {
     );
   });
 
-  test('begins anew after each gap, and nowhere else', () => {
+  test('starts again after each gap, and nowhere else', () => {
     fc.assert(
       fc.property(values, (some) => {
         const begins = some.filter((each, index) => each !== null && (some[index - 1] ?? null) === null);

@@ -1,13 +1,12 @@
 /**
- * Paths of charts in a plot of fixed units, which is stretched to the room that it has. Each of the `n` values has a
- * column of its own, `PLOT.width / n` wide. Value 0 is at the lower edge.
+ * Size of a plot in its own units. The plot is stretched to the available width. Each of `n` values has a
+ * column that is `PLOT.width / n` wide. Value 0 is at the lower edge.
  */
 export const PLOT = { width: 1_000, height: 240 } as const;
 
 /**
- * A line through the middles of the columns. Null is a gap. A value between two gaps is a dot: a line without a
- * length, which the round ends of its stroke make visible.
- *
+ * A line through the middles of the columns. Null is a gap. A value between two gaps is a dot: a line of
+ * length 0, which is visible by its round ends.
  * @param top value at the upper edge, > 0; higher values are drawn there
  */
 export function linePath(values: readonly (number | null)[], top: number): string {
@@ -29,8 +28,7 @@ export type Bar = { readonly low: number; readonly high: number } | null;
 
 /**
  * Bars that fill their columns. Bars without a height are left out.
- *
- * @param top value at the upper edge, > 0; what is higher is cut
+ * @param top value at the upper edge, > 0; higher parts are cut off
  */
 export function barsPath(bars: readonly Bar[], top: number): string {
   const width = PLOT.width / Math.max(1, bars.length);
@@ -67,7 +65,7 @@ function heightOf(value: number, top: number): number {
   return units((1 - share) * PLOT.height);
 }
 
-/** With one decimal, which no screen shows more of. */
+/** Rounds to one decimal. Screens do not show finer differences. */
 function units(value: number): number {
   return Math.round(value * 10) / 10;
 }

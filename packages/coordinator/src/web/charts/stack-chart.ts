@@ -1,14 +1,14 @@
 import { type Html, html, NO_HTML, raw } from '../html.ts';
+import { valueAxis } from './axes.ts';
 import { type Chart, drawn, keyEntry, renderChart } from './chart.ts';
 import { type Bar, barsPath, edgesPath } from './paths.ts';
-import { valueAxis } from './value-axis.ts';
 
 /** A part of each column of a stack. */
 export type Layer = {
   readonly name: string;
-  /** Its look: full, striped upright, half-light, striped across, dark. */
+  /** The look: full, vertical stripes, half-light, horizontal stripes, dark. */
   readonly fill: 1 | 2 | 3 | 4 | 5;
-  /** The value of the whole range, as text. */
+  /** The value over the whole range, as text. */
   readonly whole: string;
   /** At least 0 for each column; null: the column is empty. */
   readonly values: readonly (number | null)[];
@@ -19,7 +19,7 @@ export type StackChart = Pick<Chart, 'title' | 'note' | 'summary' | 'columns' | 
   readonly layers: readonly Layer[];
 };
 
-/** Parts that add up, over time. A page may have one such chart, because it names its patterns. */
+/** A stack of layers over time. A page may have only one, because the ids of its patterns must be unique. */
 export function renderStackChart({ layers, ...chart }: StackChart): Html {
   const bars = stackOf(layers.map(({ values }) => values));
   const axis = valueAxis(Math.max(0, ...bars.flat().map((bar) => bar?.high ?? 0)));
@@ -39,7 +39,10 @@ export function renderStackChart({ layers, ...chart }: StackChart): Html {
   });
 }
 
-/** Each layer's bars on top of those of the layer before. A column with an empty value is empty in all of them. */
+/**
+ * The bars of each layer, on top of the layer before. A column in which one layer has null is empty in all
+ * layers.
+ */
 export function stackOf(layers: readonly (readonly (number | null)[])[]): Bar[][] {
   const heights = (layers[0] ?? []).map(() => 0);
   const isFull = heights.map((_, column) => layers.every((values) => (values[column] ?? null) !== null));
@@ -53,7 +56,7 @@ export function stackOf(layers: readonly (readonly (number | null)[])[]): Bar[][
   );
 }
 
-/** Stripes in units of the plot, which is stretched in width only. */
+/** Patterns of stripes in units of the plot, which is stretched in width only. */
 const PATTERNS = raw(
   '<defs><pattern id="stripes-upright" patternUnits="userSpaceOnUse" width="10" height="12"><path class="chart-stripe-upright" d="M1 0V12"/></pattern>' +
     '<pattern id="stripes-across" patternUnits="userSpaceOnUse" width="12" height="8"><path class="chart-stripe-across" d="M0 1H12"/></pattern></defs>',
@@ -66,7 +69,7 @@ const PATTERN_OF: { readonly [Fill in Layer['fill']]: string | null } = {
   5: null,
 };
 
-/** The area of a layer, and its stripes over it. */
+/** The area of a layer, with its stripes over it. */
 function layerPaths(fill: Layer['fill'], path: string): Html {
   const pattern = PATTERN_OF[fill];
   const stripes =

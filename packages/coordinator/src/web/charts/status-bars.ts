@@ -4,8 +4,8 @@ import { drawn } from './chart.ts';
 import { type Bar, barsPath, PLOT } from './paths.ts';
 
 /**
- * Parts of the height of a column that a state fills, from 0 up to 1. Each state has a shape of its own: whole, with a
- * cut at the top, with a cut in the middle, in two halves, a stub.
+ * The parts of a column's height that a state fills, 0 to 1. Each state has its own shape: a full bar, a
+ * shorter one, one with a gap, three pieces, half a bar, a stub.
  */
 const SHAPES: Readonly<Record<State, readonly NonNullable<Bar>[]>> = {
   operational: [{ low: 0, high: 1 }],
@@ -23,7 +23,10 @@ const SHAPES: Readonly<Record<State, readonly NonNullable<Bar>[]>> = {
   unknown: [{ low: 0, high: 0.14 }],
 };
 
-/** A bar for each column of time, in the shape and colour of its state. @param label what it tells, in a sentence */
+/**
+ * A bar for each column of time, in the shape and colour of its state. @param label a sentence for screen
+ * readers
+ */
 export function renderStatusBars(states: readonly State[], label: string): Html {
   const shown = [...new Set(states)];
   const paths = shown.map((state) => {

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { BASE_STYLE } from './design.ts';
+import { BASE_STYLE } from '../web-assets.ts';
 import { STATES, stateLabel } from './states.ts';
 
 const THEMES = ['light', 'dark'] as const;

@@ -1,6 +1,8 @@
 import { type Html, html, raw } from '../html.ts';
 
-/** The states that pages tell. Each has a shape, a word and a colour: nobody needs to see the colour. */
+/**
+ * The states on pages. Each has a shape and a word in addition to its colour, so no reader needs the colour.
+ */
 export const STATES = [
   'operational',
   'degraded',
@@ -12,8 +14,8 @@ export const STATES = [
 export type State = (typeof STATES)[number];
 
 /**
- * Paths of 16 × 16 units that fill the even-odd rule, so that the sign in a shape is a hole: a disc with a tick, a
- * triangle with a stroke, a disc that is half empty, a square with a cross, a disc with a bar of two strokes, a ring.
+ * Paths in 16 × 16 units, filled by the even-odd rule, so that the sign in a shape is a hole: a disc with a
+ * tick, a triangle with a stroke, a half-empty disc, a square with a cross, a disc with two bars, a ring.
  */
 const SHAPES: Readonly<Record<State, string>> = {
   operational: 'M8 .5a7.5 7.5 0 1 1 0 15a7.5 7.5 0 0 1 0-15zM6.9 11.7l5.2-5.8-1.2-1.1-4 4.5-1.9-1.9-1.1 1.2z',
@@ -25,19 +27,19 @@ const SHAPES: Readonly<Record<State, string>> = {
   unknown: 'M8 .5a7.5 7.5 0 1 1 0 15a7.5 7.5 0 0 1 0-15zM8 2.4a5.6 5.6 0 1 0 0 11.2a5.6 5.6 0 0 0 0-11.2z',
 };
 
-/** The shape of a state, in the colour of the text around it. A word for the state must stand beside it. */
+/** The shape of a state in the colour of the surrounding text. The state's word must stand beside it. */
 export function stateMark(state: State): Html {
   return raw(
     `<svg class="mark" viewBox="0 0 16 16" aria-hidden="true" focusable="false"><path fill-rule="evenodd" d="${SHAPES[state]}"/></svg>`,
   );
 }
 
-/** The path of a state's shape, 16 × 16 units that fill the even-odd rule, for drawings. */
+/** The path of a state's shape for drawings: 16 × 16 units, filled by the even-odd rule. */
 export function statePath(state: State): string {
   return SHAPES[state];
 }
 
-/** The shape of a state and its word, in its colour. @param word in the language of the page */
+/** The shape and word of a state in its colour. @param word in the language of the page */
 export function stateLabel(state: State, word: string): Html {
   return html`<span class="state state-${state}">${stateMark(state)}${word}</span>`;
 }

@@ -1,0 +1,95 @@
+import type { Endpoint, EndpointTypes, ParametersOf } from '../api/endpoint.ts';
+import type { Called, Sent } from '../api/in-process.ts';
+import type { Token, TokenScope } from '../store/access/tokens.ts';
+import type { Asset } from '../web/assets.ts';
+import type { Form } from '../web/forms.ts';
+import type { Html } from '../web/html.ts';
+
+/** A page of the dashboard, or the handler of one of its forms. */
+export type DashboardPage = {
+  readonly method: 'GET' | 'POST';
+  /** Path like `/monitors/{id}`. Every parameter is a positive integer. */
+  readonly path: string;
+  /** The scope that the session's token needs. The API checks each call again. */
+  readonly scope: TokenScope;
+  /** Its entry in the navigation; left out: none. */
+  readonly navigation?: Navigation;
+  handle(request: DashboardRequest): Promise<DashboardAnswer>;
+};
+
+export type Navigation = { readonly label: string; readonly group: NavigationGroup };
+
+/** Groups of the navigation, in their order. */
+export const NAVIGATION_GROUPS = ['Watch', 'Tell', 'Operate'] as const;
+export type NavigationGroup = (typeof NAVIGATION_GROUPS)[number];
+
+/**
+ * A request to a page. Its session is valid, its form was sent by the dashboard, and its token has the page's
+ * scope.
+ */
+export type DashboardRequest = {
+  /** Ids in the path by name. */
+  readonly ids: Readonly<Record<string, number>>;
+  readonly query: URLSearchParams;
+  /** Path with its query, for a link back to this page. */
+  readonly path: string;
+  /** The sent fields; empty for GET. */
+  readonly form: Form;
+  readonly api: PageApi;
+  /** The hidden field that every form with `method="post"` must have. */
+  readonly formToken: Html;
+  /** The session's token. */
+  readonly token: Token;
+  /**
+   * Whether the session is still open. Long answers ask this repeatedly: a logout or the end of the token
+   * ends a session.
+   */
+  isSessionOpen(): boolean;
+  /** Whether the session's token has this scope, so that pages show only usable controls. */
+  can(scope: TokenScope): boolean;
+  /** Whether there is a page at the path that this session may open. @param method the default is GET */
+  leadsTo(path: string, method?: 'GET' | 'POST'): boolean;
+  /** Epoch ms. */
+  readonly now: number;
+  /** Aborted when the visitor closes the connection. */
+  readonly signal: AbortSignal;
+};
+
+/** The endpoints of the API with the session's token. Pages read and write only through them. */
+export interface PageApi {
+  /** Calls an endpoint. @param parameters the ids in its path, and its query */
+  call<T extends EndpointTypes>(
+    endpoint: Endpoint<T>,
+    parameters: ParametersOf<T>,
+    sent?: Sent,
+  ): Promise<Called<T['answer']>>;
+  /**
+   * Calls an endpoint, and returns the body of a success. Its type is inferred from the endpoint's schema.
+   * @throws Problem that the API answered
+   */
+  read<T extends EndpointTypes>(endpoint: Endpoint<T>, parameters: ParametersOf<T>): Promise<T['answer']>;
+}
+
+export type DashboardAnswer =
+  | {
+      /** For the title of the window. */
+      readonly title: string;
+      /** The content of `main`; it begins with the one `h1`. */
+      readonly body: Html;
+      /** The default is 200. */
+      readonly status?: number;
+      readonly styles?: readonly Asset[];
+      readonly scripts?: readonly Asset[];
+      /**
+       * Whether an open page follows changes of statuses and of the declaration, in browsers with scripts.
+       * Every element with an id and the attribute `data-live` is then replaced by its new version.
+       */
+      readonly isLive?: boolean;
+    }
+  | {
+      /** Path of the dashboard that the browser opens next. */
+      readonly redirect: string;
+      /** A sentence about what was done. The next page shows it once. */
+      readonly notice?: string;
+    }
+  | { readonly response: Response };

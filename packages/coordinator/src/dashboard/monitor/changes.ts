@@ -1,0 +1,152 @@
+import type { TransitionView } from '../../api/answers.ts';
+import type { TransitionReason } from '../../verdict/transition.ts';
+import { latencyText } from '../../web/figures.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { durationText, instant } from '../../web/times.ts';
+import { counted } from '../page-parts.ts';
+import { monitorState, monitorWord, outcomeLabel } from '../state-labels.ts';
+
+/** A list of status changes, each with its reason in words and the votes that caused it. */
+export function changesList(changes: readonly TransitionView[]): Html {
+  return html`<ol class="plain-list log">${changes.map(
+    (change) => html`<li><details>
+<summary id="change-${change.id}"><span class="log-line log-change"><span class="log-time">${instant(change.at)}</span><span class="log-state">${stateOf(change)}</span><span class="log-text">${transitionWords(change)}${lengthOf(change)}</span></span></summary>
+<div class="log-more stack">${votesTable(change)}
+<dl class="facts small"><dt>Reason</dt><dd><code>${change.reason}</code></dd>${change.slot === null ? NO_HTML : html`<dt>Check due</dt><dd>${instant(change.slot)}</dd>`}</dl></div>
+</details></li>`,
+  )}</ol>`;
+}
+
+/** The new state; if only the reason changed, the unchanged state. */
+function stateOf({ from, to }: TransitionView): Html {
+  if (from === to) return html`<span class="soft">Still ${monitorWord(to).toLowerCase()}</span>`;
+  return monitorState(to);
+}
+
+/** The duration of a reason that did not change the status. */
+function lengthOf({ at, until, slots }: TransitionView): string {
+  if (until === null || slots === null) return '';
+  if (slots === 1) return ' It was one check.';
+  return ` It was ${counted(slots, 'check')} within ${durationText(until - at)}.`;
+}
+
+function votesTable({ votes }: TransitionView): Html {
+  if (votes.length === 0) return html`<p class="soft small">No region had a vote.</p>`;
+  return html`<div class="table-frame" role="group" tabindex="0" aria-label="Votes"><table class="small">
+<caption>${counted(votes.length, 'vote')}</caption>
+<thead><tr><th scope="col">Region</th><th scope="col">Vote</th><th scope="col">Check due</th><th scope="col" class="number">Latency</th><th scope="col" class="number">Status code</th><th scope="col" class="wide">What it found</th><th scope="col">Counted</th></tr></thead>
+<tbody>${votes.map(
+    (vote) =>
+      html`<tr><th scope="row">${vote.region}</th><td>${outcomeLabel(vote.outcome)}</td><td>${instant(vote.slot)}</td><td class="number">${latencyText(vote.latency)}</td><td class="number">${vote.status_code ?? '–'}</td><td>${vote.error_message ?? ''}</td><td>${vote.counted ? 'Yes' : 'No'}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+/** The facts from which the words are made. */
+export type TransitionVotes = Pick<TransitionView, 'reason' | 'votes'>;
+type CountedVote = TransitionView['votes'][number];
+
+/** Most regions that are named for one finding. The table of votes names all. */
+const REGIONS_NAMED = 5;
+
+/**
+ * Explains in a sentence why a monitor got or kept its status: `2 of 3 regions failed: status code 503,
+ * expected 200 (hosta-fra, hostb-par).`
+ *
+ * Only votes that counted are named. A reason of a later version of svc is shown as its name.
+ */
+export function transitionWords({ reason, votes }: TransitionVotes): string {
+  const counted = votes.filter((vote) => vote.counted);
+  return isKnown(reason) ? WORDS[reason](counted) : `${reason}.`;
+}
+
+function isKnown(reason: string): reason is TransitionReason {
+  return Object.hasOwn(WORDS, reason);
+}
+
+const WORDS: Readonly<Record<TransitionReason, (votes: readonly CountedVote[]) => string>> = {
+  'majority-failed': (votes) =>
+    sentenceOf(votes, ['failed'], (some) => `${some} failed`, 'More than half of the regions failed.'),
+  'failures-apart': (votes) =>
+    sentenceOf(
+      votes,
+      ['failed'],
+      (some) => `${some} failed, but never more than half at one moment, so the status stayed`,
+      'More than half of the regions failed, but never at one moment, so the status stayed.',
+    ),
+  'majority-degraded': majorityDegraded,
+  'minority-failed': (votes) =>
+    sentenceOf(
+      votes,
+      ['failed'],
+      (some) => `${some} failed, which is not more than half`,
+      'Some regions failed, but not more than half.',
+    ),
+  'minority-degraded': (votes) =>
+    sentenceOf(
+      votes,
+      ['degraded'],
+      (some, isOne) => `${some} ${isOne ? 'was' : 'were'} degraded, which is not more than half`,
+      'Some regions were degraded, but not more than half.',
+    ),
+  'all-passed': ({ length }) => {
+    if (length === 0) return 'All regions passed.';
+    return length === 1 ? 'The only region passed.' : `All ${length} regions passed.`;
+  },
+  'too-few-votes': ({ length }) => {
+    if (length === 0) return 'No region has a vote that counts.';
+    return `Only ${length} ${length === 1 ? 'region has' : 'regions have'} a vote that counts, which is less than half of them.`;
+  },
+  'votes-expired': () => 'The votes grew too old: fewer than half of the regions reported in time.',
+  'no-electorate': () => 'None of the regions had an agent within the last 24 hours.',
+  'probe-changed': () => 'What is checked was changed, so earlier votes count no more.',
+  deactivated: () => 'The monitor was deactivated.',
+};
+
+/** The majority may consist of failures and slow answers together. */
+function majorityDegraded(votes: readonly CountedVote[]): string {
+  const failed = votes.filter(({ outcome }) => outcome === 'failed').length;
+  const otherwise = 'More than half of the regions were degraded.';
+  if (failed === 0) {
+    const were = (some: string, isOne: boolean) => `${some} ${isOne ? 'was' : 'were'} degraded`;
+    return sentenceOf(votes, ['degraded'], were, otherwise);
+  }
+  const both = (some: string) => `${some} failed or were degraded`;
+  return sentenceOf(votes, ['failed', 'degraded'], both, otherwise);
+}
+
+/**
+ * A sentence about how many regions voted so, and what they found.
+ * @param statement makes the statement from a text like `2 of 3 regions`
+ * @param otherwise the sentence if no such vote is stored
+ */
+function sentenceOf(
+  votes: readonly CountedVote[],
+  outcomes: readonly CountedVote['outcome'][],
+  statement: (some: string, isOne: boolean) => string,
+  otherwise: string,
+): string {
+  const such = votes.filter(({ outcome }) => outcomes.includes(outcome));
+  if (such.length === 0) return otherwise;
+  const all = votes.length === 1 ? 'The only region' : `${such.length} of ${votes.length} regions`;
+  return `${statement(all, such.length === 1)}: ${findings(such)}.`;
+}
+
+/** Each finding once, with its regions. */
+function findings(votes: readonly CountedVote[]): string {
+  const byFinding = Map.groupBy(votes, findingOf);
+  return [...byFinding]
+    .map(([finding, some]) => `${finding} (${regionList(some.map(({ region }) => region))})`)
+    .join('; ');
+}
+
+/** The finding of a vote without its final full stop, because the sentence continues. */
+function findingOf({ error_message: message, latency, outcome }: CountedVote): string {
+  if (message !== null && message !== '') return message.replace(/\.$/, '');
+  return latency === null ? outcome : latencyText(latency);
+}
+
+function regionList(regions: readonly string[]): string {
+  const named = regions.slice(0, REGIONS_NAMED);
+  const others = regions.length - named.length;
+  return others === 0 ? named.join(', ') : `${named.join(', ')} and ${others} more`;
+}

@@ -1,0 +1,63 @@
+import { MASK } from '@svc/shared/secret.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
+import { withoutUserInfo } from '@svc/shared/user-info.ts';
+import type { AnswerOf } from '../../api/endpoint.ts';
+import type { MONITOR } from '../../api/routes/monitors.ts';
+import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';
+import type { DashboardRequest } from '../dashboard-page.ts';
+import { pageHead } from '../page-parts.ts';
+import { monitorState } from '../state-labels.ts';
+
+/** A monitor in the API's answers. */
+export type MonitorView = AnswerOf<typeof MONITOR.read>;
+
+/** The pages of a monitor in their order. */
+const VIEWS = [
+  { path: '', label: 'Overview' },
+  { path: '/results', label: 'Results' },
+  { path: '/changes', label: 'Changes' },
+  { path: '/deliveries', label: 'Deliveries' },
+  { path: '/what-if', label: 'What if' },
+] as const;
+export type View = (typeof VIEWS)[number]['label'];
+
+const ACTIONS = [
+  { path: 'edit', label: 'Edit', look: 'button' },
+  { path: 'delete', label: 'Remove', look: 'button button-danger' },
+] as const;
+
+/** The head of every page of a monitor: name, state, target, actions, and links to its pages. */
+export function monitorHead(
+  monitor: MonitorView,
+  view: View,
+  { leadsTo }: Pick<DashboardRequest, 'leadsTo'>,
+): Html {
+  const { id, name, status, active, type } = monitor;
+  return html`${pageHead(name, {
+    above: [{ href: '/', label: 'Monitors' }],
+    actions: actionsOf(id, leadsTo),
+    lead: html`<span class="row"><span id="monitor-state" data-live>${monitorState(status, active)}</span><span>${type.toUpperCase()}</span>${targetOf(monitor)}</span>`,
+  })}
+${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warning}</p>`)}
+<nav class="views" aria-label="${`Pages of ${name}`}"><ul class="plain-list row">${VIEWS.map(
+    ({ path, label }) =>
+      html`<li><a href="${`/monitors/${id}${path}`}"${label === view ? html` aria-current="page"` : NO_HTML}>${label}</a></li>`,
+  )}</ul></nav>`;
+}
+
+/** Links to the pages that change the monitor, if the session may open them. */
+function actionsOf(id: string, leadsTo: DashboardRequest['leadsTo']): Html {
+  const links = ACTIONS.map(({ path, ...link }) => ({ ...link, href: `/monitors/${id}/${path}` }));
+  return html`${links
+    .filter(({ href }) => leadsTo(href))
+    .map(({ href, label, look }) => html`<a class="${look}" href="${href}">${label}</a>`)}`;
+}
+
+/** The target without its secrets. The target of an HTTP monitor is a link if it has no secrets. */
+function targetOf(monitor: MonitorView): Html {
+  if (monitor.type !== 'http') return html`<span>${monitor.uri}</span>`;
+  const { url } = monitor;
+  const href = urlSecrets.isIn(url) ? null : safeHref(url);
+  if (href === null) return html`<span>${withoutUserInfo(urlSecrets.replaced(url, MASK))}</span>`;
+  return html`<a href="${href}" rel="noreferrer noopener">${url}</a>`;
+}

@@ -1,0 +1,168 @@
+import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
+import { type MonitorStatesView, type MonitorStateView, monitorStates } from '../../api/routes/monitors.ts';
+import {
+  OVERVIEW_ORDERS,
+  type OverviewOrder,
+  SHOWN_STATES,
+} from '../../store/declaration/monitor-overview.ts';
+import { stateMark } from '../../web/design/states.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { age } from '../../web/times.ts';
+import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
+import { numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
+import { MONITOR_STATES, maintenanceLabel, monitorState } from '../state-labels.ts';
+
+/** Monitors on one page of the list. */
+const LIMIT = 50;
+const LAST_OFFSET = 1_000_000;
+
+/** The list of all monitors with their states, the most urgent first. */
+export const overviewPage: DashboardPage = {
+  method: 'GET',
+  path: '/',
+  scope: 'read',
+  navigation: { label: 'Monitors', group: 'Watch' },
+  async handle(request) {
+    const { api, query, leadsTo } = request;
+    const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
+    const found = await api.read(monitorStates, searchOf(query, offset));
+    const isNew = found.total === 0 && query.size === 0;
+    const actions = leadsTo('/monitors/new')
+      ? html`<a class="button button-main" href="/monitors/new">New monitor</a>`
+      : NO_HTML;
+    return {
+      title: titleOf(found),
+      isLive: true,
+      body: html`${pageHead('Monitors', { actions })}
+${
+  isNew
+    ? firstSteps(request)
+    : html`<div id="monitor-states" data-live>${stateTabs(query, found)}</div>
+${searchForm(query)}
+<div id="monitors" class="stack" data-live>
+${found.data.length === 0 ? nothingFound(query) : monitorTable(request, found.data)}
+${offsetPaging({ path: '/', query, total: found.total, limit: LIMIT, offset })}
+</div>`
+}`,
+    };
+  },
+};
+
+/** The window's title begins with the number of monitors that are down. */
+function titleOf({ counts }: MonitorStatesView): string {
+  return counts.error === 0 ? 'Monitors' : `${counts.error} down · Monitors`;
+}
+
+/** The query for the API. Values that the API would refuse, such as from an old bookmark, are left out. */
+function searchOf(query: URLSearchParams, offset: number) {
+  const known = (name: string, values: readonly string[]) =>
+    values.find((value) => value === query.get(name));
+  return {
+    limit: LIMIT,
+    offset,
+    name: query.get('name')?.trim().slice(0, 256) || null,
+    type: known('type', MONITOR_TYPES),
+    state: known('state', SHOWN_STATES),
+    maintenance: known('maintenance', ['true', 'false']),
+    sort: known('sort', OVERVIEW_ORDERS),
+  };
+}
+
+function searchForm(query: URLSearchParams): Html {
+  const kept = ['state', 'maintenance', 'sort'].filter((name) => query.has(name));
+  return html`<form class="search" method="get" action="/" role="search" aria-label="Monitors">
+${kept.map((name) => html`<input type="hidden" name="${name}" value="${query.get(name)}">`)}
+<div class="field"><label for="name">Name</label>
+<input id="name" name="name" type="search" maxlength="256" value="${query.get('name') ?? ''}"></div>
+<div class="field"><label for="type">Type</label>
+<select id="type" name="type"><option value="">All</option>${MONITOR_TYPES.map(
+    (type) =>
+      html`<option value="${type}"${query.get('type') === type ? html` selected` : NO_HTML}>${type.toUpperCase()}</option>`,
+  )}</select></div>
+<button>Search</button>
+</form>`;
+}
+
+function nothingFound(query: URLSearchParams): Html {
+  const name = query.get('name') ?? '';
+  return html`<div class="empty"><h2>No monitor matches</h2>
+<p class="soft">${name === '' ? 'No monitor is in this state.' : html`No monitor of this selection has “${name}” in its name.`}</p>
+<p><a href="${pathWith('/', query, { name: null, type: null, state: null, maintenance: null, offset: null })}">Show all monitors</a></p></div>`;
+}
+
+function firstSteps({ leadsTo }: DashboardRequest): Html {
+  return html`<div class="empty"><h2>No monitors yet</h2>
+<p class="soft">A monitor checks a web address, a port or a name from several regions, and tells your channels when most of them agree that it is down.</p>
+${leadsTo('/monitors/new') ? html`<p><a class="button button-main" href="/monitors/new">Create the first monitor</a></p>` : NO_HTML}
+<p class="soft">Monitors can also be declared in a file or with Terraform, or created over the <a href="/docs">HTTP API</a>.</p></div>`;
+}
+
+/** The table of the monitors. */
+function monitorTable(
+  { query, now, leadsTo }: DashboardRequest,
+  monitors: readonly MonitorStateView[],
+): Html {
+  const order = query.get('sort') ?? 'state';
+  return html`<div class="table-frame" role="region" tabindex="0" aria-label="Monitors"><table class="monitors">
+<thead><tr>${heading('State', 'state', order, query)}${heading('Name', 'name', order, query)}
+<th scope="col">Type</th><th scope="col">Every</th>${heading('Since', '-since', order, query)}</tr></thead>
+<tbody>${monitors.map(
+    ({ id, type, name, active, status, since, maintenance, target, periodicity }) => html`<tr>
+<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}</td>
+<th scope="row">${leadsTo(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}${
+      target === null ? NO_HTML : html`<span class="target soft small">${target}</span>`
+    }</th>
+<td class="soft">${type.toUpperCase()}</td><td class="soft">${periodicity ?? ''}</td>
+<td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+/** A heading whose link sorts by its column. The link of the sorted column reverses the order. */
+function heading(label: string, sort: OverviewOrder, order: string, query: URLSearchParams): Html {
+  const column = sort.replace('-', '');
+  const isSorted = order.replace('-', '') === column;
+  const direction = order.startsWith('-') ? 'descending' : 'ascending';
+  const turned = order === column ? `-${column}` : column;
+  const next = column === 'state' ? null : isSorted ? turned : sort;
+  return html`<th scope="col"${isSorted ? html` aria-sort="${direction}"` : NO_HTML}><a id="sort-${column}" href="${pathWith('/', query, { sort: next, offset: null })}">${label}</a>${
+    isSorted ? html` <span aria-hidden="true">${direction === 'ascending' ? '↑' : '↓'}</span>` : NO_HTML
+  }</th>`;
+}
+
+/** Links to the monitors of each state, with their numbers. */
+function stateTabs(
+  query: URLSearchParams,
+  { counts, under_maintenance: inMaintenance }: Pick<MonitorStatesView, 'counts' | 'under_maintenance'>,
+): Html {
+  const shown = query.get('state');
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const tab = (state: string | null, label: Html, count: number) =>
+    html`<li><a id="state-${state ?? 'all'}" href="${pathWith('/', query, { state, offset: null })}"${
+      shown === state ? html` aria-current="true"` : NO_HTML
+    }>${label} <span class="count">${new Intl.NumberFormat('en').format(count)}</span></a></li>`;
+  return html`<nav aria-label="Monitors by state"><ul class="tabs plain-list">
+${tab(null, html`All`, total)}
+${SHOWN_STATES.map((name) => {
+  const { state, word } = MONITOR_STATES[name];
+  const mark =
+    counts[name] === 0
+      ? html`<span class="soft">${stateMark(state)}</span>`
+      : html`<span class="state state-${state}">${stateMark(state)}</span>`;
+  return tab(name, html`${mark}${word}`, counts[name]);
+})}${maintenanceTab(query, inMaintenance)}</ul></nav>`;
+}
+
+/**
+ * The filter for monitors under maintenance. It is switched independently, because such monitors also have a
+ * state.
+ */
+function maintenanceTab(query: URLSearchParams, count: number): Html {
+  const isShown = query.get('maintenance') === 'true';
+  if (count === 0 && !isShown) return NO_HTML;
+  const path = pathWith('/', query, { maintenance: isShown ? null : 'true', offset: null });
+  return html`<li class="tab-apart"><a id="state-maintenance" href="${path}"${isShown ? html` aria-current="true"` : NO_HTML}>${maintenanceMark()}Under maintenance <span class="count">${new Intl.NumberFormat('en').format(count)}</span></a></li>`;
+}
+
+function maintenanceMark(): Html {
+  return html`<span class="state state-maintenance">${stateMark('maintenance')}</span>`;
+}

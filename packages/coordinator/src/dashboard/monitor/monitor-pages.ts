@@ -1,0 +1,306 @@
+import { idOf } from '../../api/endpoint.ts';
+import { monitorDeliveries } from '../../api/routes/deliveries.ts';
+import { WINDOW, type WindowView } from '../../api/routes/maintenance.ts';
+import { MONITOR } from '../../api/routes/monitors.ts';
+import { monitorResults, monitorTransitions } from '../../api/routes/results.ts';
+import { monitorPhases, monitorSeries, monitorUptime, type UptimeView } from '../../api/routes/series.ts';
+import { CHARTS_SCRIPT } from '../../web/charts/chart.ts';
+import { renderStatusBars } from '../../web/charts/status-bars.ts';
+import { type State, stateLabel } from '../../web/design/states.ts';
+import { latencyText, percentage } from '../../web/figures.ts';
+import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { durationText, instant } from '../../web/times.ts';
+import { MONITOR_STYLES } from '../dashboard-assets.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from '../dashboard-page.ts';
+import { channelNames, deliveriesList } from '../deliveries.ts';
+import { cursorPaging } from '../page-parts.ts';
+import { monitorWord, stateOfStatus } from '../state-labels.ts';
+import { changesList } from './changes.ts';
+import {
+  chartControls,
+  chosenCharts,
+  latencyChart,
+  phasesChart,
+  regionsOf,
+  regionsSection,
+} from './charts.ts';
+import { type MonitorView, monitorHead, type View } from './monitor-head.ts';
+import { filterForm, filterIn, resultsList } from './results.ts';
+import { whatIfForm, whatIfReplay } from './what-if.ts';
+
+/** Number of newest entries of each history on the overview. */
+const NEWEST = 5;
+
+/** The overview of a monitor: uptime, charts, regions, and the newest entries of each history. */
+async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAnswer> {
+  const { api, query, now } = request;
+  const id = idOf(request);
+  const choice = chosenCharts(query);
+  const monitor = await api.read(MONITOR.read, { id });
+  const [uptime, series, phases, changes, deliveries, results, maintenance] = await Promise.all([
+    api.read(monitorUptime, { id }),
+    api.read(monitorSeries, { id, ...choice }),
+    api.read(monitorPhases, { id, ...choice }),
+    api.read(monitorTransitions, { id, limit: NEWEST }),
+    api.read(monitorDeliveries, { id, limit: NEWEST }),
+    api.read(monitorResults, { id, limit: NEWEST }),
+    maintenanceAround(api, id),
+  ]);
+  const channels = await channelNames(
+    api,
+    deliveries.data.map(({ notification_id: id }) => id),
+  );
+  return {
+    title: monitor.name,
+    styles: MONITOR_STYLES,
+    scripts: [CHARTS_SCRIPT],
+    isLive: true,
+    body: html`${monitorHead(monitor, 'Overview', request)}
+${maintenanceNotice(maintenance)}
+<div class="stack-large">
+${uptimeSection(uptime)}
+<section aria-labelledby="latency" class="stack">
+<h2 id="latency">Latency</h2>
+${chartControls(choice, regionsOf(monitor, series))}
+${latencyChart(series)}
+<h3>Where the time goes</h3>
+${phasesChart(phases)}
+</section>
+<section aria-labelledby="regions" class="stack"><h2 id="regions">Regions</h2><div id="region-figures" data-live>${regionsSection(monitor, series, now)}</div></section>
+${newest('Changes', changesList(changes.data), changes, id)}
+${newest('Deliveries', deliveriesList(deliveries.data, channels), deliveries, id)}
+${newest('Results', resultsList(results.data), results, id)}
+${settings(monitor)}
+</div>`,
+  };
+}
+
+const EMPTY: Readonly<Record<'Changes' | 'Deliveries' | 'Results', string>> = {
+  Changes: 'The status has not changed yet.',
+  Deliveries: 'No alert about this monitor has been sent.',
+  Results: 'No region has reported yet. The first result comes within a period.',
+};
+
+/** The newest entries of a history, with a link to all of them. */
+function newest(
+  title: keyof typeof EMPTY,
+  list: Html,
+  { data }: { readonly data: readonly unknown[] },
+  id: number,
+): Html {
+  const name = title.toLowerCase();
+  return html`<section aria-labelledby="${name}" class="stack"><h2 id="${name}">${title}</h2>
+<div id="newest-${name}" class="stack" data-live>
+${data.length === 0 ? html`<p class="soft">${EMPTY[title]}</p>` : html`${list}<p><a href="${`/monitors/${id}/${name}`}">All ${name}</a></p>`}
+</div></section>`;
+}
+
+function settings(monitor: MonitorView): Html {
+  const { description, periodicity, timeout, retry, degraded_at: degradedAt, regions } = monitor;
+  return html`<section aria-labelledby="settings" class="stack"><h2 id="settings">Settings</h2>
+<dl class="facts">
+${description === null ? NO_HTML : html`<dt>Description</dt><dd>${description}</dd>`}
+<dt>Checked every</dt><dd>${periodicity}</dd>
+<dt>Time-out</dt><dd>${latencyText(timeout === 0 ? 45_000 : timeout)} for each attempt</dd>
+<dt>Retries</dt><dd>${retry}</dd>
+<dt>Degraded above</dt><dd>${degradedAt === 0 ? 'never' : latencyText(degradedAt)}</dd>
+<dt>Regions</dt><dd>${regions === null ? 'every region with an agent' : regions.join(', ')}</dd>
+</dl></section>`;
+}
+
+const RANGE_WORDS: Readonly<Record<UptimeView['ranges'][number]['range'], string>> = {
+  '24h': '24 hours',
+  '7d': '7 days',
+  '30d': '30 days',
+  '90d': '90 days',
+};
+
+const DAY = new Intl.DateTimeFormat('en-GB', {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
+
+/** The uptime of the monitor over the usual ranges, and on each of the last 90 days. */
+function uptimeSection({ ranges, days }: UptimeView): Html {
+  return html`<section aria-labelledby="uptime" class="stack">
+<h2 id="uptime">Uptime</h2>
+<dl id="uptime-figures" class="figures" data-live>${ranges.map(
+    ({ range, uptime, time }) =>
+      html`<div><dt>${RANGE_WORDS[range]}</dt><dd>${percentText(uptime)}</dd><dd class="soft small">${downText(time)}</dd></div>`,
+  )}</dl>
+${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
+<p class="row status-bars-ends soft small"><span>89 days ago</span><span>Today</span></p>
+<details class="chart-table">
+<summary>Uptime: days as a table</summary>
+<div class="table-frame chart-frame" role="region" tabindex="0" aria-label="Uptime: days">
+<table><thead><tr><th scope="col">Day (UTC)</th><th scope="col">Worst state</th><th scope="col" class="number">Uptime</th><th scope="col" class="number">Down</th><th scope="col" class="number">Degraded</th><th scope="col" class="number">Maintenance</th><th scope="col" class="number">No data</th></tr></thead>
+<tbody>${days.toReversed().map(dayRow)}</tbody></table>
+</div>
+</details>
+</section>`;
+}
+
+type Day = UptimeView['days'][number];
+
+/** The state of a day. A day without data is shown as maintenance if it had maintenance. */
+function stateOfDay({ status, time }: Day): State {
+  return status === 'unknown' && time.maintenance > 0 ? 'maintenance' : stateOfStatus(status);
+}
+
+function dayRow({ at, status, uptime, time }: Day): Html {
+  const length = (ms: number) => (ms === 0 ? '–' : durationText(ms));
+  return html`<tr><th scope="row">${DAY.format(at)}</th><td>${monitorWord(status)}</td><td class="number">${percentText(uptime)}</td><td class="number">${length(time.error)}</td><td class="number">${length(time.degraded)}</td><td class="number">${length(time.maintenance)}</td><td class="number">${length(time.unknown)}</td></tr>`;
+}
+
+/** @param percent from the API, rounded down to two decimals; null: there is no data */
+function percentText(percent: number | null): string {
+  return percentage(percent === null ? null : percent / 100);
+}
+
+function downText({ active, degraded, error }: UptimeView['ranges'][number]['time']): string {
+  if (active + degraded + error === 0) return 'no data yet';
+  return error === 0 ? 'never down' : `${durationText(error)} down`;
+}
+
+function summaryOf(days: readonly Day[]): string {
+  const many = (status: Day['status']) => days.filter((day) => day.status === status).length;
+  return `The worst state on each of the last ${days.length} days: down on ${many('error')}, degraded on ${many('degraded')}, up on ${many('active')}, without data on ${many('unknown')}.`;
+}
+
+/** Most planned windows of a monitor among which the next one is searched. */
+const MOST_PLANNED = 100;
+
+type Around = { readonly active: readonly WindowView[]; readonly next: WindowView | null };
+
+/** Reads the active maintenance windows of a monitor, and the next one. */
+async function maintenanceAround(api: PageApi, monitor: number): Promise<Around> {
+  const list = (state: WindowView['state'], limit: number) =>
+    api.read(WINDOW.list, { monitor_id: monitor, state, limit });
+  const [active, planned] = await Promise.all([list('active', 10), list('planned', MOST_PLANNED)]);
+  const [next = null] = planned.data.toSorted((a, b) => beginOf(a) - beginOf(b));
+  return { active: active.data, next };
+}
+
+function beginOf({ occurrence }: WindowView): number {
+  return occurrence === null ? Number.POSITIVE_INFINITY : Date.parse(occurrence.starts_at);
+}
+
+/** The notice about active maintenance and the next window. */
+function maintenanceNotice({ active, next }: Around): Html {
+  return html`<div id="monitor-maintenance" class="stack" data-live>${active.map(
+    (window) =>
+      html`<p class="notice">${stateLabel('maintenance', 'Under maintenance')} by ${linkTo(window)} until ${timeOf(window.occurrence?.ends_at)}. Alerts are held until then, and uptime leaves the time out.</p>`,
+  )}${
+    next === null
+      ? NO_HTML
+      : html`<p class="soft">Next maintenance: ${linkTo(next)}, from ${timeOf(next.occurrence?.starts_at)} to ${timeOf(next.occurrence?.ends_at)}.</p>`
+  }</div>`;
+}
+
+function linkTo({ id, title }: WindowView): Html {
+  return html`<a href="/maintenance/${id}">${title}</a>`;
+}
+
+function timeOf(text: string | undefined): Html {
+  return text === undefined ? html`its end` : instant(Date.parse(text));
+}
+
+/** Number of entries on a page of a history. */
+const ENTRIES = 50;
+
+/** The pages of one monitor. */
+export const MONITOR_PAGES: readonly DashboardPage[] = [
+  {
+    method: 'GET',
+    path: '/monitors/{id}',
+    scope: 'read',
+    handle: overviewOfMonitor,
+  },
+  {
+    method: 'GET',
+    path: '/monitors/{id}/what-if',
+    scope: 'read',
+    handle: whatIfForm,
+  },
+  {
+    method: 'POST',
+    path: '/monitors/{id}/what-if',
+    scope: 'read',
+    handle: whatIfReplay,
+  },
+  historyPageOf('Results', async ({ api, query }, id) => {
+    const path = `/monitors/${id}/results`;
+    const filter = filterIn(query);
+    const { data, next_cursor: next } = await api.read(monitorResults, { id, ...pageOf(query), ...filter });
+    const isFiltered = Object.values(filter).some((value) => value !== null);
+    return html`${filterForm(path, filter)}
+${
+  data.length > 0
+    ? resultsList(data)
+    : isFiltered
+      ? empty(
+          'No such results',
+          html`No stored result fits. <a href="${path}">Show all results</a>, or choose a longer time.`,
+        )
+      : empty(
+          'No results yet',
+          html`A result appears when the first region has checked the monitor, which takes a period at most.`,
+        )
+}
+${cursorPaging(path, query, next)}`;
+  }),
+  historyPageOf('Changes', async ({ api, query }, id) => {
+    const { data, next_cursor: next } = await api.read(monitorTransitions, { id, ...pageOf(query) });
+    return html`${data.length > 0 ? changesList(data) : empty('No changes yet', html`Each change of the status will stand here, with the votes of the regions that made it.`)}
+${cursorPaging(`/monitors/${id}/changes`, query, next)}`;
+  }),
+  historyPageOf('Deliveries', async ({ api, query }, id) => {
+    const { data, next_cursor: next } = await api.read(monitorDeliveries, { id, ...pageOf(query) });
+    const channels = await channelNames(
+      api,
+      data.map(({ notification_id: id }) => id),
+    );
+    return html`${
+      data.length > 0
+        ? deliveriesList(data, channels)
+        : empty(
+            'No alerts yet',
+            html`Alerts about this monitor will stand here. They go to the <a href="/channels">channels</a> that are linked to it.`,
+          )
+    }
+${cursorPaging(`/monitors/${id}/deliveries`, query, next)}`;
+  }),
+];
+
+/** A page with one history of a monitor. */
+function historyPageOf(
+  view: View,
+  content: (request: DashboardRequest, id: number) => Promise<Html>,
+): DashboardPage {
+  return {
+    method: 'GET',
+    path: `/monitors/{id}/${view.toLowerCase()}`,
+    scope: 'read',
+    async handle(request) {
+      const id = idOf(request);
+      const monitor = await request.api.read(MONITOR.read, { id });
+      return {
+        title: `${view} of ${monitor.name}`,
+        styles: MONITOR_STYLES,
+        body: html`${monitorHead(monitor, view, request)}
+<section aria-labelledby="list" class="stack"><h2 id="list" class="unseen">${view}</h2>${await content(request, id)}</section>`,
+      };
+    },
+  };
+}
+
+function pageOf(query: URLSearchParams) {
+  return { limit: ENTRIES, cursor: query.get('cursor') };
+}
+
+function empty(title: string, next: Html): Html {
+  return html`<div class="empty"><h3>${title}</h3><p>${next}</p></div>`;
+}

@@ -1,0 +1,158 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { Problem } from '../../api/problem.ts';
+import { newestChange } from '../../store/declaration/newest-change.ts';
+import type { Store } from '../../store/store.ts';
+import type { DashboardPage } from '../dashboard-page.ts';
+
+/** Time between two reads of the database while a page listens, ms. */
+const LOOK_EVERY_MS = 1_000;
+/** Time between empty lines that keep the connection alive, ms. */
+const BREATHE_EVERY_MS = 15_000;
+/** Life of a stream, ms. The browser then opens another one, and its session is checked again. */
+const STREAM_LIFE_MS = 10 * 60_000;
+/** Number of unread texts after which a stream is closed. */
+const MOST_WAITING = 16;
+/** Most open streams. */
+const MOST_STREAMS = 500;
+/** Most open streams of one token, so that one token cannot take them all. */
+const MOST_OF_TOKEN = 100;
+
+type FeedParts = { readonly store: Store; readonly clock: Clock; readonly log: Logger };
+type Listener = { readonly session: ListeningSession; send(text: string): void; end(): void };
+
+/** The session that a stream belongs to. */
+type ListeningSession = {
+  readonly tokenId: number;
+  /** Whether the session is still open. It is asked before each event. */
+  isOpen(): boolean;
+};
+
+/**
+ * Reports changes to browsers as server-sent events. It reads the database once a second for all listeners
+ * together, and not at all without listeners. So it also notices changes by other coordinators.
+ */
+export class ChangeFeed {
+  readonly #parts: FeedParts;
+  readonly #listeners = new Set<Listener>();
+  #newest: string | null = null;
+  #isLooking = false;
+  #cancelLooking: () => void = () => {};
+  #cancelBreathing: () => void = () => {};
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Opens a stream of events, which ends with its session; null: too many streams are open.
+   * @param signal aborted when the visitor closes the connection
+   */
+  openStream(session: ListeningSession, signal: AbortSignal): ReadableStream<Uint8Array> | null {
+    const ofToken = [...this.#listeners].filter((each) => each.session.tokenId === session.tokenId);
+    if (this.#listeners.size >= MOST_STREAMS || ofToken.length >= MOST_OF_TOKEN) return null;
+    let close = () => {};
+    let leave = () => false;
+    const encoder = new TextEncoder();
+    return new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        const cancel = this.#parts.clock.after(STREAM_LIFE_MS, () => close());
+        const listener = {
+          session,
+          send: (text: string) => {
+            if ((controller.desiredSize ?? 0) < -MOST_WAITING) close();
+            else controller.enqueue(encoder.encode(text));
+          },
+          end: () => close(),
+        };
+        leave = () => {
+          if (!this.#remove(listener)) return false;
+          cancel();
+          signal.removeEventListener('abort', close);
+          return true;
+        };
+        close = () => {
+          if (leave()) controller.close();
+        };
+        signal.addEventListener('abort', close);
+        this.#add(listener);
+        listener.send('retry: 3000\n\n');
+      },
+      // The reader has closed the stream already.
+      cancel: () => void leave(),
+    });
+  }
+
+  /** Ends all streams. */
+  stop(): void {
+    for (const listener of this.#listeners) listener.end();
+  }
+
+  #add(listener: Listener): void {
+    this.#listeners.add(listener);
+    if (this.#listeners.size > 1) return;
+    const { clock } = this.#parts;
+    this.#newest = null;
+    void this.#look();
+    this.#cancelLooking = clock.every(LOOK_EVERY_MS, () => void this.#look());
+    this.#cancelBreathing = clock.every(BREATHE_EVERY_MS, () => this.#send(':\n\n'));
+  }
+
+  /** Removes a listener. @returns whether it was there */
+  #remove(listener: Listener): boolean {
+    const isRemoved = this.#listeners.delete(listener);
+    if (this.#listeners.size === 0) {
+      this.#cancelLooking();
+      this.#cancelBreathing();
+    }
+    return isRemoved;
+  }
+
+  async #look(): Promise<void> {
+    for (const listener of this.#listeners) if (!listener.session.isOpen()) listener.end();
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      const newest = await newestChange(this.#parts.store);
+      const before = this.#newest;
+      this.#newest = newest;
+      if (before !== null && before !== newest) this.#send(`event: change\ndata: ${newest}\n\n`);
+    } catch (error) {
+      // The next read tries again. Pages work without events.
+      this.#parts.log.debug({ error: messageOf(error) }, 'could not look for changes');
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  #send(text: string): void {
+    for (const listener of this.#listeners) {
+      if (listener.session.isOpen()) listener.send(text);
+      else listener.end();
+    }
+  }
+}
+
+/** The stream of changes to which `live.js` listens. */
+export function changesPage(changes: ChangeFeed): DashboardPage {
+  return {
+    method: 'GET',
+    path: '/events',
+    scope: 'read',
+    async handle({ token, isSessionOpen, signal }) {
+      const stream = changes.openStream({ tokenId: token.id, isOpen: isSessionOpen }, signal);
+      if (stream === null) {
+        throw new Problem('unavailable', 'Too many pages listen already.', {
+          headers: { 'retry-after': '30' },
+        });
+      }
+      const headers = {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      };
+      return { response: new Response(stream, { headers }) };
+    },
+  };
+}

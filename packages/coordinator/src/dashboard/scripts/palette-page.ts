@@ -1,0 +1,62 @@
+import type { EndpointAnswering } from '../../api/endpoint.ts';
+import { monitorStates } from '../../api/routes/monitors.ts';
+import { CHANNEL } from '../../api/routes/notifications.ts';
+import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
+import { type DashboardPage, type DashboardRequest, NAVIGATION_GROUPS } from '../dashboard-page.ts';
+
+type Entry = { readonly label: string; readonly group: string; readonly href: string };
+
+/** Most entries of each kind in an answer. */
+const MOST = 8;
+
+type Named = { readonly id: string; readonly name?: string | null; readonly title?: string };
+type Searched = {
+  readonly group: string;
+  readonly list: EndpointAnswering<{ readonly data: readonly Named[] }>;
+  readonly at: string;
+};
+
+/** Lists whose names are searched, with the paths of their members' pages. */
+const SEARCHED = [
+  { group: 'Monitor', list: monitorStates, at: '/monitors' },
+  { group: 'Channel', list: CHANNEL.list, at: '/channels' },
+  { group: 'Status page', list: STATUS_PAGE.list, at: '/pages' },
+] as const satisfies readonly Searched[];
+
+/** The entries of the command palette for a text, as JSON. @param pages every page of the dashboard */
+export function palettePage(pages: () => readonly DashboardPage[]): DashboardPage {
+  return {
+    method: 'GET',
+    path: '/palette',
+    scope: 'read',
+    async handle(request) {
+      const text = (request.query.get('q') ?? '').trim().slice(0, 200);
+      const named = text === '' ? [] : await Promise.all(SEARCHED.map((one) => found(request, one, text)));
+      const entries = [...pageEntries(request, pages(), text), ...named.flat()];
+      return { response: Response.json({ entries }, { headers: { 'cache-control': 'no-store' } }) };
+    },
+  };
+}
+
+/** Matching pages of the navigation that the session may open. */
+function pageEntries({ can }: DashboardRequest, pages: readonly DashboardPage[], text: string): Entry[] {
+  return pages
+    .flatMap(({ navigation, path, scope }) =>
+      navigation === undefined || !can(scope)
+        ? []
+        : [{ label: navigation.label, group: navigation.group, href: path }],
+    )
+    .filter(({ label }) => label.toLowerCase().includes(text.toLowerCase()))
+    .sort((a, b) => NAVIGATION_GROUPS.indexOf(a.group) - NAVIGATION_GROUPS.indexOf(b.group));
+}
+
+async function found(
+  { api, leadsTo }: DashboardRequest,
+  { group, list, at }: Searched,
+  text: string,
+): Promise<Entry[]> {
+  const { data } = await api.read(list, { limit: MOST, name: text });
+  return data
+    .map(({ id, name, title }) => ({ label: name ?? title ?? `${group} ${id}`, group, href: `${at}/${id}` }))
+    .filter(({ href }) => leadsTo(href));
+}

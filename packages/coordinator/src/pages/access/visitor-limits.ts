@@ -1,0 +1,144 @@
+import { type Rate, TokenBucket } from '../../verdict/rate.ts';
+import { RecentMap } from '../../web/recent-map.ts';
+
+/** Number of wrong passwords after which a visitor need not wait. */
+const FREE = 3;
+/** The wait after the next wrong password, ms. Each further one doubles it. */
+const FIRST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 15 * 60_000;
+/** Age at which a visitor's wrong passwords are forgotten, ms. */
+const FORGOTTEN_AFTER_MS = 3_600_000;
+/** Bound of the wrong passwords for one page, counted over all visitors who never sent the right one. */
+const OF_A_PAGE = { perMinute: 30, burst: 30 };
+/** Most visitors, pages and mailboxes that each bound remembers. The least recently seen ones are forgotten first. */
+const MOST_REMEMBERED = 10_000;
+
+type Visitor = {
+  wrong: number;
+  /** When the last guess was compared, monotonic ms. */
+  at: number;
+  isKnown: boolean;
+};
+
+/** The result of a guess. `early`: it was not compared, and the next guess must wait for `waitMs`. */
+export type Guess =
+  | { readonly is: 'right' }
+  | { readonly is: 'wrong' }
+  | { readonly is: 'early'; readonly waitMs: number };
+
+/**
+ * Bounds the guesses at the passwords of pages. The wait of a visitor grows with the number of wrong guesses.
+ * A page has a common bound for all visitors, so many addresses do not guess faster than a few. This bound
+ * does not apply to a visitor who sent the right password before: strangers could lock that visitor out
+ * otherwise.
+ *
+ * The counts are in memory. A restart forgets them, and each coordinator counts alone.
+ */
+export class Guessing {
+  readonly #visitors = new RecentMap<string, Visitor>(MOST_REMEMBERED);
+  readonly #pages = new RecentMap<number, TokenBucket>(MOST_REMEMBERED);
+
+  /**
+   * Compares and counts a guess in one turn of the event loop. So concurrent guesses are all counted.
+   * @param peer key of the visitor's address
+   * @param now monotonic, ms
+   * @param isRight compares; it is called only if the guess may be compared
+   */
+  guess(pageId: number, peer: string, now: number, isRight: () => boolean): Guess {
+    const key = `${pageId} ${peer}`;
+    const visitor = this.#visitor(key, now);
+    const page = this.#pages.get(pageId) ?? new TokenBucket(OF_A_PAGE);
+    this.#pages.set(pageId, page);
+    const readyAt = Math.max(
+      visitor.at + waitAfter(visitor.wrong),
+      visitor.isKnown ? now : page.availableAt(now),
+    );
+    if (readyAt > now) return { is: 'early', waitMs: readyAt - now };
+    const right = isRight();
+    this.#visitors.set(key, {
+      wrong: right ? 0 : visitor.wrong + 1,
+      at: now,
+      isKnown: right || visitor.isKnown,
+    });
+    if (right) return { is: 'right' };
+    if (!visitor.isKnown) page.take(now);
+    return { is: 'wrong' };
+  }
+
+  #visitor(key: string, now: number): Visitor {
+    const known = this.#visitors.get(key);
+    if (known === undefined) return { wrong: 0, at: Number.NEGATIVE_INFINITY, isKnown: false };
+    return now - known.at > FORGOTTEN_AFTER_MS ? { ...known, wrong: 0 } : known;
+  }
+}
+
+/** The wait after this number of wrong guesses, ms. */
+function waitAfter(wrong: number): number {
+  return wrong < FREE ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (wrong - FREE), LONGEST_WAIT_MS);
+}
+
+/** Rates of the mails that visitors may request. */
+const RATES = {
+  /** To one mailbox. */
+  mailbox: { perMinute: 3 / 60, burst: 3 },
+  /** From one page. */
+  page: { perMinute: 5, burst: 60 },
+  /** From the whole service. */
+  service: { perMinute: 30, burst: 200 },
+  /** Requested by one visitor, whether they are sent or not. */
+  peer: { perMinute: 10 / 60, burst: 10 },
+} as const satisfies Readonly<Record<string, Rate>>;
+
+type Bound = keyof typeof RATES;
+
+/**
+ * Bounds the mails that strangers can request: sign-in links, and confirmations of subscriptions. Both kinds
+ * are counted together, so one kind is no way around the bounds of the other.
+ */
+export class MailLimits {
+  readonly #buckets: Readonly<Record<Bound, RecentMap<string, TokenBucket>>> = {
+    mailbox: new RecentMap(MOST_REMEMBERED),
+    page: new RecentMap(MOST_REMEMBERED),
+    service: new RecentMap(MOST_REMEMBERED),
+    peer: new RecentMap(MOST_REMEMBERED),
+  };
+
+  /**
+   * Counts a visitor's request, whether a mail is sent or not. So the bound reveals nothing about an address.
+   * @param peer key of the visitor's address
+   * @param now monotonic, ms
+   * @returns 0: the request may go on; otherwise the time until the next one may, ms
+   */
+  takeOf(peer: string, now: number): number {
+    const bucket = this.#bucket('peer', peer);
+    const waitMs = bucket.availableAt(now) - now;
+    if (waitMs === 0) bucket.take(now);
+    return waitMs;
+  }
+
+  /**
+   * Counts a mail unless a bound is reached.
+   * @param now monotonic, ms
+   * @returns the bound that is reached; null: the mail may be sent
+   */
+  take(
+    { pageId, mailbox }: { readonly pageId: number; readonly mailbox: string },
+    now: number,
+  ): Bound | null {
+    const buckets = [
+      ['mailbox', this.#bucket('mailbox', mailbox)],
+      ['page', this.#bucket('page', String(pageId))],
+      ['service', this.#bucket('service', '')],
+    ] as const;
+    const reached = buckets.find(([, bucket]) => bucket.availableAt(now) > now);
+    if (reached !== undefined) return reached[0];
+    for (const [, bucket] of buckets) bucket.take(now);
+    return null;
+  }
+
+  #bucket(bound: Bound, key: string): TokenBucket {
+    const bucket = this.#buckets[bound].get(key) ?? new TokenBucket(RATES[bound]);
+    this.#buckets[bound].set(key, bucket);
+    return bucket;
+  }
+}

@@ -1,0 +1,165 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import {
+  type CheckedDomain,
+  checkedDomain,
+  type DeclaredDomain,
+  declaredDomains,
+  isHeldElsewhere,
+  writeCheckedDomain,
+} from '../../store/pages/page-domains.ts';
+import type { Store } from '../../store/store.ts';
+import { PageRounds } from '../page-rounds.ts';
+import { type AskDomain, askedDomain } from './domain-lookup.ts';
+import { type Pointing, pointingOf, type ServicePlace } from './pointing.ts';
+
+/** Time between two checks of a verified domain, ms. */
+const VERIFIED_EVERY_MS = 3_600_000;
+/**
+ * Number of consecutive checks that must find a verified domain elsewhere before svc stops serving it. A name
+ * server may err once.
+ */
+const FAILURES = 3;
+/** Time between checks of a verified domain after it was found elsewhere, ms. */
+const FAILED_EVERY_MS = 600_000;
+/**
+ * Time between checks of a pending domain, ms. It grows with the number of failed checks, because people wait
+ * only at first.
+ */
+const PENDING_EVERY_MS = 60_000;
+const DOMAINS_PER_READ = 100;
+
+type Parts = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ask: AskDomain;
+  readonly service: () => Promise<ServicePlace>;
+};
+
+/**
+ * Checks where the custom domains of status pages point.
+ *
+ *     declared ── check ──▶ pending ◀── elsewhere, 3 times ── verified
+ *                              └────────── points here ─────────▲
+ *
+ * A check without an answer from name servers changes nothing. A domain that is declared again starts as
+ * pending.
+ *
+ * Pages of several workspaces may declare one domain. The DNS does not show who owns it, so the first
+ * verified page holds it. The other pages stay pending, and their check names the reason. They get the domain
+ * when the holder declares another one, is removed, or loses it.
+ */
+export class DomainChecks {
+  readonly #parts: Parts;
+  /** Running checks by page. Concurrent checks of one page share one run. */
+  readonly #running = new Map<number, Promise<CheckedDomain>>();
+  readonly #rounds: PageRounds<DeclaredDomain>;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { store, clock, log } = parts;
+    this.#rounds = new PageRounds({
+      clock,
+      log,
+      work: 'checking custom domains',
+      after: (pageId) => declaredDomains(store, pageId, DOMAINS_PER_READ),
+      visit: async (domain) => {
+        if (isDue(domain, clock.wall())) await this.check(domain.pageId, domain.declared);
+      },
+    });
+  }
+
+  /** Checks the due domains, now and every minute. */
+  start(): void {
+    this.#rounds.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#rounds.stop();
+  }
+
+  /** Resolves when the running checks have ended. */
+  async settled(): Promise<void> {
+    await this.#rounds.settled();
+  }
+
+  /**
+   * Checks the domain of a page now.
+   * @param declared the domain as the page declares it
+   * @throws StoreError
+   */
+  check(pageId: number, declared: string): Promise<CheckedDomain> {
+    const running = this.#running.get(pageId);
+    if (running !== undefined) return running;
+    const started = this.#check(pageId, declared).finally(() => this.#running.delete(pageId));
+    this.#running.set(pageId, started);
+    return started;
+  }
+
+  async #check(pageId: number, declared: string): Promise<CheckedDomain> {
+    const { store, clock, ask, service, log } = this.#parts;
+    const domain = askedDomain(declared) ?? declared;
+    const [answers, place] = await Promise.all([ask(domain), service()]);
+    const before = await checkedDomain(store, pageId);
+    const known = before?.declared === declared ? before : null;
+    const pointing = pointingOf(domain, answers, place);
+    const checked = await store.transaction(async (tx) => {
+      const isHeld = known?.state !== 'verified' && (await isHeldElsewhere(tx, domain, pageId));
+      const found = isHeld && pointing.is === 'here' ? heldElsewhere(domain) : pointing;
+      const checked = { pageId, declared, domain, ...after(known, found, clock.wall()) };
+      await writeCheckedDomain(tx, checked);
+      return checked;
+    });
+    if (checked.state !== (known?.state ?? 'pending')) {
+      log.info(
+        { page: pageId, domain, state: checked.state, problem: checked.problem },
+        'custom domain checked',
+      );
+    }
+    return checked;
+  }
+}
+
+function heldElsewhere(domain: string): Pointing {
+  const problem = `${domain} points here, and another status page holds it, which declared it and was verified first: this page gets it when that one gives it up`;
+  return { is: 'elsewhere', problem };
+}
+
+type Standing = Pick<CheckedDomain, 'state' | 'problem' | 'failures' | 'checkedAt' | 'verifiedAt'>;
+
+/** The stored state of a domain after a check. @param now epoch ms */
+function after(before: Standing | null, pointing: Pointing, now: number): Standing {
+  const checkedAt = Math.floor(now);
+  const verifiedAt = before?.verifiedAt ?? null;
+  const state = before?.state ?? 'pending';
+  const failures = before?.failures ?? 0;
+  switch (pointing.is) {
+    case 'here':
+      return { state: 'verified', problem: null, failures: 0, checkedAt, verifiedAt: checkedAt };
+    case 'not-known':
+      return { state, problem: pointing.problem, failures, checkedAt, verifiedAt };
+    case 'elsewhere': {
+      const isGone = failures + 1 >= FAILURES;
+      return {
+        state: isGone ? 'pending' : state,
+        problem: pointing.problem,
+        failures: failures + 1,
+        checkedAt,
+        verifiedAt,
+      };
+    }
+    default:
+      return pointing satisfies never;
+  }
+}
+
+/** @param now epoch ms */
+function isDue({ checked }: Pick<DeclaredDomain, 'checked'>, now: number): boolean {
+  if (checked === null) return true;
+  // A clock that is set back must not stop the checks.
+  const ageMs = Math.abs(now - checked.checkedAt);
+  if (checked.state === 'pending')
+    return ageMs >= PENDING_EVERY_MS * Math.min(30, 1 + Math.floor(checked.failures / 10));
+  return ageMs >= (checked.failures > 0 ? FAILED_EVERY_MS : VERIFIED_EVERY_MS);
+}

@@ -1,0 +1,217 @@
+import { createHash } from 'node:crypto';
+import { linesAsHtml } from '../alerts/escaping.ts';
+import { instantText } from '../web/times.ts';
+import { incidentTitle, updateSentence, updateWord } from './html/incident-list.ts';
+import type { MaintenanceView } from './notes.ts';
+import type { PageView } from './page-view.ts';
+import { addressOf, type Place } from './place.ts';
+import { fill } from './text/texts.ts';
+import type { Words } from './words.ts';
+
+/** An entry of a feed: one update of an incident, or one occurrence of maintenance. */
+export type FeedEntry = {
+  /** Unique for ever among all pages (RFC 4287, section 4.2.6). */
+  readonly id: string;
+  readonly title: string;
+  readonly text: string;
+  readonly link: string;
+  /** When it appeared and when it last changed, epoch ms. */
+  readonly publishedAt: number;
+  readonly updatedAt: number;
+};
+
+export type Feed = {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string | null;
+  readonly language: string;
+  /** Addresses of the page and of the feed itself. */
+  readonly page: string;
+  readonly self: string;
+  /** When an entry last changed, epoch ms. */
+  readonly updatedAt: number;
+  /** Newest first. */
+  readonly entries: readonly FeedEntry[];
+};
+
+/**
+ * Most entries about incidents, and about maintenance. They are counted apart, so nightly maintenance does
+ * not push out an outage.
+ */
+const ENTRIES = { incidents: 50, maintenance: 25 };
+
+/** @param file name of the feed below the page */
+function feedOf(view: PageView, place: Place, file: string): Feed {
+  const { page, activeIncidents, pastIncidents, maintenance } = view;
+  const { words } = place;
+  const { title, description } = page.attributes;
+  const address = addressOf(place);
+  const updates = [...activeIncidents, ...pastIncidents].flatMap((incident) =>
+    incident.updates.map(
+      (update): FeedEntry => ({
+        id: idOf(page.id, page.createdAt, update.id),
+        title: `${incidentTitle(incident, words)}: ${updateWord(update, words)}`,
+        text: updateSentence(update, incident, words),
+        link: `${address}#i${incident.id}`,
+        publishedAt: update.at,
+        updatedAt: update.at,
+      }),
+    ),
+  );
+  const isOver = ({ state }: MaintenanceView) => state === 'completed';
+  // Current and planned maintenance come first, the soonest first; then past maintenance, the newest first.
+  const open = maintenance.filter((window) => !isOver(window));
+  const planned = [...open, ...maintenance.filter(isOver).toReversed()].map(
+    (window): FeedEntry => ({
+      id: idOf(page.id, page.createdAt, `m${window.id}`),
+      title: `${window.title}: ${words.text.maintenanceState[window.state]}`,
+      text: maintenanceText(window, words),
+      link: `${address}#m${window.id}`,
+      publishedAt: window.stages.at(-1)?.at ?? window.updatedAt,
+      updatedAt: window.updatedAt,
+    }),
+  );
+  const entries = [
+    ...updates.toSorted(newestFirst).slice(0, ENTRIES.incidents),
+    ...planned.slice(0, ENTRIES.maintenance),
+  ].sort(newestFirst);
+  return {
+    id: idOf(page.id, page.createdAt, 'feed'),
+    title: fill(words.text.feedTitle, { title }),
+    description,
+    language: words.language,
+    page: address,
+    self: `${place.origin}${place.path}/${file}`,
+    updatedAt: Math.max(page.createdAt, ...entries.map(({ updatedAt }) => updatedAt)),
+    entries,
+  };
+}
+
+function newestFirst(one: FeedEntry, other: FeedEntry): number {
+  return other.updatedAt - one.updatedAt;
+}
+
+/** The times of the maintenance, and its text. */
+function maintenanceText(
+  { startsAt, endsAt, text }: MaintenanceView,
+  { language, text: words }: Words,
+): string {
+  const [from, until] = [startsAt, endsAt].map((at) => instantText(at, language));
+  const times = fill(words.maintenanceFrom, { from: from ?? '', until: until ?? '' });
+  return text === '' ? times : `${times}\n\n${text}`;
+}
+
+/**
+ * A URN of a name-based UUID (RFC 9562, version 8). It does not contain the page's address, so it stays the
+ * same when the address changes.
+ */
+function idOf(...parts: readonly (string | number)[]): string {
+  const bytes = createHash('sha256')
+    .update(JSON.stringify(['svc feed', ...parts]))
+    .digest()
+    .subarray(0, 16);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString('hex');
+  const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
+  return `urn:uuid:${groups.join('-')}`;
+}
+
+/** The incidents and the maintenance of a page as Atom (RFC 4287). */
+export function atomFeed(view: PageView, place: Place): string {
+  const feed = feedOf(view, place, 'feed.atom');
+  return `<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="${feed.language}">
+<id>${feed.id}</id>
+<title>${escapeXml(feed.title)}</title>
+${feed.description === null ? '' : `<subtitle>${escapeXml(feed.description)}</subtitle>\n`}<updated>${rfc3339(feed.updatedAt)}</updated>
+<link rel="self" type="application/atom+xml" href="${escapeXml(feed.self)}"/>
+<link rel="alternate" type="text/html" href="${escapeXml(feed.page)}"/>
+<author><name>${escapeXml(view.page.attributes.title)}</name></author>
+${feed.entries.map(atomEntry).join('')}</feed>
+`;
+}
+
+function atomEntry({ id, title, text, link, publishedAt, updatedAt }: FeedEntry): string {
+  return `<entry>
+<id>${id}</id>
+<title>${escapeXml(title)}</title>
+<published>${rfc3339(publishedAt)}</published>
+<updated>${rfc3339(updatedAt)}</updated>
+<link rel="alternate" type="text/html" href="${escapeXml(link)}"/>
+<content type="text">${escapeXml(text)}</content>
+</entry>
+`;
+}
+
+/** The incidents and the maintenance of a page as RSS 2.0 (rssboard.org, version 2.0.11). */
+export function rssFeed(view: PageView, place: Place): string {
+  const feed = feedOf(view, place, 'feed.rss');
+  return `<?xml version="1.0" encoding="utf-8"?>
+<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom">
+<channel>
+<title>${escapeXml(feed.title)}</title>
+<link>${escapeXml(feed.page)}</link>
+<description>${escapeXml(feed.description ?? feed.title)}</description>
+<language>${feed.language}</language>
+<lastBuildDate>${new Date(feed.updatedAt).toUTCString()}</lastBuildDate>
+<atom:link rel="self" type="application/rss+xml" href="${escapeXml(feed.self)}"/>
+${feed.entries.map(rssItem).join('')}</channel>
+</rss>
+`;
+}
+
+function rssItem({ id, title, text, link, updatedAt }: FeedEntry): string {
+  return `<item>
+<title>${escapeXml(title)}</title>
+<link>${escapeXml(link)}</link>
+<guid isPermaLink="false">${id}</guid>
+<pubDate>${new Date(updatedAt).toUTCString()}</pubDate>
+<description>${escapeXml(linesAsHtml(text))}</description>
+</item>
+`;
+}
+
+/** The incidents and the maintenance of a page as JSON Feed (jsonfeed.org, version 1.1). */
+export function jsonFeed(view: PageView, place: Place): string {
+  const feed = feedOf(view, place, 'feed.json');
+  return JSON.stringify({
+    version: 'https://jsonfeed.org/version/1.1',
+    title: feed.title,
+    home_page_url: feed.page,
+    feed_url: feed.self,
+    ...(feed.description === null ? {} : { description: feed.description }),
+    language: feed.language,
+    items: feed.entries.map(({ id, title, text, link, publishedAt, updatedAt }) => ({
+      id,
+      url: link,
+      title,
+      content_text: text,
+      date_published: rfc3339(publishedAt),
+      date_modified: rfc3339(updatedAt),
+    })),
+  });
+}
+
+function rfc3339(at: number): string {
+  return new Date(at).toISOString();
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Characters that XML 1.0 cannot contain (section 2.2), not even as references. */
+const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
+/**
+ * A text for the content of an element or for a quoted attribute. Characters that XML cannot contain become
+ * `�`.
+ */
+export function escapeXml(text: string): string {
+  return text.replace(FORBIDDEN, '\ufffd').replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}

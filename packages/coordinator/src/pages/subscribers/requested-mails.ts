@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { queueLetters } from '../../alerts/letters.ts';
+import { insertLink } from '../../store/access/one-time-links.ts';
+import type { NewlyQueued } from '../../store/alerts/delivery-queue.ts';
+import type { Secrets } from '../../store/declaration/secrets.ts';
+import { askSubscription, type MailPage, mailPage, recipientAt } from '../../store/pages/page-recipients.ts';
+import type { Store } from '../../store/store.ts';
+import { hashOfSecret, randomSecret } from '../../web/sessions.ts';
+import { type MailAddress, mailboxKey, mayGetMail } from '../access/mail-address.ts';
+import type { MailLimits } from '../access/visitor-limits.ts';
+import type { Words } from '../words.ts';
+import { tokenUrl } from './mail-links.ts';
+import { confirmationLetter, signInLetter } from './mail-texts.ts';
+
+/**
+ * Most mails that are being queued at the same time. Further ones are dropped, like mails beyond the rates.
+ */
+const AT_ONCE = 20;
+
+/**
+ * Mails with a link that visitors request.
+ *
+ * - `sign-in`: the link opens a session. It is valid for 15 minutes.
+ * - `subscribe`: the link confirms a subscription. It is valid for a day.
+ */
+const KINDS = {
+  'sign-in': { lifeMs: 15 * 60_000, path: '/access/link', letter: signInLetter },
+  subscribe: { lifeMs: 24 * 3_600_000, path: '/subscribe/confirm', letter: confirmationLetter },
+} as const;
+type MailKind = keyof typeof KINDS;
+
+/** The purpose of a one-time link: the kind of its mail, and the page. */
+export function linkPurpose(kind: MailKind, pageId: number): string {
+  return `page-${kind}:${pageId}`;
+}
+
+type LinkDetail = { readonly recipientId: number; readonly credential: string };
+
+function linkDetail({ recipientId, credential }: LinkDetail): string {
+  return `${recipientId} ${credential}`;
+}
+
+/** Parses the detail of a one-time link that {@link linkDetail} made. */
+export function linkDetailIn(detail: string): LinkDetail {
+  const [id = '', credential = ''] = detail.split(' ');
+  return { recipientId: Number(id), credential };
+}
+
+type Parts = {
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly publicUrl: string;
+  readonly limits: MailLimits;
+  readonly onQueued: (queued: NewlyQueued) => void;
+};
+
+export type AskedMail = {
+  readonly kind: MailKind;
+  /** Version of what lets the visitor in. The subscription stores it. */
+  readonly credential: string;
+  readonly pageId: number;
+  readonly address: MailAddress;
+  readonly words: Words;
+};
+
+/**
+ * Queues the mails that visitors request. It works after the visitor was answered. So the answer and its time
+ * are the same whether a mail is sent or not, and do not show which addresses are known or allowed.
+ */
+export class AskedMails {
+  readonly #parts: Parts;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Starts queueing a mail, unless a bound is reached. */
+  ask(mail: AskedMail): void {
+    const { clock, limits, log } = this.#parts;
+    const mailbox = mailboxKey(mail.address);
+    const reached =
+      this.#running.size >= AT_ONCE
+        ? 'at-once'
+        : limits.take({ pageId: mail.pageId, mailbox }, clock.monotonic());
+    if (reached !== null) {
+      log.warn(
+        { page: mail.pageId, bound: reached },
+        'a visitor asked for a mail beyond a bound: it is not sent',
+      );
+      return;
+    }
+    const running = this.#queue(mail).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Resolves when every requested mail is queued. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #queue(mail: AskedMail): Promise<void> {
+    const { store, log } = this.#parts;
+    try {
+      const page = await mailPage(store, mail.pageId);
+      if (page !== null && mayGetMail(mail.address.address, page.mailDomains)) await this.#write(mail, page);
+    } catch (error) {
+      // The visitor was told that a mail is sent if it is allowed, and can request another.
+      log.error({ page: mail.pageId, error: messageOf(error) }, 'queueing a mail to a visitor failed');
+    }
+  }
+
+  /** Stores the recipient, the link and the mail in one transaction. */
+  async #write({ kind, credential, address, words }: AskedMail, page: MailPage): Promise<void> {
+    const { store, clock, publicUrl } = this.#parts;
+    const { lifeMs, path, letter } = KINDS[kind];
+    const now = Math.floor(clock.wall());
+    const expiresAt = now + lifeMs;
+    const secret = randomSecret();
+    await store.transaction(async (tx) => {
+      const { language } = words;
+      const recipient = await recipientAt(tx, { pageId: page.id, address: address.address, language }, now);
+      if (kind === 'subscribe') await askSubscription(tx, recipient.id, language);
+      const detail = linkDetail({ recipientId: recipient.id, credential });
+      const link = { purpose: linkPurpose(kind, page.id), detail, expiresAt };
+      await insertLink(tx, hashOfSecret(secret), link, now);
+      const mail = {
+        recipientId: recipient.id,
+        uid: randomUUID(),
+        lane: 'links',
+        letter: letter(page, words, expiresAt),
+        link: tokenUrl(page, publicUrl, path, secret),
+      } as const;
+      await queueLetters(tx, this.#parts, [mail], now);
+    });
+  }
+}

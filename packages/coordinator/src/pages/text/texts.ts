@@ -1,0 +1,55 @@
+import { de } from './de.ts';
+import { en, type PageText } from './en.ts';
+
+/**
+ * The languages of the status pages. A further language is one file and one line here. The first one is the
+ * default.
+ */
+export const LANGUAGES = { en, de } as const satisfies Readonly<Record<string, PageText>>;
+export type Language = keyof typeof LANGUAGES;
+export const LANGUAGE_NAMES = Object.keys(LANGUAGES) as readonly Language[];
+
+const DEFAULT: Language = 'en';
+
+/** Most members of `Accept-Language` that are read. Browsers send a few. */
+const MOST_RANGES = 20;
+
+/**
+ * The language of an answer: the one in the address, otherwise the browser's most preferred one.
+ * @param asked          value of `?lang=`; null: none
+ * @param acceptLanguage the header (RFC 9110, section 12.5.4); undefined: none
+ */
+export function languageOf(asked: string | null, acceptLanguage: string | undefined): Language {
+  const named = known(asked ?? '');
+  if (named !== null) return named;
+  let best: { language: Language; weight: number } | null = null;
+  for (const range of (acceptLanguage ?? '').split(',', MOST_RANGES)) {
+    const [tag = '', ...parameters] = range.split(';');
+    const language = known(tag);
+    const weight = weightOf(parameters);
+    if (language !== null && weight > (best?.weight ?? 0)) best = { language, weight };
+  }
+  return best?.language ?? DEFAULT;
+}
+
+/** The language of a tag: `de` for `de-AT`; null: the pages do not have it. */
+function known(tag: string): Language | null {
+  const primary = tag.trim().toLowerCase().split('-')[0];
+  return LANGUAGE_NAMES.find((language) => language === primary) ?? null;
+}
+
+function weightOf(parameters: readonly string[]): number {
+  for (const parameter of parameters) {
+    const value = /^\s*q\s*=(.*)$/i.exec(parameter)?.[1];
+    if (value !== undefined) return Number(value) || 0;
+  }
+  return 1;
+}
+
+/** A text whose form depends on a number. */
+export type Counted = { readonly one: string; readonly other: string };
+
+/** Fills in the place holders of a text. A place holder without a value stays visible. */
+export function fill(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replace(/\{(\w+)\}/g, (holder, name: string) => values[name] ?? holder);
+}

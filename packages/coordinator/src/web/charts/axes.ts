@@ -1,0 +1,72 @@
+/** Columns of a time axis. `from` is epoch ms. */
+export type TimeColumns = { readonly from: number; readonly bucketMs: number; readonly count: number };
+
+/**
+ * A label of a time axis: the day or the time of day. `note` is the time below the day; null: the day is
+ * exact.
+ */
+export type TimeTick = { readonly at: number; readonly text: string; readonly note: string | null };
+
+/** Most intervals between labels for which a narrow screen has room. */
+const MOST_INTERVALS = 7;
+const DAY_MS = 86_400_000;
+
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
+
+/** Evenly spaced labels in UTC at edges of columns, the first at the beginning, the last at the end. */
+export function timeTicks({ from, bucketMs, count }: TimeColumns): TimeTick[] {
+  const intervals = largestDivisor(count, MOST_INTERVALS);
+  const width = (count * bucketMs) / intervals;
+  const spanMs = count * bucketMs;
+  return Array.from({ length: intervals + 1 }, (_, index) => {
+    const at = from + index * width;
+    if (spanMs <= DAY_MS) return { at, text: TIME.format(at), note: null };
+    return { at, text: DAY.format(at), note: bucketMs < DAY_MS ? TIME.format(at) : null };
+  });
+}
+
+/** @param count integer, > 0 */
+function largestDivisor(count: number, most: number): number {
+  for (let divisor = Math.min(count, most); divisor > 1; divisor -= 1) {
+    if (count % divisor === 0) return divisor;
+  }
+  return 1;
+}
+
+/** An axis of values that begins at 0. */
+export type ValueAxis = {
+  /** Value at the upper edge, > 0. */
+  readonly top: number;
+  /** Values of the evenly spaced lines: `top` first, 0 last. */
+  readonly ticks: readonly number[];
+};
+
+/** Distances between lines that people read easily, as multiples of a power of ten. */
+const STEPS = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
+const INTERVALS = 4;
+
+/**
+ * The smallest axis for values up to `greatest` whose lines are round values with at most one decimal. From 4
+ * on, `top` is less than 1.6 times `greatest`.
+ * @param greatest at least 0; 0 gives an axis up to 4, so that an empty chart has lines too
+ */
+export function valueAxis(greatest: number): ValueAxis {
+  const step = greatest > 0 ? stepFor(greatest / INTERVALS) : 1;
+  const ticks = Array.from({ length: INTERVALS + 1 }, (_, index) => rounded((INTERVALS - index) * step));
+  return { top: rounded(INTERVALS * step), ticks };
+}
+
+/** The smallest step that is at least `least` and a multiple of a tenth. */
+function stepFor(least: number): number {
+  const unit = Math.max(0.1, 10 ** Math.floor(Math.log10(least)));
+  const isTenths = (step: number) => Math.abs(step * 10 - Math.round(step * 10)) < 1e-9;
+  // The tolerance of a millionth accepts a step that is too small only by the rounding of the division.
+  const found = STEPS.find((factor) => isTenths(factor * unit) && factor * unit >= least * (1 - 1e-6));
+  return (found ?? 10) * unit;
+}
+
+/** Removes the last digits, which are errors of binary arithmetic. */
+function rounded(value: number): number {
+  return Number(value.toPrecision(9));
+}

@@ -1,0 +1,27 @@
+/** A map of bounded size. Setting one key too many forgets the key that was set longest ago. */
+export class RecentMap<K, V> {
+  readonly #most: number;
+  /** A map keeps the order of insertion, so the most recently set key is last. */
+  readonly #entries = new Map<K, V>();
+
+  /** @param most keys that are remembered */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(key: K): V | undefined {
+    return this.#entries.get(key);
+  }
+
+  set(key: K, value: V): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#most) return;
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  delete(key: K): void {
+    this.#entries.delete(key);
+  }
+}
