@@ -37,7 +37,7 @@ export function createSites(parts: SiteParts, calls: ApiCalls): readonly Site[] 
     createStatusPages({
       ...parts,
       mayRead: visitors.mayRead,
-      slugOfHost: async (host) => (await domains.find(host))?.slug ?? null,
+      slugOfHost: async (host) => (await domains.findPageOf(host))?.slug ?? null,
       routes: visitors.routes,
     }),
     new Dashboard({ ...parts, calls }),

@@ -46,9 +46,9 @@ export type DashboardRequest = {
    */
   isSessionOpen(): boolean;
   /** Whether the session's token has this scope, so that pages show only usable controls. */
-  can(scope: TokenScope): boolean;
+  hasScope(scope: TokenScope): boolean;
   /** Whether there is a page at the path that this session may open. @param method the default is GET */
-  leadsTo(path: string, method?: 'GET' | 'POST'): boolean;
+  canOpen(path: string, method?: 'GET' | 'POST'): boolean;
   /** Epoch ms. */
   readonly now: number;
   /** Aborted when the visitor closes the connection. */

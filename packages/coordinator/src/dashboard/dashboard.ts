@@ -80,7 +80,7 @@ export class Dashboard implements Site {
     const found = pathname === '/logout' ? null : this.#routes.findPage(visit.method, pathname);
     // Programs get the API's answer, which is 404 too.
     if (pathname !== '/logout' && found === null && !wantsHtml(visit)) return null;
-    const viewer = await this.#viewers.findSession(visit);
+    const viewer = await this.#viewers.findViewer(visit);
     if (viewer === null) return loginFirst(visit);
     if (pathname === '/logout') return this.#logOut(visit, viewer);
     if (found === null) throw new Problem('not-found', 'There is no such page.');
@@ -97,7 +97,7 @@ export class Dashboard implements Site {
     if (visit.method !== 'POST') throw wrongMethod(['POST']);
     const form = await guardedForm(visit, viewer.secret);
     if (!(form instanceof Form)) return this.#refuse(visit, viewer, form);
-    const cookie = await this.#viewers.endSession(visit);
+    const cookie = await this.#viewers.closeSession(visit);
     this.#parts.calls.noteLogout(viewer.token, visit);
     return redirectResponse('/login', [cookie]);
   }
@@ -134,8 +134,8 @@ export class Dashboard implements Site {
       formToken: formTokenField(secret),
       token,
       isSessionOpen: () => this.#viewers.isSessionOpen(viewer),
-      can: (scope) => scopeIncludes(token.scope, scope),
-      leadsTo: (path, method = 'GET') => {
+      hasScope: (scope) => scopeIncludes(token.scope, scope),
+      canOpen: (path, method = 'GET') => {
         const found = this.#routes.findPage(method, path);
         return found !== null && 'page' in found && scopeIncludes(token.scope, found.page.scope);
       },

@@ -41,7 +41,7 @@ export class LoginPages {
   async showForm(visit: Visit): Promise<Response> {
     const next = localPath(visit.url.searchParams.get('next')) ?? '/';
     const link = visit.url.searchParams.get('link');
-    if (link === null && (await this.#parts.viewers.findSession(visit)) !== null)
+    if (link === null && (await this.#parts.viewers.findViewer(visit)) !== null)
       return redirectResponse(next);
     return loginPage(visit, { next, link, error: null }, 200);
   }
@@ -78,7 +78,7 @@ export class LoginPages {
 
   async #byLink({ peer, requestId }: Visit, secret: string): Promise<Token | Problem> {
     const { links, tokens, calls } = this.#parts;
-    const taken = await links.take(secret);
+    const taken = await links.useLink(secret);
     const id = taken === null ? null : tokenOfPurpose(taken.purpose);
     const token = id === null ? null : tokens.find(id);
     try {

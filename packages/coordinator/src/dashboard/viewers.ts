@@ -29,10 +29,10 @@ export class Viewers {
   }
 
   /** Finds the logged-in visitor of a request; null: there is none. @throws StoreError */
-  async findSession(visit: Visit): Promise<LoggedIn | null> {
+  async findViewer(visit: Visit): Promise<LoggedIn | null> {
     const { sessions, tokens } = this.#parts;
     const cookie = cookieOf(visit, SESSION_COOKIE);
-    const session = cookie === null ? null : await sessions.find(cookie);
+    const session = cookie === null ? null : await sessions.findSession(cookie);
     const id = /^token:(\d+)$/.exec(session?.subject ?? '')?.[1];
     if (session === null || id === undefined) return null;
     const token = tokens.find(Number(id));
@@ -60,7 +60,7 @@ export class Viewers {
     await this.#endOf(visit);
     const left = (token.expiresAt ?? Number.POSITIVE_INFINITY) - clock.wall();
     const lifeMs = Math.max(0, Math.floor(Math.min(SESSION_LIFE_MS, left)));
-    const { secret } = await sessions.create({
+    const { secret } = await sessions.createSession({
       subject: `token:${token.id}`,
       credential: CREDENTIAL,
       lifeMs,
@@ -69,7 +69,7 @@ export class Viewers {
   }
 
   /** Ends the session of the request's cookie. @returns the `Set-Cookie` header @throws StoreError */
-  async endSession(visit: Visit): Promise<string> {
+  async closeSession(visit: Visit): Promise<string> {
     await this.#endOf(visit);
     return removeCookie(visit, SESSION_COOKIE);
   }
@@ -77,9 +77,9 @@ export class Viewers {
   async #endOf(visit: Visit): Promise<void> {
     const { sessions, clock } = this.#parts;
     const cookie = cookieOf(visit, SESSION_COOKIE);
-    const session = cookie === null ? null : await sessions.find(cookie);
+    const session = cookie === null ? null : await sessions.findSession(cookie);
     if (session === null) return;
-    await sessions.end(session.secret);
+    await sessions.endSession(session.secret);
     const now = clock.monotonic();
     for (const [secret, at] of this.#ended) if (at <= now - ENDED_FOR_MS) this.#ended.delete(secret);
     this.#ended.set(session.secret, now);

@@ -213,7 +213,7 @@ function updateMember(
   };
 }
 
-type Told = {
+type UpdateFacts = {
   readonly id: string;
   readonly incidentId: string;
   /** Epoch ms. */
@@ -222,7 +222,7 @@ type Told = {
 };
 
 /** The members that updates of incidents and of maintenance share. */
-function updateMembers({ id, incidentId, at, updatedAt }: Told): object {
+function updateMembers({ id, incidentId, at, updatedAt }: UpdateFacts): object {
   return {
     id,
     incident_id: incidentId,

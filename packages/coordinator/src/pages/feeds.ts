@@ -5,7 +5,7 @@ import { incidentTitle, updateSentence, updateWord } from './html/incident-list.
 import type { MaintenanceView } from './notes.ts';
 import type { PageView } from './page-view.ts';
 import { addressOf, type Place } from './place.ts';
-import { fill } from './text/texts.ts';
+import { fillIn } from './text/texts.ts';
 import type { Words } from './words.ts';
 
 /** An entry of a feed: one update of an incident, or one occurrence of maintenance. */
@@ -77,7 +77,7 @@ function feedOf(view: PageView, place: Place, file: string): Feed {
   ].sort(newestFirst);
   return {
     id: idOf(page.id, page.createdAt, 'feed'),
-    title: fill(words.text.feedTitle, { title }),
+    title: fillIn(words.text.feedTitle, { title }),
     description,
     language: words.language,
     page: address,
@@ -97,7 +97,7 @@ function maintenanceText(
   { language, text: words }: Words,
 ): string {
   const [from, until] = [startsAt, endsAt].map((at) => instantText(at, language));
-  const times = fill(words.maintenanceFrom, { from: from ?? '', until: until ?? '' });
+  const times = fillIn(words.maintenanceFrom, { from: from ?? '', until: until ?? '' });
   return text === '' ? times : `${times}\n\n${text}`;
 }
 

@@ -9,7 +9,7 @@ import { type DeclaredPage, declarePage } from '../../../../test/support/declare
 import { HeldReads } from '../../../../test/support/held-reads.ts';
 import { largeSource, placeIn } from '../../../../test/support/status-page-source.ts';
 import { documentAt, type PageDocument } from './documents.ts';
-import { documentOf, type FoundPage, type KeptPage, PageCache, type RenderedDocument } from './page-cache.ts';
+import { type FoundPage, type KeptPage, PageCache, type RenderedDocument, renderOnce } from './page-cache.ts';
 import { pageView } from './page-view.ts';
 
 const HOUR_MS = 3_600_000;
@@ -41,7 +41,7 @@ function cacheOf(mostBytes?: number): PageCache {
 
 /** The page; null: it is missing. */
 async function found(): Promise<FoundPage | null> {
-  const answer = await cache.find(NAME);
+  const answer = await cache.findPage(NAME);
   return typeof answer === 'string' ? null : answer;
 }
 
@@ -78,7 +78,7 @@ describe('while the database answers', () => {
     expect(new Set(all.map((one) => one?.kept)).size).toBe(1);
     expect(once).toBeLessThan(15);
     configured.clock.advance(999);
-    await cache.find(NAME);
+    await cache.findPage(NAME);
     expect(reads.count - before).toBe(once);
   });
 
@@ -159,23 +159,23 @@ describe('while the database answers', () => {
     reads.hold();
     const early = found();
     await page.unpublish();
-    const late = cache.find(NAME);
+    const late = cache.findPage(NAME);
     reads.release();
     await early;
     expect(await late).toBe('unknown');
-    expect(await cache.find(NAME)).toBe('unknown');
+    expect(await cache.findPage(NAME)).toBe('unknown');
   });
 
   test('a page that is no longer published is gone at once', async () => {
-    await cache.find(NAME);
+    await cache.findPage(NAME);
     await page.unpublish();
-    expect(await cache.find(NAME)).toBe('unknown');
+    expect(await cache.findPage(NAME)).toBe('unknown');
   });
 
   test('names without a page are not cached', async () => {
-    expect(await cache.find({ slug: 'unknown' })).toBe('unknown');
+    expect(await cache.findPage({ slug: 'unknown' })).toBe('unknown');
     const before = reads.count;
-    expect(await cache.find({ slug: 'unknown' })).toBe('unknown');
+    expect(await cache.findPage({ slug: 'unknown' })).toBe('unknown');
     expect(reads.count).toBeGreaterThan(before);
   });
 });
@@ -188,7 +188,7 @@ test('all cached pages stay within their bound: the least recently used go first
   /** Whether finding them needs the database. */
   const asksFor = async (slug: string) => {
     const before = reads.count;
-    const answer = await cache.find({ slug });
+    const answer = await cache.findPage({ slug });
     if (typeof answer === 'string') throw new Error(answer);
     return { kept: answer.kept, asks: reads.count > before };
   };
@@ -197,7 +197,7 @@ test('all cached pages stay within their bound: the least recently used go first
   expect((await asksFor('a')).asks).toBe(false);
   const { kept, asks } = await asksFor('b');
   expect(asks).toBe(false);
-  await cache.documentOf(kept, documentAt('') as PageDocument, '', placeIn());
+  await cache.renderDocument(kept, documentAt('') as PageDocument, '', placeIn());
   expect((await asksFor('b')).asks).toBe(false);
   expect((await asksFor('a')).asks).toBe(true);
   await asksFor('c');
@@ -237,7 +237,7 @@ describe.each<['hold' | 'fail', string]>([
     await found();
     await page.hideMonitor('API');
     reads[mode]();
-    expect(await settledIn(cache.find(NAME), 3_000)).toBe('unavailable');
+    expect(await settledIn(cache.findPage(NAME), 3_000)).toBe('unavailable');
     reads.release();
     await expect
       .poll(async () => {
@@ -249,7 +249,7 @@ describe.each<['hold' | 'fail', string]>([
 
   test('a page that was never read is not available', async () => {
     reads[mode]();
-    expect(await settledIn(cache.find(NAME), 3_000)).toBe('unavailable');
+    expect(await settledIn(cache.findPage(NAME), 3_000)).toBe('unavailable');
     reads.release();
     // The check that waits ends first.
     await expect.poll(async () => (await found())?.kept.view.page.attributes.slug).toBe('example');
@@ -257,7 +257,7 @@ describe.each<['hold' | 'fail', string]>([
 });
 
 test('requests share one wait for a blocked database', async () => {
-  await cache.find(NAME);
+  await cache.findPage(NAME);
   reads.hold();
   configured.clock.advance(2_000);
   await settledIn(found(), 250);
@@ -275,7 +275,7 @@ const keptPage = (components: number): KeptPage => ({
 });
 
 function documentIn(kept: KeptPage, path: string): Promise<RenderedDocument | null> {
-  return documentOf(kept, documentAt(path) as PageDocument, path, placeIn());
+  return renderOnce(kept, documentAt(path) as PageDocument, path, placeIn());
 }
 
 test('a page does not keep all documents, but keeps a used one', async () => {

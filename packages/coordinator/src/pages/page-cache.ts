@@ -6,7 +6,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { PageName } from '../store/pages/shown-pages.ts';
 import { pageHeaders } from '../web/headers.ts';
-import { type Patience, patienceWith } from './bounded-wait.ts';
+import { type BoundedWait, boundedWait } from './bounded-wait.ts';
 import type { PageDocument } from './documents.ts';
 import { type PageView, pageView, type ReadLatencies } from './page-view.ts';
 import type { Place } from './place.ts';
@@ -65,7 +65,7 @@ type Entry = {
   /** The bytes that the cache counts for this entry. */
   bytes: number;
   /** The running check; null: none runs. */
-  check: Patience | null;
+  check: BoundedWait | null;
   /** When the last finished check began, monotonic ms. */
   triedAt: number;
   /** When the last successful check began, monotonic ms. Before the first one, `kept` is not shown. */
@@ -98,27 +98,27 @@ export class PageCache {
   }
 
   /** Finds the published page of this name. Never rejects. */
-  async find(name: PageName): Promise<FoundPage | MissingPage> {
+  async findPage(name: PageName): Promise<FoundPage | MissingPage> {
     const { clock } = this.#parts;
     const entry = this.#entry(name);
     if (entry.kept !== null && this.#isFresh(entry)) return { kept: entry.kept, staleSince: null };
     const isChecked = entry.goodAt !== NEVER;
     if (entry.check === null && clock.monotonic() - entry.triedAt >= FRESH_MS) {
-      entry.check = patienceWith(this.#check(entry), clock);
+      entry.check = boundedWait(this.#check(entry), clock);
     }
-    if (entry.check !== null) await (isChecked ? entry.check.late : entry.check.tooLate);
+    if (entry.check !== null) await (isChecked ? entry.check.short : entry.check.long);
     if (entry.goodAt === NEVER) return 'unavailable';
     return entry.kept === null ? 'unknown' : { kept: entry.kept, staleSince: this.#staleSince(entry) };
   }
 
   /** Renders a document of a found page, see {@link renderOnce}. */
-  async documentOf(
+  async renderDocument(
     kept: KeptPage,
     document: PageDocument,
     path: string,
     place: Place,
   ): Promise<RenderedDocument | null> {
-    const made = await documentOf(kept, document, path, place);
+    const made = await renderOnce(kept, document, path, place);
     const entry = this.#entries.get(kept.view.page.attributes.slug);
     if (entry?.kept === kept) this.#count(entry);
     return made;
@@ -255,7 +255,7 @@ export type RenderedDocument = {
  * @param path of the document below the page
  * @returns null: the page has no such document
  */
-export async function documentOf(
+export async function renderOnce(
   kept: KeptPage,
   document: PageDocument,
   path: string,

@@ -11,9 +11,9 @@ type Parts<T> = {
   /** Name of the work for the log: `fetching icons`. */
   readonly work: string;
   /** The objects of the next pages after this id, by ascending id; empty: there are no further ones. */
-  readonly after: (pageId: number) => Promise<readonly T[]>;
+  readonly readAfter: (pageId: number) => Promise<readonly T[]>;
   /** Does the due work for one page. */
-  readonly visit: (one: T) => Promise<unknown>;
+  readonly workOn: (one: T) => Promise<unknown>;
 };
 
 /** Visits pages one after the other, at the start and every minute. Rounds do not overlap. */
@@ -40,11 +40,11 @@ export class PageRounds<T extends { readonly pageId: number }> {
   async stop(): Promise<void> {
     this.#cancel();
     this.#abort.abort();
-    await this.settled();
+    await this.roundEnded();
   }
 
   /** Resolves when the current round has ended. */
-  async settled(): Promise<void> {
+  async roundEnded(): Promise<void> {
     await this.#running;
   }
 
@@ -55,15 +55,15 @@ export class PageRounds<T extends { readonly pageId: number }> {
   }
 
   async #round(): Promise<void> {
-    const { log, work, after, visit } = this.#parts;
+    const { log, work, readAfter, workOn } = this.#parts;
     try {
       for (let pageId = 0; !this.signal.aborted; ) {
-        const found = await after(pageId);
+        const found = await readAfter(pageId);
         const last = found.at(-1);
         if (last === undefined) return;
         for (const one of found) {
           if (this.signal.aborted) return;
-          await visit(one);
+          await workOn(one);
         }
         pageId = last.pageId;
       }

@@ -80,7 +80,7 @@ async function answerAt(
     // Programs get the same language regardless of the system on which they run.
     document?.kind === 'data' ? undefined : (visit.request.headers.get('accept-language') ?? undefined),
   );
-  const found = await cache.find(name);
+  const found = await cache.findPage(name);
   const words = wordsOf(language);
   if (found === 'unavailable') return unavailable(visit);
   if (found === 'unknown') return notFound(visit);
@@ -93,7 +93,7 @@ async function answerAt(
   if (visit.method !== 'GET') return wrongMethod(ofPath, document);
   const refusal = await mayRead(page, visit, place);
   if (refusal !== null) return refusal;
-  const rendered = document === null ? null : await cache.documentOf(found.kept, document, path, place);
+  const rendered = document === null ? null : await cache.renderDocument(found.kept, document, path, place);
   if (rendered === null) return notFound(visit);
   return answerWith(rendered, visit.request.headers);
 }

@@ -12,7 +12,7 @@ import { OneTimeLinks } from '../web/one-time-links.ts';
 import { Sessions } from '../web/sessions.ts';
 import type { Site, Visit } from '../web/site.ts';
 import { AccessPages, type AccessVisit, type VisitorRoute } from './access/access-pages.ts';
-import { type Look, PageGate } from './access/gate.ts';
+import { type Admission, PageGate } from './access/gate.ts';
 import { type FormPlace, seeOther } from './access/visitor-forms.ts';
 import { MailLimits } from './access/visitor-limits.ts';
 import { documentAt } from './documents.ts';
@@ -20,7 +20,7 @@ import { ICON_PATH, iconAnswer } from './icons/icon-page.ts';
 import type { Place } from './place.ts';
 import { unavailable } from './plain-answers.ts';
 import type { MayRead, PageRoute } from './status-pages.ts';
-import { AskedMails } from './subscribers/requested-mails.ts';
+import { RequestedMails } from './subscribers/requested-mails.ts';
 import { SubscriberPages } from './subscribers/subscriber-pages.ts';
 import { languageOf } from './text/texts.ts';
 import { wordsOf } from './words.ts';
@@ -51,27 +51,27 @@ export type Visitors = {
    */
   readonly unsubscribing: Site;
   /** Resolves when every mail that visitors requested is queued. */
-  settled(): Promise<void>;
+  mailsQueued(): Promise<void>;
 };
 
 export function createVisitors(parts: VisitorsParts): Visitors {
   const { store, clock } = parts;
   const links = new OneTimeLinks({ store, clock });
   const limits = new MailLimits();
-  const mails = new AskedMails({ ...parts, limits });
+  const mails = new RequestedMails({ ...parts, limits });
   const gate = new PageGate({ ...parts, sessions: new Sessions({ store, clock }) });
   const given = { ...parts, gate, links, mails, limits };
   const access = new AccessPages(given);
   const subscribers = new SubscriberPages(given);
   const mayRead: MayRead = async (page, visit, place) => {
     if (page.attributes.access_type === 'public') return null;
-    const look = await gate.look(page, visit);
+    const look = await gate.admitVisitor(page, visit);
     return look.is === 'admitted' ? null : refusal(place, visit.url.pathname, look);
   };
   const forReaders = subscribers.forReaders.map((route) => ({
     ...route,
     answer: async (at: AccessVisit) => {
-      const look = await gate.look(at.page, at.visit);
+      const look = await gate.admitVisitor(at.page, at.visit);
       return look.is === 'admitted' ? route.answer(at) : refusal(at.place, at.visit.url.pathname, look);
     },
   }));
@@ -85,7 +85,7 @@ export function createVisitors(parts: VisitorsParts): Visitors {
     mayRead,
     routes: [...[...access.routes, ...forReaders, ...subscribers.forHolders].map(pageRoute), icon],
     unsubscribing: { answer: (visit) => unsubscribe(visit, subscribers, parts.log) },
-    settled: () => mails.settled(),
+    mailsQueued: () => mails.mailsQueued(),
   };
 }
 
@@ -126,7 +126,7 @@ async function unsubscribe(
 function refusal(
   { path }: Pick<Place, 'path'>,
   pathname: string,
-  { access, waitMs }: Extract<Look, { is: 'refused' }>,
+  { access, waitMs }: Extract<Admission, { is: 'refused' }>,
 ): Response {
   const below = pathname.slice(path.length);
   if (waitMs === 0 && documentAt(below)?.kind !== 'data') {

@@ -1,7 +1,7 @@
 import { latencyText, percentage } from '../web/figures.ts';
 import { durationText } from '../web/times.ts';
 import type { PageText } from './text/en.ts';
-import { type Counted, fill, LANGUAGES, type Language } from './text/texts.ts';
+import { type Counted, fillIn, LANGUAGES, type Language } from './text/texts.ts';
 
 /** The texts and formats of the status pages in one language. Days are days of UTC. */
 export class Words {
@@ -36,12 +36,12 @@ export class Words {
   /** @param percent null: there is no data */
   uptime(percent: number | null): string {
     const { uptime, noUptime } = this.text;
-    return percent === null ? noUptime : fill(uptime, { percent: this.percent(percent) });
+    return percent === null ? noUptime : fillIn(uptime, { percent: this.percent(percent) });
   }
 
   /** `text` in the form for `count`. */
   counted(text: Counted, count: number): string {
-    return fill(this.#plural.select(count) === 'one' ? text.one : text.other, { count: String(count) });
+    return fillIn(this.#plural.select(count) === 'one' ? text.one : text.other, { count: String(count) });
   }
 
   list(names: readonly string[]): string {

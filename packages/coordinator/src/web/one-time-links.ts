@@ -32,7 +32,7 @@ export class OneTimeLinks {
    * @returns the secret for the link's address
    * @throws StoreError
    */
-  async create(purpose: Purpose, { detail = '', lifeMs, also }: LinkOptions): Promise<string> {
+  async createLink(purpose: Purpose, { detail = '', lifeMs, also }: LinkOptions): Promise<string> {
     const now = Math.floor(this.#clock.wall());
     const secret = randomSecret();
     const link = { purpose, detail, expiresAt: now + lifeMs };
@@ -48,7 +48,7 @@ export class OneTimeLinks {
    * @returns null: the link is unknown, used or too old
    * @throws StoreError
    */
-  async take(secret: string): Promise<{ purpose: Purpose; detail: string } | null> {
+  async useLink(secret: string): Promise<{ purpose: Purpose; detail: string } | null> {
     if (!/^[\w-]{43}$/.test(secret)) return null;
     // Anybody may try secrets, so only an existing link costs a transaction.
     if (!(await hasLink(this.#store, hashOfSecret(secret)))) return null;

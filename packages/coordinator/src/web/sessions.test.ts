@@ -16,15 +16,15 @@ beforeEach(async () => {
 afterEach(() => parts.dispose());
 
 const opened = (subject: `page:${number}` = 'page:1', lifeMs = HOUR) =>
-  sessions.create({ subject, credential: 'v1', lifeMs });
+  sessions.createSession({ subject, credential: 'v1', lifeMs });
 
 const rows = () => parts.store.read.selectFrom('sessions').selectAll().execute();
 
 test('a session is found by its secret until it expires', async () => {
   const { secret } = await opened();
-  expect(await sessions.find(secret)).toMatchObject({ subject: 'page:1', credential: 'v1' });
+  expect(await sessions.findSession(secret)).toMatchObject({ subject: 'page:1', credential: 'v1' });
   parts.clock.advance(HOUR);
-  expect(await sessions.find(secret)).toBeNull();
+  expect(await sessions.findSession(secret)).toBeNull();
 });
 
 test('the database does not have the secret', async () => {
@@ -37,17 +37,17 @@ test('the database does not have the secret', async () => {
 test('only a well-formed secret is looked up', async () => {
   await opened();
   for (const text of ['', 'x', "' OR 1=1 --", 'x'.repeat(10_000)])
-    expect(await sessions.find(text)).toBeNull();
+    expect(await sessions.findSession(text)).toBeNull();
 });
 
 test('ends one session, or all of a subject', async () => {
   const [first, second, other] = [await opened(), await opened(), await opened('page:2')];
-  await sessions.end(first.secret);
-  expect(await sessions.find(first.secret)).toBeNull();
-  expect(await sessions.find(second.secret)).not.toBeNull();
-  await sessions.endAll('page:1');
-  expect(await sessions.find(second.secret)).toBeNull();
-  expect(await sessions.find(other.secret)).not.toBeNull();
+  await sessions.endSession(first.secret);
+  expect(await sessions.findSession(first.secret)).toBeNull();
+  expect(await sessions.findSession(second.secret)).not.toBeNull();
+  await sessions.endSessionsOf('page:1');
+  expect(await sessions.findSession(second.secret)).toBeNull();
+  expect(await sessions.findSession(other.secret)).not.toBeNull();
 });
 
 test('a new session removes those that have expired', async () => {
@@ -58,22 +58,22 @@ test('a new session removes those that have expired', async () => {
 });
 
 test('a link works once', async () => {
-  const secret = await links.create('login:1', { lifeMs: HOUR, detail: 'x' });
-  const taken = await Promise.all([links.take(secret), links.take(secret)]);
+  const secret = await links.createLink('login:1', { lifeMs: HOUR, detail: 'x' });
+  const taken = await Promise.all([links.useLink(secret), links.useLink(secret)]);
   expect(taken.filter((one) => one !== null)).toEqual([
     expect.objectContaining({ purpose: 'login:1', detail: 'x' }),
   ]);
-  expect(await links.take('unknown')).toBeNull();
+  expect(await links.useLink('unknown')).toBeNull();
 });
 
 test('a link expires, and the next one removes it', async () => {
-  const secret = await links.create('login:1', { lifeMs: HOUR });
+  const secret = await links.createLink('login:1', { lifeMs: HOUR });
   parts.clock.advance(HOUR);
-  expect(await links.take(secret)).toBeNull();
-  const old = await links.create('login:1', { lifeMs: HOUR });
+  expect(await links.useLink(secret)).toBeNull();
+  const old = await links.createLink('login:1', { lifeMs: HOUR });
   parts.clock.advance(2 * HOUR);
-  await links.create('login:2', { lifeMs: HOUR });
-  expect(await links.take(old)).toBeNull();
+  await links.createLink('login:2', { lifeMs: HOUR });
+  expect(await links.useLink(old)).toBeNull();
   expect(await parts.store.read.selectFrom('one_time_links').select('purpose').execute()).toEqual([
     { purpose: 'login:2' },
   ]);

@@ -47,7 +47,7 @@ export class Sessions {
   }
 
   /** @throws StoreError */
-  async create({ subject, credential, lifeMs }: Opening): Promise<OpenSession> {
+  async createSession({ subject, credential, lifeMs }: Opening): Promise<OpenSession> {
     const now = Math.floor(this.#clock.wall());
     const secret = randomSecret();
     const session = { subject, credential, createdAt: now, expiresAt: now + lifeMs };
@@ -59,7 +59,7 @@ export class Sessions {
    * Finds the session of a cookie's secret; null: there is none, or it has ended.
    * @throws StoreError
    */
-  async find(secret: string): Promise<OpenSession | null> {
+  async findSession(secret: string): Promise<OpenSession | null> {
     if (!/^[\w-]{43}$/.test(secret)) return null;
     const row = await findSession(this.#store, hashOfSecret(secret));
     if (row === null || row.expiresAt <= this.#clock.wall()) return null;
@@ -67,12 +67,12 @@ export class Sessions {
   }
 
   /** Ends a session if it exists. @throws StoreError */
-  async end(secret: string): Promise<void> {
+  async endSession(secret: string): Promise<void> {
     await this.#store.transaction((tx) => removeSession(tx, hashOfSecret(secret)));
   }
 
   /** Ends every session of a subject. @throws StoreError */
-  async endAll(subject: SessionSubject): Promise<void> {
+  async endSessionsOf(subject: SessionSubject): Promise<void> {
     await this.#store.transaction((tx) => removeSessionsOf(tx, subject));
   }
 }

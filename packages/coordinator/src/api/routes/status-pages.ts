@@ -220,7 +220,7 @@ const checkPageDomain = endpoint({
 export function pageDomainEndpoints(parts: DomainParts): ServedEndpoint[] {
   const { store, domains } = parts;
   const view = async (domain: string, checked: CheckedDomain | null) =>
-    ok(viewOf(domain, checked, await domains.service()));
+    ok(viewOf(domain, checked, await domains.servicePlace()));
   return [
     serve(pageDomain, async (request) => {
       const { id, declared } = await declaredDomain(parts, request);
@@ -228,7 +228,7 @@ export function pageDomainEndpoints(parts: DomainParts): ServedEndpoint[] {
     }),
     serve(checkPageDomain, async (request) => {
       const { id, declared } = await declaredDomain(parts, request);
-      return view(declared, await domains.check(id, declared));
+      return view(declared, await domains.checkDomain(id, declared));
     }),
   ];
 }

@@ -277,7 +277,7 @@ export function loginLinkEndpoints({
       const seconds = limit.countUse(token.id, clock.monotonic());
       if (seconds > 0) throw tooMany('this token made too many login links', seconds);
       // Who has a link is let in as the token: the trail has it, beside the login.
-      const secret = await links.create(loginPurpose(token.id), {
+      const secret = await links.createLink(loginPurpose(token.id), {
         lifeMs: LINK_LIFE_MS,
         also: (tx) => audit.writeLine(tx),
       });

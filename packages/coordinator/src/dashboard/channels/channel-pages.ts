@@ -20,7 +20,7 @@ import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashbo
 import { attemptsTable, deliveryLabel, deliveryWord } from '../deliveries.ts';
 import { pageHead } from '../page-parts.ts';
 import { declaredIn, declaredNotice, facts } from '../resources/declared.ts';
-import { type Editor, openExisting, openNew, sent } from '../resources/editor.ts';
+import { type Editor, handleForm, openNewForm, openStoredForm } from '../resources/editor.ts';
 import { kindChoice } from '../resources/form-pages.ts';
 import { searchedList } from '../resources/lists.ts';
 import { type Removal, removalPages } from '../resources/removal.ts';
@@ -64,7 +64,7 @@ const channelForms: readonly DashboardPage[] = [
     scope: 'write',
     async handle(request) {
       const kind = kindIn(request);
-      return kind === null ? chooseKind() : openNew(request, editorOf(kind));
+      return kind === null ? chooseKind() : openNewForm(request, editorOf(kind));
     },
   },
   {
@@ -73,20 +73,20 @@ const channelForms: readonly DashboardPage[] = [
     scope: 'write',
     async handle(request) {
       const kind = kindIn(request);
-      return kind === null ? chooseKind() : sent(request, editorOf(kind), null);
+      return kind === null ? chooseKind() : handleForm(request, editorOf(kind), null);
     },
   },
   {
     method: 'GET',
     path: '/channels/{id}/edit',
     scope: 'write',
-    handle: (request) => openExisting(request, editorOf(null), request.ids.id ?? 0),
+    handle: (request) => openStoredForm(request, editorOf(null), request.ids.id ?? 0),
   },
   {
     method: 'POST',
     path: '/channels/{id}/edit',
     scope: 'write',
-    handle: (request) => sent(request, editorOf(null), request.ids.id ?? 0),
+    handle: (request) => handleForm(request, editorOf(null), request.ids.id ?? 0),
   },
 ];
 
@@ -180,7 +180,7 @@ function removalOf(request: DashboardRequest): Removal<ChannelView> {
     after: '/channels',
     cancel: `/channels/${id}`,
     nameOf: channelName,
-    async hanging({ api }, { monitor_ids: monitors }) {
+    async consequences({ api }, { monitor_ids: monitors }) {
       const pending = await api.read(channelDeliveries, { id, state: 'pending', limit: 100 });
       const count = pending.data.length;
       const waiting = pending.next_cursor === null ? String(count) : `More than ${count}`;
@@ -217,14 +217,14 @@ ${await ledgerSection(request, id)}`,
   },
 };
 
-function head({ can, formToken }: DashboardRequest, channel: ChannelView): Html {
+function head({ hasScope, formToken }: DashboardRequest, channel: ChannelView): Html {
   const { id } = channel;
   const actions = html`<form method="post" action="/channels/${id}/test">${formToken}<button>Send a test</button></form>
 <a class="button" href="/channels/${id}/edit">Edit</a>
 <a class="button button-danger" href="/channels/${id}/delete">Remove</a>`;
   return pageHead(channelName(channel), {
     above: [{ href: '/channels', label: 'Channels' }],
-    ...(can('write') ? { actions } : {}),
+    ...(hasScope('write') ? { actions } : {}),
   });
 }
 
@@ -257,7 +257,7 @@ async function monitors({ api }: DashboardRequest, { monitor_ids: ids }: Channel
 }
 
 async function ledgerSection(request: DashboardRequest, id: number): Promise<Html> {
-  const { api, query, can, now, formToken } = request;
+  const { api, query, hasScope, now, formToken } = request;
   const state = DELIVERY_STATES.find((each) => each === query.get('state')) ?? null;
   const { data, next_cursor: next } = await api.read(channelDeliveries, {
     id,
@@ -266,7 +266,7 @@ async function ledgerSection(request: DashboardRequest, id: number): Promise<Htm
     cursor: query.get('cursor'),
   });
   const path = `/channels/${id}`;
-  const token = can('write') ? formToken : null;
+  const token = hasScope('write') ? formToken : null;
   const options = { path, formToken: token, open: query.get('delivery'), now };
   const older = new URLSearchParams({ ...(state === null ? {} : { state }), cursor: next ?? '' });
   return html`<section class="stack" aria-labelledby="ledger"><div class="row row-apart"><h2 id="ledger">Alerts</h2>${

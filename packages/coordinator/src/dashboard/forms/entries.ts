@@ -25,7 +25,7 @@ export function hasNote(entries: Entries, name: string, note: Note): boolean {
 
 export type Note = 'stored' | 'row' | 'remove' | 'shown' | 'find';
 
-export function noted(name: string, note: Note): string {
+export function noteName(name: string, note: Note): string {
   return `${name}~${note}`;
 }
 
@@ -116,5 +116,5 @@ function intentOf(text: string): Intent {
 
 /** The search text of a field that refers to other resources. */
 export function findIn(entries: Entries, name: string): string {
-  return textAt(entries, noted(name, 'find')).trim();
+  return textAt(entries, noteName(name, 'find')).trim();
 }

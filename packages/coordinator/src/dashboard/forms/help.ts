@@ -2,7 +2,7 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { Control, Field } from './fields.ts';
 
 /** A description as HTML, in which names in back quotes become code. */
-export function marked(text: string): Html {
+export function withCode(text: string): Html {
   const parts = text.split('`');
   return html`${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
@@ -11,7 +11,7 @@ export function marked(text: string): Html {
 export function helpOf({ help, control }: Pick<Field, 'help' | 'control'>): Html {
   if (help === '') return NO_HTML;
   const bounds = boundsOf(control);
-  return html`${marked(help)}${bounds === null ? '' : ` ${bounds}`}`;
+  return html`${withCode(help)}${bounds === null ? '' : ` ${bounds}`}`;
 }
 
 /** The bounds of a value in a sentence; null: there are none to show. */

@@ -1,6 +1,6 @@
 import { MASK } from '@svc/shared/secret.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
-import { type Entries, hasNote, noted, rowsAt, type SecretsInForm, textAt } from './entries.ts';
+import { type Entries, hasNote, noteName, rowsAt, type SecretsInForm, textAt } from './entries.ts';
 import { type Control, type Field, type Option, type ResourceForm, singular } from './fields.ts';
 import { helpOf, optionalMark } from './help.ts';
 import type { Messages } from './messages.ts';
@@ -270,8 +270,8 @@ ${fields.map((field) => fieldHtml(view, field, `${path}.${field.name}`))}
 function secretNote(view: FormView, { secret, isRequired, label }: Field, path: string): Html {
   if (secret !== 'whole' || !hasNote(view.entries, path, 'stored')) return NO_HTML;
   const isRemoved = hasNote(view.entries, path, 'remove');
-  const remove = noted(path, 'remove');
-  return html`<input type="hidden" name="${noted(path, 'stored')}" value="true">
+  const remove = noteName(path, 'remove');
+  return html`<input type="hidden" name="${noteName(path, 'stored')}" value="true">
 <p class="hint stored-secret">A value is stored. It stays while this field is empty.</p>
 ${
   isRequired
@@ -301,7 +301,7 @@ function references(view: FormView, field: Field, path: string): Html {
   const { options, unshown } = offered;
   const boxes = options.map(
     ({ id, label, note }) =>
-      html`${box(path, id, note === '' ? label : html`${label} <span class="soft small">${note}</span>`, chosen.has(id))}<input type="hidden" name="${noted(path, 'shown')}" value="${id}">`,
+      html`${box(path, id, note === '' ? label : html`${label} <span class="soft small">${note}</span>`, chosen.has(id))}<input type="hidden" name="${noteName(path, 'shown')}" value="${id}">`,
   );
   return set(
     view,
@@ -320,7 +320,7 @@ function search(
   { options, found, total, find }: References,
   path: string,
 ): Html {
-  const name = noted(path, 'find');
+  const name = noteName(path, 'find');
   if (total === 0) return html`<p class="hint">There are none yet.</p>`;
   if (total <= options.length && find === '') return NO_HTML;
   const said =
@@ -372,7 +372,7 @@ type Row = { readonly path: string; readonly name: string; readonly inner: Rende
 
 function row(view: FormView, { fields }: Rows, { path, name, inner }: Row): Html {
   const wrong = messagesAt(view, path);
-  const reference = noted(path, 'row');
+  const reference = noteName(path, 'row');
   // Only the first row shows the help of the fields.
   const isFirst = path.endsWith('.0');
   const shown = isFirst ? fields : fields.map((field) => ({ ...field, help: '' }));

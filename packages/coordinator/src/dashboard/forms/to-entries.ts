@@ -1,5 +1,5 @@
 import { maskOf } from '@svc/shared/resources/secrets.ts';
-import { type Entries, noted, type SecretsInForm, textAt, type WritableEntries } from './entries.ts';
+import { type Entries, noteName, type SecretsInForm, textAt, type WritableEntries } from './entries.ts';
 import type { Field, ResourceForm } from './fields.ts';
 
 /** Most members of a set of references that a form shows at first. Members that are not shown stay linked. */
@@ -61,7 +61,7 @@ function writeField(writing: Writing, field: Field, path: string, value: unknown
     case 'references': {
       const shown = textsIn(value).slice(0, MOST_SHOWN);
       writeMembers(entries, path, shown);
-      writeMembers(entries, noted(path, 'shown'), shown);
+      writeMembers(entries, noteName(path, 'shown'), shown);
       break;
     }
     case 'texts':
@@ -82,7 +82,7 @@ function writeText({ entries, secrets }: Writing, field: Field, path: string, va
   const isMultiline = field.control.type === 'text' && field.control.isMultiline;
   if (field.secret === 'whole' && secrets === 'kept') {
     entries.set(path, ['']);
-    if (value !== null) entries.set(noted(path, 'stored'), ['true']);
+    if (value !== null) entries.set(noteName(path, 'stored'), ['true']);
     return;
   }
   entries.set(path, [asSent(secrets === 'kept' ? maskedText(field, text) : text, isMultiline)]);
@@ -104,7 +104,7 @@ function writeRows(
   const references = referencesOf(rows, fields);
   for (const [index, row] of rows.entries()) {
     writeFields(writing, fields, `${path}.${index}.`, row);
-    writing.entries.set(noted(`${path}.${index}`, 'row'), [references[index] ?? '']);
+    writing.entries.set(noteName(`${path}.${index}`, 'row'), [references[index] ?? '']);
   }
 }
 
@@ -160,7 +160,7 @@ export function storedRowOf(
   stored: readonly Row[],
   fields: readonly Field[],
 ): Row | null {
-  const reference = textAt(entries, noted(path, 'row'));
+  const reference = textAt(entries, noteName(path, 'row'));
   if (reference === '') return null;
   return stored[referencesOf(stored, fields).indexOf(reference)] ?? null;
 }

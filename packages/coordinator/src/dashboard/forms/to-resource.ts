@@ -1,4 +1,4 @@
-import { type Entries, hasNote, noted, rowsAt, textAt } from './entries.ts';
+import { type Entries, hasNote, noteName, rowsAt, textAt } from './entries.ts';
 import type { Field, ResourceForm } from './fields.ts';
 import { asSent, maskedText, storedRowOf, storedRows, withLineFeeds } from './to-entries.ts';
 
@@ -83,7 +83,7 @@ function numberOf(text: string): number | string | null {
 
 /** The chosen ids, and the stored ids that the form did not show. */
 function referencesFrom(entries: Entries, path: string, stored: unknown): string[] {
-  const shown = new Set(entries.get(noted(path, 'shown')));
+  const shown = new Set(entries.get(noteName(path, 'shown')));
   const others = Array.isArray(stored) ? stored.filter((id: string) => !shown.has(id)) : [];
   return [...new Set([...others, ...(entries.get(path) ?? [])])];
 }

@@ -30,12 +30,12 @@ const ACTIONS = [
 export function monitorHead(
   monitor: MonitorView,
   view: View,
-  { leadsTo }: Pick<DashboardRequest, 'leadsTo'>,
+  { canOpen }: Pick<DashboardRequest, 'canOpen'>,
 ): Html {
   const { id, name, status, active, type } = monitor;
   return html`${pageHead(name, {
     above: [{ href: '/', label: 'Monitors' }],
-    actions: actionsOf(id, leadsTo),
+    actions: actionsOf(id, canOpen),
     lead: html`<span class="row"><span id="monitor-state" data-live>${monitorState(status, active)}</span><span>${type.toUpperCase()}</span>${targetOf(monitor)}</span>`,
   })}
 ${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warning}</p>`)}
@@ -46,10 +46,10 @@ ${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warn
 }
 
 /** Links to the pages that change the monitor, if the session may open them. */
-function actionsOf(id: string, leadsTo: DashboardRequest['leadsTo']): Html {
+function actionsOf(id: string, canOpen: DashboardRequest['canOpen']): Html {
   const links = ACTIONS.map(({ path, ...link }) => ({ ...link, href: `/monitors/${id}/${path}` }));
   return html`${links
-    .filter(({ href }) => leadsTo(href))
+    .filter(({ href }) => canOpen(href))
     .map(({ href, label, look }) => html`<a class="${look}" href="${href}">${label}</a>`)}`;
 }
 

@@ -23,11 +23,11 @@ export const overviewPage: DashboardPage = {
   scope: 'read',
   navigation: { label: 'Monitors', group: 'Watch' },
   async handle(request) {
-    const { api, query, leadsTo } = request;
+    const { api, query, canOpen } = request;
     const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
     const found = await api.read(monitorStates, searchOf(query, offset));
     const isNew = found.total === 0 && query.size === 0;
-    const actions = leadsTo('/monitors/new')
+    const actions = canOpen('/monitors/new')
       ? html`<a class="button button-main" href="/monitors/new">New monitor</a>`
       : NO_HTML;
     return {
@@ -90,16 +90,16 @@ function nothingFound(query: URLSearchParams): Html {
 <p><a href="${pathWith('/', query, { name: null, type: null, state: null, maintenance: null, offset: null })}">Show all monitors</a></p></div>`;
 }
 
-function firstSteps({ leadsTo }: DashboardRequest): Html {
+function firstSteps({ canOpen }: DashboardRequest): Html {
   return html`<div class="empty"><h2>No monitors yet</h2>
 <p class="soft">A monitor checks a web address, a port or a name from several regions, and tells your channels when most of them agree that it is down.</p>
-${leadsTo('/monitors/new') ? html`<p><a class="button button-main" href="/monitors/new">Create the first monitor</a></p>` : NO_HTML}
+${canOpen('/monitors/new') ? html`<p><a class="button button-main" href="/monitors/new">Create the first monitor</a></p>` : NO_HTML}
 <p class="soft">Monitors can also be declared in a file or with Terraform, or created over the <a href="/docs">HTTP API</a>.</p></div>`;
 }
 
 /** The table of the monitors. */
 function monitorTable(
-  { query, now, leadsTo }: DashboardRequest,
+  { query, now, canOpen }: DashboardRequest,
   monitors: readonly MonitorStateView[],
 ): Html {
   const order = query.get('sort') ?? 'state';
@@ -109,7 +109,7 @@ function monitorTable(
 <tbody>${monitors.map(
     ({ id, type, name, active, status, since, maintenance, target, periodicity }) => html`<tr>
 <td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}</td>
-<th scope="row">${leadsTo(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}${
+<th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}${
       target === null ? NO_HTML : html`<span class="target soft small">${target}</span>`
     }</th>
 <td class="soft">${type.toUpperCase()}</td><td class="soft">${periodicity ?? ''}</td>

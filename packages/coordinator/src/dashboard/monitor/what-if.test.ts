@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { beside } from './what-if.ts';
+import { pairEvents } from './what-if.ts';
 
 type Entry = { at: number; kind: string };
 const MINUTE = 60_000;
 const pairs = (actual: readonly Entry[], other: readonly Entry[]) =>
-  beside(actual, other, (a, b) => a.kind === b.kind).map((pair) => [
+  pairEvents(actual, other, (a, b) => a.kind === b.kind).map((pair) => [
     pair.actual?.at ?? null,
     pair.other?.at ?? null,
   ]);

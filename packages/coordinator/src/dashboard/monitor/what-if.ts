@@ -167,7 +167,7 @@ function comparison(view: WhatIfView, channels: ChannelNames): Html {
 <h3>Alerts</h3>
 ${pairsTable(
   'Alerts',
-  beside(
+  pairEvents(
     actual.alerts,
     other.alerts,
     (a, b) => a.notification_id === b.notification_id && a.status === b.status,
@@ -179,7 +179,7 @@ ${pairsTable(
 <h3>Changes of status</h3>
 ${pairsTable(
   'Changes of status',
-  beside(actual.transitions, other.transitions, (a, b) => a.from === b.from && a.to === b.to),
+  pairEvents(actual.transitions, other.transitions, (a, b) => a.from === b.from && a.to === b.to),
   ({ to }) => monitorState(to),
   'The status did not change, and would not have.',
 )}
@@ -242,7 +242,7 @@ const SAME_WITHIN_MS = 600_000;
  * event. Each entry is used once.
  * @param actual, other newest first
  */
-export function beside<T extends { readonly at: number }>(
+export function pairEvents<T extends { readonly at: number }>(
   actual: readonly T[],
   other: readonly T[],
   isSameKind: (one: T, other: T) => boolean,

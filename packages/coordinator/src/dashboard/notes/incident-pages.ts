@@ -133,13 +133,13 @@ function updateEditor(
     editPath: (id) => `${page}/updates/${id}`,
     after: () => page,
     create: 'Publish',
-    shown: (update) => ({ ...update, at: localText(update.at, 'UTC') }),
-    sent: (filled, stored) => ({ ...filled, at: sentInstant(filled.at, stored) }),
+    toForm: (update) => ({ ...update, at: localText(update.at, 'UTC') }),
+    toBody: (filled, stored) => ({ ...filled, at: sentInstant(filled.at, stored) }),
   };
 }
 
 /** The instant for the API. An unchanged input keeps the stored instant, to the millisecond. */
-function sentInstant(at: unknown, stored: Parameters<NonNullable<Editor['sent']>>[1]): unknown {
+function sentInstant(at: unknown, stored: Parameters<NonNullable<Editor['toBody']>>[1]): unknown {
   if (stored !== null && at === stored.body.at) return stored.answered.at;
   // Browsers leave out seconds that are 0.
   return typeof at === 'string' ? at.replace(/T\d\d:\d\d$/, '$&:00').concat('Z') : null;
@@ -155,13 +155,13 @@ const incidentList: DashboardPage = {
   path: '/incidents',
   scope: 'read',
   navigation: { label: 'Incidents', group: 'Watch' },
-  async handle({ api, query, can, now }) {
+  async handle({ api, query, hasScope, now }) {
     const list = await api.read(INCIDENT.list, { limit: LIMIT, cursor: query.get('cursor') });
     const names = await monitorNames(
       api,
       list.data.map(({ monitor_id: id }) => id),
     );
-    const add = can('write')
+    const add = hasScope('write')
       ? html`<a class="button button-main" href="/incidents/new">Write an incident</a>`
       : NO_HTML;
     return {
@@ -212,7 +212,7 @@ const readPage: DashboardPage = {
   path: '/incidents/{id}',
   scope: 'read',
   async handle(request): Promise<DashboardAnswer> {
-    const { api, can } = request;
+    const { api, hasScope } = request;
     const id = idOf(request);
     const incident = await api.read(INCIDENT.read, { id });
     const { data } = await api.read(UPDATE.list, { incident_id: id, limit: UPDATES });
@@ -232,13 +232,13 @@ ${factsOf(incident, names)}
           ? html`<p class="soft">Nothing was told about it yet.</p>`
           : html`<ol class="plain-list ledger">${data.map((update) => updateItem(request, update, components))}</ol>`
       }</section>
-${can('write') ? await publishForm(request, incident, data[0]) : NO_HTML}`,
+${hasScope('write') ? await publishForm(request, incident, data[0]) : NO_HTML}`,
     };
   },
 };
 
-function actionsOf({ can, formToken }: DashboardRequest, { id, origin }: IncidentView): Html {
-  if (!can('write')) return NO_HTML;
+function actionsOf({ hasScope, formToken }: DashboardRequest, { id, origin }: IncidentView): Html {
+  if (!hasScope('write')) return NO_HTML;
   const removal =
     origin === 'operator'
       ? html`<form method="post" action="/incidents/${id}/remove">${formToken}<button class="button-danger">Remove</button></form>`
@@ -253,10 +253,10 @@ function factsOf(incident: IncidentView, names: Names): Html {
 <dt>Shown on</dt><dd>${pages.length === 0 ? 'pages that show the monitor' : `${pages.length} ${pages.length === 1 ? 'status page' : 'status pages'}`}</dd></dl>`;
 }
 
-function updateItem({ can, formToken }: DashboardRequest, update: UpdateView, components: Names): Html {
+function updateItem({ hasScope, formToken }: DashboardRequest, update: UpdateView, components: Names): Html {
   const { id, incident_id: incident, state, at, text, component_ids: affected } = update;
   const path = `/incidents/${incident}/updates/${id}`;
-  const actions = can('write')
+  const actions = hasScope('write')
     ? html`<div class="row"><a class="button button-quiet" href="${path}">Edit<span class="unseen"> this update</span></a>
 <form method="post" action="${path}/remove">${formToken}<button class="button-quiet">Remove<span class="unseen"> this update</span></button></form></div>`
     : NO_HTML;

@@ -135,8 +135,8 @@ const WINDOW_EDITOR: Editor = {
   editPath: (id) => `/maintenance/${id}/edit`,
   after: (id) => (id === null ? '/maintenance' : `/maintenance/${id}`),
   create: 'Schedule',
-  shown: withLocalTimes,
-  sent: windowBody,
+  toForm: withLocalTimes,
+  toBody: windowBody,
 };
 
 /**
@@ -209,11 +209,11 @@ const maintenanceList: DashboardPage = {
   path: '/maintenance',
   scope: 'read',
   navigation: { label: 'Maintenance', group: 'Watch' },
-  async handle({ api, query, can }) {
+  async handle({ api, query, hasScope }) {
     const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
     const state = Object.keys(STATES).find((name) => name === query.get('state'));
     const { data, total } = await api.read(WINDOW.list, { limit: LIMIT, offset, state });
-    const add = can('write')
+    const add = hasScope('write')
       ? html`<a class="button button-main" href="/maintenance/new">Schedule</a>`
       : NO_HTML;
     return {
@@ -291,8 +291,8 @@ function sentence(warning: string): string {
   return `${warning.slice(0, 1).toUpperCase()}${warning.slice(1)}.`;
 }
 
-function actionsOf({ can, formToken }: DashboardRequest, { id, title, state }: WindowView): Html {
-  if (!can('write')) return NO_HTML;
+function actionsOf({ hasScope, formToken }: DashboardRequest, { id, title, state }: WindowView): Html {
+  if (!hasScope('write')) return NO_HTML;
   const act = (action: 'end' | 'remove', label: string, look: string) =>
     html`<form method="post" action="/maintenance/${id}/${action}">${formToken}<button class="${look}" aria-label="${label}: ${title}">${label}</button></form>`;
   return html`<a class="button" href="/maintenance/${id}/edit">Edit</a>${

@@ -1,7 +1,7 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { COORDINATES, regionMap, spread } from './map.ts';
+import { COORDINATES, regionMap, spreadPoints } from './map.ts';
 
 test('every region has its place inside the map', () => {
   for (const region of REGIONS) {
@@ -61,11 +61,11 @@ test('points that are far enough apart stay where they are', () => {
     { x: 0, y: 0 },
     { x: 10, y: 0 },
   ];
-  expect(spread(points, 10)).toEqual(points);
+  expect(spreadPoints(points, 10)).toEqual(points);
 });
 
 test('points at one place are separated, and others are pushed', () => {
-  const [first, second, third] = spread(
+  const [first, second, third] = spreadPoints(
     [
       { x: 0, y: 0 },
       { x: 0, y: 0 },
@@ -87,8 +87,8 @@ test('a dozen points end up apart, and always in the same places', () => {
   const place = fc.record({ x: fc.integer({ min: 0, max: 40 }), y: fc.integer({ min: 0, max: 40 }) });
   fc.assert(
     fc.property(fc.array(place, { maxLength: 12 }), (points) => {
-      const placed = spread(points, 5);
-      expect(spread(points, 5)).toEqual(placed);
+      const placed = spreadPoints(points, 5);
+      expect(spreadPoints(points, 5)).toEqual(placed);
       for (const [index, one] of placed.entries()) {
         for (const other of placed.slice(index + 1)) expect(distanceOf(one, other)).toBeGreaterThan(4.5);
       }

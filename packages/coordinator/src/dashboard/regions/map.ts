@@ -77,7 +77,7 @@ const MOST_TURNS = 500;
  * Moves points apart that are nearer to each other than a distance, each as little as needed. The same points
  * always get the same places.
  */
-export function spread(points: readonly Point[], distance: number): Point[] {
+export function spreadPoints(points: readonly Point[], distance: number): Point[] {
   let placed: Point[] = [...points];
   for (let turn = 0; turn < MOST_TURNS; turn += 1) {
     const next = placed.map((point, index) => pushed(placed, point, index, distance));
@@ -199,7 +199,7 @@ function pointOf([longitude, latitude]: readonly [number, number]): Point {
 }
 
 const POINTS = REGIONS.map((region) => pointOf(COORDINATES[region]));
-const PLACED = spread(POINTS, APART);
+const PLACED = spreadPoints(POINTS, APART);
 
 const LAND_PATH = LAND.map(
   (corners) => `M${corners.map((corner) => `${pointOf(corner).x} ${pointOf(corner).y}`).join('L')}Z`,
@@ -228,7 +228,7 @@ export function regionMap(regions: readonly MappedRegion[]): Html {
 <path class="grid" d="${GRID_PATH}"/><path class="land" d="${LAND_PATH}"/>
 ${regions.map((each) => (each.state === null ? dot(each) : NO_HTML))}
 ${used.map(leader)}
-${used.map(marked)}</svg>
+${used.map(regionMark)}</svg>
 <figcaption class="row soft small">${words.map(({ state, word, count }) => html`<span>${stateLabel(state, word)} ${count}</span>`)}
 <span><svg class="mark" viewBox="0 0 16 16" aria-hidden="true"><circle class="unused" cx="8" cy="8" r="3.5"/></svg> Without agents ${regions.length - used.length}</span></figcaption>
 </figure>`;
@@ -252,7 +252,7 @@ function leader({ region }: MappedRegion): Html {
   return html`<path class="leader" d="M${fixed(place.x)} ${fixed(place.y)}L${fixed(mark.x)} ${fixed(mark.y)}"/>`;
 }
 
-function marked({ region, state, word, absentSince }: MappedRegion): Html {
+function regionMark({ region, state, word, absentSince }: MappedRegion): Html {
   const { x, y } = PLACED[indexOf(region)] ?? { x: 0, y: 0 };
   const scale = MARK / 16;
   return html`<g class="state-${state}"><title>${region}, ${PLACES[region]}: ${word}${sinceText(absentSince)}</title><circle class="halo" cx="${fixed(x)}" cy="${fixed(y)}" r="${MARK / 2 + 0.5}"/><path class="shape" fill-rule="evenodd" transform="translate(${fixed(x - MARK / 2)} ${fixed(y - MARK / 2)}) scale(${scale})" d="${statePath(state ?? 'unknown')}"/></g>`;

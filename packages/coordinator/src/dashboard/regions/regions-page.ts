@@ -54,7 +54,7 @@ function neverUsed(view: RegionView, now: number): Html {
   const missed =
     view.absent_since === null
       ? NO_HTML
-      : html`<span class="soft small">missed${sinceWhen(view, now)}</span>`;
+      : html`<span class="soft small">missed${absenceText(view, now)}</span>`;
   return html`<code>${view.region}</code> <span class="soft">${PLACES[view.region]}</span> ${missed}`;
 }
 
@@ -92,7 +92,7 @@ function stateOf({ agents, sick }: Pick<RegionView, 'agents' | 'sick'>): readonl
 
 /** The agents of a region, and since when none takes jobs. */
 function agentsCell(view: RegionView, now: number): Html {
-  const since = sinceWhen(view, now);
+  const since = absenceText(view, now);
   if (view.agents.length === 0) return html`<span class="soft">none${since}</span>`;
   const idle =
     view.absent_since === null ? NO_HTML : html`<span class="soft small">none has taken jobs${since}</span>`;
@@ -111,6 +111,6 @@ function agentLine({ id, version, machine, draining, sick }: RegionView['agents'
  * Empty if an agent takes jobs, or if no check missed one.
  * @param now epoch ms
  */
-export function sinceWhen({ absent_since: since }: Pick<RegionView, 'absent_since'>, now: number): Html {
+export function absenceText({ absent_since: since }: Pick<RegionView, 'absent_since'>, now: number): Html {
   return since === null ? NO_HTML : html` since ${instant(since)} (${age(since, now)})`;
 }

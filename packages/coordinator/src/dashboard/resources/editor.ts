@@ -13,7 +13,7 @@ import {
   draftIn,
   type Entries,
   KEY_FIELD,
-  noted,
+  noteName,
   type SecretsInForm,
   VERSION_FIELD,
 } from '../forms/entries.ts';
@@ -70,12 +70,12 @@ export type Editor = {
   /** Text of the button that saves a new resource; left out: `Create` and the noun. */
   readonly create?: string;
   /** Converts an object of the API for its form; left out: no conversion. */
-  shown?(object: Json): Json;
+  toForm?(object: Json): Json;
   /**
    * Converts the form's content to a request body; left out: no conversion. @param stored null: a new
    * resource
    */
-  sent?(filled: Json, stored: Pick<Stored, 'body' | 'answered'> | null): Json;
+  toBody?(filled: Json, stored: Pick<Stored, 'body' | 'answered'> | null): Json;
   /** A further button with its action on a draft; left out: none. */
   readonly trial?: Trial;
 };
@@ -119,13 +119,13 @@ type Shown = {
 };
 
 /** Shows the form of a new resource. */
-export function openNew(request: DashboardRequest, editor: Editor): Promise<DashboardAnswer> {
+export function openNewForm(request: DashboardRequest, editor: Editor): Promise<DashboardAnswer> {
   const entries = newEntries(editor.form, editor.initial);
-  return show(request, editor, { stored: null, entries, secrets: 'shown', key: randomUUID() });
+  return showForm(request, editor, { stored: null, entries, secrets: 'shown', key: randomUUID() });
 }
 
 /** Shows the form of an existing resource. If a file declares the resource, it is shown without a form. */
-export async function openExisting(
+export async function openStoredForm(
   request: DashboardRequest,
   editor: Editor,
   id: number,
@@ -136,40 +136,40 @@ export async function openExisting(
   if (declared !== null) return declaredPage(editor, called.body as Json, declared);
   const stored = storedIn(editor, called.headers, called.body);
   const entries = entriesOf(editor.form, stored.body, 'kept');
-  return show(request, editor, { stored, entries, secrets: 'kept', key: '' });
+  return showForm(request, editor, { stored, entries, secrets: 'kept', key: '' });
 }
 
 /** Handles a sent form by its button. @param id null: the form of a new resource */
-export async function sent(
+export async function handleForm(
   request: DashboardRequest,
   editor: Editor,
   id: number | null,
 ): Promise<DashboardAnswer> {
   const draft = draftIn(request.form);
-  const stored = id === null ? null : await find(request, editor, id);
+  const stored = id === null ? null : await readStored(request, editor, id);
   if (id !== null && stored === null) return removedMeanwhile(request, editor, draft);
   const shown = { stored, secrets: draft.secrets, key: draft.key, version: draft.version };
   const { form } = editor;
   const { path } = draft.intent;
   switch (draft.intent.name) {
     case 'save':
-      return save(request, editor, draft, stored);
+      return saveDraft(request, editor, draft, stored);
     case 'add': {
       const entries = withRow(form, draft.entries, path);
-      return show(request, editor, { ...shown, entries, focus: newest(draft.entries, entries) });
+      return showForm(request, editor, { ...shown, entries, focus: newest(draft.entries, entries) });
     }
     case 'remove': {
       const entries = withoutRow(form, draft.entries, path);
-      return show(request, editor, { ...shown, entries, focus: path.replace(/\.\d+$/, '') });
+      return showForm(request, editor, { ...shown, entries, focus: path.replace(/\.\d+$/, '') });
     }
     case 'secrets': {
       const entries = stored === null ? draft.entries : withSecrets(form, draft.entries, stored.body);
-      return show(request, editor, { ...shown, entries, secrets: 'shown' });
+      return showForm(request, editor, { ...shown, entries, secrets: 'shown' });
     }
     case 'find':
-      return show(request, editor, { ...shown, entries: draft.entries, focus: noted(path, 'find') });
+      return showForm(request, editor, { ...shown, entries: draft.entries, focus: noteName(path, 'find') });
     case 'other':
-      return tryOut(request, editor, draft, stored);
+      return tryDraft(request, editor, draft, stored);
   }
 }
 
@@ -178,15 +178,15 @@ function newest(before: Entries, after: Entries): string {
   return [...after.keys()].find((path) => !before.has(path)) ?? '';
 }
 
-async function save(
+async function saveDraft(
   request: DashboardRequest,
   editor: Editor,
   draft: Draft,
   stored: Stored | null,
 ): Promise<DashboardAnswer> {
-  const { entries, body, shown, wrong } = judged(editor, draft, stored);
-  if (wrong !== null) return show(request, editor, { ...shown, messages: wrong, status: 422 });
-  const sentBody = editor.sent?.(body, stored) ?? body;
+  const { entries, body, shown, wrong } = checkedDraft(editor, draft, stored);
+  if (wrong !== null) return showForm(request, editor, { ...shown, messages: wrong, status: 422 });
+  const sentBody = editor.toBody?.(body, stored) ?? body;
   const answer = await callSave(request, editor, draft, sentBody, stored);
   const { problem } = answer;
   if (problem === null) {
@@ -205,7 +205,7 @@ async function save(
     return removedMeanwhile(request, editor, { ...draft, entries });
   }
   const messages = messagesOf(editor.form, { entries, body }, problem);
-  return show(request, editor, { ...shown, messages, status: problem.status });
+  return showForm(request, editor, { ...shown, messages, status: problem.status });
 }
 
 function callSave(
@@ -228,7 +228,7 @@ function callSave(
 /**
  * The request body of a draft, the form's next content, and errors that are found before the API is called.
  */
-function judged(editor: Editor, draft: Draft, stored: Stored | null) {
+function checkedDraft(editor: Editor, draft: Draft, stored: Stored | null) {
   const entries = withoutEmptyRows(editor.form, draft.entries);
   const body = resourceFrom(editor.form, entries, stored?.body ?? null);
   const repeated = repeatedKeys(editor.form, entries);
@@ -236,19 +236,19 @@ function judged(editor: Editor, draft: Draft, stored: Stored | null) {
   return { entries, body, shown, wrong: repeated.length === 0 ? null : { fields: repeated, general: [] } };
 }
 
-async function tryOut(
+async function tryDraft(
   request: DashboardRequest,
   editor: Editor,
   draft: Draft,
   stored: Stored | null,
 ): Promise<DashboardAnswer> {
-  const { entries, body, shown, wrong } = judged(editor, draft, stored);
-  if (wrong !== null) return show(request, editor, { ...shown, messages: wrong, status: 422 });
-  if (editor.trial === undefined) return show(request, editor, shown);
+  const { entries, body, shown, wrong } = checkedDraft(editor, draft, stored);
+  if (wrong !== null) return showForm(request, editor, { ...shown, messages: wrong, status: 422 });
+  if (editor.trial === undefined) return showForm(request, editor, shown);
   const tried = await editor.trial.run(request, body);
-  if ('shown' in tried) return show(request, editor, { ...shown, notice: tried.shown });
+  if ('shown' in tried) return showForm(request, editor, { ...shown, notice: tried.shown });
   const messages = messagesOf(editor.form, { entries, body }, tried);
-  return show(request, editor, { ...shown, messages, status: tried.status });
+  return showForm(request, editor, { ...shown, messages, status: tried.status });
 }
 
 /**
@@ -261,9 +261,9 @@ async function changedMeanwhile(
   draft: Draft & { readonly id: number },
   body: Json,
 ): Promise<DashboardAnswer> {
-  const stored = await find(request, editor, draft.id);
+  const stored = await readStored(request, editor, draft.id);
   if (stored === null) return removedMeanwhile(request, editor, draft);
-  return show(request, editor, {
+  return showForm(request, editor, {
     stored,
     entries: draft.entries,
     secrets: draft.secrets,
@@ -276,7 +276,7 @@ async function changedMeanwhile(
 /** Somebody else removed the resource. The form keeps the draft, and saving it creates a new resource. */
 function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draft): Promise<DashboardAnswer> {
   const notice = html`<div class="notice notice-warning" role="alert"><p><strong>This ${editor.noun} was removed by somebody else.</strong> Nothing was saved. Your draft is below: save it to make a new ${editor.noun}. Stored secrets that it kept are gone.</p></div>`;
-  return show(request, editor, {
+  return showForm(request, editor, {
     stored: null,
     entries: draft.entries,
     secrets: 'shown',
@@ -288,19 +288,19 @@ function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draf
 }
 
 /** Reads the stored resource; null: it was removed. @throws Problem that the API answered */
-async function find({ api }: DashboardRequest, editor: Editor, id: number): Promise<Stored | null> {
+async function readStored({ api }: DashboardRequest, editor: Editor, id: number): Promise<Stored | null> {
   const called = await api.call(editor.objects.read, { ...editor.above, id });
   if (called.problem === null) return storedIn(editor, called.headers, called.body);
   if (called.status === 404) return null;
   throw called.problem;
 }
 
-function storedIn({ shown }: Editor, { etag: version = '' }: Called['headers'], body: object): Stored {
+function storedIn({ toForm }: Editor, { etag: version = '' }: Called['headers'], body: object): Stored {
   const answered = body as Json & { id: string };
-  return { id: answered.id, body: shown?.(answered) ?? answered, answered, version };
+  return { id: answered.id, body: toForm?.(answered) ?? answered, answered, version };
 }
 
-async function show(request: DashboardRequest, editor: Editor, shown: Shown): Promise<DashboardAnswer> {
+async function showForm(request: DashboardRequest, editor: Editor, shown: Shown): Promise<DashboardAnswer> {
   const { stored, notice = NO_HTML } = shown;
   const { introduction = NO_HTML } = editor;
   const head =

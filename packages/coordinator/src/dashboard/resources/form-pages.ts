@@ -1,9 +1,9 @@
 import { html } from '../../web/html.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
-import { marked } from '../forms/help.ts';
+import { withCode } from '../forms/help.ts';
 import { pageHead } from '../page-parts.ts';
-import { type Editor, openExisting, openNew, sent } from './editor.ts';
+import { type Editor, handleForm, openNewForm, openStoredForm } from './editor.ts';
 
 type EditorOf = (request: DashboardRequest) => Editor | Promise<Editor>;
 
@@ -20,8 +20,12 @@ export function formPages(
 export function newPages(path: string, editorOf: EditorOf): DashboardPage[] {
   const page = { path, scope: 'write' } as const;
   return [
-    { ...page, method: 'GET', handle: async (request) => openNew(request, await editorOf(request)) },
-    { ...page, method: 'POST', handle: async (request) => sent(request, await editorOf(request), null) },
+    { ...page, method: 'GET', handle: async (request) => openNewForm(request, await editorOf(request)) },
+    {
+      ...page,
+      method: 'POST',
+      handle: async (request) => handleForm(request, await editorOf(request), null),
+    },
   ];
 }
 
@@ -33,12 +37,12 @@ export function editPages(path: string, idName: string, editorOf: EditorOf): Das
     {
       ...page,
       method: 'GET',
-      handle: async (request) => openExisting(request, await editorOf(request), idIn(request)),
+      handle: async (request) => openStoredForm(request, await editorOf(request), idIn(request)),
     },
     {
       ...page,
       method: 'POST',
-      handle: async (request) => sent(request, await editorOf(request), idIn(request)),
+      handle: async (request) => handleForm(request, await editorOf(request), idIn(request)),
     },
   ];
 }
@@ -66,7 +70,7 @@ export function kindChoice({ title, question, kinds, cancel }: KindChoice): Dash
 <ul class="plain-list kinds">${kinds.map(
       ({ href, label, help, name }) =>
         html`<li><a href="${href}">${label}</a> <code class="soft">${name}</code>${
-          help === '' ? '' : html`<p class="hint">${marked(help)}</p>`
+          help === '' ? '' : html`<p class="hint">${withCode(help)}</p>`
         }</li>`,
     )}</ul>
 <p><a href="${cancel}">Cancel</a></p>`,

@@ -67,7 +67,7 @@ export type SearchedList<T> = {
 };
 
 export async function searchedList<T>(
-  { api, query, can }: DashboardRequest,
+  { api, query, hasScope }: DashboardRequest,
   shown: SearchedList<T>,
 ): Promise<DashboardAnswer> {
   const { title, lead, path, search } = shown;
@@ -78,7 +78,7 @@ export async function searchedList<T>(
     offset,
     name: name === '' ? null : name,
   });
-  const add = can('write')
+  const add = hasScope('write')
     ? html`<a class="button button-main" href="${path}/new">${shown.add}</a>`
     : NO_HTML;
   const isEmpty = list.total === 0 && name === '';

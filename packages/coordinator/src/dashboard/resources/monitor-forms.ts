@@ -12,9 +12,9 @@ import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashbo
 import { formOf } from '../forms/fields.ts';
 import { PHASE_NAMES, PHASE_WORDS } from '../monitor/charts.ts';
 import type { MonitorView } from '../monitor/monitor-head.ts';
-import { sinceWhen } from '../regions/regions-page.ts';
+import { absenceText } from '../regions/regions-page.ts';
 import { outcomeLabel } from '../state-labels.ts';
-import { type Editor, openExisting, openNew, sent, type Trial } from './editor.ts';
+import { type Editor, handleForm, openNewForm, openStoredForm, type Trial } from './editor.ts';
 import { kindChoice } from './form-pages.ts';
 import { type Removal, removalPages } from './removal.ts';
 
@@ -45,7 +45,7 @@ function trialPanel(answers: readonly Answer[], regions: readonly RegionView[], 
 <p class="soft">One attempt in each region. It was not recorded, nobody was alerted, and nothing was saved.</p>
 ${
   answers.length === 0
-    ? html`<p class="notice notice-warning">${nobody(regions, now)}, so nobody made the check. <a href="/regions">Regions</a></p>`
+    ? html`<p class="notice notice-warning">${noAgentText(regions, now)}, so nobody made the check. <a href="/regions">Regions</a></p>`
     : html`<ol class="plain-list log">${answers.map((answer) => answerItem(answer, regions, now))}</ol>`
 }
 </section>`;
@@ -55,19 +55,19 @@ ${
  * Says that no region has an agent, and since when: the latest beginning of an absence, among regions that
  * had an agent.
  */
-function nobody(regions: readonly RegionView[], now: number): Html {
+function noAgentText(regions: readonly RegionView[], now: number): Html {
   const begun = regions.flatMap(({ absent_since: since, last_seen_at: seen }) =>
     since === null || seen === null ? [] : [since],
   );
   if (begun.length === 0) return html`No region has an agent`;
-  return html`No region has had an agent${sinceWhen({ absent_since: Math.max(...begun) }, now)}`;
+  return html`No region has had an agent${absenceText({ absent_since: Math.max(...begun) }, now)}`;
 }
 
 /** The known reason why a region did not answer. */
 function silenceOf(view: RegionView | undefined, now: number): Html {
   if (view === undefined) return html`did not answer in time`;
   if (view.absent_since !== null && view.last_seen_at !== null) {
-    return html`did not answer: no agent has taken jobs there${sinceWhen(view, now)}`;
+    return html`did not answer: no agent has taken jobs there${absenceText(view, now)}`;
   }
   if (view.agents.length === 0) return html`did not answer: it has never had an agent`;
   return html`did not answer in time: its agents are busy, or have just gone`;
@@ -124,13 +124,13 @@ function removalOf(request: DashboardRequest): Removal<MonitorView> {
     after: '/',
     cancel: `/monitors/${id}`,
     nameOf: ({ name }) => name,
-    hanging: ({ api }) => hanging(api, id),
+    consequences: ({ api }) => consequencesFor(api, id),
   };
 }
 
 type Uses = AnswerOf<typeof monitorUses>;
 
-async function hanging(api: DashboardRequest['api'], id: number): Promise<Html> {
+async function consequencesFor(api: DashboardRequest['api'], id: number): Promise<Html> {
   const uses = await api.read(monitorUses, { id });
   return html`<p>Its results, its history and its incidents are removed with it. Alerts that wait are still sent.</p>
 ${channels(uses)}
@@ -171,7 +171,7 @@ export const monitorForms: readonly DashboardPage[] = [
     scope: 'write',
     async handle(request) {
       const type = typeIn(request.query.get('type'));
-      return type === null ? chooseType() : openNew(request, editorOf(type));
+      return type === null ? chooseType() : openNewForm(request, editorOf(type));
     },
   },
   {
@@ -180,14 +180,14 @@ export const monitorForms: readonly DashboardPage[] = [
     scope: 'write',
     async handle(request) {
       const type = typeIn(request.query.get('type'));
-      return type === null ? chooseType() : sent(request, editorOf(type), null);
+      return type === null ? chooseType() : handleForm(request, editorOf(type), null);
     },
   },
   {
     method: 'GET',
     path: '/monitors/{id}/edit',
     scope: 'write',
-    handle: async (request) => openExisting(request, await editorFor(request), idOf(request)),
+    handle: async (request) => openStoredForm(request, await editorFor(request), idOf(request)),
   },
   {
     method: 'POST',
@@ -197,7 +197,7 @@ export const monitorForms: readonly DashboardPage[] = [
       // The type is in the address, so that a draft survives the removal of its monitor.
       const type = typeIn(request.query.get('type'));
       const editor = type === null ? await editorFor(request) : editorOf(type);
-      return sent(request, editor, idOf(request));
+      return handleForm(request, editor, idOf(request));
     },
   },
 ];

@@ -5,7 +5,7 @@ import { COMPONENT_GROUP, namedComponents } from '../../api/routes/components.ts
 import { monitorStates } from '../../api/routes/monitors.ts';
 import { STATUS_PAGE } from '../../api/routes/status-pages.ts';
 import type { PageApi } from '../dashboard-page.ts';
-import { type Entries, findIn, noted } from '../forms/entries.ts';
+import { type Entries, findIn, noteName } from '../forms/entries.ts';
 import { type Field, labelOf, type ResourceForm } from '../forms/fields.ts';
 import type { ReferenceOption, References } from '../forms/render-form.ts';
 
@@ -84,7 +84,7 @@ async function offered(
     return { options: all.data.map(optionOf), find, found: all.total, total: all.total, unshown: 0 };
   }
   const matching = find === '' ? { data: [], total: 0 } : await search(api, source, find);
-  const kept = [...(entries.get(name) ?? []), ...(entries.get(noted(name, 'shown')) ?? [])];
+  const kept = [...(entries.get(name) ?? []), ...(entries.get(noteName(name, 'shown')) ?? [])];
   const chosen = await named(api, source, [...new Set(kept)], [...all.data, ...matching.data]);
   const options = [
     ...new Map([...chosen, ...matching.data.map(optionOf)].map((option) => [option.id, option])).values(),

@@ -22,7 +22,7 @@ export type Removal<T> = {
   /** Name of the object for people. */
   nameOf(object: T): string;
   /** Says what else the removal removes or affects. */
-  hanging(request: DashboardRequest, object: T): Promise<Html>;
+  consequences(request: DashboardRequest, object: T): Promise<Html>;
 };
 
 /** The page that asks whether to remove an object, and the handler of its form. */
@@ -95,7 +95,7 @@ async function confirmation<T>(
 ${notice}
 <form class="form" method="post" action="${path}">${request.formToken}
 <input type="hidden" name="${VERSION_FIELD}" value="${headers.etag ?? ''}">
-${await removal.hanging(request, body)}
+${await removal.consequences(request, body)}
 <div class="row form-actions"><button class="button-danger">Remove the ${noun}</button>
 <a class="button button-quiet" href="${cancel}">Keep it</a></div>
 </form>`,

@@ -39,10 +39,10 @@ export function palettePage(pages: () => readonly DashboardPage[]): DashboardPag
 }
 
 /** Matching pages of the navigation that the session may open. */
-function pageEntries({ can }: DashboardRequest, pages: readonly DashboardPage[], text: string): Entry[] {
+function pageEntries({ hasScope }: DashboardRequest, pages: readonly DashboardPage[], text: string): Entry[] {
   return pages
     .flatMap(({ navigation, path, scope }) =>
-      navigation === undefined || !can(scope)
+      navigation === undefined || !hasScope(scope)
         ? []
         : [{ label: navigation.label, group: navigation.group, href: path }],
     )
@@ -51,12 +51,12 @@ function pageEntries({ can }: DashboardRequest, pages: readonly DashboardPage[],
 }
 
 async function found(
-  { api, leadsTo }: DashboardRequest,
+  { api, canOpen }: DashboardRequest,
   { group, list, at }: Searched,
   text: string,
 ): Promise<Entry[]> {
   const { data } = await api.read(list, { limit: MOST, name: text });
   return data
     .map(({ id, name, title }) => ({ label: name ?? title ?? `${group} ${id}`, group, href: `${at}/${id}` }))
-    .filter(({ href }) => leadsTo(href));
+    .filter(({ href }) => canOpen(href));
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { arranged, type Item, moved, type Placed } from './arrangement.ts';
+import { arrangedItems, changedPlaces, type Item, type Placed } from './arrangement.ts';
 
 const GROUPS = [{ id: '1' }, { id: '2' }, { id: '3' }];
 
@@ -22,16 +22,16 @@ const shown = (items: readonly Item<Placed, { id: string }>[]) =>
 describe('the order of a page', () => {
   test('is by `order`, then by id; null comes last', () => {
     const components = [component(1, null), component(2, 2), component(3, 1), component(4, 2)];
-    expect(shown(arranged(components, []))).toEqual(['3', '2', '4', '1']);
+    expect(shown(arrangedItems(components, []))).toEqual(['3', '2', '4', '1']);
   });
 
   test('has a group where its first component is, and its components by `group_order`', () => {
     const components = [component(1, 1), component(2, 3, '1', 2), component(3, 9, '1', 1), component(4, 5)];
-    expect(shown(arranged(components, GROUPS))).toEqual(['1', '1: 3 2', '4', '2:', '3:']);
+    expect(shown(arrangedItems(components, GROUPS))).toEqual(['1', '1: 3 2', '4', '2:', '3:']);
   });
 
   test('shows a component of a removed group alone', () => {
-    expect(shown(arranged([component(1, 1, '9')], GROUPS.slice(0, 1)))).toEqual(['1', '1:']);
+    expect(shown(arrangedItems([component(1, 1, '9')], GROUPS.slice(0, 1)))).toEqual(['1', '1:']);
   });
 });
 
@@ -47,7 +47,7 @@ const anyComponents = fc
   .map((all) => all.map((each, index): Placed => ({ ...each, id: String(index + 1) })));
 
 /** The components after places were written. */
-function written(components: readonly Placed[], places: ReturnType<typeof moved>): Placed[] {
+function written(components: readonly Placed[], places: ReturnType<typeof changedPlaces>): Placed[] {
   return components.map((each) => {
     const place = places.find(({ id }) => id === each.id);
     return place === undefined ? each : { ...each, order: place.order, group_order: place.group_order };
@@ -62,7 +62,7 @@ describe('a move', () => {
         fc.nat(),
         fc.constantFrom(-1 as const, 1 as const),
         (components, pick, by) => {
-          const before = arranged(components, GROUPS);
+          const before = arrangedItems(components, GROUPS);
           const items = before.filter((item) => item.what === 'component' || item.components.length > 0);
           const at = pick % items.length;
           const item = items[at];
@@ -71,7 +71,7 @@ describe('a move', () => {
             item.what === 'component'
               ? ({ what: 'component', id: item.component.id, by } as const)
               : ({ what: 'group', id: item.group.id, by } as const);
-          const after = shown(arranged(written(components, moved(before, move)), GROUPS));
+          const after = shown(arrangedItems(written(components, changedPlaces(before, move)), GROUPS));
           const expected = shown(before);
           const to = at + by;
           if (to >= 0 && to < items.length) {
@@ -87,13 +87,13 @@ describe('a move', () => {
 
   test('in a group changes places in the group', () => {
     const components = [component(1, 1, '1'), component(2, 1, '1'), component(3, 1, '1')];
-    const places = moved(arranged(components, GROUPS), { what: 'component', id: '3', by: -1 });
-    expect(shown(arranged(written(components, places), GROUPS))[0]).toBe('1: 1 3 2');
+    const places = changedPlaces(arrangedItems(components, GROUPS), { what: 'component', id: '3', by: -1 });
+    expect(shown(arrangedItems(written(components, places), GROUPS))[0]).toBe('1: 1 3 2');
   });
 
   test('writes only the components whose places change', () => {
     const components = [component(1, 1), component(2, 2), component(3, 3)];
-    const places = moved(arranged(components, []), { what: 'component', id: '2', by: 1 });
+    const places = changedPlaces(arrangedItems(components, []), { what: 'component', id: '2', by: 1 });
     expect(places.map(({ id, order }) => [id, order])).toEqual([
       ['3', 2],
       ['2', 3],

@@ -19,7 +19,7 @@ export type Item<C extends Placed, G extends PlacedGroup> =
   | { readonly what: 'group'; readonly group: G; readonly components: readonly C[] };
 
 /** The items of a page in their order. Empty groups, which visitors do not see, come last. */
-export function arranged<C extends Placed, G extends PlacedGroup>(
+export function arrangedItems<C extends Placed, G extends PlacedGroup>(
   components: readonly C[],
   groups: readonly G[],
 ): Item<C, G>[] {
@@ -47,7 +47,7 @@ export type NewPlace = { readonly id: string; readonly order: number; readonly g
  * The changed places after a move. The first move on a page numbers all components, so more than two may
  * change.
  */
-export function moved<C extends Placed, G extends PlacedGroup>(
+export function changedPlaces<C extends Placed, G extends PlacedGroup>(
   items: readonly Item<C, G>[],
   { what, id, by }: Move,
 ): NewPlace[] {

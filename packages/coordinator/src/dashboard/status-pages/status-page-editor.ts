@@ -13,7 +13,7 @@ import { formOf } from '../forms/fields.ts';
 import { pageHead } from '../page-parts.ts';
 import { declaredIn, declaredNotice, facts } from '../resources/declared.ts';
 import { monitorNames } from '../resources/references.ts';
-import { arranged, type Item } from './arrangement.ts';
+import { arrangedItems, type Item } from './arrangement.ts';
 
 /* A status page, its components and groups in the API's answers. */
 export type StatusPageView = AnswerOf<typeof STATUS_PAGE.read>;
@@ -73,28 +73,28 @@ export const statusPagePage: DashboardPage = {
       request.api,
       components.map(({ monitor_id: id }) => id),
     );
-    const shown = { page, names, formToken: request.can('write') ? request.formToken : null };
+    const shown = { page, names, formToken: request.hasScope('write') ? request.formToken : null };
     return {
       title: page.title,
       styles: [FORM_STYLE],
       body: html`${head(request, page)}
 ${notices(headers, page)}
 ${appearance(request, headers, page)}
-${contents(shown, arranged(components, groups))}
+${contents(shown, arrangedItems(components, groups))}
 <section class="stack" aria-labelledby="settings"><h2 id="settings">Settings</h2>
 ${facts(PAGE_FORM, page)}</section>`,
     };
   },
 };
 
-function head({ can }: DashboardRequest, page: StatusPageView): Html {
+function head({ hasScope }: DashboardRequest, page: StatusPageView): Html {
   const { id, slug, published } = page;
   const view = published ? html`<a class="button" href="/status/${slug}">Open the page</a>` : NO_HTML;
   const edit = html`<a class="button" href="/pages/${id}/edit">Edit settings</a>
 <a class="button button-danger" href="/pages/${id}/delete">Remove</a>`;
   return pageHead(page.title, {
     above: [{ href: '/pages', label: 'Status pages' }],
-    actions: html`<a class="button" href="/pages/${id}/preview">Preview</a>${view}${can('write') ? edit : NO_HTML}`,
+    actions: html`<a class="button" href="/pages/${id}/preview">Preview</a>${view}${hasScope('write') ? edit : NO_HTML}`,
     lead: html`${servedState(page)} <span>/status/${slug}</span>`,
   });
 }
@@ -119,11 +119,11 @@ const LATENCIES = [
 ] as const;
 
 function appearance(
-  { can, formToken }: DashboardRequest,
+  { hasScope, formToken }: DashboardRequest,
   { etag = '' }: Called['headers'],
   page: StatusPageView,
 ): Html {
-  if (!can('write')) return NO_HTML;
+  if (!hasScope('write')) return NO_HTML;
   const { id, published, theme, latency } = page;
   return html`<section class="stack" aria-labelledby="appearance"><h2 id="appearance">Appearance</h2>
 <form class="form" method="post" action="/pages/${id}/appearance">${formToken}

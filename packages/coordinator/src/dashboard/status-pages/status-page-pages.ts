@@ -13,7 +13,7 @@ import type { Editor } from '../resources/editor.ts';
 import { formPages } from '../resources/form-pages.ts';
 import { searchedList } from '../resources/lists.ts';
 import { type Removal, removalPages } from '../resources/removal.ts';
-import { arranged, type Move, moved } from './arrangement.ts';
+import { arrangedItems, changedPlaces, type Move } from './arrangement.ts';
 import {
   type ComponentView,
   componentsOf,
@@ -156,7 +156,7 @@ async function arrange(request: DashboardRequest): Promise<DashboardAnswer> {
     by: form.text('by') === '-1' ? -1 : 1,
   };
   const { components, groups } = await contentsOf(api, id);
-  const places = moved(arranged(components, groups), move);
+  const places = changedPlaces(arrangedItems(components, groups), move);
   const { problem } = await api.call(arrangePage, { id }, { body: { components: places } });
   return problem === null ? { redirect } : { redirect, notice: `Nothing was moved: ${problem.message}` };
 }
@@ -173,7 +173,7 @@ function pageRemoval(request: DashboardRequest): Removal<StatusPageView> {
     after: '/pages',
     cancel: path,
     nameOf: ({ title }) => title,
-    async hanging({ api }, { slug }) {
+    async consequences({ api }, { slug }) {
       const { components, groups } = await contentsOf(api, id);
       return html`<p>${counted(components.length, 'component')} and ${counted(groups.length, 'group')} are removed with it. Visitors of <code>/status/${slug}</code> get “not found”. The monitors stay.</p>`;
     },
@@ -192,7 +192,8 @@ function componentRemoval(request: DashboardRequest): Removal<ComponentView> {
     after: `/pages/${page}`,
     cancel: `/pages/${page}`,
     nameOf: ({ name, id }) => name ?? id,
-    hanging: async (): Promise<Html> => html`<p>The page does not show it any more. Its monitor stays.</p>`,
+    consequences: async (): Promise<Html> =>
+      html`<p>The page does not show it any more. Its monitor stays.</p>`,
   };
 }
 
@@ -208,7 +209,7 @@ function groupRemoval(request: DashboardRequest): Removal<GroupView> {
     after: `/pages/${page}`,
     cancel: `/pages/${page}`,
     nameOf: ({ name }) => name,
-    async hanging({ api }) {
+    async consequences({ api }) {
       const components = await componentsOf(api, page);
       const count = components.filter(({ group_id: id }) => id === String(group)).length;
       return html`<p>${count === 0 ? 'It has no components.' : `${counted(count, 'component')} of it stay on the page, without a group.`}</p>`;

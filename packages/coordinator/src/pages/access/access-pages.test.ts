@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { landing } from './access-pages.ts';
+import { landingPath } from './access-pages.ts';
 
 test.each([
   ['/status/main', '', '/status/main'],
@@ -18,7 +18,7 @@ test.each([
   ['/status/main', '/a?b', '/status/main'],
   ['/status/main', '/access', '/status/main'],
 ])('from %j to %j: %j', (path, asked, expected) => {
-  expect(landing(path, asked)).toBe(expected);
+  expect(landingPath(path, asked)).toBe(expected);
 });
 
 const path = fc
@@ -28,7 +28,7 @@ const path = fc
 test('never leaves the page', () => {
   fc.assert(
     fc.property(fc.constantFrom('', '/status/main'), fc.oneof(fc.string(), path), (page, asked) => {
-      const url = new URL(landing(page, asked), 'https://status.example.org');
+      const url = new URL(landingPath(page, asked), 'https://status.example.org');
       expect(url.origin).toBe('https://status.example.org');
       expect(`${url.pathname}/`.startsWith(`${page}/`)).toBe(true);
     }),

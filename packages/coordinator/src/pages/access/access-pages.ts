@@ -5,8 +5,8 @@ import type { Store } from '../../store/store.ts';
 import type { Form } from '../../web/forms.ts';
 import type { OneTimeLinks } from '../../web/one-time-links.ts';
 import { peerKey, type Visit } from '../../web/site.ts';
-import { type AskedMails, linkDetailIn, linkPurpose } from '../subscribers/requested-mails.ts';
-import { fill } from '../text/texts.ts';
+import { linkDetailIn, linkPurpose, type RequestedMails } from '../subscribers/requested-mails.ts';
+import { fillIn } from '../text/texts.ts';
 import { credentialVersion, type PageAccess } from './credential.ts';
 import type { GuardedPage, PageGate } from './gate.ts';
 import { isOfDomains, parseMailAddress } from './mail-address.ts';
@@ -20,7 +20,7 @@ import {
   notice,
   passwordForm,
   seeOther,
-  tooMany,
+  tooManyText,
   visitorForm,
 } from './visitor-forms.ts';
 import type { MailLimits } from './visitor-limits.ts';
@@ -30,7 +30,7 @@ export type AccessParts = {
   readonly clock: Clock;
   readonly gate: PageGate;
   readonly links: OneTimeLinks;
-  readonly mails: AskedMails;
+  readonly mails: RequestedMails;
   readonly limits: MailLimits;
   /** Key of the versions of credentials, 32 bytes. */
   readonly key: Secret<Uint8Array>;
@@ -83,9 +83,9 @@ export class AccessPages {
     const { visit, page, place } = at;
     const to = visit.url.searchParams.get('to') ?? '';
     const access = await this.#parts.gate.accessOf(page);
-    const look = await this.#parts.gate.look(page, visit);
+    const look = await this.#parts.gate.admitVisitor(page, visit);
     if (access === null || look.is === 'admitted') {
-      return seeOther(landing(place.path, to));
+      return seeOther(landingPath(place.path, to));
     }
     return this.#form(at, access, { to, error: null }, 200);
   }
@@ -93,7 +93,7 @@ export class AccessPages {
   async #take(at: AccessVisit): Promise<Response> {
     const { visit, page, place } = at;
     const access = await this.#parts.gate.accessOf(page);
-    if (access === null || access.type === 'public') return seeOther(landing(place.path, ''));
+    if (access === null || access.type === 'public') return seeOther(landingPath(place.path, ''));
     const form = await visitorForm(visit);
     if (typeof form === 'number') {
       return this.#form(at, access, { to: '', error: place.words.text.access.oldForm }, form);
@@ -108,14 +108,14 @@ export class AccessPages {
   ): Promise<Response> {
     const { visit, page, place } = at;
     const to = form.text('to');
-    const guess = this.#parts.gate.guess(page.id, access.password, visit, form.text('password'));
+    const guess = this.#parts.gate.tryPassword(page.id, access.password, visit, form.text('password'));
     switch (guess.is) {
       case 'right':
-        return seeOther(landing(place.path, to), [await this.#parts.gate.signIn(page, access, visit)]);
+        return seeOther(landingPath(place.path, to), [await this.#parts.gate.signIn(page, access, visit)]);
       case 'wrong':
         return this.#form(at, access, { to, error: place.words.text.access.wrongPassword }, 403);
       case 'early':
-        return this.#form(at, access, { to, error: tooMany(place, guess.waitMs) }, 429, guess.waitMs);
+        return this.#form(at, access, { to, error: tooManyText(place, guess.waitMs) }, 429, guess.waitMs);
       default:
         return guess satisfies never;
     }
@@ -134,13 +134,13 @@ export class AccessPages {
     if (!canMail) return this.#form(at, access, { to, error: texts.noMail }, 503);
     const address = parseMailAddress(form.text('address'));
     if (address === null) return this.#form(at, access, { to, error: texts.notAddress }, 400);
-    const waitMs = limits.takeOf(peerKey(visit.peer), clock.monotonic());
-    if (waitMs > 0) return this.#form(at, access, { to, error: tooMany(place, waitMs) }, 429, waitMs);
+    const waitMs = limits.countRequest(peerKey(visit.peer), clock.monotonic());
+    if (waitMs > 0) return this.#form(at, access, { to, error: tooManyText(place, waitMs) }, 429, waitMs);
     if (isOfDomains(address, access.domains)) {
       const credential = credentialVersion(this.#parts.key, page.id, access);
-      mails.ask({ kind: 'sign-in', credential, pageId: page.id, address, words: place.words });
+      mails.requestMail({ kind: 'sign-in', credential, pageId: page.id, address, words: place.words });
     }
-    const sentence = fill(texts.linkSent, { address: address.address });
+    const sentence = fillIn(texts.linkSent, { address: address.address });
     return formPage(place, { title: texts.sentTitle, body: mailAsked(place, sentence, '/access') });
   }
 
@@ -155,14 +155,14 @@ export class AccessPages {
     if (typeof form === 'number') return this.#linkRefused(at, form);
     const access = await this.#parts.gate.accessOf(page);
     if (access?.type !== 'email-domain') return this.#linkRefused(at, 403);
-    const taken = await this.#parts.links.take(form.text('token'));
+    const taken = await this.#parts.links.useLink(form.text('token'));
     if (taken === null || taken.purpose !== linkPurpose('sign-in', page.id))
       return this.#linkRefused(at, 403);
     const recipient = await findRecipient(this.#parts.store, linkDetailIn(taken.detail).recipientId);
     const address = recipient === null ? null : parseMailAddress(recipient.address);
     // The declared domains may have changed since the mail was sent.
     if (address === null || !isOfDomains(address, access.domains)) return this.#linkRefused(at, 403);
-    return seeOther(landing(place.path, ''), [await this.#parts.gate.signIn(page, access, visit)]);
+    return seeOther(landingPath(place.path, ''), [await this.#parts.gate.signIn(page, access, visit)]);
   }
 
   #linkRefused({ place }: AccessVisit, status: number): Response {
@@ -183,7 +183,7 @@ export class AccessPages {
 
   async #leave({ visit, page, place }: AccessVisit): Promise<Response> {
     const form = await visitorForm(visit);
-    if (typeof form === 'number') return seeOther(landing(place.path, ''));
+    if (typeof form === 'number') return seeOther(landingPath(place.path, ''));
     return seeOther(`${place.path}/access`, [await this.#parts.gate.signOut(page, visit)]);
   }
 
@@ -227,7 +227,7 @@ const BELOW = /^(?:\/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9]+)?){1,6}$/;
  * @param pagePath `/status/main`, or '' on the page's own domain
  * @param asked path below the page; anybody may have written it
  */
-export function landing(pagePath: string, asked: string): string {
+export function landingPath(pagePath: string, asked: string): string {
   if (BELOW.test(asked) && !asked.startsWith('/access')) return `${pagePath}${asked}`;
   return pagePath === '' ? '/' : pagePath;
 }

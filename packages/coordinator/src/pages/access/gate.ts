@@ -6,7 +6,7 @@ import { cookieOf, setCookie } from '../../web/cookies.ts';
 import type { Sessions } from '../../web/sessions.ts';
 import { peerKey, type Visit } from '../../web/site.ts';
 import { credentialVersion, declaredAccess, isPassword, type PageAccess } from './credential.ts';
-import { type Guess, Guessing } from './visitor-limits.ts';
+import { type Guess, PasswordGuesses } from './visitor-limits.ts';
 
 /** How long a visitor stays signed in, days. */
 const SESSION_DAYS = 14;
@@ -28,7 +28,7 @@ export type GuardedPage = Pick<StoredPage, 'id' | 'workspaceId'>;
  * @property access null: the page no longer exists
  * @property waitMs time until the visitor may try again; 0: at once
  */
-export type Look =
+export type Admission =
   | { readonly is: 'admitted' }
   | { readonly is: 'refused'; readonly access: PageAccess | null; readonly waitMs: number };
 
@@ -38,7 +38,7 @@ export type Look =
  */
 export class PageGate {
   readonly #parts: Parts;
-  readonly #guessing = new Guessing();
+  readonly #guessing = new PasswordGuesses();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -49,13 +49,13 @@ export class PageGate {
    * password by HTTP Basic (RFC 7617), with any user name.
    * @throws StoreError: then the visitor must not get the page
    */
-  async look(page: GuardedPage, visit: Visit): Promise<Look> {
+  async admitVisitor(page: GuardedPage, visit: Visit): Promise<Admission> {
     const access = await this.accessOf(page);
     if (access === null) return { is: 'refused', access: null, waitMs: 0 };
     if (access.type === 'public' || (await this.#hasSession(page, access, visit))) return { is: 'admitted' };
     const given = basicPassword(visit.request.headers.get('authorization'));
     if (access.type !== 'password' || given === null) return { is: 'refused', access, waitMs: 0 };
-    const guess = this.guess(page.id, access.password, visit, given);
+    const guess = this.tryPassword(page.id, access.password, visit, given);
     if (guess.is === 'right') return { is: 'admitted' };
     return { is: 'refused', access, waitMs: guess.is === 'early' ? guess.waitMs : 0 };
   }
@@ -73,9 +73,9 @@ export class PageGate {
   }
 
   /** Compares a password that a visitor sent, unless the visitor must wait. */
-  guess(pageId: number, password: Secret, visit: Visit, given: string): Guess {
+  tryPassword(pageId: number, password: Secret, visit: Visit, given: string): Guess {
     const now = this.#parts.clock.monotonic();
-    return this.#guessing.guess(pageId, peerKey(visit.peer), now, () => isPassword(password, given));
+    return this.#guessing.countGuess(pageId, peerKey(visit.peer), now, () => isPassword(password, given));
   }
 
   /**
@@ -86,7 +86,7 @@ export class PageGate {
    */
   async signIn(page: GuardedPage, access: PageAccess, visit: Visit): Promise<string> {
     await this.#endSession(page, visit);
-    const session = await this.#parts.sessions.create({
+    const session = await this.#parts.sessions.createSession({
       subject: `page:${page.id}`,
       credential: credentialVersion(this.#parts.key, page.id, access),
       lifeMs: SESSION_DAYS * DAY_S * 1_000,
@@ -102,12 +102,12 @@ export class PageGate {
 
   async #endSession(page: GuardedPage, visit: Visit): Promise<void> {
     const secret = cookieOf(visit, cookieName(page));
-    if (secret !== null) await this.#parts.sessions.end(secret);
+    if (secret !== null) await this.#parts.sessions.endSession(secret);
   }
 
   async #hasSession(page: GuardedPage, access: PageAccess, visit: Visit): Promise<boolean> {
     const secret = cookieOf(visit, cookieName(page));
-    const session = secret === null ? null : await this.#parts.sessions.find(secret);
+    const session = secret === null ? null : await this.#parts.sessions.findSession(secret);
     if (session === null || session.subject !== `page:${page.id}`) return false;
     return session.credential === credentialVersion(this.#parts.key, page.id, access);
   }

@@ -7,7 +7,7 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { randomSecret } from '../../web/sessions.ts';
 import type { Visit } from '../../web/site.ts';
 import { PAGE_STYLE } from '../page-assets.ts';
-import { fill } from '../text/texts.ts';
+import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 
 /** The address, language and theme of the page that a form belongs to. */
@@ -184,9 +184,9 @@ export function notice({
 }
 
 /** Says how long the visitor must wait. */
-export function tooMany({ words }: FormPlace, waitMs: number): string {
+export function tooManyText({ words }: FormPlace, waitMs: number): string {
   const rounded = Math.ceil(waitMs / 1_000) * 1_000;
-  return fill(words.text.access.tooMany, { duration: words.duration(rounded) });
+  return fillIn(words.text.access.tooMany, { duration: words.duration(rounded) });
 }
 
 function main(title: string, body: Html): Html {

@@ -34,7 +34,7 @@ export type Guess =
  *
  * The counts are in memory. A restart forgets them, and each coordinator counts alone.
  */
-export class Guessing {
+export class PasswordGuesses {
   readonly #visitors = new RecentMap<string, Visitor>(MOST_REMEMBERED);
   readonly #pages = new RecentMap<number, TokenBucket>(MOST_REMEMBERED);
 
@@ -44,7 +44,7 @@ export class Guessing {
    * @param now monotonic, ms
    * @param isRight compares; it is called only if the guess may be compared
    */
-  guess(pageId: number, peer: string, now: number, isRight: () => boolean): Guess {
+  countGuess(pageId: number, peer: string, now: number, isRight: () => boolean): Guess {
     const key = `${pageId} ${peer}`;
     const visitor = this.#visitor(key, now);
     const page = this.#pages.get(pageId) ?? new TokenBucket(OF_A_PAGE);
@@ -109,7 +109,7 @@ export class MailLimits {
    * @param now monotonic, ms
    * @returns 0: the request may go on; otherwise the time until the next one may, ms
    */
-  takeOf(peer: string, now: number): number {
+  countRequest(peer: string, now: number): number {
     const bucket = this.#bucket('peer', peer);
     const waitMs = bucket.availableAt(now) - now;
     if (waitMs === 0) bucket.take(now);
@@ -121,7 +121,7 @@ export class MailLimits {
    * @param now monotonic, ms
    * @returns the bound that is reached; null: the mail may be sent
    */
-  take(
+  countMail(
     { pageId, mailbox }: { readonly pageId: number; readonly mailbox: string },
     now: number,
   ): Bound | null {

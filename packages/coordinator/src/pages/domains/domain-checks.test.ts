@@ -46,11 +46,11 @@ afterEach(async () => {
 });
 
 const state = async () => (await checkedDomain(parts.store, pageId))?.state ?? null;
-const check = () => checks.check(pageId, DOMAIN);
+const check = () => checks.checkDomain(pageId, DOMAIN);
 /** After the time for which the directory keeps what it found. */
 async function pageOf(host: string): Promise<number | null> {
   parts.clock.advance(2_000);
-  return (await directory.find(host))?.pageId ?? null;
+  return (await directory.findPageOf(host))?.pageId ?? null;
 }
 
 describe('a custom domain', () => {
@@ -122,7 +122,7 @@ describe('a custom domain', () => {
     });
 
     test("is held by the first verified page, and the other page's check says so until that one gives it up", async () => {
-      expect(await checks.check(other, DOMAIN)).toMatchObject({ state: 'verified' });
+      expect(await checks.checkDomain(other, DOMAIN)).toMatchObject({ state: 'verified' });
       const told = {
         state: 'pending',
         problem: `${DOMAIN} points here, and another status page holds it, which declared it and was verified first: this page gets it when that one gives it up`,
@@ -136,7 +136,9 @@ describe('a custom domain', () => {
     });
 
     test('is verified for one of two pages that are checked at the same time', async () => {
-      const states = (await Promise.all([check(), checks.check(other, DOMAIN)])).map(({ state }) => state);
+      const states = (await Promise.all([check(), checks.checkDomain(other, DOMAIN)])).map(
+        ({ state }) => state,
+      );
       expect(states.toSorted()).toEqual(['pending', 'verified']);
     });
 
@@ -145,7 +147,7 @@ describe('a custom domain', () => {
       answers.set(DOMAIN, ELSEWHERE);
       for (let n = 0; n < 3; n += 1) await check();
       answers.set(DOMAIN, HERE);
-      expect(await checks.check(other, DOMAIN)).toMatchObject({ state: 'verified' });
+      expect(await checks.checkDomain(other, DOMAIN)).toMatchObject({ state: 'verified' });
     });
   });
 
@@ -160,7 +162,7 @@ describe('a custom domain', () => {
   test('with other letters is looked up and found in its ASCII form', async () => {
     const id = await createResource(parts, 'svc_status_page', { slug: 'b', custom_domain: 'bücher.example' });
     answers.set('xn--bcher-kva.example', HERE);
-    expect(await checks.check(id, 'bücher.example')).toMatchObject({
+    expect(await checks.checkDomain(id, 'bücher.example')).toMatchObject({
       domain: 'xn--bcher-kva.example',
       state: 'verified',
     });
@@ -171,13 +173,13 @@ describe('a custom domain', () => {
 describe('the checks in the background', () => {
   const minute = async () => {
     parts.clock.advance(MINUTE_MS);
-    await checks.settled();
+    await checks.roundEnded();
   };
 
   test('check a pending domain every minute, and a verified one every hour', async () => {
     answers.set(DOMAIN, ELSEWHERE);
     checks.start();
-    await checks.settled();
+    await checks.roundEnded();
     expect(asked).toHaveLength(1);
     await minute();
     expect(asked).toHaveLength(2);

@@ -63,9 +63,9 @@ export class DomainChecks {
       clock,
       log,
       work: 'checking custom domains',
-      after: (pageId) => declaredDomains(store, pageId, DOMAINS_PER_READ),
-      visit: async (domain) => {
-        if (isDue(domain, clock.wall())) await this.check(domain.pageId, domain.declared);
+      readAfter: (pageId) => declaredDomains(store, pageId, DOMAINS_PER_READ),
+      workOn: async (domain) => {
+        if (isDue(domain, clock.wall())) await this.checkDomain(domain.pageId, domain.declared);
       },
     });
   }
@@ -80,8 +80,8 @@ export class DomainChecks {
   }
 
   /** Resolves when the running checks have ended. */
-  async settled(): Promise<void> {
-    await this.#rounds.settled();
+  async roundEnded(): Promise<void> {
+    await this.#rounds.roundEnded();
   }
 
   /**
@@ -89,15 +89,15 @@ export class DomainChecks {
    * @param declared the domain as the page declares it
    * @throws StoreError
    */
-  check(pageId: number, declared: string): Promise<CheckedDomain> {
+  checkDomain(pageId: number, declared: string): Promise<CheckedDomain> {
     const running = this.#running.get(pageId);
     if (running !== undefined) return running;
-    const started = this.#check(pageId, declared).finally(() => this.#running.delete(pageId));
+    const started = this.#runCheck(pageId, declared).finally(() => this.#running.delete(pageId));
     this.#running.set(pageId, started);
     return started;
   }
 
-  async #check(pageId: number, declared: string): Promise<CheckedDomain> {
+  async #runCheck(pageId: number, declared: string): Promise<CheckedDomain> {
     const { store, clock, ask, service, log } = this.#parts;
     const domain = askedDomain(declared) ?? declared;
     const [answers, place] = await Promise.all([ask(domain), service()]);

@@ -35,7 +35,7 @@ const check = (state: 'verified' | 'pending') =>
   );
 
 async function found(host = DOMAIN): Promise<number | null> {
-  return (await directory.find(host))?.pageId ?? null;
+  return (await directory.findPageOf(host))?.pageId ?? null;
 }
 
 /** Runs what waits for the clock, turn by turn. */

@@ -7,7 +7,7 @@ import { type CheckedDomain, pageOfDomain, type ServedDomain } from '../../store
 import type { Store } from '../../store/store.ts';
 import { RecentMap } from '../../web/recent-map.ts';
 import type { Site } from '../../web/site.ts';
-import { type Patience, patienceWith } from '../bounded-wait.ts';
+import { type BoundedWait, boundedWait } from '../bounded-wait.ts';
 import { DomainChecks } from './domain-checks.ts';
 import { type AskDomain, askedDomain, askNameServers, servicePlace } from './domain-lookup.ts';
 import type { ServicePlace } from './pointing.ts';
@@ -15,11 +15,11 @@ import type { ServicePlace } from './pointing.ts';
 /** The custom domains of status pages, as the API and the page server use them. */
 export interface PageDomains {
   /** Finds the page that is served under a host; null: there is none. @throws StoreError */
-  find(host: string): Promise<ServedDomain | null>;
+  findPageOf(host: string): Promise<ServedDomain | null>;
   /** Checks now where the domain of a page points. @throws StoreError */
-  check(pageId: number, declared: string): Promise<CheckedDomain>;
+  checkDomain(pageId: number, declared: string): Promise<CheckedDomain>;
   /** Where domains must point. */
-  service(): Promise<ServicePlace>;
+  servicePlace(): Promise<ServicePlace>;
 }
 
 type Parts = {
@@ -41,9 +41,9 @@ export function createPageDomains(parts: Parts, publicUrl: string): PageDomains 
   const directory = new DomainDirectory(parts);
   const checks = domainChecksOf(parts, publicUrl);
   return {
-    find: (host) => directory.find(host),
-    check: (pageId, declared) => checks.check(pageId, declared),
-    service: () => servicePlace(publicUrl, parts.resolve),
+    findPageOf: (host) => directory.findPageOf(host),
+    checkDomain: (pageId, declared) => checks.checkDomain(pageId, declared),
+    servicePlace: () => servicePlace(publicUrl, parts.resolve),
   };
 }
 
@@ -61,7 +61,7 @@ const MOST_SERVED = 10_000;
 type Kept = { readonly at: number; readonly found: ServedDomain | null };
 
 /** A read of the database that all requests for one domain share. */
-type Look = Patience & {
+type SharedRead = BoundedWait & {
   /** Null: the read has not ended. */
   result: { readonly found: ServedDomain | null } | { readonly error: unknown } | null;
 };
@@ -75,7 +75,7 @@ export class DomainDirectory {
   readonly #clock: Clock;
   readonly #served = new RecentMap<string, Kept>(MOST_SERVED);
   readonly #unknown = new RecentMap<string, Kept>(MOST_UNKNOWN);
-  readonly #looks = new Map<string, Look>();
+  readonly #looks = new Map<string, SharedRead>();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
@@ -87,14 +87,14 @@ export class DomainDirectory {
    * @param host name in a `Host` header, without its port
    * @throws StoreError when the database cannot be read and no earlier answer is known
    */
-  async find(host: string): Promise<ServedDomain | null> {
+  async findPageOf(host: string): Promise<ServedDomain | null> {
     const domain = askedDomain(host);
     if (domain === null || domain === '' || domain.length > 253) return null;
     const known = this.#served.get(domain) ?? this.#unknown.get(domain);
     if (known !== undefined && this.#clock.monotonic() - known.at < KEPT_MS) return known.found;
     const look = this.#looks.get(domain) ?? this.#begin(domain);
     const last = this.#served.get(domain);
-    await (last === undefined ? look.tooLate : look.late);
+    await (last === undefined ? look.long : look.short);
     const { result } = look;
     if (result !== null && 'found' in result) return result.found;
     if (last !== undefined) return last.found;
@@ -102,7 +102,7 @@ export class DomainDirectory {
     throw new StoreError('store-busy', `the database did not say in time whether ${domain} has a page`);
   }
 
-  #begin(domain: string): Look {
+  #begin(domain: string): SharedRead {
     const ended = this.#look(domain).then(
       (found) => {
         look.result = { found };
@@ -111,7 +111,7 @@ export class DomainDirectory {
         look.result = { error };
       },
     );
-    const look: Look = { ...patienceWith(ended, this.#clock), result: null };
+    const look: SharedRead = { ...boundedWait(ended, this.#clock), result: null };
     this.#looks.set(domain, look);
     return look;
   }
@@ -153,7 +153,7 @@ export function createAskSite({
       if (!isOwnHost || method !== 'GET' || url.pathname !== PATH) return null;
       const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
       try {
-        const found = await domains.find(url.searchParams.get('domain') ?? '');
+        const found = await domains.findPageOf(url.searchParams.get('domain') ?? '');
         const text =
           found === null ? 'No page is served under this domain.\n' : 'A page is served under this domain.\n';
         return new Response(text, { status: found === null ? 404 : 200, headers });

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../web/html.ts';
 import type { ComponentView, DayView, PageView } from '../page-view.ts';
 import { addressOf, type Place } from '../place.ts';
-import { fill } from '../text/texts.ts';
+import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 import { framedPage, sentenceWithTime, stateWord } from './frame.ts';
 import { latencyTable } from './latencies.ts';
@@ -19,12 +19,12 @@ export function daysPage(view: PageView, componentId: string, place: Place): str
   if (component === undefined || component.days.length === 0) return null;
   const { words } = place;
   const { title } = view.page.attributes;
-  const heading = fill(words.text.dayTitle, { name: component.name });
+  const heading = fillIn(words.text.dayTitle, { name: component.name });
   return framedPage(view, place, {
     title: `${heading} · ${title}`,
     path: componentPath(componentId, place).slice(place.path.length),
     body: html`<header class="page-head"><h1>${heading}</h1>
-<p><a href="${new URL(addressOf(place)).pathname}">${fill(words.text.back, { title })}</a></p></header>
+<p><a href="${new URL(addressOf(place)).pathname}">${fillIn(words.text.back, { title })}</a></p></header>
 <main id="content">${dayTable(component, words)}
 ${latencyTable(view, component, words)}
 <p class="soft small">${sentenceWithTime(words.text.updated, view.now, words.language)}</p></main>`,
@@ -33,7 +33,7 @@ ${latencyTable(view, component, words)}
 
 function dayTable({ name, days, uptime }: ComponentView, words: Words): Html {
   const { text } = words;
-  const caption = fill(text.dayCaption, { name, days: String(days.length) });
+  const caption = fillIn(text.dayCaption, { name, days: String(days.length) });
   return html`<p class="total">${words.uptime(uptime)}</p>
 <div class="table-frame" role="region" tabindex="0" aria-label="${caption}"><table>
 <caption>${caption}</caption>

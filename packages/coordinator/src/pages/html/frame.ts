@@ -8,7 +8,7 @@ import { ICON_PATH } from '../icons/icon-page.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from '../page-assets.ts';
 import type { PageView } from '../page-view.ts';
 import { addressOf, type Place } from '../place.ts';
-import { fill, LANGUAGE_NAMES, LANGUAGES } from '../text/texts.ts';
+import { fillIn, LANGUAGE_NAMES, LANGUAGES } from '../text/texts.ts';
 
 type Framed = {
   readonly title: string;
@@ -70,7 +70,7 @@ export function iconOf({ hasIcon }: PageView, { path }: Place): { icon?: string 
 }
 
 function feedLinks({ page }: PageView, { words, path }: Place): Html {
-  const title = fill(words.text.feedTitle, { title: page.attributes.title });
+  const title = fillIn(words.text.feedTitle, { title: page.attributes.title });
   const feeds = [
     ['application/atom+xml', 'feed.atom'],
     ['application/rss+xml', 'feed.rss'],

@@ -6,7 +6,7 @@ import { type IncidentUpdate, incidentDays, type PageIncident } from '../page-in
 import type { PageView } from '../page-view.ts';
 import type { Place } from '../place.ts';
 import { INCIDENT_DAYS } from '../read-page.ts';
-import { fill } from '../text/texts.ts';
+import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 import { stateWord } from './frame.ts';
 
@@ -15,7 +15,7 @@ export function incidentTitle({ title, components, impact }: PageIncident, words
   if (title !== null) return title;
   if (components.length === 0) return words.text.incident;
   const form = impact === 'degraded' ? words.text.incidentTitle.degraded : words.text.incidentTitle.down;
-  return fill(form, { components: namesOf(components, words) });
+  return fillIn(form, { components: namesOf(components, words) });
 }
 
 /** The text of an update: the operator's, or a sentence about the measured state. */
@@ -26,15 +26,15 @@ export function updateSentence(update: IncidentUpdate, incident: PageIncident, w
   const duration = words.duration(update.at - incident.startedAt);
   switch (update.state) {
     case 'operational':
-      return fill(sentences.operational, { components, duration });
+      return fillIn(sentences.operational, { components, duration });
     case 'degraded':
-      return fill(sentences.degraded, { components });
+      return fillIn(sentences.degraded, { components });
     case 'unknown':
-      return fill(sentences.unknown, { components });
+      return fillIn(sentences.unknown, { components });
     case 'ended':
-      return fill(sentences.ended, { components });
+      return fillIn(sentences.ended, { components });
     default:
-      return fill(sentences.down, { components });
+      return fillIn(sentences.down, { components });
   }
 }
 
@@ -61,7 +61,7 @@ ${ofDay.map((incident) => incidentArticle(incident, 'h4', words, 0))}`,
   );
   const others = days.length === 0 ? text.noIncidents : text.noOtherIncidents;
   return html`<section class="incidents" aria-labelledby="past"><h2 id="past">${text.pastIncidents}</h2>
-${days}<p class="soft">${fill(others, { days: String(INCIDENT_DAYS) })}</p>
+${days}<p class="soft">${fillIn(others, { days: String(INCIDENT_DAYS) })}</p>
 </section>
 `;
 }
@@ -78,8 +78,8 @@ function incidentArticle(incident: PageIncident, level: 'h3' | 'h4', words: Word
 <p class="soft small">${
     endedAt === null
       ? sinceText(startedAt, words)
-      : fill(text.lasted, { duration: words.duration(endedAt - startedAt) })
-  }${affected === '' ? NO_HTML : html` · ${fill(text.affected, { components: affected })}`}</p>
+      : fillIn(text.lasted, { duration: words.duration(endedAt - startedAt) })
+  }${affected === '' ? NO_HTML : html` · ${fillIn(text.affected, { components: affected })}`}</p>
 ${
   // On its own line, so that nothing moves when the script converts times to the visitor's zone.
   endedAt === null
@@ -115,7 +115,7 @@ ${open.map(({ id, title, text: about, state, componentIds, startsAt, endsAt }) =
   const [before = '', between = '', after = ''] = text.maintenanceFrom.split(/\{from\}|\{until\}/);
   return html`<article class="incident" id="m${id}"><h3>${title}</h3>
 <p>${stateWord('maintenance', text.maintenanceState[state])} <span class="soft small">${before}${instant(startsAt, language)}${between}${instant(endsAt, language)}${after}</span></p>
-${about === '' ? NO_HTML : html`<p>${raw(linesAsHtml(about))}</p>`}${affected.length === 0 ? NO_HTML : html`<p class="soft small">${fill(text.affected, { components: words.list(affected) })}</p>`}</article>
+${about === '' ? NO_HTML : html`<p>${raw(linesAsHtml(about))}</p>`}${affected.length === 0 ? NO_HTML : html`<p class="soft small">${fillIn(text.affected, { components: words.list(affected) })}</p>`}</article>
 `;
 })}</section>
 `;

@@ -3,7 +3,7 @@ import { type Html, html, NO_HTML, raw } from '../../web/html.ts';
 import { instant } from '../../web/times.ts';
 import type { ComponentView, PageView } from '../page-view.ts';
 import type { Place } from '../place.ts';
-import { fill } from '../text/texts.ts';
+import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 
 /**
@@ -19,7 +19,7 @@ export function latencyLine({ latencies }: ComponentView, { words }: Place): Htm
 }
 
 function latencyWords({ median, p95 }: Latency, words: Words): string {
-  return fill(words.text.latency, { median: words.latency(median), p95: words.latency(p95) });
+  return fillIn(words.text.latency, { median: words.latency(median), p95: words.latency(p95) });
 }
 
 /** The legend of the small charts. */
@@ -37,7 +37,7 @@ export function latencyTable(
 ): Html {
   if (range === null || latencies === null) return NO_HTML;
   const { text, language } = words;
-  const caption = fill(text.latencyCaption[range], { name });
+  const caption = fillIn(text.latencyCaption[range], { name });
   const rows = latencies.buckets.toReversed().map(
     ({ at, median, p95 }) =>
       html`<tr><th scope="row">${instant(at, language)}</th><td class="number">${words.latency(median)}</td><td class="number">${words.latency(p95)}</td></tr>

@@ -5,7 +5,7 @@ import { BAR_STATES, barClass, barPaths, barsBox } from '../bars.ts';
 import { stateOfOverall } from '../page-states.ts';
 import type { ComponentView, DayView, PageView, SectionView } from '../page-view.ts';
 import type { Place } from '../place.ts';
-import { fill } from '../text/texts.ts';
+import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 import { componentPath } from './days.ts';
 import { framedPage, iconOf, sentenceWithTime, stateWord } from './frame.ts';
@@ -23,7 +23,7 @@ export function statusPage(view: PageView, place: Place): string {
     title: `${page.attributes.title}: ${text.overall[overall]}`,
     path: '',
     body: html`${pageHead(view, place)}
-<main id="content" data-today="${dateOf(now)}" data-since="${fill(text.since, { time: '…' })}">
+<main id="content" data-today="${dateOf(now)}" data-since="${fillIn(text.since, { time: '…' })}">
 <section class="banner state-${state}" aria-labelledby="overall">${stateMark(state)}<div><h2 id="overall">${text.overall[overall]}</h2><p class="small">${sentenceWithTime(text.updated, now, language)}</p></div></section>
 ${currentIncidents(activeIncidents, now, place)}${maintenanceSection(maintenance, view, place)}${componentSections(sections, place)}${hasBars ? barsLegend(place) : NO_HTML}${latencyLegend(view, place)}${pastIncidents(past, place)}<p class="soft small">${text.zone}</p></main>`,
   });
@@ -96,7 +96,7 @@ function dayBars(component: ComponentView, place: ListingPlace): Html {
   const { words } = place;
   const { text } = words;
   const problems = days.filter(isProblem).length;
-  const label = fill(problems === 0 ? text.quietBar : text.bar, {
+  const label = fillIn(problems === 0 ? text.quietBar : text.bar, {
     name,
     days: String(days.length),
     problems: String(problems),
@@ -111,11 +111,11 @@ function daysWithProblems({ id, days }: ComponentView, place: ListingPlace): Htm
   const listed = problems.slice(0, listedDays);
   const first = days.find(({ uptime }) => uptime !== null);
   const isNew = first !== undefined && first !== days[0];
-  return html`${listed.length === problems.length ? NO_HTML : html`<p>${fill(text.latestProblems, { count: String(listed.length) })}</p>`}${
+  return html`${listed.length === problems.length ? NO_HTML : html`<p>${fillIn(text.latestProblems, { count: String(listed.length) })}</p>`}${
     listed.length > 0
       ? html`<ul>${listed.map((day) => dayItem(day, words))}</ul>`
-      : html`<p>${first === undefined ? text.noData : fill(text.noDisruption, { days: String(days.length) })}</p>`
-  }${isNew ? html`<p class="soft">${fill(text.firstData, { day: words.day(first.at) })}</p>` : NO_HTML}<a href="${componentPath(id, place)}">${text.allDays}</a>`;
+      : html`<p>${first === undefined ? text.noData : fillIn(text.noDisruption, { days: String(days.length) })}</p>`
+  }${isNew ? html`<p class="soft">${fillIn(text.firstData, { day: words.day(first.at) })}</p>` : NO_HTML}<a href="${componentPath(id, place)}">${text.allDays}</a>`;
 }
 
 /** The figures name the problem, so the item needs the shape but no word. */
@@ -153,7 +153,7 @@ function isProblem({ times }: DayView): boolean {
 function dayFigures({ uptime, times }: DayView, words: Words): string {
   const { downFor, degradedFor } = words.text;
   const parts = uptime === null ? [] : [words.percent(uptime)];
-  if (times.error > 0) parts.push(fill(downFor, { duration: words.duration(times.error) }));
-  if (times.degraded > 0) parts.push(fill(degradedFor, { duration: words.duration(times.degraded) }));
+  if (times.error > 0) parts.push(fillIn(downFor, { duration: words.duration(times.error) }));
+  if (times.degraded > 0) parts.push(fillIn(degradedFor, { duration: words.duration(times.degraded) }));
   return parts.join(' · ');
 }

@@ -51,12 +51,12 @@ async function begin(allow: readonly string[] = ['127.0.0.1']): Promise<void> {
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: [...allow] });
   fetches = new IconFetches({ store, clock, log: silentLog, request: createHttpPost({ clock, guard }) });
   fetches.start();
-  await fetches.settled();
+  await fetches.roundEnded();
 }
 
 async function passes(ms: number): Promise<void> {
   parts.clock.advance(ms);
-  await fetches.settled();
+  await fetches.roundEnded();
 }
 
 const image = () => iconImage(parts.store, pageId, url);

@@ -52,8 +52,8 @@ export class IconFetches {
       clock,
       log,
       work: 'fetching icons',
-      after: (pageId) => declaredIcons(store, pageId, ICONS_PER_READ),
-      visit: async (icon) => {
+      readAfter: (pageId) => declaredIcons(store, pageId, ICONS_PER_READ),
+      workOn: async (icon) => {
         if (isDue(icon.fetched, clock.wall())) await this.#fetch(icon);
       },
     });
@@ -69,8 +69,8 @@ export class IconFetches {
   }
 
   /** Resolves when the running fetches have ended. */
-  async settled(): Promise<void> {
-    await this.#rounds.settled();
+  async roundEnded(): Promise<void> {
+    await this.#rounds.roundEnded();
   }
 
   async #fetch({ pageId, url, fetched }: DeclaredIcon): Promise<void> {

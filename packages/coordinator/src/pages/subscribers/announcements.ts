@@ -49,7 +49,7 @@ type PageAnnouncement = {
 };
 
 /** Stores an announcement. `PageNews` queues its mails. @param at epoch ms */
-export async function announce(
+export async function storeAnnouncement(
   tx: Transaction,
   { uid, pageId, announcement }: PageAnnouncement,
   at: number,

@@ -1,6 +1,6 @@
 import type { Letter } from '@svc/shared/channels/alert.ts';
 import { instantText } from '../../web/times.ts';
-import { fill } from '../text/texts.ts';
+import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 import type { Announcement } from './announcements.ts';
 
@@ -10,12 +10,12 @@ export type SendingPage = { readonly title: string };
 type Unsubscribe = { readonly url: string };
 
 /** The mail with the link that signs a visitor in. @param expiresAt epoch ms */
-export function signInLetter({ title }: SendingPage, { text }: Words, expiresAt: number): Letter {
+export function signInMail({ title }: SendingPage, { text }: Words, expiresAt: number): Letter {
   const { mail } = text;
   return {
     sender: title,
-    subject: fill(mail.signIn.subject, { title }),
-    lines: [fill(mail.signIn.line, { title }), mail.signIn.once],
+    subject: fillIn(mail.signIn.subject, { title }),
+    lines: [fillIn(mail.signIn.line, { title }), mail.signIn.once],
     button: mail.signIn.button,
     footer: mail.notYou,
     expiresAt,
@@ -23,12 +23,12 @@ export function signInLetter({ title }: SendingPage, { text }: Words, expiresAt:
 }
 
 /** The mail that asks whether the owner of the address wants the news of a page. @param expiresAt epoch ms */
-export function confirmationLetter({ title }: SendingPage, { text }: Words, expiresAt: number): Letter {
+export function confirmationMail({ title }: SendingPage, { text }: Words, expiresAt: number): Letter {
   const { mail } = text;
   return {
     sender: title,
-    subject: fill(mail.confirm.subject, { title }),
-    lines: [fill(mail.confirm.line, { title })],
+    subject: fillIn(mail.confirm.subject, { title }),
+    lines: [fillIn(mail.confirm.line, { title })],
     button: mail.confirm.button,
     footer: mail.notYou,
     expiresAt,
@@ -36,7 +36,7 @@ export function confirmationLetter({ title }: SendingPage, { text }: Words, expi
 }
 
 /** The news of a page for one subscriber. */
-export function newsLetter(
+export function newsMail(
   { title }: SendingPage,
   words: Words,
   announcement: Announcement,
@@ -47,7 +47,7 @@ export function newsLetter(
     sender: title,
     ...newsOf(title, words, announcement),
     button: mail.open,
-    footer: fill(mail.subscribed, { title }),
+    footer: fillIn(mail.subscribed, { title }),
     unsubscribe: { text: mail.unsubscribe, url },
   };
 }
@@ -73,14 +73,14 @@ function changesOf(
   const { mail } = words.text;
   const [first] = changes;
   const sentence = (change: (typeof changes)[number]) =>
-    fill(mail.change[change.status], { name: change.name });
+    fillIn(mail.change[change.status], { name: change.name });
   const news =
     changes.length === 1 && first !== undefined
       ? sentence(first)
       : words.counted(mail.changes, changes.length);
   return {
     subject: `${title}: ${news}`,
-    lines: [...changes.map(sentence), fill(mail.asOf, { time: instantText(at, words.language) })],
+    lines: [...changes.map(sentence), fillIn(mail.asOf, { time: instantText(at, words.language) })],
   };
 }
 
@@ -98,7 +98,7 @@ function updateOf(
       `${state}: ${update.title}`,
       ...paragraphsOf(update.text),
       ...affectedLine(words, update.components),
-      fill(mail.asOf, { time: instantText(update.at, words.language) }),
+      fillIn(mail.asOf, { time: instantText(update.at, words.language) }),
     ],
   };
 }
@@ -116,7 +116,7 @@ function maintenanceOf(
     subject: `${title}: ${maintenance}: ${window.title} (${state})`,
     lines: [
       `${state}: ${window.title}`,
-      fill(maintenanceFrom, { from, until }),
+      fillIn(maintenanceFrom, { from, until }),
       ...paragraphsOf(window.text),
       ...affectedLine(words, window.components),
     ],
@@ -131,5 +131,5 @@ function paragraphsOf(text: string): string[] {
 }
 
 function affectedLine(words: Words, components: readonly string[]): string[] {
-  return components.length === 0 ? [] : [fill(words.text.affected, { components: words.list(components) })];
+  return components.length === 0 ? [] : [fillIn(words.text.affected, { components: words.list(components) })];
 }

@@ -40,7 +40,7 @@ beforeEach(async () => {
   pageId = await createResource(parts, 'svc_status_page', { title: 'Example', slug: 'example' });
   monitorId = await shown('Shop');
   news = started();
-  await news.settled();
+  await news.newsQueued();
 });
 afterEach(async () => {
   await news.stop();
@@ -95,7 +95,7 @@ const setStatus = (id: number, status: string) =>
 
 async function look(): Promise<void> {
   parts.clock.advance(LOOK_MS);
-  await news.settled();
+  await news.newsQueued();
 }
 
 const letters = (): Letter[] => queued.flatMap(({ alert }) => alert.letter ?? []);
@@ -259,11 +259,11 @@ describe('many subscribers', () => {
       content: JSON.stringify({ kind: 'changes', at: 0, changes: [{ name: 'Shop', status: 'error' }] }),
       created_at: 0,
     });
-    news.look();
+    news.findNews();
     await news.stop();
     const before = queued.length;
     news = started();
-    await news.settled();
+    await news.newsQueued();
     expect(before).toBeLessThanOrEqual(250);
     expect(queued).toHaveLength(250);
     expect(new Set(queued.map(({ uid }) => uid)).size).toBe(250);
@@ -333,7 +333,7 @@ describe('updates of operators', () => {
     await news.stop();
     await write('Old news.');
     news = started();
-    await news.settled();
+    await news.newsQueued();
     await look();
     expect(queued).toEqual([]);
   });
@@ -415,7 +415,7 @@ describe('maintenance', () => {
     await news.stop();
     parts.clock.advance(2 * HOUR_MS);
     news = started();
-    await news.settled();
+    await news.newsQueued();
     expect(stages()).toEqual(['(Planned)', '(In progress)', '(Completed)']);
   });
 

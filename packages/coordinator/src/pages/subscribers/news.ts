@@ -34,9 +34,14 @@ import type { Store, Transaction } from '../../store/store.ts';
 import { declaredAccess, isEntitled } from '../access/credential.ts';
 import { languageOf } from '../text/texts.ts';
 import { wordsOf } from '../words.ts';
-import { type Announcement, announce, announcement as announcementSchema, LATE_MS } from './announcements.ts';
+import {
+  type Announcement,
+  announcement as announcementSchema,
+  LATE_MS,
+  storeAnnouncement,
+} from './announcements.ts';
 import { pageUrl, tokenUrl, unsubscribeToken } from './mail-links.ts';
-import { newsLetter } from './mail-texts.ts';
+import { newsMail } from './mail-texts.ts';
 import { announceWindows, untoldWindows } from './window-news.ts';
 
 /**
@@ -84,8 +89,8 @@ export class PageNews {
 
   /** Announces pending news, now and every 20 s. */
   start(): void {
-    this.#cancel = this.#parts.clock.every(LOOK_EVERY_MS, () => this.look());
-    this.look();
+    this.#cancel = this.#parts.clock.every(LOOK_EVERY_MS, () => this.findNews());
+    this.findNews();
   }
 
   async stop(): Promise<void> {
@@ -95,7 +100,7 @@ export class PageNews {
   }
 
   /** Searches for news at once, or right after the running search. */
-  look(): void {
+  findNews(): void {
     if (this.#isWaiting || this.#isStopped) return;
     this.#isWaiting = true;
     this.#looking = this.#looking.then(async () => {
@@ -105,7 +110,7 @@ export class PageNews {
   }
 
   /** Resolves when the mails of all news known by now are queued. */
-  async settled(): Promise<void> {
+  async newsQueued(): Promise<void> {
     await this.#looking;
   }
 
@@ -140,7 +145,11 @@ export class PageNews {
     const at = Math.floor(this.#parts.clock.wall());
     for (const [pageId, ofPage] of Map.groupBy(found, (change) => change.pageId)) {
       const changes = ofPage.map(({ name, status }) => ({ name, status }));
-      await announce(tx, { uid: randomUUID(), pageId, announcement: { kind: 'changes', at, changes } }, at);
+      await storeAnnouncement(
+        tx,
+        { uid: randomUUID(), pageId, announcement: { kind: 'changes', at, changes } },
+        at,
+      );
     }
     await noteTold(tx, found);
   }
@@ -164,7 +173,7 @@ export class PageNews {
           text,
           components: [...components],
         };
-        await announce(tx, { uid, pageId, announcement: told }, at);
+        await storeAnnouncement(tx, { uid, pageId, announcement: told }, at);
       }
     }
     const last = updates.at(-1);
@@ -187,8 +196,8 @@ export class PageNews {
       const recipients =
         page === null ? [] : await subscribersAfter(tx, pageId, afterRecipient, MAILS_PER_TRANSACTION);
       if (page !== null) {
-        const letters = this.#lettersOf(stored, page, await this.#entitled(tx, page, recipients));
-        await queueLetters(tx, this.#parts, letters, clock.wall());
+        const mails = this.#mailsOf(stored, page, await this.#entitled(tx, page, recipients));
+        await queueLetters(tx, this.#parts, mails, clock.wall());
       }
       const last = recipients.at(-1);
       const isOver = last === undefined || recipients.length < MAILS_PER_TRANSACTION;
@@ -215,7 +224,7 @@ export class PageNews {
     return recipients.filter((recipient) => isEntitled({ id, access }, key, recipient));
   }
 
-  #lettersOf(stored: StoredAnnouncement, page: MailPage, recipients: readonly Recipient[]): PageLetter[] {
+  #mailsOf(stored: StoredAnnouncement, page: MailPage, recipients: readonly Recipient[]): PageLetter[] {
     const { publicUrl, key, log } = this.#parts;
     const parsed = announcementSchema.safeParse(JSON.parse(stored.content));
     if (!parsed.success) {
@@ -229,7 +238,7 @@ export class PageNews {
       recipientId: recipient.id,
       uid: derivedUuid(`${stored.uid} ${recipient.id}`),
       lane: 'news',
-      letter: newsLetter(page, wordsOf(languageOf(recipient.language, undefined)), parsed.data, {
+      letter: newsMail(page, wordsOf(languageOf(recipient.language, undefined)), parsed.data, {
         url: tokenUrl(page, publicUrl, '/unsubscribe', unsubscribeToken(key, recipient.id)),
       }),
       link: pageUrl(page, publicUrl),

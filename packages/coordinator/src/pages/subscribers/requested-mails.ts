@@ -13,7 +13,7 @@ import { type MailAddress, mailboxKey, mayGetMail } from '../access/mail-address
 import type { MailLimits } from '../access/visitor-limits.ts';
 import type { Words } from '../words.ts';
 import { tokenUrl } from './mail-links.ts';
-import { confirmationLetter, signInLetter } from './mail-texts.ts';
+import { confirmationMail, signInMail } from './mail-texts.ts';
 
 /**
  * Most mails that are being queued at the same time. Further ones are dropped, like mails beyond the rates.
@@ -27,8 +27,8 @@ const AT_ONCE = 20;
  * - `subscribe`: the link confirms a subscription. It is valid for a day.
  */
 const KINDS = {
-  'sign-in': { lifeMs: 15 * 60_000, path: '/access/link', letter: signInLetter },
-  subscribe: { lifeMs: 24 * 3_600_000, path: '/subscribe/confirm', letter: confirmationLetter },
+  'sign-in': { lifeMs: 15 * 60_000, path: '/access/link', mail: signInMail },
+  subscribe: { lifeMs: 24 * 3_600_000, path: '/subscribe/confirm', mail: confirmationMail },
 } as const;
 type MailKind = keyof typeof KINDS;
 
@@ -59,7 +59,7 @@ type Parts = {
   readonly onQueued: (queued: NewlyQueued) => void;
 };
 
-export type AskedMail = {
+export type RequestedMail = {
   readonly kind: MailKind;
   /** Version of what lets the visitor in. The subscription stores it. */
   readonly credential: string;
@@ -72,7 +72,7 @@ export type AskedMail = {
  * Queues the mails that visitors request. It works after the visitor was answered. So the answer and its time
  * are the same whether a mail is sent or not, and do not show which addresses are known or allowed.
  */
-export class AskedMails {
+export class RequestedMails {
   readonly #parts: Parts;
   readonly #running = new Set<Promise<void>>();
 
@@ -81,13 +81,13 @@ export class AskedMails {
   }
 
   /** Starts queueing a mail, unless a bound is reached. */
-  ask(mail: AskedMail): void {
+  requestMail(mail: RequestedMail): void {
     const { clock, limits, log } = this.#parts;
     const mailbox = mailboxKey(mail.address);
     const reached =
       this.#running.size >= AT_ONCE
         ? 'at-once'
-        : limits.take({ pageId: mail.pageId, mailbox }, clock.monotonic());
+        : limits.countMail({ pageId: mail.pageId, mailbox }, clock.monotonic());
     if (reached !== null) {
       log.warn(
         { page: mail.pageId, bound: reached },
@@ -100,11 +100,11 @@ export class AskedMails {
   }
 
   /** Resolves when every requested mail is queued. */
-  async settled(): Promise<void> {
+  async mailsQueued(): Promise<void> {
     await Promise.all(this.#running);
   }
 
-  async #queue(mail: AskedMail): Promise<void> {
+  async #queue(mail: RequestedMail): Promise<void> {
     const { store, log } = this.#parts;
     try {
       const page = await mailPage(store, mail.pageId);
@@ -116,9 +116,9 @@ export class AskedMails {
   }
 
   /** Stores the recipient, the link and the mail in one transaction. */
-  async #write({ kind, credential, address, words }: AskedMail, page: MailPage): Promise<void> {
+  async #write({ kind, credential, address, words }: RequestedMail, page: MailPage): Promise<void> {
     const { store, clock, publicUrl } = this.#parts;
-    const { lifeMs, path, letter } = KINDS[kind];
+    const { lifeMs, path, mail: mailOf } = KINDS[kind];
     const now = Math.floor(clock.wall());
     const expiresAt = now + lifeMs;
     const secret = randomSecret();
@@ -133,7 +133,7 @@ export class AskedMails {
         recipientId: recipient.id,
         uid: randomUUID(),
         lane: 'links',
-        letter: letter(page, words, expiresAt),
+        letter: mailOf(page, words, expiresAt),
         link: tokenUrl(page, publicUrl, path, secret),
       } as const;
       await queueLetters(tx, this.#parts, [mail], now);

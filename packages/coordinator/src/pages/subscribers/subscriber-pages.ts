@@ -19,20 +19,20 @@ import {
   mailAsked,
   mailForm,
   notice,
-  tooMany,
+  tooManyText,
   visitorForm,
 } from '../access/visitor-forms.ts';
 import type { MailLimits } from '../access/visitor-limits.ts';
-import { fill } from '../text/texts.ts';
+import { fillIn } from '../text/texts.ts';
 import { recipientOfToken } from './mail-links.ts';
-import { type AskedMails, linkDetailIn, linkPurpose } from './requested-mails.ts';
+import { linkDetailIn, linkPurpose, type RequestedMails } from './requested-mails.ts';
 
 type Parts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly gate: PageGate;
   readonly links: OneTimeLinks;
-  readonly mails: AskedMails;
+  readonly mails: RequestedMails;
   readonly limits: MailLimits;
   /** Whether the operator has set up mail. */
   readonly canMail: boolean;
@@ -106,12 +106,12 @@ export class SubscriberPages {
     if (!canMail) return this.#form(at, null, 503);
     const address = parseMailAddress(form.text('address'));
     if (address === null) return this.#form(at, access.notAddress, 400);
-    const waitMs = limits.takeOf(peerKey(visit.peer), clock.monotonic());
-    if (waitMs > 0) return this.#form(at, tooMany(place, waitMs), 429, waitMs);
+    const waitMs = limits.countRequest(peerKey(visit.peer), clock.monotonic());
+    if (waitMs > 0) return this.#form(at, tooManyText(place, waitMs), 429, waitMs);
     const credential = await this.#parts.gate.credentialOf(page);
     if (credential !== null)
-      mails.ask({ kind: 'subscribe', credential, pageId: page.id, address, words: place.words });
-    const sentence = fill(subscription.asked, { address: address.address });
+      mails.requestMail({ kind: 'subscribe', credential, pageId: page.id, address, words: place.words });
+    const sentence = fillIn(subscription.asked, { address: address.address });
     return formPage(place, { title: access.sentTitle, body: mailAsked(place, sentence, '/subscribe') });
   }
 
@@ -124,7 +124,7 @@ export class SubscriberPages {
     const { subscription } = place.words.text;
     const { store, links, clock, gate, key } = this.#parts;
     const form = await visitorForm(visit);
-    const taken = typeof form === 'number' ? null : await links.take(form.text('token'));
+    const taken = typeof form === 'number' ? null : await links.useLink(form.text('token'));
     if (taken === null || taken.purpose !== linkPurpose('subscribe', page.id)) {
       return this.#notice(place, subscription.badLinkTitle, subscription.oldLink, 403);
     }
@@ -139,7 +139,7 @@ export class SubscriberPages {
     return this.#notice(
       place,
       subscription.confirmedTitle,
-      fill(subscription.confirmed, { address: confirmed.address }),
+      fillIn(subscription.confirmed, { address: confirmed.address }),
       200,
     );
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { WindowTimes } from '../../verdict/maintenance-window.ts';
-import { type WindowTold, windowNews } from './window-news.ts';
+import { type AnnouncedWindow, windowNews } from './window-news.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -19,7 +19,7 @@ const DAILY: WindowTimes = {
 /** What is told when somebody looks every ten minutes for three days, by the hour. */
 function toldOver(times: (at: number) => WindowTimes, { since = 0, from = 0, createdAt = 0 } = {}): string[] {
   const news: string[] = [];
-  let told: WindowTold | null = null;
+  let told: AnnouncedWindow | null = null;
   for (let now = from; now < 3 * DAY_MS; now += HOUR_MS / 6) {
     for (;;) {
       const found = windowNews({ times: times(now), createdAt, told, since, now });

@@ -15,7 +15,7 @@ import {
   occurrencesIn,
   type WindowTimes,
 } from '../../verdict/maintenance-window.ts';
-import { announce, LATE_MS } from './announcements.ts';
+import { LATE_MS, storeAnnouncement } from './announcements.ts';
 
 type UntoldWindow = {
   readonly window: StoredWindow;
@@ -37,7 +37,7 @@ export async function untoldWindows(source: Readable, now: number): Promise<Unto
   const found: UntoldWindow[] = [];
   for (const window of await allWindows(source)) {
     const known = new Map((told.get(window.id) ?? []).map((one) => [one.pageId, one]));
-    const newsOf = (times: StoredWindow, before: WindowTold | null) =>
+    const newsOf = (times: StoredWindow, before: AnnouncedWindow | null) =>
       windowNews({ times, createdAt: window.createdAt, told: before, since, now });
     const begun = [...known].filter(([, one]) => isInProgress(one)).map(([pageId]) => pageId);
     if (
@@ -94,7 +94,7 @@ export async function announceRemoval(tx: Transaction, window: StoredWindow, now
 }
 
 /** Whether the beginning was announced, and the end was not. */
-function isInProgress({ begunFrom, isOver }: WindowTold): boolean {
+function isInProgress({ begunFrom, isOver }: AnnouncedWindow): boolean {
   return begunFrom !== null && !isOver;
 }
 
@@ -111,7 +111,7 @@ async function announceWindow(
   const { title, text } = window;
   const uid = derivedUuid(`window ${window.id} ${stage} ${from} on page ${pageId}`);
   const told = { stage, from, until, components: [...components] };
-  await announce(
+  await storeAnnouncement(
     tx,
     { uid, pageId, announcement: { kind: 'maintenance', at: now, title, text, ...told } },
     now,
@@ -119,7 +119,7 @@ async function announceWindow(
 }
 
 /** What was announced about a window on one page. Instants are epoch ms. */
-export type WindowTold = {
+export type AnnouncedWindow = {
   /** Beginning of the occurrence that was announced in advance; null: none was. */
   readonly announcedFrom: number | null;
   /** Beginning of the occurrence that was announced when it began; null: none was. */
@@ -131,7 +131,7 @@ export type WindowTold = {
 /** News of a window, and the stored state once it is announced. */
 export type WindowNews = Occurrence & {
   readonly stage: 'scheduled' | 'in_progress' | 'completed';
-  readonly told: WindowTold;
+  readonly told: AnnouncedWindow;
 };
 
 type Telling = {
@@ -139,7 +139,7 @@ type Telling = {
   /** Epoch ms. */
   readonly createdAt: number;
   /** Null: nothing was announced yet. */
-  readonly told: WindowTold | null;
+  readonly told: AnnouncedWindow | null;
   /** Earlier events are not announced, epoch ms. */
   readonly since: number;
   readonly now: number;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fill, LANGUAGE_NAMES, LANGUAGES, languageOf } from './texts.ts';
+import { fillIn, LANGUAGE_NAMES, LANGUAGES, languageOf } from './texts.ts';
 
 /** Texts by their paths. */
 function texts(file: object, path = ''): Map<string, string> {
@@ -35,7 +35,7 @@ describe.each(LANGUAGE_NAMES)('the texts in %s', (language) => {
 });
 
 test('a value is inserted unchanged, even if it contains place holders', () => {
-  expect(fill('{a} and {b}, {c}', { a: '{b}', b: '$&' })).toBe('{b} and $&, {c}');
+  expect(fillIn('{a} and {b}, {c}', { a: '{b}', b: '$&' })).toBe('{b} and $&, {c}');
 });
 
 describe('the language of an answer', () => {

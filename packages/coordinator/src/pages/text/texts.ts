@@ -50,6 +50,6 @@ function weightOf(parameters: readonly string[]): number {
 export type Counted = { readonly one: string; readonly other: string };
 
 /** Fills in the place holders of a text. A place holder without a value stays visible. */
-export function fill(text: string, values: Readonly<Record<string, string>>): string {
+export function fillIn(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/\{(\w+)\}/g, (holder, name: string) => values[name] ?? holder);
 }
