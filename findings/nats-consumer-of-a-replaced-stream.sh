@@ -9,7 +9,7 @@
 # Expected: an error, as sequence 7 does not exist; or the same behaviour of all versions.
 # Seen: each server takes the consumer without a word. 2.9.10 and 2.10.27 move the start to the end of the stream, and
 # deliver 3 and 4. 2.15.1 delivers nothing until the stream reaches sequence 7. Messages 1 and 2 come from none. Thus a reader
-# must look at the stream again after its consumer was made: `readStream` in packages/shared/src/nats-stream-reading.ts.
+# must look at the stream again after its consumer was made: `readStream` in packages/shared/src/nats/stream-reading.ts.
 set -euo pipefail
 folder=$(mktemp -d)
 server=

@@ -2,7 +2,7 @@ import { globSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRegion } from '@svc/shared/regions.ts';
-import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
+import { KNOWN_VARIABLES } from '@svc/shared/settings/setting-names.ts';
 import { describe, expect, test } from 'vitest';
 import { AREAS, decisionsPage } from '../docs/generate/decisions-page.ts';
 import { commandsUnder } from './support/deployed/page.ts';

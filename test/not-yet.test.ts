@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { AGENT_SETTINGS } from '@svc/agent/config.ts';
 import { COORDINATOR_SETTINGS } from '@svc/coordinator/config.ts';
-import { marked, NOT_YET, notYet, SETTINGS_NOT_YET, settingsNotYet } from '@svc/shared/not-yet.ts';
 import { DEFINITIONS, RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
-import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
+import { marked, NOT_YET, notYet, SETTINGS_NOT_YET, settingsNotYet } from '@svc/shared/settings/not-yet.ts';
+import { KNOWN_VARIABLES } from '@svc/shared/settings/setting-names.ts';
 import { describe, expect, test } from 'vitest';
 
 /** Text of every source that reads settings, without the lists of their names. */

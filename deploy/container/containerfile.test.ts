@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
+import { KNOWN_VARIABLES } from '@svc/shared/settings/setting-names.ts';
 import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { stagesOf } from '../../test/support/deployed/image.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { SvcError } from '@svc/shared/errors.ts';
-import { parseNatsServers } from '@svc/shared/nats-servers.ts';
+import { parseNatsServers } from '@svc/shared/nats/servers.ts';
 import { isRegion } from '@svc/shared/regions.ts';
 import { type AgentSettings, exampleSettings } from './agent-settings.ts';
 import { type Form, formOf } from './forms.ts';

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { REGIONS } from '@svc/shared/regions.ts';
-import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
+import { KNOWN_VARIABLES } from '@svc/shared/settings/setting-names.ts';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';

@@ -7,7 +7,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
+import { KNOWN_VARIABLES } from '@svc/shared/settings/setting-names.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import {

@@ -1,7 +1,7 @@
 import { AGENT_SETTINGS } from '@svc/agent/config.ts';
 import { COORDINATOR_SETTINGS } from '@svc/coordinator/config.ts';
-import { fileVariantOf, type SettingName } from '@svc/shared/setting-names.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings/environment.ts';
+import { fileVariantOf, type SettingName } from '@svc/shared/settings/setting-names.ts';
 
 /**
  * The parts of `npm start`. Each part gets only its own settings from the environment: an agent, which talks

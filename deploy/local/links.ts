@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { firstToken } from '@svc/shared/api/settings.ts';
+import { firstToken } from '@svc/shared/api/client-settings.ts';
 import { z } from 'zod';
 
 /** Time for the answers, ms: the service runs, and people wait for its addresses. */

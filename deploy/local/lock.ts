@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { lockFile } from '@svc/shared/file-lock.ts';
+import { lockFile } from '@svc/shared/process/file-lock.ts';
 
 /**
  * Ensures that only one `npm start` at a time uses a data folder. A file with the process id exists too, only

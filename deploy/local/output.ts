@@ -1,4 +1,4 @@
-import { forTerminal } from '@svc/shared/terminal.ts';
+import { forTerminal } from '@svc/shared/text/terminal.ts';
 import { z } from 'zod';
 
 /** The members of a log line that are shown. Other members are shown only with `SVC_LOG_LEVEL=debug`. */

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseNatsServers, shownServers } from '@svc/shared/nats-servers.ts';
+import { parseNatsServers, shownServers } from '@svc/shared/nats/servers.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { type DiskState, watchDisk } from './disk-watch.ts';
 import { environmentOf } from './environments.ts';

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
+import { KNOWN_VARIABLES } from '@svc/shared/settings/setting-names.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { directivesOf } from '../../test/support/deployed/unit.ts';
 import { findProgram } from '../../test/support/real-dns-server.ts';

@@ -1,9 +1,9 @@
 import { AGENT_SETTINGS } from '@svc/agent/config.ts';
 import { CLI_SETTINGS } from '@svc/cli/settings.ts';
 import { COORDINATOR_SETTINGS } from '@svc/coordinator/config.ts';
-import { SETTINGS_NOT_YET } from '@svc/shared/not-yet.ts';
-import { fileVariantOf, isSecretSetting } from '@svc/shared/setting-names.ts';
-import { isRequired, type SettingsTable } from '@svc/shared/settings.ts';
+import { isRequired, type SettingsTable } from '@svc/shared/settings/environment.ts';
+import { SETTINGS_NOT_YET } from '@svc/shared/settings/not-yet.ts';
+import { fileVariantOf, isSecretSetting } from '@svc/shared/settings/setting-names.ts';
 
 /** `docs/reference/settings.md`, from the tables with which the processes read their settings. */
 export function settingsPage(): string {

@@ -7,7 +7,7 @@ import {
   MESSAGE_VERSION,
   resultsSubject,
 } from '@svc/shared/messages/subjects.ts';
-import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import { pino } from 'pino';
 import { startNatsServer } from '../support/nats-server.ts';
 import { Program } from '../support/process.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { pressedMsIn, waitedMsIn } from '@svc/shared/cpu-counters.ts';
+import { pressedMsIn, waitedMsIn } from '@svc/shared/process/cpu-counters.ts';
 import { median } from './process-usage.ts';
 
 const EVERY_MS = 2_000;

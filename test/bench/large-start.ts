@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ALL_JOBS } from '@svc/shared/messages/subjects.ts';
-import { connectBus } from '@svc/shared/nats-bus.ts';
+import { connectBus } from '@svc/shared/nats/nats-bus.ts';
 import { pino } from 'pino';
 import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { startNatsServer } from '../support/nats-server.ts';

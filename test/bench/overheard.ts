@@ -1,5 +1,5 @@
 import { ALL_HEARTBEATS, ALL_JOBS, ALL_RESULTS } from '@svc/shared/messages/subjects.ts';
-import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import { pino } from 'pino';
 import type { System } from '../support/system.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
 import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
-import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseEnv, promisify } from 'node:util';
-import { lockFile } from '@svc/shared/file-lock.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
+import { lockFile } from '@svc/shared/process/file-lock.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { connect, nkeyAuthenticator } from 'nats';
 import {

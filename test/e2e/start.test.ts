@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectBus } from '@svc/shared/nats-bus.ts';
+import { connectBus } from '@svc/shared/nats/nats-bus.ts';
 import { connect, ErrorCode } from 'nats';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

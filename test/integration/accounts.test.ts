@@ -3,7 +3,6 @@
 import { readFileSync } from 'node:fs';
 import { createMetrics } from '@svc/agent/metrics.ts';
 import { ResultOutbox } from '@svc/agent/result-outbox.ts';
-import type { BusMessage } from '@svc/shared/bus.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
 import {
@@ -14,7 +13,8 @@ import {
   resultsSubject,
   runSubject,
 } from '@svc/shared/messages/subjects.ts';
-import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import type { BusMessage } from '@svc/shared/nats/bus.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { connect, Events, type NatsConnection, headers as natsHeaders, nkeyAuthenticator } from 'nats';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { openStore } from '@svc/coordinator/store/open.ts';
-import { natsKeyOf } from '@svc/shared/nats-keys.ts';
+import { natsKeyOf } from '@svc/shared/nats/keys.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';

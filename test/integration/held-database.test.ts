@@ -1,6 +1,6 @@
 import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
 import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
-import { connectBus } from '@svc/shared/nats-bus.ts';
+import { connectBus } from '@svc/shared/nats/nats-bus.ts';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { hookOf, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';

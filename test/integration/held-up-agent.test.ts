@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as passed } from 'node:timers/promises';
-import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';

@@ -2,7 +2,7 @@
 
 import { INSTRUMENT_GROUPS } from '@svc/shared/metrics/registry.ts';
 import { otlpName } from '@svc/shared/own-metrics/otlp-name.ts';
-import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
+import type { OwnExportSettings } from '@svc/shared/own-metrics/own-metrics-settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { expect, test } from 'vitest';
 import { allRecorded } from '../support/all-recorded.ts';

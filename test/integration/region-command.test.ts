@@ -6,9 +6,9 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
-import { lockFile } from '@svc/shared/file-lock.ts';
 import { heartbeatSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
-import { NatsTrial } from '@svc/shared/nats-trial.ts';
+import { NatsTrial } from '@svc/shared/nats/trial.ts';
+import { lockFile } from '@svc/shared/process/file-lock.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { connect, nkeyAuthenticator } from 'nats';

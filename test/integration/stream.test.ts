@@ -5,7 +5,7 @@
 import { cp, rm } from 'node:fs/promises';
 import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
 import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
-import { connectBus } from '@svc/shared/nats-bus.ts';
+import { connectBus } from '@svc/shared/nats/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
-import { connectBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import { connectBus } from '@svc/shared/nats/nats-bus.ts';
+import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 

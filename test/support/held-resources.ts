@@ -1,5 +1,5 @@
-import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
+import type { Bus } from '@svc/shared/nats/bus.ts';
 
 /** What is held of a clock and a connection. */
 export type Held = { timers: number; intervals: number; subscriptions: number; connectionListeners: number };

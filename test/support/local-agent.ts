@@ -6,12 +6,12 @@ import type { ProbeSet } from '@svc/agent/probes/registry.ts';
 import { createTcpProbe } from '@svc/agent/probes/tcp/probe.ts';
 import type { Resolver } from '@svc/agent/resolve/resolver.ts';
 import { createSystemResolver } from '@svc/agent/resolve/system-resolver.ts';
-import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
-import type { ProcessMemory } from '@svc/shared/process-memory.ts';
+import type { Bus } from '@svc/shared/nats/bus.ts';
+import type { OwnExportSettings } from '@svc/shared/own-metrics/own-metrics-settings.ts';
+import type { ProcessMemory } from '@svc/shared/process/process-memory.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 export type LocalAgentOptions = {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { lockFile } from '@svc/shared/file-lock.ts';
+import { lockFile } from '@svc/shared/process/file-lock.ts';
 
 /** Interval between two looks at what another file makes, ms. */
 const LOOK_EVERY_MS = 50;

@@ -1,3 +1,4 @@
+import { heartbeatSubject } from '@svc/shared/messages/subjects.ts';
 import type {
   Bus,
   BusMessage,
@@ -6,9 +7,8 @@ import type {
   StreamMessage,
   StreamReading,
   SubscribeOptions,
-} from '@svc/shared/bus.ts';
-import { heartbeatSubject } from '@svc/shared/messages/subjects.ts';
-import { BusDisconnected } from '@svc/shared/nats-bus.ts';
+} from '@svc/shared/nats/bus.ts';
+import { BusDisconnected } from '@svc/shared/nats/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 type Subscription = { pattern: RegExp; handler: (message: BusMessage) => void; queue: string | undefined };

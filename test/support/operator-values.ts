@@ -1,6 +1,6 @@
 import { CHANNEL_OPERATOR_SETTINGS } from '@svc/coordinator/alerts/registry.ts';
 import type { OperatorValues } from '@svc/coordinator/alerts/sender.ts';
-import { readEnvironment } from '@svc/shared/settings.ts';
+import { readEnvironment } from '@svc/shared/settings/environment.ts';
 
 /** An address without a listener, so that nothing leaves the machine by mistake. */
 const NOWHERE = 'http://127.0.0.1:1';

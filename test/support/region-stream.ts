@@ -1,7 +1,7 @@
-import type { StreamInfo, StreamMessage, StreamReading } from '@svc/shared/bus.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
-import type { NatsBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import type { StreamInfo, StreamMessage, StreamReading } from '@svc/shared/nats/bus.ts';
+import type { NatsBus } from '@svc/shared/nats/nats-bus.ts';
+import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 /** The stream of results of one region, as the coordinator uses it. */

@@ -1,8 +1,8 @@
-import type { BusMessage } from '@svc/shared/bus.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import { type CheckResult, checkResult, resultBatch } from '@svc/shared/messages/check-result.ts';
 import { type Heartbeat, heartbeat, type RunOutcome, runOutcome } from '@svc/shared/messages/heartbeat.ts';
-import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import type { BusMessage } from '@svc/shared/nats/bus.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';

@@ -1,5 +1,5 @@
 import { Secret } from '@svc/shared/secret.ts';
-import { readEnvironment, SettingsError } from '@svc/shared/settings.ts';
+import { readEnvironment, SettingsError } from '@svc/shared/settings/environment.ts';
 import { expect, test } from 'vitest';
 import { AGENT_SETTINGS } from './config.ts';
 

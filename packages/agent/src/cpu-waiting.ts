@@ -1,4 +1,4 @@
-import type { CpuCounters } from '@svc/shared/cpu-counters.ts';
+import type { CpuCounters } from '@svc/shared/process/cpu-counters.ts';
 
 /** The counters at one instant (`at`, monotonic ms). */
 export type CpuSample = CpuCounters & { readonly at: number };

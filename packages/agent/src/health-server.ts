@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import { PROMETHEUS_TYPE, prometheusText } from '@svc/shared/metrics/prometheus.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import type { ListenAddress } from '@svc/shared/setting-schemas.ts';
+import type { ListenAddress } from '@svc/shared/settings/setting-schemas.ts';
 
 export type HealthServerParts = {
   listen: ListenAddress;

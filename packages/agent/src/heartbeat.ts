@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
-import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { HEARTBEAT_INTERVAL_MS, type Heartbeat, type Sickness } from '@svc/shared/messages/heartbeat.ts';
 import { heartbeatSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
+import type { Bus } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 /** The part of a heartbeat that changes. */

@@ -1,4 +1,3 @@
-import type { Bus, BusMessage, BusSubscription } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -14,6 +13,7 @@ import {
 } from '@svc/shared/messages/subjects.ts';
 import type { AGENT_COUNTERS } from '@svc/shared/metrics/agent-instruments.ts';
 import type { LabelValue } from '@svc/shared/metrics/instrument.ts';
+import type { Bus, BusMessage, BusSubscription } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { notAttempted } from './check-run.ts';

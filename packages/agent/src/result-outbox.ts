@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Bus, BusMessage, BusSubscription } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { Bus, BusMessage, BusSubscription } from '@svc/shared/nats/bus.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { z } from 'zod';
 import type { Metrics } from './metrics.ts';

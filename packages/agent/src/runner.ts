@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import { Heap } from '@svc/agent/heap.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { Heap } from '@svc/shared/heap.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { CheckJob } from '@svc/shared/messages/check-job.ts';

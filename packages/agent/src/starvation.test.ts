@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import type { CpuCounters } from '@svc/shared/cpu-counters.ts';
+import type { CpuCounters } from '@svc/shared/process/cpu-counters.ts';
 import { describe, expect, test } from 'vitest';
 import { Starvation } from './starvation.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import type { CpuCounterSource } from '@svc/shared/cpu-counters.ts';
+import type { CpuCounterSource } from '@svc/shared/process/cpu-counters.ts';
 import { type CpuSample, isStarvedBy, waitingParts } from './cpu-waiting.ts';
 import { freeMs } from './free-time.ts';
 

@@ -1,7 +1,7 @@
 import { ApiError } from '@svc/shared/api/api-error.ts';
 import { ApiClient, type ApiLimits } from '@svc/shared/api/client.ts';
 import { SvcError } from '@svc/shared/errors.ts';
-import { readEnvironment } from '@svc/shared/settings.ts';
+import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { Surroundings } from './command.ts';
 import { keptLogin } from './login.ts';

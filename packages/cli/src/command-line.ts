@@ -1,7 +1,7 @@
 import { messageOf } from '@svc/shared/errors.ts';
-import { nearest } from '@svc/shared/nearest.ts';
-import { SettingsError } from '@svc/shared/settings.ts';
-import { forTerminal } from '@svc/shared/terminal.ts';
+import { SettingsError } from '@svc/shared/settings/environment.ts';
+import { nearest } from '@svc/shared/text/nearest.ts';
+import { forTerminal } from '@svc/shared/text/terminal.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { Command, Surroundings } from './command.ts';
 import { UsageError } from './usage-error.ts';

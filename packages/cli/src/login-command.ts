@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { ApiError } from '@svc/shared/api/api-error.ts';
-import { firstToken, tokenProblem } from '@svc/shared/api/settings.ts';
-import { describeSettings } from '@svc/shared/settings.ts';
+import { firstToken, tokenProblem } from '@svc/shared/api/client-settings.ts';
+import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 import { asking, type OpenApi, openApi } from './api.ts';
 import type { Command, Surroundings } from './command.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { baseUrlProblem, tokenProblem } from '@svc/shared/api/settings.ts';
+import { baseUrlProblem, tokenProblem } from '@svc/shared/api/client-settings.ts';
 import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { z } from 'zod';
 import { replaceFile } from './replace-file.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { isIP } from 'node:net';
 import { createInterface } from 'node:readline';
-import { parseNatsServers } from '@svc/shared/nats-servers.ts';
+import { parseNatsServers } from '@svc/shared/nats/servers.ts';
 import { z } from 'zod';
 
 /** Longest time for all lookups together, ms. */

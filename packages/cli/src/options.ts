@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { nearest } from '@svc/shared/nearest.ts';
+import { nearest } from '@svc/shared/text/nearest.ts';
 import { UsageError } from './usage-error.ts';
 
 /** An option with a value (`--format hcl`) or a switch (`--force`). */

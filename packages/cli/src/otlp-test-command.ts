@@ -1,6 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import { describeSettings } from '@svc/shared/settings.ts';
-import { forTerminal } from '@svc/shared/terminal.ts';
+import { describeSettings } from '@svc/shared/settings/environment.ts';
+import { forTerminal } from '@svc/shared/text/terminal.ts';
 import { z } from 'zod';
 import { asking, openApi } from './api.ts';
 import type { Command } from './command.ts';

@@ -1,4 +1,4 @@
-import { describeSettings } from '@svc/shared/settings.ts';
+import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 import { asking, openApi } from './api.ts';
 import type { Command } from './command.ts';

@@ -1,5 +1,5 @@
-import { baseUrlProblem, firstToken, tokenProblem } from '@svc/shared/api/settings.ts';
-import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
+import { baseUrlProblem, firstToken, tokenProblem } from '@svc/shared/api/client-settings.ts';
+import type { SettingsOf, SettingsTable } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 
 /** Every setting of the command line. */

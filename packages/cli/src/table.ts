@@ -1,4 +1,4 @@
-import { forTerminal } from '@svc/shared/terminal.ts';
+import { forTerminal } from '@svc/shared/text/terminal.ts';
 
 /** Rows as aligned columns, the last one as long as it is. Texts may be foreign: they are made safe for a terminal. */
 export function table(rows: readonly (readonly string[])[]): string {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { describeSettings } from '@svc/shared/settings.ts';
-import { forTerminal } from '@svc/shared/terminal.ts';
+import { describeSettings } from '@svc/shared/settings/environment.ts';
+import { forTerminal } from '@svc/shared/text/terminal.ts';
 import { z } from 'zod';
 import { runOf } from './actions.ts';
 import { asking, type OpenApi, openApi } from './api.ts';

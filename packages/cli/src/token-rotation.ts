@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '@svc/shared/errors.ts';
-import { readEnvironment } from '@svc/shared/settings.ts';
+import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import type { Surroundings } from './command.ts';
 import { parseOptions } from './options.ts';
 import { replaceFile } from './replace-file.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { API_TOKEN_FILE } from '@svc/coordinator/store/access/key-files.ts';
-import { readEnvironment } from '@svc/shared/settings.ts';
+import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CLI_SETTINGS } from './settings.ts';
 import { findToken, GENERATED_TOKEN_FILE } from './token.ts';

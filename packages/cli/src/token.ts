@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { firstToken, isReadableOnTheWay, isThisMachine } from '@svc/shared/api/settings.ts';
+import { firstToken, isReadableOnTheWay, isThisMachine } from '@svc/shared/api/client-settings.ts';
 import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import type { CliSettings } from './settings.ts';

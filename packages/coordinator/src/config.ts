@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { checkSharedSettings } from '@svc/shared/check-settings.ts';
-import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
-import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
-import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
-import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
+import { NATS_SETTINGS } from '@svc/shared/nats/nats-settings.ts';
+import { OTLP_SETTINGS } from '@svc/shared/otlp/otlp-settings.ts';
+import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/proxy-settings.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import { checkSharedSettings } from '@svc/shared/settings/check-settings.ts';
+import type { SettingsCheck, SettingsOf, SettingsTable } from '@svc/shared/settings/environment.ts';
+import { PROCESS_SETTINGS } from '@svc/shared/settings/process-settings.ts';
 import {
   bearerToken,
   cidrList,
@@ -13,9 +14,8 @@ import {
   onOff,
   urlOf,
   wholeNumber,
-} from '@svc/shared/setting-schemas.ts';
-import type { SettingsCheck, SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
-import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
+} from '@svc/shared/settings/setting-schemas.ts';
+import { TRUST_SETTINGS } from '@svc/shared/settings/trust-settings.ts';
 import { z } from 'zod';
 import { CHANNEL_OPERATOR_SETTINGS } from './alerts/registry.ts';
 import { operatorTokens } from './operator-tokens.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { FileWatch } from '@svc/shared/process/file-watch.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import type { Tokens } from './store/access/tokens.ts';

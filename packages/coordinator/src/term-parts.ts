@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { Distribution } from '@svc/shared/metrics/distribution.ts';
 import { RECORDING_COUNTERS } from '@svc/shared/metrics/recording-instruments.ts';
+import type { Bus, ResultStreams } from '@svc/shared/nats/bus.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { urlRules } from './alerts/declared-urls.ts';

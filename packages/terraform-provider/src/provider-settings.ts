@@ -1,8 +1,13 @@
-import { baseUrlProblem, firstToken, isReadableOnTheWay, tokenProblem } from '@svc/shared/api/settings.ts';
+import {
+  baseUrlProblem,
+  firstToken,
+  isReadableOnTheWay,
+  tokenProblem,
+} from '@svc/shared/api/client-settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import type { SettingName } from '@svc/shared/setting-names.ts';
-import { fileVariantOf } from '@svc/shared/setting-names.ts';
-import { readEnvironment, SettingsError } from '@svc/shared/settings.ts';
+import { readEnvironment, SettingsError } from '@svc/shared/settings/environment.ts';
+import type { SettingName } from '@svc/shared/settings/setting-names.ts';
+import { fileVariantOf } from '@svc/shared/settings/setting-names.ts';
 import { z } from 'zod';
 import type { Diagnostic } from './provider.ts';
 import type { Schema } from './schema.ts';

@@ -1,8 +1,8 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { Problem } from '@svc/coordinator/api/problem.ts';
 import { parsedJson } from '@svc/coordinator/api/request-input.ts';
-import { isWithinOutline } from '@svc/shared/json-outline.ts';
 import { parseResource, RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
+import { isWithinOutline } from '@svc/shared/text/json-outline.ts';
 import { VALID } from '../../support/resources.ts';
 import { mutatedJson } from '../json-mutations.ts';
 import { type FuzzTarget, json } from '../target.ts';

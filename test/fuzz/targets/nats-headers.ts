@@ -1,5 +1,5 @@
 import { equal, ok } from 'node:assert/strict';
-import { headerBytes, isNoResponders, messageIdIn, messageIdOf } from '@svc/shared/nats-headers.ts';
+import { headerBytes, isNoResponders, messageIdIn, messageIdOf } from '@svc/shared/nats/headers.ts';
 import { type Msg, headers as natsHeaders } from 'nats';
 import { MsgImpl } from 'nats/lib/nats-base-client/msg.js';
 import { type FuzzTarget, latin1, never } from '../target.ts';

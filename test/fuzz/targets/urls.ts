@@ -3,7 +3,7 @@ import { Cookies } from '@svc/agent/probes/http/cookies.ts';
 import { MAX_HEAD_LINES } from '@svc/agent/probes/http/response-head.ts';
 import { maskedExcerpt, querySecrets } from '@svc/shared/masking/mask.ts';
 import { onOneLine } from '@svc/shared/masking/secret-forms.ts';
-import { parseNatsServers, shownServers } from '@svc/shared/nats-servers.ts';
+import { parseNatsServers, shownServers } from '@svc/shared/nats/servers.ts';
 import { parseNoProxy } from '@svc/shared/proxy/no-proxy.ts';
 import { parseProxy } from '@svc/shared/proxy/proxy.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';

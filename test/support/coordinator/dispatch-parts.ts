@@ -1,9 +1,9 @@
-import type { Bus, BusSubscription } from '@svc/shared/bus.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { type CheckJob, checkJob, type JobBatch, jobBatch } from '@svc/shared/messages/check-job.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Heartbeat } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, heartbeatSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
+import type { Bus, BusSubscription } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import type { LiveMonitor, LiveMonitors } from '../../../packages/coordinator/src/verdict/monitor.ts';

@@ -1,5 +1,5 @@
-import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
+import type { Bus } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { Dispatch, type DispatchParts } from '../../../packages/coordinator/src/checks/dispatch.ts';

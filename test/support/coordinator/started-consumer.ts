@@ -1,8 +1,8 @@
 import { ResultConsumer } from '@svc/coordinator/checks/consumer.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
-import type { NatsBus } from '@svc/shared/nats-bus.ts';
-import type { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import type { NatsBus } from '@svc/shared/nats/nats-bus.ts';
+import type { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { expect } from 'vitest';
 import { log } from './dispatch-parts.ts';

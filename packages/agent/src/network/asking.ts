@@ -1,5 +1,5 @@
 import { connect, isIP, isIPv6 } from 'node:net';
-import type { Bus } from '@svc/shared/bus.ts';
+import type { Bus } from '@svc/shared/nats/bus.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
 import type { DnsClient } from '../dns/client.ts';
 import { canonicalName } from '../dns/packet.ts';

@@ -1,4 +1,4 @@
-import type { Bus } from '@svc/shared/bus.ts';
+import type { Bus } from '@svc/shared/nats/bus.ts';
 import { DnsClient } from '../dns/client.ts';
 import { parseServer, type ServerAddress } from '../dns/servers.ts';
 import { parseHostPort } from '../probes/tcp/host-port.ts';

@@ -1,6 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
-import { describeSettings } from '@svc/shared/settings.ts';
+import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 import { asking, openApi } from '../api.ts';
 import type { Command, Surroundings } from '../command.ts';

@@ -1,5 +1,5 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import { describeSettings } from '@svc/shared/settings.ts';
+import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { asking, openApi } from '../api.ts';
 import type { Command, Surroundings } from '../command.ts';
 import { describeOptions, type Given, parseOptions } from '../options.ts';

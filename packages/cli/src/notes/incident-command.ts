@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describeSettings } from '@svc/shared/settings.ts';
+import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 import { runOf } from '../actions.ts';
 import { asking, openApi } from '../api.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
-import { nearest } from '@svc/shared/nearest.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
-import { describeSettings, readEnvironment } from '@svc/shared/settings.ts';
+import { describeSettings, readEnvironment } from '@svc/shared/settings/environment.ts';
+import { nearest } from '@svc/shared/text/nearest.ts';
 import { runOf } from '../actions.ts';
 import type { Command, Surroundings } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';

@@ -1,4 +1,4 @@
-import { NatsTrial, type TrialParts } from '@svc/shared/nats-trial.ts';
+import { NatsTrial, type TrialParts } from '@svc/shared/nats/trial.ts';
 import { z } from 'zod';
 
 const SUBJECT = '$SYS.REQ.SERVER.PING.CONNZ';

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
-import { lockFile } from '@svc/shared/file-lock.ts';
-import { createNatsKey, type NatsKey, natsKeyOf } from '@svc/shared/nats-keys.ts';
+import { createNatsKey, type NatsKey, natsKeyOf } from '@svc/shared/nats/keys.ts';
+import { lockFile } from '@svc/shared/process/file-lock.ts';
 import { isRegion, type Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { removeDrafts, replaceFile, syncFolder } from '../replace-file.ts';

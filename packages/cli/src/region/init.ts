@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { messageOf } from '@svc/shared/errors.ts';
-import { parseNatsServers } from '@svc/shared/nats-servers.ts';
-import { listenAddress } from '@svc/shared/setting-schemas.ts';
+import { parseNatsServers } from '@svc/shared/nats/servers.ts';
+import { listenAddress } from '@svc/shared/settings/setting-schemas.ts';
 import type { Given } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 import type { ClusterOptions, ServerTls } from './configuration.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '@svc/shared/api/api-error.ts';
 import { SvcError } from '@svc/shared/errors.ts';
-import { describeSettings } from '@svc/shared/settings.ts';
+import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { asking, openApi } from '../api.ts';
 import type { Command } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';

@@ -1,6 +1,6 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
-import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsOf, SettingsTable } from '@svc/shared/settings/environment.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import type { SendMail } from '../outgoing/smtp/mail.ts';
 import type { Rate } from '../verdict/rate.ts';

@@ -1,5 +1,5 @@
 import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import type { Channel, ChannelFacts, ChannelWithoutSender } from './channel.ts';
 import { chatA } from './channels/chat-a.ts';
 import { chatB } from './channels/chat-b.ts';

@@ -1,7 +1,7 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { loopbackParts } from '../../../../test/support/channel-sending.ts';

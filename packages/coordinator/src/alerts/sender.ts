@@ -2,7 +2,7 @@ import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { querySecrets } from '@svc/shared/masking/mask.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import type { SendMail } from '../outgoing/smtp/mail.ts';
 import type { SendContext, SendResult } from './channel.ts';

@@ -1,6 +1,6 @@
 import type { Secret } from '@svc/shared/secret.ts';
-import { urlOf } from '@svc/shared/setting-schemas.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings/environment.ts';
+import { urlOf } from '@svc/shared/settings/setting-schemas.ts';
 import { basicAuthorization } from '@svc/shared/user-info.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { z } from 'zod';

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { FileWatch } from '@svc/shared/process/file-watch.ts';
 
 /** Paths of PEM files: the certificate with its chain, and its key. */
 export type TlsFiles = { readonly cert: string; readonly key: string };

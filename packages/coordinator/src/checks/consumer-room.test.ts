@@ -2,8 +2,8 @@
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { resultsSubject } from '@svc/shared/messages/subjects.ts';
-import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
+import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';

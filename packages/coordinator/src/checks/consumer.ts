@@ -1,8 +1,8 @@
-import type { Bus, ResultStreams, StreamInfo } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
+import type { Bus, ResultStreams, StreamInfo } from '@svc/shared/nats/bus.ts';
 import { aborted, onAbort } from '@svc/shared/on-abort.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';

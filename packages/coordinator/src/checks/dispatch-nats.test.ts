@@ -1,6 +1,6 @@
 import { MAX_AGENTS_PER_REGION } from '@svc/shared/messages/heartbeat.ts';
 import { heartbeatSubject, runSubject } from '@svc/shared/messages/subjects.ts';
-import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats/nats-bus.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';

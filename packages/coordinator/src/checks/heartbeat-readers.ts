@@ -1,4 +1,3 @@
-import type { Bus, StreamMessage } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -8,6 +7,7 @@ import {
   heartbeat,
   MAX_KEPT_HEARTBEATS,
 } from '@svc/shared/messages/heartbeat.ts';
+import type { Bus, StreamMessage } from '@svc/shared/nats/bus.ts';
 import { aborted } from '@svc/shared/on-abort.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Bus, BusMessage } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { MAX_AGENT_MESSAGE_BYTES, type RunOutcome, runOutcome } from '@svc/shared/messages/heartbeat.ts';
 import { jobsSubject, MESSAGE_VERSION, runSubject } from '@svc/shared/messages/subjects.ts';
+import type { Bus, BusMessage } from '@svc/shared/nats/bus.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 

@@ -1,5 +1,3 @@
-import type { StreamMessage } from '@svc/shared/bus.ts';
-import { isWithinOutline, type Outline } from '@svc/shared/json-outline.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import {
   type CheckResult,
@@ -8,7 +6,9 @@ import {
   resultBatch,
 } from '@svc/shared/messages/check-result.ts';
 import { regionOfSubject } from '@svc/shared/messages/subjects.ts';
+import type { StreamMessage } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { isWithinOutline, type Outline } from '@svc/shared/text/json-outline.ts';
 
 export type ParsedResults = {
   region: Region;

@@ -1,10 +1,10 @@
-import type { Bus } from '@svc/shared/bus.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { jobsSubject, MESSAGE_VERSION, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import type { Bus } from '@svc/shared/nats/bus.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
-import { TextBytes } from '@svc/shared/text-bytes.ts';
+import { TextBytes } from '@svc/shared/text/text-bytes.ts';
 import type { DispatchCounters } from './counters.ts';
 import { regionIndex } from './job.ts';
 import type { JobTokens } from './job-tokens.ts';

@@ -1,5 +1,5 @@
-import type { StreamMessage } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
+import type { StreamMessage } from '@svc/shared/nats/bus.ts';
 
 /**
  * Measures how much later than usual messages of a stream are read. The server's clock may differ from this

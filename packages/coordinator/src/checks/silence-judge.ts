@@ -1,6 +1,6 @@
-import type { Bus } from '@svc/shared/bus.ts';
 import { isCode } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { Bus } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Agents } from './agents.ts';
 import type { HeartbeatReaders } from './heartbeat-readers.ts';

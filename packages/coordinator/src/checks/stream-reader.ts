@@ -1,7 +1,7 @@
-import type { ResultStreams, StreamInfo, StreamMessage } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { ResultStreams, StreamInfo, StreamMessage } from '@svc/shared/nats/bus.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
 import { pause } from '@svc/shared/pause.ts';
 import type { StreamPosition } from '../store/results/stream-position.ts';

@@ -1,5 +1,5 @@
-import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
-import { readEnvironment, SettingsError } from '@svc/shared/settings.ts';
+import { OTLP_SETTINGS } from '@svc/shared/otlp/otlp-settings.ts';
+import { readEnvironment, SettingsError } from '@svc/shared/settings/environment.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import { certificateFiles } from '../../../../test/support/tls/certificate-files.ts';
 import { TEST_AUTHORITY, TRUSTED } from '../../../../test/support/tls/certificates.ts';

@@ -1,8 +1,8 @@
 import { belowBase } from '@svc/shared/otlp/endpoint.ts';
-import type { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
+import type { OTLP_SETTINGS } from '@svc/shared/otlp/otlp-settings.ts';
 import { type ExportTls, exportTlsOf } from '@svc/shared/otlp/tls.ts';
-import { isExportOff } from '@svc/shared/own-metrics/settings.ts';
-import type { SettingsOf } from '@svc/shared/settings.ts';
+import { isExportOff } from '@svc/shared/own-metrics/own-metrics-settings.ts';
+import type { SettingsOf } from '@svc/shared/settings/environment.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { HistogramKind } from './histograms.ts';
 

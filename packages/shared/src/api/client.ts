@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Secret } from '../secret.ts';
 import { ApiError, errorOfAnswer, foreignAnswer, jsonOrUndefined, problemOf } from './api-error.ts';
+import { baseUrlProblem, tokenProblem } from './client-settings.ts';
 import { type AnswerHeaders, type ExchangeEnd, exchange, unansweredWithin } from './exchange.ts';
 import { Operation } from './operation.ts';
 import { retryAfterOf, retryClassOf, waitBeforeRetry } from './retry.ts';
 import { type Patience, ServerHealth } from './server-health.ts';
-import { baseUrlProblem, tokenProblem } from './settings.ts';
 
 export type ApiLimits = Patience & {
   /** Bound on one attempt, the body of the answer included, ms. */

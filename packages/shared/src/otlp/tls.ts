@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { SvcError } from '../errors.ts';
-import type { SettingsOf } from '../settings.ts';
+import type { SettingsOf } from '../settings/environment.ts';
 import type { ClientIdentity } from '../trusted-authorities.ts';
-import type { OTLP_SETTINGS } from './settings.ts';
+import type { OTLP_SETTINGS } from './otlp-settings.ts';
 
 /** How the endpoint of OpenTelemetry's variables is spoken to. */
 export type ExportTls = {

@@ -1,4 +1,4 @@
-import { OTLP_SETTINGS } from './settings.ts';
+import { OTLP_SETTINGS } from './otlp-settings.ts';
 
 /**
  * Variables of OpenTelemetry's specification (1.51, "Environment Variable Specification" and "OTLP Exporter

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { Secret } from '../secret.ts';
 import { ExportLog } from './export-log.ts';
-import type { OwnExportSettings } from './settings.ts';
+import type { OwnExportSettings } from './own-metrics-settings.ts';
 
 const SETTINGS: OwnExportSettings = {
   url: new Secret(

@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { addressSecrets, maskedExcerpt } from '../masking/mask.ts';
-import type { OwnExportSettings } from './settings.ts';
+import type { OwnExportSettings } from './own-metrics-settings.ts';
 
 const MOST_BYTES = 300;
 

@@ -7,9 +7,9 @@ import { afterAll, expect, test } from 'vitest';
 import { certificateFiles } from '../../../../test/support/tls/certificate-files.ts';
 import { TRUSTED } from '../../../../test/support/tls/certificates.ts';
 import { systemClock } from '../clock.ts';
-import { readEnvironment } from '../settings.ts';
+import { readEnvironment } from '../settings/environment.ts';
 import { OwnExport } from './own-export.ts';
-import { AGENT_OTLP_SETTINGS, ownExportOf } from './settings.ts';
+import { AGENT_OTLP_SETTINGS, ownExportOf } from './own-metrics-settings.ts';
 
 const files = certificateFiles();
 afterAll(() => files.remove());

@@ -1,8 +1,8 @@
 import { messageOf } from '../errors.ts';
 import type { Measurement } from '../metrics/measurement.ts';
+import type { OwnExportSettings } from './own-metrics-settings.ts';
 import type { OwnExportParts } from './parts.ts';
 import type { Reader } from './reader.ts';
-import type { OwnExportSettings } from './settings.ts';
 
 /**
  * The export of a process's own metrics by OTLP. It works beside everything else: neither the start nor a slow

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { Measurement } from '../metrics/measurement.ts';
 import type { ProxyFor } from '../proxy/proxy.ts';
-import type { OwnExportSettings } from './settings.ts';
+import type { OwnExportSettings } from './own-metrics-settings.ts';
 
 export type OwnExportParts = {
   /** Null: nothing is exported, and nothing of OpenTelemetry is loaded. */

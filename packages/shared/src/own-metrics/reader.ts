@@ -9,10 +9,10 @@ import { ThrottledLog } from '../throttled-log.ts';
 import { VERSION } from '../version.ts';
 import { Connections } from './connections.ts';
 import { ExportLog } from './export-log.ts';
+import type { OwnExportSettings } from './own-metrics-settings.ts';
 import type { OwnExportParts } from './parts.ts';
 import { ownMetricsProducer } from './producer.ts';
 import { ReportingExporter } from './reporting-exporter.ts';
-import type { OwnExportSettings } from './settings.ts';
 
 const EXPORTERS = { json: JsonExporter, protobuf: ProtobufExporter };
 

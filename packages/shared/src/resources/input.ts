@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest } from '../nearest.ts';
+import { nearest } from '../text/nearest.ts';
 import type { Attribute, Attributes, Block, NormalizedAttributes, ResourceDefinition } from './definition.ts';
 import { expected, listOf, notOneOf, quoted } from './wording.ts';
 

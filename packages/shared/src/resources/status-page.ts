@@ -1,5 +1,5 @@
 import { LIMITS } from '../limits.ts';
-import { marked } from '../not-yet.ts';
+import { marked } from '../settings/not-yet.ts';
 import {
   computed,
   type Normalized,

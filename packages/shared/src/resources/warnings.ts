@@ -1,4 +1,4 @@
-import { notYet } from '../not-yet.ts';
+import { notYet } from '../settings/not-yet.ts';
 import { DEFINITIONS, type ResourceKind, type Resources } from './registry.ts';
 
 /** Warnings about the attributes of a normalized resource, without a full stop. */

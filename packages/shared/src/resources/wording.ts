@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nearest } from '../nearest.ts';
+import { nearest } from '../text/nearest.ts';
 
 /**
  * Messages about values of the wrong type. They follow the attribute's name: `timeout: must be a number, not

@@ -3,7 +3,7 @@ import { chmod, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm } fr
 import { dirname, join } from 'node:path';
 import { checkDatabase, copyDatabase } from '@svc/coordinator/store/sqlite/backup.ts';
 import { isCode, SvcError } from '@svc/shared/errors.ts';
-import { lockFile } from '@svc/shared/file-lock.ts';
+import { lockFile } from '@svc/shared/process/file-lock.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { replaceFile, syncFolder } from '../../replace-file.ts';
 import { UsageError } from '../../usage-error.ts';

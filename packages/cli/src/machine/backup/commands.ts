@@ -1,5 +1,5 @@
 import { SECRET_KEY_FILE } from '@svc/coordinator/store/access/key-files.ts';
-import { describeSettings } from '@svc/shared/settings.ts';
+import { describeSettings } from '@svc/shared/settings/environment.ts';
 import type { Command, Surroundings } from '../../command.ts';
 import { describeOptions, parseOptions } from '../../options.ts';
 import { UsageError } from '../../usage-error.ts';

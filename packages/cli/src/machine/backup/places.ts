@@ -9,7 +9,7 @@ import {
   type SecretKeys,
 } from '@svc/coordinator/store/access/key-files.ts';
 import { isCode, messageOf } from '@svc/shared/errors.ts';
-import { readEnvironment } from '@svc/shared/settings.ts';
+import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { CLI_SETTINGS } from '../../settings.ts';
 import { UsageError } from '../../usage-error.ts';
 import { userPath } from '../../write-file.ts';

@@ -8,7 +8,7 @@ import { toCheck } from '@svc/shared/resources/check.ts';
 import { inputSchema } from '@svc/shared/resources/input.ts';
 import { kindOfType } from '@svc/shared/resources/monitors.ts';
 import { DEFINITIONS, type Monitor } from '@svc/shared/resources/registry.ts';
-import { readEnvironment } from '@svc/shared/settings.ts';
+import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { draftOf, type TargetOptions } from '../../check/target.ts';
 import type { Surroundings } from '../../command.ts';

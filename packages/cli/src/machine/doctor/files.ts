@@ -5,7 +5,7 @@ import {
   PREVIOUS_SECRET_KEY_FILE,
   SECRET_KEY_FILE,
 } from '@svc/coordinator/store/access/key-files.ts';
-import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
+import { KNOWN_VARIABLES } from '@svc/shared/settings/setting-names.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import type { Subject } from './subject.ts';
 

@@ -1,9 +1,9 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import { MAX_HEARTBEAT_BYTES } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, heartbeatSubject, jobsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
-import { parseNatsServers, shownServers } from '@svc/shared/nats-servers.ts';
-import { busOptionsOf } from '@svc/shared/nats-settings.ts';
-import { NatsTrial } from '@svc/shared/nats-trial.ts';
+import { busOptionsOf } from '@svc/shared/nats/nats-settings.ts';
+import { parseNatsServers, shownServers } from '@svc/shared/nats/servers.ts';
+import { NatsTrial } from '@svc/shared/nats/trial.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { type FoundNames, resolvedServers } from '../../name-lookups.ts';
 import { type Finding, findingsOf } from './finding.ts';

@@ -4,8 +4,8 @@ import {
   type CoordinatorConfig,
   checkCoordinatorSettings,
 } from '@svc/coordinator/config.ts';
-import { checkSharedSettings } from '@svc/shared/check-settings.ts';
-import { readEnvironment, SettingsError, type SettingsTable } from '@svc/shared/settings.ts';
+import { checkSharedSettings } from '@svc/shared/settings/check-settings.ts';
+import { readEnvironment, SettingsError, type SettingsTable } from '@svc/shared/settings/environment.ts';
 import { type Finding, findingsOf } from './finding.ts';
 
 /** The subject of the doctor: the process that would run with this environment, on this machine. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { messageOf } from '@svc/shared/errors.ts';
-import { parseNatsServers } from '@svc/shared/nats-servers.ts';
+import { parseNatsServers } from '@svc/shared/nats/servers.ts';
 import { type FoundNames, nameProblem } from '../../name-lookups.ts';
 import { type Finding, findingsOf } from './finding.ts';
 import { ANSWER_MS, onceWithin } from './once-within.ts';

@@ -1,7 +1,7 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { asciiName, email as emailAddress } from '@svc/shared/resources/texts.ts';
-import { orProblem } from '@svc/shared/setting-schemas.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings/environment.ts';
+import { orProblem } from '@svc/shared/settings/setting-schemas.ts';
 import { z } from 'zod';
 import type { MailResult } from '../../outgoing/smtp/mail-result.ts';
 import { parseSmtpRelay } from '../../outgoing/smtp/relay.ts';

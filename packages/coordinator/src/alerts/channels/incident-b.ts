@@ -1,6 +1,6 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import { urlOf } from '@svc/shared/setting-schemas.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings/environment.ts';
+import { urlOf } from '@svc/shared/settings/setting-schemas.ts';
 import type { PostReply, PostResult } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { type Content, contentOf, plainText } from '../content.ts';

@@ -1,6 +1,6 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import { urlOf } from '@svc/shared/setting-schemas.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings/environment.ts';
+import { urlOf } from '@svc/shared/settings/setting-schemas.ts';
 import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendContext, SendResult, SendTools } from '../channel.ts';

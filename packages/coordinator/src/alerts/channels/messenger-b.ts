@@ -1,5 +1,5 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 import type { Channel } from '../channel.ts';
 import { contentOf, type Fact, factsWithin, plainLine } from '../content.ts';

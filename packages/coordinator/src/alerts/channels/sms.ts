@@ -1,5 +1,5 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 import type { Channel } from '../channel.ts';
 import { contentOf, linesWithin, plainLine } from '../content.ts';

@@ -1,4 +1,3 @@
-import { nearest } from '@svc/shared/nearest.ts';
 import {
   type Issue,
   isResourceKind,
@@ -6,6 +5,7 @@ import {
   RESOURCE_KINDS,
   type ResourceKind,
 } from '@svc/shared/resources/registry.ts';
+import { nearest } from '@svc/shared/text/nearest.ts';
 import { isMap, type Node } from 'yaml';
 import { Clashes } from './clashes.ts';
 import { type Address, addressOf, type DeclaredEntry, isLocalName } from './declaration.ts';

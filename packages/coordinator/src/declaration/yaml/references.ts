@@ -1,8 +1,8 @@
-import { nearest } from '@svc/shared/nearest.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, isResourceKind, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { REFERENCE } from '@svc/shared/resources/texts.ts';
 import { sortedIds } from '@svc/shared/resources/values.ts';
+import { nearest } from '@svc/shared/text/nearest.ts';
 import type { Address } from './declaration.ts';
 
 /**

@@ -7,7 +7,7 @@ import {
   type Outcome,
   type Phases,
 } from '@svc/shared/messages/check-result.ts';
-import { TextBytes } from '@svc/shared/text-bytes.ts';
+import { TextBytes } from '@svc/shared/text/text-bytes.ts';
 import { z } from 'zod';
 
 /** Order of the phases in `results.detail`. Add at the end only: rows are read by position. */

@@ -1,4 +1,4 @@
-import { lockFile } from '@svc/shared/file-lock.ts';
+import { lockFile } from '@svc/shared/process/file-lock.ts';
 import { isSqliteFailure, StoreError, storeErrorOf } from '../errors.ts';
 
 /**

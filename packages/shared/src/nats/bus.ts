@@ -1,0 +1,150 @@
+import type { Region } from '../regions.ts';
+
+/**
+ * The message bus as all other code sees it. Only the files of this folder know the NATS client.
+ *
+ * Core publishing is at most once. Nothing is kept while the connection is down: `publish` then throws {@link
+ * BusDisconnected}, because the client would throw its buffer away.
+ */
+export interface Bus {
+  readonly isConnected: boolean;
+  /** @throws BusDisconnected when there is no connection. */
+  publish(subject: string, data: Uint8Array | string, options?: PublishOptions): void;
+  /**
+   * Calls `handler` synchronously for each message, in order. An error that it throws is logged and goes no
+   * further.
+   */
+  subscribe(
+    subject: string,
+    handler: (message: BusMessage) => void,
+    options?: SubscribeOptions,
+  ): BusSubscription;
+  /**
+   * Reads the heartbeats of a region's agents: the newest of each agent that NATS keeps, then those that come.
+   *
+   * `handler` is called for each heartbeat. While its promise is pending, no further heartbeat is handled or
+   * asked for, and NATS keeps only the newest of each agent. `onEnd` is called once, when reading ends for any
+   * reason but `close`: connection lost, stream or consumer gone. The caller then reads anew.
+   *
+   * @throws BusDisconnected, or what the server answered
+   */
+  readHeartbeats(
+    region: Region,
+    handler: (message: StreamMessage) => Promise<void> | void,
+    onEnd: (error: unknown) => void,
+  ): Promise<StreamReading>;
+  /**
+   * Resolves when the server has answered a round trip: every message that it had sent before was handled.
+   * Rejects when the connection is lost.
+   */
+  flush(): Promise<void>;
+  /** A fresh subject below this connection's inbox prefix. */
+  inbox(): string;
+  /** Called at every change, not at registration. Returns a function that unregisters. */
+  onConnection(listener: (isConnected: boolean) => void): () => void;
+  /** Drains subscriptions, flushes pending publishes and closes the connection. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** `max`: the subscription ends after so many messages, at the server too. */
+export type SubscribeOptions = { queue?: string; max?: number };
+
+export type PublishOptions = { reply?: string; messageId?: string };
+
+export type BusMessage = {
+  subject: string;
+  data: Uint8Array;
+  /** Subject for an answer; '' when there is none. */
+  reply: string;
+  /** Bytes of the data and of the headers. The headers are not read. */
+  bytes: number;
+  /** True for the server's immediate 503: nobody listens to the subject that the message was published to. */
+  isNoResponders: boolean;
+};
+
+export interface BusSubscription {
+  /** Closes at once. Messages on their way are not handled any more. */
+  close(): void;
+  /**
+   * Asks the server for no more messages, and resolves when all that it had sent were handled. Without a
+   * connection it closes at once. Never rejects.
+   */
+  drain(): Promise<void>;
+}
+
+/**
+ * The JetStream streams of results, one for each region, as their single reader (the coordinator) sees them.
+ * `resultsStream(region)` names a stream.
+ */
+export interface ResultStreams {
+  /** The existing streams of results by name, as they were at one moment after the call. */
+  list(): Promise<ReadonlyMap<string, StreamInfo>>;
+  /**
+   * Creates the region's stream where it is missing, and sets its limit.
+   *
+   * The limit is never lowered below what the stream holds: call again when the stream holds less. Where NATS
+   * has no room for the limit, an existing stream keeps its old limit. A new stream then gets half of the
+   * limit, a quarter and so on, down to 4 MiB, because results in a small stream are better than none.
+   *
+   * @throws StreamTooLarge
+   */
+  ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo>;
+  /** The stored message, or null when it is gone. */
+  message(stream: string, sequence: number): Promise<StreamMessage | null>;
+  /**
+   * Reads in order from `fromSequence` on, without acknowledgements.
+   *
+   * `handler` is called for each message. While its promise is pending, no further message is handled or
+   * asked for. At most {@link READ_AHEAD_BYTES} are asked for and not handled. `onEnd` is called when reading
+   * ends for any reason but `close`: connection lost, stream deleted or emptied, consumer lost. The caller
+   * then looks at the stream again and starts anew.
+   *
+   * @param created of the stream that `fromSequence` is of: when it is another one by now, nothing is read; left out:
+   *   any stream of the name is read
+   * @throws SvcError `stream-read-ended` when the stream is another one
+   */
+  read(
+    stream: string,
+    fromSequence: number,
+    handler: (message: StreamMessage) => Promise<void> | void,
+    onEnd: (error: unknown) => void,
+    created?: string,
+  ): Promise<StreamReading>;
+  /** Drops messages below `sequence`. A `sequence` of 1 or less drops nothing. */
+  purge(stream: string, belowSequence: number): Promise<void>;
+}
+
+/**
+ * Most bytes that one reading of results may have asked for and not handled: one message of the largest size with its
+ * headers and subjects. Those of all 28 regions and {@link HEARTBEATS_AHEAD_BYTES} stay below 8 MiB together, above
+ * which a NATS server set up by `svc region init` cuts a connection off.
+ */
+export const READ_AHEAD_BYTES = 264 * 1_024;
+
+/** The same of one reading of heartbeats. */
+export const HEARTBEATS_AHEAD_BYTES = 16 * 1_024;
+
+/** `bytes`: what the stream holds now. `maxBytes`: its limit, beyond which the oldest messages are dropped. */
+export type StreamInfo = {
+  created: string;
+  firstSequence: number;
+  lastSequence: number;
+  bytes: number;
+  maxBytes: number;
+};
+
+export type StreamMessage = {
+  sequence: number;
+  subject: string;
+  data: Uint8Array;
+  /** When the server stored it, epoch ms. */
+  time: number;
+  /** `Nats-Msg-Id`, '' when none. */
+  messageId: string;
+  /** Number of messages that the stream holds after it; 0 where that is unknown. */
+  pending?: number;
+};
+
+export interface StreamReading {
+  close(): Promise<void>;
+}

@@ -1,0 +1,73 @@
+import {
+  DiscardPolicy,
+  type JetStreamManager,
+  NatsError,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from 'nats';
+import { MAX_HEARTBEAT_BYTES, MAX_KEPT_HEARTBEATS } from '../messages/heartbeat.ts';
+import { heartbeatSubject, heartbeatsStream } from '../messages/subjects.ts';
+import type { Region } from '../regions.ts';
+import { HEARTBEATS_AHEAD_BYTES, type StreamReading } from './bus.ts';
+import { type MessageHandler, type ReadableBus, readStream } from './stream-reading.ts';
+
+/** Memory of the server for a region's heartbeats, bytes: those of 1,000 agents, with what the server adds to each. */
+const MAX_BYTES = 1_024 ** 2;
+/** Age at which NATS forgets a heartbeat, ms. An agent is gone after three missed ones. */
+const MAX_AGE_MS = 10_000;
+/** Shortest time that servers accept for remembering message ids, ms. Heartbeats have no ids. */
+const DUPLICATE_WINDOW_MS = 100;
+
+/** JetStream error code "stream name already in use with a different configuration". */
+const STREAM_NAME_TAKEN = 10058;
+
+/**
+ * The stream with a region's heartbeats, which keeps one message for each subject. So whatever a region's key sends, and
+ * how often, a reader finds one heartbeat for each agent.
+ *
+ * A full stream refuses new subjects and not old ones: agents that are there replace their own heartbeats. A flood under
+ * invented names therefore pushes no agent out; it keeps further agents of its own region out.
+ */
+const configOf = (region: Region) =>
+  ({
+    name: heartbeatsStream(region),
+    subjects: [heartbeatSubject(region, '*')],
+    storage: StorageType.Memory,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    max_msgs_per_subject: 1,
+    max_msgs: MAX_KEPT_HEARTBEATS,
+    max_bytes: MAX_BYTES,
+    max_msg_size: MAX_HEARTBEAT_BYTES,
+    max_age: nanos(MAX_AGE_MS),
+    duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    no_ack: true,
+  }) satisfies Partial<StreamConfig>;
+
+/** `Bus.readHeartbeats` has the contract. The stream lies in memory, so it is made anew where a server has lost it. */
+export async function readHeartbeats(
+  bus: ReadableBus,
+  region: Region,
+  handler: MessageHandler,
+  onEnd: (error: unknown) => void,
+): Promise<StreamReading> {
+  const manager = await bus.connection.jetstreamManager({ checkAPI: false });
+  await bus.unlessLost(() => ensureStream(manager, region));
+  return readStream(bus, heartbeatsStream(region), 1, handler, onEnd, {
+    readAheadBytes: HEARTBEATS_AHEAD_BYTES,
+  });
+}
+
+async function ensureStream({ streams }: JetStreamManager, region: Region): Promise<void> {
+  const config = configOf(region);
+  try {
+    await streams.add(config);
+  } catch (error) {
+    if (!(error instanceof NatsError) || error.api_error?.err_code !== STREAM_NAME_TAKEN) throw error;
+    // Another version of svc made it otherwise. What it keeps comes again within 2 s.
+    await streams.delete(config.name);
+    await streams.add(config);
+  }
+}

@@ -1,0 +1,257 @@
+import {
+  type JetStreamManager,
+  NatsError,
+  type StreamInfo as NatsStreamInfo,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from 'nats';
+import { z } from 'zod';
+import { SvcError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { RESULTS_STREAMS, resultsStream, resultsSubjects } from '../messages/subjects.ts';
+import type { Region } from '../regions.ts';
+import type { ResultStreams, StreamInfo, StreamMessage, StreamReading } from './bus.ts';
+import { messageIdIn } from './headers.ts';
+import type { NatsBus } from './nats-bus.ts';
+import { readStream } from './stream-reading.ts';
+
+/**
+ * NATS has no room for even a small stream. It reserves disk space for a stream's whole bound when the stream
+ * is created.
+ */
+export class StreamTooLarge extends SvcError {
+  readonly retryable = true;
+
+  constructor(maxBytes: number, options?: { cause?: unknown }) {
+    super(
+      'stream-too-large',
+      `NATS has no room for ${maxBytes} bytes of a region's results: give NATS more disk space, or lower SVC_RESULTS_MAX_BYTES`,
+      options,
+    );
+  }
+}
+
+/** A stored message could not be read. */
+class StreamUnreadable extends SvcError {
+  readonly retryable = true;
+
+  constructor(stream: string, sequence: number, why: string) {
+    super('stream-unreadable', `message ${sequence} of stream ${stream} cannot be read: ${why}`);
+  }
+}
+
+/**
+ * The server's answer to a request for a stored message. It is parsed here, because the client's own parser
+ * reads all headers.
+ */
+const storedMessage = z.object({
+  error: z.object({ err_code: z.number().optional(), description: z.string().optional() }).optional(),
+  message: z
+    .object({
+      seq: z.number(),
+      subject: z.string(),
+      time: z.string(),
+      data: z.string().default(''),
+      hdrs: z.string().default(''),
+    })
+    .optional(),
+});
+
+/** How long the server may take for an answer, ms; the same as for the client's own requests. */
+const REQUEST_MS = 5_000;
+
+/** JetStream error code "no message found". */
+const NO_MESSAGE_FOUND = 10037;
+/** JetStream error code "insufficient storage resources available". */
+const STORAGE_EXCEEDED = 10047;
+/** JetStream error code "maximum storage of the account exceeded". */
+const ACCOUNT_STORAGE_EXCEEDED = 10028;
+/** JetStream error code "stream name already in use with a different configuration". */
+const STREAM_NAME_TAKEN = 10058;
+/** JetStream error code "stream not found". */
+const STREAM_NOT_FOUND = 10059;
+
+/**
+ * Largest message with its headers, bytes. Agents send none larger, and a refused message cannot fill a
+ * stream.
+ */
+const MAX_MESSAGE_BYTES = LIMITS.messageBytes + 1_024;
+/** Smallest stream, bytes. A region without room for this has no stream. */
+const LEAST_STREAM_BYTES = 4 * 1024 ** 2;
+/**
+ * How long the server remembers a message id, ms.
+ *
+ * Most repetitions of agents are dropped this way; the primary key drops the rest. It must not be longer: the
+ * server keeps whole ids in memory, and a region may send as many and as long ones as its connection carries.
+ */
+const DUPLICATE_WINDOW_MS = 5_000;
+
+/** Configuration that the streams of all regions share. */
+const COMMON = {
+  storage: StorageType.File,
+  retention: RetentionPolicy.Limits,
+  max_msg_size: MAX_MESSAGE_BYTES,
+  duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+} satisfies Partial<StreamConfig>;
+
+/** {@link ResultStreams} over JetStream. */
+export class NatsResultStreams implements ResultStreams {
+  readonly #bus: NatsBus;
+  #manager: JetStreamManager | null = null;
+
+  constructor(bus: NatsBus) {
+    this.#bus = bus;
+  }
+
+  async list(): Promise<ReadonlyMap<string, StreamInfo>> {
+    return this.#asked(async (manager) => {
+      const infos = new Map<string, StreamInfo>();
+      for await (const info of manager.streams.list()) {
+        const { name } = info.config;
+        if (name.startsWith(RESULTS_STREAMS)) infos.set(name, toStreamInfo(info));
+      }
+      return infos;
+    });
+  }
+
+  async ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo> {
+    const { maxBytes } = limits;
+    const info = await this.#info(resultsStream(region));
+    if (info !== null) return this.#change(region, info, maxBytes);
+    try {
+      return await this.#create(region, maxBytes);
+    } catch (error) {
+      if (jetStreamCode(error) !== STREAM_NAME_TAKEN) throw error;
+      // Another process has created it meanwhile, with another limit.
+      const made = await this.#info(resultsStream(region));
+      if (made === null) throw error;
+      return this.#change(region, made, maxBytes);
+    }
+  }
+
+  async message(stream: string, sequence: number): Promise<StreamMessage | null> {
+    const request = JSON.stringify({ seq: sequence });
+    const { connection } = this.#bus;
+    const answer = await this.#bus.unlessLost(() =>
+      connection.request(`$JS.API.STREAM.MSG.GET.${stream}`, request, { timeout: REQUEST_MS }),
+    );
+    const { error, message } = storedMessage.parse(answer.json());
+    if (error?.err_code === NO_MESSAGE_FOUND) return null;
+    if (message === undefined) throw new StreamUnreadable(stream, sequence, error?.description ?? '');
+    return {
+      sequence: message.seq,
+      subject: message.subject,
+      data: new Uint8Array(Buffer.from(message.data, 'base64')),
+      time: Date.parse(message.time),
+      messageId: messageIdIn(Buffer.from(message.hdrs, 'base64')),
+    };
+  }
+
+  async purge(stream: string, belowSequence: number): Promise<void> {
+    // The server reads "below 1" as everything.
+    if (belowSequence <= 1) return;
+    await this.#asked(({ streams }) => streams.purge(stream, { seq: belowSequence }));
+  }
+
+  read(
+    stream: string,
+    fromSequence: number,
+    handler: (message: StreamMessage) => Promise<void> | void,
+    onEnd: (error: unknown) => void,
+    created?: string,
+  ): Promise<StreamReading> {
+    return readStream(this.#bus, stream, fromSequence, handler, onEnd, { created });
+  }
+
+  async #create(region: Region, maxBytes: number): Promise<StreamInfo> {
+    const config = { name: resultsStream(region), subjects: [...resultsSubjects(region)], ...COMMON };
+    const create = (max_bytes: number) =>
+      withRoom(maxBytes, async () =>
+        toStreamInfo(await this.#asked(({ streams }) => streams.add({ ...config, max_bytes }))),
+      );
+    for (let bytes = maxBytes; ; bytes = Math.floor(bytes / 2)) {
+      try {
+        return await create(bytes);
+      } catch (error) {
+        if (!(error instanceof StreamTooLarge) || bytes / 2 < LEAST_STREAM_BYTES) throw error;
+      }
+    }
+  }
+
+  async #change(region: Region, info: NatsStreamInfo, maxBytes: number): Promise<StreamInfo> {
+    const { config, state } = info;
+    const wanted = Math.max(maxBytes, Math.min(config.max_bytes, state.bytes));
+    try {
+      return await this.#update(region, info, wanted);
+    } catch (error) {
+      if (!(error instanceof StreamTooLarge) || wanted <= config.max_bytes) throw error;
+      return this.#update(region, info, config.max_bytes);
+    }
+  }
+
+  async #update(region: Region, info: NatsStreamInfo, maxBytes: number): Promise<StreamInfo> {
+    const { config } = info;
+    const isRight =
+      config.max_bytes === maxBytes &&
+      config.max_msg_size === COMMON.max_msg_size &&
+      config.duplicate_window === COMMON.duplicate_window &&
+      config.subjects.join() === resultsSubjects(region).join();
+    if (isRight) return toStreamInfo(info);
+    const change = {
+      subjects: [...resultsSubjects(region)],
+      max_bytes: maxBytes,
+      max_msg_size: COMMON.max_msg_size,
+      duplicate_window: COMMON.duplicate_window,
+    };
+    return withRoom(maxBytes, async () =>
+      toStreamInfo(await this.#asked(({ streams }) => streams.update(config.name, change))),
+    );
+  }
+
+  /** Null when there is no such stream. */
+  async #info(name: string): Promise<NatsStreamInfo | null> {
+    try {
+      return await this.#asked(({ streams }) => streams.info(name));
+    } catch (error) {
+      if (jetStreamCode(error) === STREAM_NOT_FOUND) return null;
+      throw error;
+    }
+  }
+
+  /** Asks JetStream. It rejects as soon as the connection is lost, and does not wait for the client's time-out. */
+  #asked<T>(ask: (manager: JetStreamManager) => Promise<T>): Promise<T> {
+    return this.#bus.unlessLost(async () => {
+      this.#manager ??= await this.#bus.connection.jetstreamManager({ checkAPI: false });
+      return ask(this.#manager);
+    });
+  }
+}
+
+/** Translates the failures of creating or changing a stream that an operator can act on. */
+async function withRoom(maxBytes: number, change: () => Promise<StreamInfo>): Promise<StreamInfo> {
+  try {
+    return await change();
+  } catch (error) {
+    const code = jetStreamCode(error);
+    if (code === STORAGE_EXCEEDED || code === ACCOUNT_STORAGE_EXCEEDED) {
+      throw new StreamTooLarge(maxBytes, { cause: error });
+    }
+    throw error;
+  }
+}
+
+function jetStreamCode(error: unknown): number | null {
+  return error instanceof NatsError ? (error.api_error?.err_code ?? null) : null;
+}
+
+function toStreamInfo({ created, config, state }: NatsStreamInfo): StreamInfo {
+  return {
+    created,
+    firstSequence: state.first_seq,
+    lastSequence: state.last_seq,
+    bytes: state.bytes,
+    maxBytes: config.max_bytes,
+  };
+}

@@ -1,0 +1,320 @@
+import {
+  AckPolicy,
+  DeliverPolicy,
+  type JetStreamManager,
+  type Msg,
+  type NatsConnection,
+  type NatsError,
+  nanos,
+} from 'nats';
+import { SvcError } from '../errors.ts';
+import { type Bus, READ_AHEAD_BYTES, type StreamMessage, type StreamReading } from './bus.ts';
+import { messageBytes, messageIdOf } from './headers.ts';
+
+/** The reading of a stream ended without `close`. The caller looks at the stream again and reads anew. */
+class StreamReadEnded extends SvcError {
+  readonly retryable = true;
+
+  constructor(stream: string, why: string, options?: { cause?: unknown }) {
+    super('stream-read-ended', `reading stream ${stream} ended: ${why}`, options);
+  }
+}
+
+/** Most messages of one request; `READ_AHEAD_BYTES` is the other bound. */
+const MOST_MESSAGES = 256;
+/** How long the server keeps one request open, ms. */
+const EXPIRES_MS = 30_000;
+/** Interval at which the server reports that a request stands while it has nothing to deliver, ms. */
+const HEARTBEAT_MS = 5_000;
+/** After a silence of this length the consumer counts as gone, ms. */
+const SILENCE_MS = 3 * HEARTBEAT_MS;
+/** The server removes a consumer that nobody asks for messages for this long, ms. */
+const INACTIVE_MS = 300_000;
+
+const WAITING = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
+
+/** The bus as a reading needs it. */
+export type ReadableBus = Pick<Bus, 'isConnected' | 'publish' | 'inbox' | 'onConnection'> & {
+  readonly connection: NatsConnection;
+  /** Rejects as soon as the connection is lost. */
+  unlessLost<T>(ask: () => Promise<T>): Promise<T>;
+};
+
+export type ReadingOptions = {
+  /** When the stream to read was created, as the server tells it. Left out: any stream of the name is read. */
+  created?: string | undefined;
+  /** Most bytes that are asked for and not handled. Default {@link READ_AHEAD_BYTES}. */
+  readAheadBytes?: number;
+};
+
+export type MessageHandler = (message: StreamMessage) => Promise<void> | void;
+
+/**
+ * Reads a stream from a sequence on. `ResultStreams.read` has the contract.
+ *
+ * A reading asks a consumer without acknowledgements for messages, with one request at a time:
+ *
+ *     asking ── as many messages or bytes as asked for, or the request expired ──▶ working
+ *        ▲                                                                            │
+ *        └──────────────────── all of them are handled ───────────────────────────────┘
+ *
+ * The client's own ordered consumer is not used. It asks for more whenever messages arrive, handled or not. A
+ * backlog then came as fast as the server could send and filled the server's buffer for this connection, and
+ * the server cut the connection off.
+ *
+ * A durable consumer that skips messages below the position is not used either. It lost results in tests,
+ * because new messages arrive before the unacknowledged old ones after a restart. So the reader's own stored
+ * position decides. A reading ends at the first sign of trouble, and its owner starts the next one.
+ *
+ * @throws NatsError when the stream does not exist
+ * @throws StreamReadEnded when the stream is another one than that of `created`
+ */
+export async function readStream(
+  bus: ReadableBus,
+  stream: string,
+  fromSequence: number,
+  handler: MessageHandler,
+  onEnd: (error: unknown) => void,
+  { created, readAheadBytes = READ_AHEAD_BYTES }: ReadingOptions = {},
+): Promise<StreamReading> {
+  const manager = await bus.connection.jetstreamManager({ checkAPI: false });
+  const { name } = await bus.unlessLost(() =>
+    manager.consumers.add(stream, {
+      ack_policy: AckPolicy.None,
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: Math.max(1, fromSequence),
+      max_deliver: 1,
+      mem_storage: true,
+      num_replicas: 1,
+      inactive_threshold: nanos(INACTIVE_MS),
+    }),
+  );
+  const reading = new Reading({ bus, manager, stream, consumer: name, handler, onEnd, readAheadBytes });
+  if (created !== undefined) {
+    // A stream that was made anew before its consumer was has other messages at these places. Servers up to 2.10 begin
+    // such a consumer after the newest message, 2.15 waits in silence until there are as many messages as before
+    // (findings/nats-consumer-of-a-replaced-stream.sh). A consumer ends with its stream, so one that the right stream
+    // has now reads nothing else.
+    const info = await bus.unlessLost(() => manager.streams.info(stream));
+    if (info.created !== created) {
+      await reading.close();
+      throw new StreamReadEnded(stream, 'it was made anew before its consumer was made');
+    }
+  }
+  reading.start();
+  return reading;
+}
+
+type ReadingParts = {
+  readonly bus: ReadableBus;
+  readonly manager: JetStreamManager;
+  readonly stream: string;
+  readonly consumer: string;
+  readonly handler: MessageHandler;
+  readonly onEnd: (error: unknown) => void;
+  /** Most bytes that are asked for and not handled; see {@link READ_AHEAD_BYTES}. */
+  readonly readAheadBytes: number;
+};
+
+/** One consumer from its creation to its end. */
+class Reading implements StreamReading {
+  readonly #parts: ReadingParts;
+  readonly #inbox: string;
+  readonly #request: string;
+  #unsubscribe: () => void = () => {};
+  #stopWatching: () => void = () => {};
+  #stopTimer: () => void = () => {};
+  /** Messages that were delivered and not handled yet. */
+  #waiting: StreamMessage[] = [];
+  /** Whether the server may still deliver messages of the last request. */
+  #isAsking = false;
+  /** Most messages that the last request may still bring. */
+  #wanted = 0;
+  /**
+   * Bytes of messages that the last request may still bring. The server says so when the next message is
+   * larger. It says nothing when none are left.
+   */
+  #wantedBytes = 0;
+  /** Whether the last request has brought a message. */
+  #hasDelivered = false;
+  /** Number of messages that the consumer has delivered. */
+  #serial = 0;
+  #heardAt = performance.now();
+  #end: { error: unknown } | null = null;
+  #isClosed = false;
+  #isWorking = false;
+  #worked: Promise<void> = Promise.resolve();
+
+  constructor(parts: ReadingParts) {
+    this.#parts = parts;
+    this.#inbox = parts.bus.inbox();
+    this.#request = JSON.stringify({ batch: MOST_MESSAGES, max_bytes: parts.readAheadBytes, ...WAITING });
+  }
+
+  start(): void {
+    const { bus } = this.#parts;
+    const subscription = bus.connection.subscribe(this.#inbox, {
+      callback: (error, message) => this.#received(error, message),
+    });
+    this.#unsubscribe = () => subscription.unsubscribe();
+    // After a reconnect the stream may be another one.
+    this.#stopWatching = bus.onConnection((isConnected) => {
+      if (!isConnected) this.#fail('the connection was lost');
+    });
+    const timer = setInterval(() => this.#checkSilence(), HEARTBEAT_MS).unref();
+    this.#stopTimer = () => clearInterval(timer);
+    this.#ask();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stop(null);
+    await this.#worked;
+  }
+
+  #ask(): void {
+    const { bus, stream, consumer } = this.#parts;
+    this.#isAsking = true;
+    this.#wanted = MOST_MESSAGES;
+    this.#wantedBytes = this.#parts.readAheadBytes;
+    this.#hasDelivered = false;
+    this.#heardAt = performance.now();
+    try {
+      bus.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, this.#request, { reply: this.#inbox });
+    } catch (error) {
+      this.#stop(error);
+    }
+  }
+
+  #received(error: NatsError | null, message: Msg): void {
+    if (this.#end !== null) return;
+    this.#heardAt = performance.now();
+    if (error !== null) this.#stop(error);
+    else if (message.subject === this.#inbox) this.#told(message);
+    else this.#deliver(message);
+  }
+
+  /** Handles a status message about the request, as opposed to a message of the stream. */
+  #told(message: Msg): void {
+    const code = message.headers?.code ?? 0;
+    const description = message.headers?.description.toLowerCase() ?? '';
+    if (code === 100) return;
+    if (code === 400 || code === 503 || description.includes('consumer') || description.includes('stream')) {
+      this.#fail(description === '' ? `the server answered ${code}` : description);
+      return;
+    }
+    if (description.includes('maxbytes') && !this.#hasDelivered) {
+      this.#fail('a message is larger than any of ours');
+      return;
+    }
+    // The request has expired, or the next message does not fit into the rest of it.
+    this.#isAsking = false;
+    this.#askAgain();
+  }
+
+  #deliver(message: Msg): void {
+    const delivery = parseDelivery(message.reply ?? '');
+    if (delivery === null) {
+      this.#fail('a message without its place in the stream');
+      return;
+    }
+    this.#serial += 1;
+    if (delivery.serial !== this.#serial) {
+      this.#fail('a message of the stream was lost on its way');
+      return;
+    }
+    this.#hasDelivered = true;
+    this.#wanted -= 1;
+    this.#wantedBytes -= messageBytes(message);
+    if (this.#wanted === 0 || this.#wantedBytes <= 0) this.#isAsking = false;
+    this.#waiting.push(toStreamMessage(message, delivery));
+    if (!this.#isWorking) this.#worked = this.#work();
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    try {
+      for (let message = this.#waiting.shift(); message !== undefined; message = this.#waiting.shift()) {
+        const handled = this.#parts.handler(message);
+        if (handled !== undefined) await handled;
+        if (this.#end !== null) break;
+      }
+    } catch (error) {
+      this.#stop(error);
+    }
+    this.#isWorking = false;
+    this.#askAgain();
+  }
+
+  /** Asks again once all messages are handled and the last request can bring no more. */
+  #askAgain(): void {
+    if (!this.#isAsking && !this.#isWorking && this.#waiting.length === 0 && this.#end === null) {
+      this.#ask();
+    }
+  }
+
+  /** While messages are handled nothing is asked for, so the server may be silent. */
+  #checkSilence(): void {
+    if (!this.#isAsking || this.#isWorking) this.#heardAt = performance.now();
+    else if (performance.now() - this.#heardAt > SILENCE_MS) this.#fail('the server is silent');
+  }
+
+  #fail(why: string): void {
+    this.#stop(new StreamReadEnded(this.#parts.stream, why));
+  }
+
+  #stop(error: unknown): void {
+    if (this.#end !== null) return;
+    this.#end = { error };
+    this.#waiting = [];
+    this.#stopWatching();
+    this.#stopTimer();
+    this.#unsubscribe();
+    this.#removeConsumer();
+    if (!this.#isClosed) void this.#worked.then(() => this.#tellEnd(error));
+  }
+
+  #tellEnd(error: unknown): void {
+    if (!this.#isClosed) this.#parts.onEnd(error);
+  }
+
+  /** Removes the consumer. The server would do so some time later. */
+  #removeConsumer(): void {
+    const { bus, manager, stream, consumer } = this.#parts;
+    if (!bus.isConnected) return;
+    // Nothing is left to do when the consumer is gone already or the connection is lost meanwhile.
+    manager.consumers.delete(stream, consumer).catch(() => {});
+  }
+}
+
+type Delivery = { sequence: number; serial: number; time: number; pending: number };
+
+/**
+ * Reads a message's place from its reply subject,
+ * `$JS.ACK.<stream>.<consumer>.<tries>.<sequence>.<serial>.<ns>.<pending>`, or
+ * `$JS.ACK.<domain>.<account>.<stream>.…` with or without one more token at the end (NATS ADR-15).
+ */
+function parseDelivery(reply: string): Delivery | null {
+  const tokens = reply.split('.');
+  const at = tokens.length === 9 ? 5 : tokens.length >= 11 ? 7 : -1;
+  if (at === -1 || tokens[0] !== '$JS' || tokens[1] !== 'ACK') return null;
+  const delivery = {
+    sequence: Number(tokens[at]),
+    serial: Number(tokens[at + 1]),
+    // The text is cut, not divided: as a number it would be rounded, at times to the next millisecond.
+    time: Number(tokens[at + 2]?.slice(0, -6)),
+    pending: Number(tokens[at + 3]),
+  };
+  return Object.values(delivery).every(Number.isSafeInteger) ? delivery : null;
+}
+
+function toStreamMessage(message: Msg, { sequence, time, pending }: Delivery): StreamMessage {
+  return {
+    sequence,
+    subject: message.subject,
+    data: message.data,
+    time,
+    messageId: messageIdOf(message),
+    pending,
+  };
+}

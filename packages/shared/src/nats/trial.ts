@@ -1,0 +1,183 @@
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
+import {
+  type ConnectionOptions,
+  connect,
+  ErrorCode,
+  Events,
+  headers,
+  type NatsConnection,
+  NatsError,
+  RequestStrategy,
+} from 'nats';
+import { SvcError } from '../errors.ts';
+import { type BusParts, connectionOptionsOf, explainedFailure } from './nats-bus.ts';
+
+/** Longest time for one answer of the server, ms. */
+const ANSWER_MS = 5_000;
+/** Time for a handshake with a server on another continent, ms. */
+const LEAST_MS = 1_600;
+
+export type TrialParts = Omit<BusParts, 'log'> & {
+  /**
+   * Whether any certificate is accepted. Only for a server on this machine that is asked whether it knows a key:
+   * nothing is told to it.
+   */
+  readonly trustsAnyServer?: boolean;
+};
+
+/**
+ * The answer of a subject's stream to a message that it must not keep. `refused`: the server refuses the key.
+ * `unanswered`: there is no stream, or it does not answer; between accounts the two look the same.
+ */
+export type StreamAnswer = 'reached' | 'refused' | 'unanswered';
+
+/**
+ * One connection that tries out what the key of the settings may do, for the command line. It is tried once, and
+ * nothing that it sends is kept by a stream or read as a message of svc.
+ */
+export class NatsTrial {
+  readonly #connection: NatsConnection;
+  /** Subjects that the server refused, as `publish svc.jobs.hosta-fra`. */
+  readonly #refused = new Set<string>();
+
+  private constructor(connection: NatsConnection) {
+    this.#connection = connection;
+    void this.#watch();
+  }
+
+  /** @throws SvcError `nats-refused` (the server knows no such key) or `nats-unreachable`, with the reason for people */
+  static async open(parts: TrialParts): Promise<NatsTrial> {
+    const usual = connectionOptionsOf(parts);
+    const options: ConnectionOptions = {
+      ...usual,
+      waitOnFirstConnect: false,
+      reconnect: false,
+      ignoreAuthErrorAbort: false,
+      // Of each server: they are tried one after the other.
+      timeout: Math.max(LEAST_MS, ANSWER_MS / parts.url.split(',').length),
+      ...(parts.trustsAnyServer === true ? { tls: ANY_SERVER } : {}),
+    };
+    try {
+      return new NatsTrial(await connect(options));
+    } catch (error) {
+      const isRefused = error instanceof NatsError && error.code === ErrorCode.AuthorizationViolation;
+      throw new SvcError(isRefused ? 'nats-refused' : 'nats-unreachable', explainedFailure(error), {
+        cause: error,
+      });
+    }
+  }
+
+  /** The server's version and id, and whether the connection is encrypted and JetStream is there. */
+  get server(): { version: string; id: string; hasJetStream: boolean; isEncrypted: boolean } {
+    const { info } = this.#connection;
+    return {
+      version: info?.version ?? '',
+      id: info?.server_id ?? '',
+      hasJetStream: info?.jetstream === true,
+      isEncrypted: info?.tls_required === true,
+    };
+  }
+
+  /** Time of one round trip, ms. @throws SvcError `nats-unreachable` where the server does not answer */
+  async roundTripMs(): Promise<number> {
+    return await answered(this.#connection.rtt());
+  }
+
+  /**
+   * Whether the server lets this key publish there. `payload` is sent where it does.
+   *
+   * @throws SvcError `nats-unreachable` where the server does not answer
+   */
+  async mayPublish(subject: string, payload = ''): Promise<boolean> {
+    this.#connection.publish(subject, payload);
+    await this.#answered();
+    return !this.#refused.has(`publish ${subject}`);
+  }
+
+  /**
+   * Whether the server lets this key subscribe there. The subscription ends in the same packet in which it begins,
+   * so it takes no message from anybody.
+   *
+   * @throws SvcError `nats-unreachable` where the server does not answer
+   */
+  async maySubscribe(subject: string, queue?: string): Promise<boolean> {
+    let isRefused = false;
+    const subscription = this.#connection.subscribe(subject, {
+      ...(queue === undefined ? {} : { queue }),
+      callback: (error) => {
+        if (error !== null) isRefused = true;
+      },
+    });
+    subscription.unsubscribe();
+    await this.#answered();
+    return !isRefused && !this.#refused.has(`subscription ${subject}`);
+  }
+
+  /** Asks the stream of the subject whether it is there, by a message that it must refuse. */
+  async streamAnswer(subject: string): Promise<StreamAnswer> {
+    const conditions = headers();
+    conditions.set('Nats-Expected-Stream', 'svc-doctor-expects-no-such-stream');
+    try {
+      await this.#connection.request(subject, '', { headers: conditions, timeout: ANSWER_MS });
+      return 'reached';
+    } catch (error) {
+      await setImmediate();
+      if (this.#refused.has(`publish ${subject}`)) return 'refused';
+      if (!(error instanceof NatsError)) throw error;
+      return error.code === ErrorCode.PermissionsViolation ? 'refused' : 'unanswered';
+    }
+  }
+
+  /** The answers of all servers of the cluster that come within a moment, as texts; none where they are refused. */
+  async askAll(subject: string, payload: object): Promise<string[]> {
+    const answers: string[] = [];
+    try {
+      const found = await this.#connection.requestMany(subject, JSON.stringify(payload), {
+        maxWait: ANSWER_MS,
+        // No further answer for so long means that all servers have answered.
+        jitter: 300,
+        strategy: RequestStrategy.JitterTimer,
+      });
+      for await (const message of found) answers.push(message.string());
+    } catch (error) {
+      if (!(error instanceof NatsError)) throw error;
+    }
+    return answers;
+  }
+
+  /** Resolves when the server has judged what was sent, and its refusals were read. */
+  async #answered(): Promise<void> {
+    await answered(this.#connection.flush());
+    await setImmediate();
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #watch(): Promise<void> {
+    for await (const { type, permissionContext } of this.#connection.status()) {
+      if (type !== Events.Error || permissionContext === undefined) continue;
+      this.#refused.add(`${permissionContext.operation} ${permissionContext.subject}`);
+    }
+  }
+}
+
+/**
+ * Bounds a wait. The client itself waits for ever where the server hangs: when it gives the connection up, it settles
+ * none of its promises.
+ */
+async function answered<T>(answer: Promise<T>): Promise<T> {
+  const bound = new AbortController();
+  const tooLate = delay(ANSWER_MS, undefined, { signal: bound.signal }).then((): never => {
+    throw new SvcError('nats-unreachable', `no answer within ${ANSWER_MS / 1_000} s`);
+  });
+  try {
+    return await Promise.race([answer, tooLate]);
+  } finally {
+    bound.abort();
+  }
+}
+
+/** The client has no type for it; Node's TLS socket takes it. */
+const ANY_SERVER = { rejectUnauthorized: false } as NonNullable<ConnectionOptions['tls']>;

@@ -1,0 +1,227 @@
+import { z } from 'zod';
+import { headerValue, outgoingHeaderName } from '../resources/texts.ts';
+import type { SettingsTable } from '../settings/environment.ts';
+import { certificateFile, commaList, privateKeyFile, wholeNumber } from '../settings/setting-schemas.ts';
+import { otlpEndpoint } from './endpoint.ts';
+
+/** OpenTelemetry's: a request a minute. */
+const DEFAULT_INTERVAL_MS = '60000';
+
+const endpoint = z
+  .string()
+  .superRefine((text, context) => {
+    const wrong = otlpEndpoint(text);
+    if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+  })
+  .optional();
+
+type Pair = { readonly key: string; readonly value: string };
+
+/**
+ * `key=value` pairs between commas with percent-encoded values, as OpenTelemetry's specification has them.
+ *
+ * @param readKey null: the text is no key
+ */
+function pairList(readKey: (text: string) => string | null) {
+  return z.string().transform((text, context): Pair[] => {
+    const read = text
+      .split(',')
+      .filter((pair) => pair.trim() !== '')
+      .map((pair) => pairIn(pair, readKey));
+    const pairs = read.filter((pair) => typeof pair === 'object');
+    if (pairs.length === read.length) return pairs;
+    context.addIssue({ code: 'custom', message: read.find((pair) => typeof pair === 'string') ?? '' });
+    return z.NEVER;
+  });
+}
+
+/** @returns what is wrong, as a text without anything of the pair */
+function pairIn(pair: string, readKey: (text: string) => string | null): Pair | string {
+  const at = pair.indexOf('=');
+  const key = readKey(pair.slice(0, at).trim());
+  const value = decoded(pair.slice(at + 1).trim());
+  if (at < 1 || key === '') return 'must be name=value pairs, separated by commas';
+  return key === null || value === null
+    ? 'has a % that begins no percent-encoded character: write %25'
+    : { key, value };
+}
+
+/** Null: a `%` begins no character. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Names of headers have no escapes. No message repeats a name or a value: whoever mistakes one for the other has put
+ * the secret there.
+ */
+const headers = pairList((name) => name)
+  .refine((list) => list.every(({ key }) => outgoingHeaderName(key) === null), {
+    error: 'has a name that no header can have, or that the connection sets itself',
+  })
+  .refine((list) => list.every(({ value }) => headerValue(value) === null), {
+    error: 'has a value that a header cannot carry',
+  })
+  .optional();
+
+/** Values of a closed set, whose case means nothing. */
+function oneOf<const T extends string>(values: readonly T[], message: string) {
+  return z
+    .string()
+    .transform((text) => text.trim().toLowerCase())
+    .pipe(z.enum(values, { error: message }));
+}
+
+const protocol = oneOf(
+  ['http/json', 'http/protobuf'],
+  'must be http/json or http/protobuf: metrics go out over HTTP only, not by gRPC',
+).optional();
+
+const compression = oneOf(['gzip', 'none'], 'must be gzip or none').optional();
+
+/** ms. The exporter of an SDK takes 0 for no limit, which nothing here has. A test on demand waits twice as long. */
+const timeout = wholeNumber(1, 60_000).optional();
+
+/** Only `true` is true (OpenTelemetry's specification, "Boolean Values"). */
+const isTrue = z.string().transform((text) => text.trim().toLowerCase() === 'true');
+
+const clientCertificate = certificateFile.transform((certificates) => certificates.join('\n')).optional();
+
+/** OpenTelemetry's own variables, as its specification has them (read on 2026-11-22). */
+export const OTLP_SETTINGS = {
+  otlpEndpoint: {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    description:
+      "base URL of the OTLP endpoint (HTTP) for the process's own metrics and for monitors without an endpoint of their own; /v1/metrics is appended",
+    schema: endpoint,
+  },
+  otlpMetricsEndpoint: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+    description: 'full URL of that endpoint; wins over OTEL_EXPORTER_OTLP_ENDPOINT',
+    schema: endpoint,
+  },
+  otlpHeaders: {
+    name: 'OTEL_EXPORTER_OTLP_HEADERS',
+    description:
+      'headers for that endpoint: name=value pairs, separated by commas, with percent-encoded values',
+    schema: headers,
+  },
+  otlpMetricsHeaders: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_HEADERS',
+    description: 'headers for metrics; they replace OTEL_EXPORTER_OTLP_HEADERS',
+    schema: headers,
+  },
+  otlpProtocol: {
+    name: 'OTEL_EXPORTER_OTLP_PROTOCOL',
+    description:
+      'encoding of own metrics, and the first encoding that is tried for those of monitors: http/json or http/protobuf',
+    defaultShown:
+      'http/protobuf for own metrics; for those of monitors http/json, then http/protobuf if the endpoint refuses that',
+    schema: protocol,
+  },
+  otlpMetricsProtocol: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_PROTOCOL',
+    description: 'encoding of metrics; wins over OTEL_EXPORTER_OTLP_PROTOCOL',
+    schema: protocol,
+  },
+  otlpCompression: {
+    name: 'OTEL_EXPORTER_OTLP_COMPRESSION',
+    description: 'compression of all exports: gzip or none',
+    defaultShown: 'gzip',
+    schema: compression,
+  },
+  otlpMetricsCompression: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_COMPRESSION',
+    description: 'compression of metrics; wins over OTEL_EXPORTER_OTLP_COMPRESSION',
+    schema: compression,
+  },
+  otlpTimeout: {
+    name: 'OTEL_EXPORTER_OTLP_TIMEOUT',
+    description: 'time limit of one request to any endpoint, ms',
+    defaultShown: '10000',
+    schema: timeout,
+  },
+  otlpMetricsTimeout: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT',
+    description: 'time limit for metrics; wins over OTEL_EXPORTER_OTLP_TIMEOUT',
+    schema: timeout,
+  },
+  otlpCertificate: {
+    name: 'OTEL_EXPORTER_OTLP_CERTIFICATE',
+    description:
+      'path of a PEM file with further authorities that are trusted for this endpoint, in addition to those of SVC_PROBE_CA',
+    schema: certificateFile.optional(),
+  },
+  otlpMetricsCertificate: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE',
+    description: 'authorities for metrics; they replace OTEL_EXPORTER_OTLP_CERTIFICATE',
+    schema: certificateFile.optional(),
+  },
+  otlpClientCertificate: {
+    name: 'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
+    description: 'path of a PEM file with the client certificate for this endpoint',
+    schema: clientCertificate,
+  },
+  otlpMetricsClientCertificate: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE',
+    description: 'client certificate for metrics; wins over OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
+    schema: clientCertificate,
+  },
+  otlpClientKey: {
+    name: 'OTEL_EXPORTER_OTLP_CLIENT_KEY',
+    description: 'path of a PEM file with the key of that certificate',
+    schema: privateKeyFile.optional(),
+  },
+  otlpMetricsClientKey: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY',
+    description: 'key of the client certificate for metrics; wins over OTEL_EXPORTER_OTLP_CLIENT_KEY',
+    schema: privateKeyFile.optional(),
+  },
+  otlpDisabled: {
+    name: 'OTEL_SDK_DISABLED',
+    description:
+      'true: svc sends nothing to the endpoint of these settings. Endpoints of monitors are not affected',
+    default: 'false',
+    schema: isTrue,
+  },
+  otlpExporters: {
+    name: 'OTEL_METRICS_EXPORTER',
+    description:
+      'exporters, separated by commas. A list without otlp, such as none, has the effect of OTEL_SDK_DISABLED=true',
+    default: 'otlp',
+    schema: commaList,
+  },
+  otlpHistograms: {
+    name: 'OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION',
+    description:
+      'buckets of exported durations: base2_exponential_bucket_histogram or explicit_bucket_histogram; a change starts new histograms',
+    default: 'base2_exponential_bucket_histogram',
+    schema: oneOf(
+      ['base2_exponential_bucket_histogram', 'explicit_bucket_histogram'],
+      'must be base2_exponential_bucket_histogram or explicit_bucket_histogram',
+    ),
+  },
+  otlpInterval: {
+    name: 'OTEL_METRIC_EXPORT_INTERVAL',
+    description: 'time between two exports, ms',
+    default: DEFAULT_INTERVAL_MS,
+    schema: wholeNumber(1_000, 86_400_000),
+  },
+  otlpResource: {
+    name: 'OTEL_RESOURCE_ATTRIBUTES',
+    description:
+      'attributes of the resource of all exports: name=value pairs, separated by commas, with percent-encoded names and values',
+    default: '',
+    schema: pairList(decoded),
+  },
+  otlpServiceName: {
+    name: 'OTEL_SERVICE_NAME',
+    description: 'service.name of all exports',
+    defaultShown: 'that of OTEL_RESOURCE_ATTRIBUTES, else svc',
+    schema: z.string().optional(),
+  },
+} as const satisfies SettingsTable;

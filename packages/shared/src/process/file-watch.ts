@@ -1,0 +1,141 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { realpath, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import type { Logger } from '../log.ts';
+
+/** Files must stay unchanged for this long before a change is reported, ms. */
+const SETTLE_MS = 500;
+
+/**
+ * Interval of looks at the files, ms. Some places send no events: network file systems, and folders that
+ * replace others.
+ */
+const POLL_MS = 5_000;
+
+/**
+ * Reports when one of a few files changed, was replaced or vanished.
+ *
+ * It watches the folders of the files and compares what it finds at their paths. This works with editors that
+ * rename a new file into place, and with Kubernetes, which swaps a symbolic link to a folder.
+ */
+export class FileWatch {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #onChange: () => void;
+  readonly #folders = new Map<string, FSWatcher>();
+  /** The last known state of each file. */
+  #seen: ReadonlyMap<string, string> = new Map();
+  #isUnsettled = false;
+  #isLooking = false;
+  #isClosed = false;
+  #cancelLook: (() => void) | null = null;
+  #cancelPoll: () => void;
+
+  /** @param onChange called some time after a change, once for all changes that came together */
+  constructor(clock: Clock, log: Logger, onChange: () => void) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#onChange = onChange;
+    this.#cancelPoll = clock.every(POLL_MS, () => this.#lookSoon());
+  }
+
+  /** Sets the files to watch. Their present state counts as known, so call this before you read them. */
+  async expect(paths: readonly string[]): Promise<void> {
+    await this.#take(await statesOf(paths));
+  }
+
+  /** Adds files that were found while reading. The known state of the others stays. */
+  async add(paths: readonly string[]): Promise<void> {
+    const added = await statesOf(paths.filter((path) => !this.#seen.has(path)));
+    await this.#take(new Map([...this.#seen, ...added]));
+  }
+
+  async #take(states: ReadonlyMap<string, string>): Promise<void> {
+    const folders = await foldersOf([...states.keys()]);
+    if (this.#isClosed) return;
+    this.#seen = states;
+    for (const [folder, watcher] of this.#folders) {
+      if (folders.has(folder)) continue;
+      watcher.close();
+      this.#folders.delete(folder);
+    }
+    for (const folder of folders) if (!this.#folders.has(folder)) this.#watch(folder);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelPoll();
+    this.#cancelLook?.();
+    for (const watcher of this.#folders.values()) watcher.close();
+    this.#folders.clear();
+  }
+
+  #watch(folder: string): void {
+    try {
+      const watcher = watch(folder, { persistent: false }, () => this.#lookSoon());
+      watcher.on('error', (error) => this.#unwatchable(folder, error));
+      this.#folders.set(folder, watcher);
+    } catch (error) {
+      this.#unwatchable(folder, error);
+    }
+  }
+
+  /** Goes on without the watcher; the poll still looks at the folder. */
+  #unwatchable(folder: string, error: unknown): void {
+    this.#log.debug(
+      { folder, reason: messageOf(error) },
+      'cannot watch the folder: svc looks at it every 5 s',
+    );
+    this.#folders.get(folder)?.close();
+    this.#folders.delete(folder);
+  }
+
+  /** At most one look per settling time, so that a busy folder costs nothing. */
+  #lookSoon(): void {
+    if (this.#isClosed || this.#cancelLook !== null) return;
+    this.#cancelLook = this.#clock.after(SETTLE_MS, () => {
+      this.#cancelLook = null;
+      void this.#look();
+    });
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const known = this.#seen;
+    // Never rejects: an unreadable file is a state too.
+    const states = await statesOf([...known.keys()]);
+    this.#isLooking = false;
+    // A caller that set other files meanwhile is about to read them.
+    if (this.#isClosed || known !== this.#seen) return;
+    if ([...states].some(([path, state]) => known.get(path) !== state)) {
+      this.#seen = states;
+      this.#isUnsettled = true;
+      this.#lookSoon();
+    } else if (this.#isUnsettled) {
+      this.#isUnsettled = false;
+      this.#onChange();
+    }
+  }
+}
+
+/** The state of each path, which changes whenever its file does. */
+async function statesOf(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const states = paths.map(async (path): Promise<[string, string]> => {
+    try {
+      const { ino, size, mtimeMs, ctimeMs } = await stat(path);
+      return [path, [await realpath(path), ino, size, mtimeMs, ctimeMs].join(' ')];
+    } catch {
+      return [path, 'none'];
+    }
+  });
+  return new Map(await Promise.all(states));
+}
+
+/** The folders of the paths and of the files that they lead to. */
+async function foldersOf(paths: readonly string[]): Promise<ReadonlySet<string>> {
+  const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
+  return new Set([...paths, ...real].map((path) => dirname(path)));
+}

@@ -1,0 +1,27 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { settingsOfProcess } from './service-process.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
+
+test('a process warns of names that nobody knows', () => {
+  vi.stubEnv('SVC_REGION', 'hosta-fra');
+  vi.stubEnv('SVC_REGOIN', 'hosta-fra');
+  const table = { region: { name: 'SVC_REGION', description: 'a region', schema: z.string() } } as const;
+  expect(settingsOfProcess('agent', [], table)).toEqual({
+    values: { region: 'hosta-fra' },
+    warnings: ['SVC_REGOIN is not a setting of svc; did you mean SVC_REGION?'],
+  });
+});
+
+test('with --help, a process describes its settings and reads none', () => {
+  const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const table = { region: { name: 'SVC_REGION', description: 'a region', schema: z.string() } } as const;
+  expect(settingsOfProcess('agent', ['--help'], table)).toBeNull();
+  expect(written.mock.calls).toEqual([
+    ['The agent takes its settings from the environment:\n\n  SVC_REGION  a region (required)\n'],
+  ]);
+});

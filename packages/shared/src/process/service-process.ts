@@ -1,0 +1,54 @@
+import {
+  describeSettings,
+  readEnvironment,
+  type SettingsCheck,
+  SettingsError,
+  type SettingsOf,
+  type SettingsTable,
+} from '../settings/environment.ts';
+import { settingsNotYet } from '../settings/not-yet.ts';
+
+/**
+ * The common shell of svc's long-running processes: it reads the settings, reports that the process is ready,
+ * and ends it on a signal.
+ */
+
+/**
+ * Reads the process's settings; null when the process ends instead. With `--help`, the settings are described on standard
+ * output. When they are wrong, every problem is on standard error, and the exit code is set.
+ *
+ * @param name of the process, as people call it
+ * @param args of the process
+ */
+export function settingsOfProcess<T extends SettingsTable>(
+  name: string,
+  args: readonly string[],
+  table: T,
+  check?: SettingsCheck<SettingsOf<T>>,
+): { values: SettingsOf<T>; warnings: string[] } | null {
+  if (args.includes('--help')) {
+    process.stdout.write(
+      `The ${name} takes its settings from the environment:\n\n${describeSettings(table)}\n`,
+    );
+    return null;
+  }
+  try {
+    const { values, warnings } = readEnvironment(table, process.env, check);
+    return { values, warnings: [...warnings, ...settingsNotYet(process.env)] };
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+    return null;
+  }
+}
+
+/** Calls `end` on SIGTERM, on SIGINT, and when the supervisor of a supervised process has gone. */
+export function endWhenAsked({ isSupervised }: { isSupervised: boolean }, end: (why: string) => void): void {
+  process.on('SIGTERM', () => end('SIGTERM'));
+  process.on('SIGINT', () => end('SIGINT'));
+  if (!isSupervised) return;
+  // The supervisor holds the other end of the channel. Without it nobody would ever end this process.
+  if (process.connected) process.on('disconnect', () => end('the supervisor is gone'));
+  else end('the supervisor is gone');
+}
