@@ -81,7 +81,7 @@ export class OneWebhook {
   }
 
   queued(delivery: NewDelivery): void {
-    this.#deliverer.wake(delivery);
+    this.#deliverer.deliverQueued(delivery);
   }
 
   stop(): Promise<void> {

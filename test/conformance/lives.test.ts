@@ -75,7 +75,7 @@ class Rig {
       monitorId: MONITOR,
       alert: { ...FULL_ALERT, at: clock.wall(), ...(typeof each === 'string' ? { status: each } : each) },
     }));
-    await queueAlerts(store, clock, isKilled ? { wake: () => {} } : this.#deliverer, alerts);
+    await queueAlerts(store, clock, isKilled ? { deliverQueued: () => {} } : this.#deliverer, alerts);
   }
 
   /** Ends the deliverer. It records nothing after this. */

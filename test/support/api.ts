@@ -169,7 +169,7 @@ export async function startApi(
           slotNow: () => clock.wall(),
           visitorKey: VISITOR_KEY,
           canMail: true,
-          letterQueued: (queued) => deliverer.wake(queued),
+          pageMailQueued: (queued) => deliverer.deliverQueued(queued),
           log: silentLog,
         },
         calls,

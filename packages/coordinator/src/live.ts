@@ -18,7 +18,7 @@ export type Live = Pick<
   | 'slotNow'
 > & {
   /** A mail to a visitor of a status page was queued. */
-  readonly letterQueued: (queued: NewlyQueued) => void;
+  readonly pageMailQueued: (queued: NewlyQueued) => void;
   /** Whether the database accepts the records. */
   readonly isRecording: () => boolean;
   readonly measurements: () => readonly Measurement[];
@@ -66,8 +66,8 @@ export function servedLive(
       test: async (id) => leader().exports.test(id),
     },
     declaration: () => current()?.declaration() ?? null,
-    letterQueued: (queued) => {
-      if (isLeading()) current()?.letterQueued(queued);
+    pageMailQueued: (queued) => {
+      if (isLeading()) current()?.pageMailQueued(queued);
     },
     slotNow: () => current()?.slotNow() ?? Math.floor(clock.wall()),
     // A stopped recorder says nothing about the database.

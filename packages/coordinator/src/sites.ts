@@ -19,7 +19,7 @@ export type SiteParts = Pick<
   /** Whether the operator has set how mails are sent. */
   readonly canMail: boolean;
   /** A mail to a visitor of a status page was queued. */
-  readonly letterQueued: (queued: NewlyQueued) => void;
+  readonly pageMailQueued: (queued: NewlyQueued) => void;
 };
 
 /**
@@ -28,7 +28,7 @@ export type SiteParts = Pick<
  * @param calls of the API that the pages work with
  */
 export function createSites(parts: SiteParts, calls: ApiCalls): readonly Site[] {
-  const { domains, visitorKey: key, letterQueued: onQueued } = parts;
+  const { domains, visitorKey: key, pageMailQueued: onQueued } = parts;
   const visitors = createVisitors({ ...parts, key, onQueued });
   return [
     createAssetSite([...WEB_ASSETS, ...PAGE_ASSETS, ...DASHBOARD_ASSETS]),

@@ -286,7 +286,7 @@ function createRecorder(
       deliverer.channelRemoved(notificationId);
       retention.channelRemoved();
     },
-    onQueued: (_id, delivery) => deliverer.wake(delivery),
+    onQueued: (_id, delivery) => deliverer.deliverQueued(delivery),
   });
 }
 
@@ -367,7 +367,7 @@ function createNews(
     publicUrl: config.publicUrl,
     key: visitorKey,
     isHeld,
-    onQueued: (queued) => deliverer.wake(queued),
+    onQueued: (queued) => deliverer.deliverQueued(queued),
   });
 }
 

@@ -219,10 +219,10 @@ export class Term {
         const status = this.#declaredFile?.status();
         return status === undefined ? null : { ...status, workspaceId: this.#parts.workspaceId };
       },
-      letterQueued: (queued) => {
+      pageMailQueued: (queued) => {
         // Whoever asks for a mail has an address that works by now.
         deliverer.channelChanged(queued.notificationId);
-        deliverer.wake(queued);
+        deliverer.deliverQueued(queued);
       },
       slotNow: () => slotClock.now(),
       isRecording: () => !recorder.isFailing,

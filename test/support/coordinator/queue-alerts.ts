@@ -18,7 +18,7 @@ type QueuedAlert = {
 export async function queueAlerts(
   store: Store,
   clock: Clock,
-  deliverer: Pick<Deliverer, 'wake'>,
+  deliverer: Pick<Deliverer, 'deliverQueued'>,
   alerts: readonly QueuedAlert[],
 ): Promise<void> {
   const queuedAt = clock.wall();
@@ -33,5 +33,5 @@ export async function queueAlerts(
     createdAt: queuedAt,
   }));
   await store.commit([insertDeliveries(rows), hastenOlder(rows)]);
-  for (const delivery of queued) deliverer.wake(delivery);
+  for (const delivery of queued) deliverer.deliverQueued(delivery);
 }

@@ -1,3 +1,4 @@
+import { utcText } from '@svc/shared/time-texts.ts';
 import type { Status } from './answers.ts';
 
 /** A length of time for people. */
@@ -19,6 +20,5 @@ export function absenceText(
 ): string {
   const at = since ?? seenAt;
   if (at === null) return 'never had one';
-  const instant = new Date(at).toISOString().slice(0, 19).replace('T', ' ');
-  return `for ${lengthText(Math.max(0, now - at) / 1_000)}, since ${instant} UTC`;
+  return `for ${lengthText(Math.max(0, now - at) / 1_000)}, since ${utcText(at)}`;
 }

@@ -1,6 +1,6 @@
 import type { Alert, AlertStatus, Closure } from '@svc/shared/channels/alert.ts';
+import { durationText, utcText } from '@svc/shared/time-texts.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
-import { durationText, instantText, latencyText } from './durations.ts';
 import { charactersUpTo, type Fits, shortened } from './shortening.ts';
 
 /*
@@ -145,6 +145,11 @@ function problemFacts({ errorMessage, statusCode, latency, degradedAt, closure }
   ].filter(isTold);
 }
 
+/** A latency: milliseconds with at most one decimal, `123.4 ms`. */
+function latencyText(ms: number): string {
+  return `${Math.round(ms * 10) / 10} ms`;
+}
+
 /** The target, and the regions that agree. A query of the target may hold keys, so it is not shown. */
 function placeFacts({ monitor, status, regions }: Alert): Fact[] {
   const target = onOneLine(urlSecrets.replaced(monitor.url, '…'));
@@ -171,8 +176,8 @@ const AGREEING: Readonly<Record<AlertStatus, ReadonlySet<string>>> = {
 function timeFacts({ status, at, since, closure }: Alert): Fact[] {
   const isOver = status === 'recovered';
   return [
-    fact(closure === undefined ? AT_WORDS[status] : 'Closed at', instantText(at)),
-    ...(since === undefined || since >= at ? [] : [fact('Incident began', instantText(since))]),
+    fact(closure === undefined ? AT_WORDS[status] : 'Closed at', utcText(at)),
+    ...(since === undefined || since >= at ? [] : [fact('Incident began', utcText(since))]),
     ...(since === undefined || !isOver ? [] : [fact('Lasted', durationText(Math.max(0, at - since)))]),
   ];
 }
@@ -256,4 +261,15 @@ export function plainLine({ label, text }: Fact): string {
 /** Title, facts and link as plain text, for media without formatting. */
 export function plainText({ title, facts, link }: Content): string {
   return [title, ...facts.map(plainLine), link].join('\n');
+}
+
+/** One line: what has happened to which monitor, and why. */
+export function summaryOf({ title, facts }: Content): string {
+  const [first] = facts;
+  return first === undefined || first.isAddress ? title : `${title}: ${first.text}`;
+}
+
+/** The facts as members of an object. */
+export function detailsOf({ facts }: Content): Record<string, string> {
+  return Object.fromEntries(facts.map(({ label, text }) => [label, text]));
 }

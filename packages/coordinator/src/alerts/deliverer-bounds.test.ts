@@ -12,7 +12,7 @@ import {
 } from '../../../../test/support/coordinator/scripted-deliverer.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
-import { IN_PROGRESS_IN_ALL } from './places.ts';
+import { IN_PROGRESS_IN_ALL } from './sending-limits.ts';
 
 /* How much is sent to receivers that are dead, shared or slow, when many alerts wait. */
 

@@ -151,14 +151,14 @@ describe('a channel that cannot be looked up', () => {
   test('and is gone: nothing is sent, and nothing waits', async () => {
     await deliverer.start();
     await queue(999, [1]).catch(() => {});
-    deliverer.wake({ notificationId: 999 });
+    deliverer.deliverQueued({ notificationId: 999 });
     await expect.poll(() => deliverer.sending).toBe(0);
     expect(sent).toEqual([]);
   });
 
   test('cannot be tested, and says so', async () => {
     await deliverer.start();
-    await expect(deliverer.test(999, TEST, null)).rejects.toMatchObject({
+    await expect(deliverer.sendTest(999, TEST, null)).rejects.toMatchObject({
       code: 'store-constraint',
       message: 'there is no channel 999',
     });
@@ -193,7 +193,7 @@ describe('a defect of the code that sends', () => {
       throw new TypeError('s3cret');
     };
     await deliverer.start();
-    const tested = await deliverer.test(id, TEST, null);
+    const tested = await deliverer.sendTest(id, TEST, null);
     expect(tested).toMatchObject({ kind: 'webhook', result: { outcome: 'not-sent', error: OWN } });
     expect(JSON.stringify(tested)).not.toContain('s3cret');
   });
@@ -286,13 +286,13 @@ describe('a test on a channel whose alerts wait', () => {
   test('that is delivered sends them at once', async () => {
     const id = await waiting();
     answer = () => OK;
-    await deliverer.test(id, TEST, null);
+    await deliverer.sendTest(id, TEST, null);
     await expect.poll(async () => (await states()).filter((state) => state === 'delivered').length).toBe(3);
   });
 
   test('that fails leaves them to their waits', async () => {
     const id = await waiting();
-    expect((await deliverer.test(id, TEST, null)).result).toMatchObject(DOWN);
+    expect((await deliverer.sendTest(id, TEST, null)).result).toMatchObject(DOWN);
     expect(sent).toHaveLength(3);
     expect((await states()).filter((state) => state === 'pending')).toHaveLength(2);
   });
@@ -300,7 +300,7 @@ describe('a test on a channel whose alerts wait', () => {
   test('that finds a dead address stops the channel: they are dead without an attempt', async () => {
     const id = await waiting();
     answer = () => ({ outcome: 'permanent-channel', error: 'gone', statusCode: 410 });
-    await deliverer.test(id, TEST, null);
+    await deliverer.sendTest(id, TEST, null);
     await expect.poll(states).toEqual(['dead', 'dead', 'dead']);
     expect(deliverer.counters.failures.stopped).toBe(2);
     expect(sent).toHaveLength(3);

@@ -95,7 +95,7 @@ test('the first go out at once, the others come as one message that names what t
     },
   ]);
   expect(groups()[0]?.monitors.map((monitor) => monitor.id)).toEqual(ids(80, 21));
-  expect(await deliverer.waiting()).toEqual([]);
+  expect(await deliverer.waitingChannels()).toEqual([]);
 });
 
 test('each delivery of a group has its attempt, and its recovery is sent, in a group too', async () => {

@@ -16,9 +16,9 @@ import { createHttpPost } from '../outgoing/http-post.ts';
 import { Secrets } from '../store/declaration/secrets.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import type { FoundChannel } from './channel-queue.ts';
 import { Deliverer, type FinishedAttempt } from './deliverer.ts';
 import { createManualDeliveries } from './manual-deliveries.ts';
+import type { FoundChannel } from './sender.ts';
 import { createSender, type StoredChannel } from './sender.ts';
 
 const HOUR = 3_600_000;
@@ -207,7 +207,7 @@ describe('delivering', () => {
       { number: 1, outcome: 'delivered', status_code: 200, error: null },
     ]);
     expect(await stateOf(channel)).toEqual({ state: 'ok', state_reason: null });
-    expect(await bench.deliverer.waiting()).toEqual([]);
+    expect(await bench.deliverer.waitingChannels()).toEqual([]);
   });
 
   test('500, then 429 with Retry-After, then nothing for an hour, then 200: one delivery, in order, one id', async () => {
@@ -358,7 +358,7 @@ describe('delivering', () => {
     clock.advance(5_000);
     await bench.restart();
     await expect.poll(() => bench.deliverer.sending).toBe(0);
-    expect(await bench.deliverer.waiting()).toEqual([]);
+    expect(await bench.deliverer.waitingChannels()).toEqual([]);
     expect(receiver.requests).toHaveLength(1);
   });
 });

@@ -11,18 +11,9 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import { LONGEST_WAIT_MS, RETRY_AFTER_MAXIMUM_MS } from '../verdict/backoff.ts';
-import { Ages } from './ages.ts';
-import { Attempting } from './attempting.ts';
+import { LOOK_AT_CLOCK_EVERY_MS, PassedTime } from '../verdict/passed-time.ts';
 import { reasonOf, type SendResult } from './channel.ts';
-import {
-  type ChannelQueue,
-  type ChannelSource,
-  type FoundChannel,
-  factsOfQueue,
-  freeMessages,
-  newQueue,
-  tokensOf,
-} from './channel-queue.ts';
+import { type ChannelQueue, factsOfQueue, freeMessages, newQueue, tokensOf } from './channel-queue.ts';
 import {
   alertOf,
   GROUP_MEMBERS,
@@ -34,12 +25,11 @@ import {
   type Turn,
   threadOf,
 } from './groups.ts';
-import { KindRates } from './kind-rates.ts';
 import { Ledger } from './ledger.ts';
 import { type EndedAttempt, inContext, leftOutStep, nextStep } from './next-step.ts';
 import { NO_MONITOR } from './notices.ts';
-import { Places } from './places.ts';
-import type { Send } from './sender.ts';
+import { Attempts, type ChannelSource, type FoundChannel, type Send } from './sender.ts';
+import { KindRates, Places } from './sending-limits.ts';
 
 export type DelivererParts = {
   store: Store;
@@ -49,32 +39,31 @@ export type DelivererParts = {
   log: Logger;
   send: Send;
   source: ChannelSource;
-  /** Address that messages of svc about itself show. */
+  /** Address in messages of svc about itself. */
   publicUrl: string;
-  /** Uniform in [0, 1), for the spread of attempts. */
+  /** Uniform in [0, 1); spreads the attempts of many deliveries. */
   random?: () => number;
 };
 
-/** Time that {@link Deliverer.stop} gives running sends to end by themselves, ms. */
+/** Time that {@link Deliverer.stop} leaves to running sends, ms. */
 const STOP_GRACE_MS = 1_000;
 /** Wait after a failed read or write of the database, ms. */
 const TRY_AGAIN_MS = 1_000;
-/** Time after "too many requests" in which a channel gets one message at a time, ms. */
+/** Time for which a channel gets one message at a time after "too many requests", ms. */
 const CAREFUL_MS = 60_000;
-/** Most deliveries that are left out at once, because their channel is stopped. */
+/** Maximum of deliveries that are left out at once, because their channel is stopped. */
 const LEFT_OUT_AT_ONCE = 100;
 /** Time for which the state of a channel without deliveries is kept, ms. */
 const IDLE_MS = 10 * 60_000;
-const SWEEP_EVERY_MS = 60_000;
 
-/** An attempt that is recorded. */
+/** An attempt that is over. */
 export type FinishedAttempt = EndedAttempt & {
   readonly delivery: QueuedDelivery;
-  /** When the delivery is tried again, epoch ms; null when it is over: delivered or given up. */
+  /** When the delivery is tried again, epoch ms; null: it was delivered or given up. */
   readonly nextAttemptAt: number | null;
 };
 
-/** A test and what became of it. */
+/** A test alert and its result. */
 export type TestedDelivery = {
   readonly deliveryId: number;
   /** Epoch ms. */
@@ -86,17 +75,16 @@ export type TestedDelivery = {
 };
 
 /**
- * Sends the alerts of the outbox at least once, in order per monitor and channel. Channels are independent of
- * each other. A delivery that was made but not recorded, because of a crash in between, is sent again with
- * the same id.
+ * Sends the alerts of the outbox at least once, in order per monitor and channel. Channels do not wait for each other.
+ * When a crash comes between a send and its record, the delivery is sent again with the same id.
  *
- *     queued, changed, ──▶ look: what is due of the channel? ──▶ sending ──▶ recorded ─┐
- *     a time is over         ▲      └─ left out ──▶ recorded ─┐                        │
+ *     queued, changed, ──▶ read: what is due of the channel? ──▶ sending ──▶ recorded ─┐
+ *     a wait is over         ▲      └─ left out ──▶ recorded ─┐                        │
  *                            └────────────────────────────────┴────────────────────────┘
  *
- * The database says what is due: of each monitor and channel the oldest pending delivery, once its wait is over.
- * A look begins messages while the channel may have more at once, its receiver takes them (`Retry-After`, the rates
- * of its vendor), and there is a place. Whatever it did not begin is found by the next look.
+ * The database says what is due: of each monitor and channel the oldest pending delivery, once its wait is over. After
+ * a read, messages begin while three limits allow it: the maximum per channel, the pace of the receiver (`Retry-After`,
+ * the rates of its vendor), and the places over all channels. The next read finds the deliveries that could not begin.
  */
 export class Deliverer {
   /** Counts since the deliverer was created. */
@@ -104,20 +92,20 @@ export class Deliverer {
   readonly #parts: DelivererParts;
   readonly #random: () => number;
   readonly #ledger: Ledger;
-  readonly #attempting: Attempting;
-  readonly #ages: Ages;
+  readonly #attempts: Attempts;
+  readonly #passed: PassedTime;
   readonly #groups = new Groups();
   readonly #places = new Places();
-  /** Queues that found no place, in the order in which they came. */
+  /** Channels that found no free place, in the order in which they came. */
   readonly #starved = new Set<ChannelQueue>();
   readonly #kinds: KindRates;
   readonly #queues = new Map<number, ChannelQueue>();
   readonly #running = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
-  /** Wall time less monotonic time at the creation, ms: waits go by a clock that is never set. */
+  /** Wall time minus monotonic time at the creation, ms. With it, waits follow a clock that nobody sets. */
   readonly #wallOffset: number;
-  /** Deliveries up to this id are from before the start: an unrecorded attempt may have been made. */
+  /** Deliveries up to this id were queued before the start. An earlier process may have sent them without a record. */
   #lastIdBefore = 0;
   #cancelSweep: () => void = () => {};
   #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
@@ -126,29 +114,39 @@ export class Deliverer {
     const { clock } = parts;
     this.#parts = parts;
     this.#random = parts.random ?? Math.random;
-    this.#ages = new Ages(clock);
-    this.#ledger = new Ledger({ ...parts, onQueued: (queued) => this.wake(queued) });
-    this.#attempting = new Attempting({ ...parts, counters: this.counters });
-    this.#kinds = new KindRates(clock, (queue) => this.#look(queue));
+    this.#passed = new PassedTime(clock.wall(), clock.monotonic());
+    this.#ledger = new Ledger({ ...parts, onQueued: (queued) => this.deliverQueued(queued) });
+    this.#attempts = new Attempts({ ...parts, counters: this.counters });
+    this.#kinds = new KindRates(clock, (queue) => this.#readDue(queue));
     this.#wallOffset = clock.wall() - clock.monotonic();
   }
 
-  /** Messages in progress, with what is looked up for them. */
+  /** Messages in progress, and reads for the next messages. */
   get sending(): number {
     return this.#running.size;
   }
 
   /** The channels with pending deliveries. */
-  waiting(): Promise<readonly WaitingChannel[]> {
-    return this.#ledger.waiting();
+  waitingChannels(): Promise<readonly WaitingChannel[]> {
+    return this.#ledger.waitingChannels();
   }
 
-  /** Time since a stored instant, epoch ms, in ms. A clock that was set meanwhile does not change it. */
+  /**
+   * Time since a stored instant, ms, >= 0. A wall clock that was set meanwhile does not change it.
+   *
+   * @param at epoch ms
+   */
   ageOf(at: number): number {
-    return this.#ages.of(at);
+    this.#compareClocks();
+    return this.#passed.since(at);
   }
 
-  /** Starts all pending deliveries. Deliveries that are queued meanwhile are started too. */
+  #compareClocks(): void {
+    const { clock } = this.#parts;
+    this.#passed.look(clock.wall(), clock.monotonic());
+  }
+
+  /** Starts all pending deliveries, and those that are queued during the start. */
   async start(): Promise<void> {
     const { clock } = this.#parts;
     this.#state = 'loading';
@@ -156,17 +154,15 @@ export class Deliverer {
     const due = await this.#ledger.dueChannels(this.#now() + LONGEST_WAIT_MS);
     if (this.#state !== 'loading') return;
     this.#state = 'running';
-    this.#ages.start();
-    this.#cancelSweep = clock.every(SWEEP_EVERY_MS, () => this.#sweep());
-    const woken = [...this.#queues.values()];
-    for (const { notificationId, dueAt } of due) this.#lookFrom(this.#queueOf(notificationId), dueAt);
-    for (const queue of woken) this.#look(queue);
+    this.#cancelSweep = clock.every(LOOK_AT_CLOCK_EVERY_MS, () => this.#sweep());
+    const queuedMeanwhile = [...this.#queues.values()];
+    for (const { notificationId, dueAt } of due) this.#readDueAt(this.#queueOf(notificationId), dueAt);
+    for (const queue of queuedMeanwhile) this.#readDue(queue);
   }
 
-  /** Running sends may end by themselves for 1 s, then they are cut off. Unrecorded attempts stay pending. */
+  /** Leaves 1 s to running sends, then cuts them off. Deliveries whose attempt is not recorded stay pending. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
-    this.#ages.stop();
     this.#cancelSweep();
     this.#kinds.stop();
     for (const queue of this.#queues.values()) queue.cancelTimer();
@@ -176,40 +172,37 @@ export class Deliverer {
     await this.#ledger.close();
   }
 
-  /** A delivery of the channel was committed: it is new, or a dead one is pending again. */
-  wake({ notificationId }: Pick<LaneId, 'notificationId'>): void {
+  /** Sends a delivery that was committed: a new one, or a dead one that is pending again. */
+  deliverQueued({ notificationId }: Pick<LaneId, 'notificationId'>): void {
     if (this.#state === 'new' || this.#state === 'stopped') return;
-    this.#look(this.#queueOf(notificationId));
+    this.#readDue(this.#queueOf(notificationId));
   }
 
-  /** The channel's settings were changed: what was learned about it does not count any more. */
+  /** The channel's settings were changed: what its answers said does not count any more. */
   channelChanged(notificationId: number): void {
     const queue = this.#queues.get(notificationId);
-    if (queue !== undefined) this.#takeUp(queue);
+    if (queue !== undefined) this.#resume(queue);
   }
 
-  /** The channel is gone: nothing more is sent to it. */
+  /** The channel was removed: nothing more is sent to it. */
   channelRemoved(notificationId: number): void {
     const queue = this.#queues.get(notificationId);
-    if (queue !== undefined) this.#forget(queue);
+    if (queue !== undefined) this.#dropQueue(queue);
   }
 
-  /**
-   * Registers a listener for each attempt after its record is committed. Returns a function that unregisters
-   * it.
-   */
+  /** Calls a listener for each attempt after the commit of its record. Returns a function that unregisters it. */
   onRecorded(listener: (attempt: FinishedAttempt) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Sends an alert past the queue: a test. The ledger stores it. Where it is delivered, or finds a dead address, what
-   * waits for the channel is tried after it. The channel must exist.
+   * Sends a test alert past the queue, and stores it in the ledger. If it is delivered, or finds a dead address, the
+   * deliveries that wait for the channel are tried after it.
    *
-   * @throws StoreError
+   * @throws StoreError also when there is no such channel
    */
-  async test(notificationId: number, alert: Alert, thread: string | null): Promise<TestedDelivery> {
+  async sendTest(notificationId: number, alert: Alert, thread: string | null): Promise<TestedDelivery> {
     const { clock, source } = this.#parts;
     const uid = randomUUID();
     const at = clock.wall();
@@ -220,7 +213,7 @@ export class Deliverer {
     if (queue !== undefined) tokensOf(queue, found)?.take(startedAt);
     const { signal } = this.#abort;
     const context = { deliveryId: uid, attemptAt: at, signal, thread, kept: found.kept };
-    const result = await this.#attempting.attempt(found, alert, context);
+    const result = await this.#attempts.makeAttempt(found, alert, context);
     const durationMs = clock.monotonic() - startedAt;
     const delivery = { uid, notificationId, monitorId: NO_MONITOR, alert, queuedAt: at };
     const deliveryId = await this.#ledger.recordTest(delivery, { at, durationMs, result });
@@ -230,7 +223,7 @@ export class Deliverer {
     return { deliveryId, at, durationMs, result, kind: found.kind };
   }
 
-  /** Epoch ms, on a clock that is not set while the process runs. */
+  /** Epoch ms at the start, plus the monotonic time since then. */
   #now(): number {
     return this.#parts.clock.monotonic() + this.#wallOffset;
   }
@@ -244,34 +237,39 @@ export class Deliverer {
     return queue;
   }
 
-  #forget(queue: ChannelQueue): void {
+  #dropQueue(queue: ChannelQueue): void {
     queue.isRemoved = true;
     queue.cancelTimer();
     this.#starved.delete(queue);
-    this.#kinds.forget(queue);
+    this.#kinds.forgetChannel(queue);
     this.#queues.delete(queue.notificationId);
   }
 
+  /** Drops the state of idle channels. */
   #sweep(): void {
+    this.#compareClocks();
     const until = this.#parts.clock.monotonic() - IDLE_MS;
     for (const queue of [...this.#queues.values()]) {
-      const isIdle = queue.isEmpty && queue.inProgress.size === 0 && !queue.isLooking;
-      if (isIdle && queue.lookedAt < until) this.#forget(queue);
+      const isIdle = queue.isEmpty && queue.inProgress.size === 0 && !queue.isReading;
+      if (isIdle && queue.lastReadAt < until) this.#dropQueue(queue);
     }
   }
 
-  /** The channel was changed, or works again: what was learned counts no more, and what waits is tried. */
-  #takeUp(queue: ChannelQueue): void {
+  /** The channel was changed, or works again: forgets what its answers said, and makes due what waits for it. */
+  #resume(queue: ChannelQueue): void {
     const { log } = this.#parts;
     const { notificationId } = queue;
     const { heldUntil, pausedUntil, trustedFrom, doubtedAt } = newQueue(notificationId);
     Object.assign(queue, { found: null, heldUntil, pausedUntil, trustedFrom, doubtedAt });
     queue.generation += 1;
     if (this.#state !== 'running') return;
-    const hastened = this.#ledger.hasten(notificationId).catch((error: unknown) => {
-      log.error({ error: messageOf(error), notificationId }, 'what waits for a channel is tried later only');
+    const hastened = this.#ledger.hastenChannel(notificationId).catch((error: unknown) => {
+      log.error(
+        { error: messageOf(error), notificationId },
+        'cannot make the deliveries of a channel due: each waits for its next attempt',
+      );
     });
-    this.#run(hastened.then(() => this.#look(queue)));
+    this.#run(hastened.then(() => this.#readDue(queue)));
   }
 
   #run(work: Promise<void>): void {
@@ -279,90 +277,90 @@ export class Deliverer {
     this.#running.add(running);
   }
 
-  /** The next look is at this instant, epoch ms on the clock of {@link #now}. */
-  #lookFrom(queue: ChannelQueue, at: number): void {
+  /** Reads what is due of the channel at this instant, epoch ms on the clock of {@link #now}. */
+  #readDueAt(queue: ChannelQueue, at: number): void {
     queue.cancelTimer();
     const waitMs = at - this.#now();
-    if (waitMs > 0) queue.cancelTimer = this.#parts.clock.after(waitMs, () => this.#look(queue));
-    else this.#look(queue);
+    if (waitMs > 0) queue.cancelTimer = this.#parts.clock.after(waitMs, () => this.#readDue(queue));
+    else this.#readDue(queue);
   }
 
-  /** Looks what is due of the channel, and begins as much of it as may begin now. */
-  #look(queue: ChannelQueue): void {
+  /** Reads what is due of the channel, and begins as much of it as may begin now. */
+  #readDue(queue: ChannelQueue): void {
     const { found } = queue;
     queue.cancelTimer();
     if (this.#state !== 'running' || queue.isRemoved) return;
-    if (queue.isLooking) {
-      queue.isToLookAgain = true;
+    if (queue.isReading) {
+      queue.isToReadAgain = true;
       return;
     }
     const now = this.#parts.clock.monotonic();
-    queue.lookedAt = now;
+    queue.lastReadAt = now;
     if (queue.pausedUntil > now) {
-      this.#lookFrom(queue, queue.pausedUntil + this.#wallOffset);
+      this.#readDueAt(queue, queue.pausedUntil + this.#wallOffset);
       return;
     }
-    // The end of a message looks again.
+    // Each message reads again when it ends.
     if (freeMessages(queue, now) === 0) return;
     if (found !== null && !this.#mayBegin(queue, found)) return;
-    queue.isLooking = true;
-    if (found !== null) this.#places.take(found.workspaceId);
-    this.#run(found === null ? this.#lookUp(queue) : this.#lookAt(queue, found));
+    queue.isReading = true;
+    if (found !== null) this.#places.takePlace(found.workspaceId);
+    this.#run(found === null ? this.#findChannel(queue) : this.#readNext(queue, found));
   }
 
-  /** Looks the channel up, which its first message and each change need. */
-  async #lookUp(queue: ChannelQueue): Promise<void> {
+  /** Looks the channel up, before its first message and after each change. */
+  async #findChannel(queue: ChannelQueue): Promise<void> {
     const { notificationId, generation } = queue;
     try {
       const found = await this.#parts.source.find(notificationId);
-      if (found === null) this.#forget(queue);
+      if (found === null) this.#dropQueue(queue);
       else if (generation === queue.generation) queue.found = found;
     } catch (error) {
       const { log } = this.#parts;
       log.error({ error: messageOf(error), notificationId }, 'looking up a channel failed: svc tries again');
       this.#pause(queue);
     }
-    queue.isLooking = false;
-    this.#look(queue);
+    queue.isReading = false;
+    this.#readDue(queue);
   }
 
-  async #lookAt(queue: ChannelQueue, found: FoundChannel): Promise<void> {
+  async #readNext(queue: ChannelQueue, found: FoundChannel): Promise<void> {
     const { notificationId } = queue;
     const free = freeMessages(queue, this.#parts.clock.monotonic());
     const limit = found.stoppedFor === null ? free + 1 : LEFT_OUT_AT_ONCE;
     try {
       const exceptMonitors = queue.inProgress;
-      const next = this.#ledger.next({ notificationId, exceptMonitors, limit });
-      const deliveries = await next.finally(() => this.#places.give(found.workspaceId));
-      // The channel was changed meanwhile.
-      if (found !== queue.found) queue.isToLookAgain = true;
+      const next = this.#ledger.nextDeliveries({ notificationId, exceptMonitors, limit });
+      const deliveries = await next.finally(() => this.#places.givePlaceBack(found.workspaceId));
+      // The channel was changed during the read.
+      if (found !== queue.found) queue.isToReadAgain = true;
       else if (this.#state === 'running' && !queue.isRemoved) this.#begin(queue, found, deliveries);
     } catch (error) {
-      this.#attempting.ownFailure(error, { notificationId });
+      this.#attempts.logOwnFailure(error, { notificationId });
       this.#pause(queue);
-      queue.isToLookAgain = true;
+      queue.isToReadAgain = true;
     }
-    queue.isLooking = false;
-    if (queue.isToLookAgain) {
-      queue.isToLookAgain = false;
-      this.#look(queue);
+    queue.isReading = false;
+    if (queue.isToReadAgain) {
+      queue.isToReadAgain = false;
+      this.#readDue(queue);
     }
-    this.#lookAtStarved();
+    this.#readStarved();
   }
 
-  /** The database failed: the channel waits for it. */
+  /** Waits for a while after a failure of svc itself, such as one of the database. */
   #pause(queue: ChannelQueue): void {
     this.counters.failures.own += 1;
     queue.pausedUntil = this.#parts.clock.monotonic() + TRY_AGAIN_MS;
   }
 
-  /** Whether a message may begin now. If not, the channel is looked at when it may. */
+  /** Whether a message may begin now. If not, the channel is read again as soon as one may. */
   #mayBegin(queue: ChannelQueue, found: FoundChannel): boolean {
     if (found.stoppedFor === null) {
       const now = this.#parts.clock.monotonic();
       const at = Math.max(queue.heldUntil, tokensOf(queue, found)?.availableAt(now) ?? now);
       if (at > now) {
-        this.#lookFrom(queue, at + this.#wallOffset);
+        this.#readDueAt(queue, at + this.#wallOffset);
         return false;
       }
       if (!this.#kinds.mayBegin(queue, found)) return false;
@@ -372,57 +370,57 @@ export class Deliverer {
     return false;
   }
 
-  /** A place is free: those that found none are looked at, the first first. */
-  #lookAtStarved(): void {
+  /** A place is free: reads the channels that found none, in the order in which they came. */
+  #readStarved(): void {
     for (const queue of this.#starved) {
       if (queue.found !== null && !this.#places.hasFor(queue.found.workspaceId)) continue;
       this.#starved.delete(queue);
-      this.#look(queue);
+      this.#readDue(queue);
     }
   }
 
-  /** @param deliveries of different monitors, those that are due first */
+  /** @param deliveries of different monitors, in the order of their due times */
   #begin(queue: ChannelQueue, found: FoundChannel, deliveries: readonly QueuedDelivery[]): void {
     queue.isEmpty = deliveries.length === 0;
     for (const delivery of deliveries) if (!this.#beginOne(queue, found, delivery)) return;
   }
 
-  /** Answers whether the next one may begin too. */
+  /** Returns whether the next delivery may begin too. */
   #beginOne(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery): boolean {
     if (delivery.dueAt > this.#now()) {
-      this.#lookFrom(queue, delivery.dueAt);
+      this.#readDueAt(queue, delivery.dueAt);
       return false;
     }
     const step = this.#leftOut(queue, found, delivery);
     if (step !== null) {
       if (step.state === 'dead') this.#countStopped();
       queue.inProgress.add(delivery.monitorId);
-      this.#run(this.#record(queue, delivery, step));
+      this.#run(this.#recordStep(queue, delivery, step));
       return true;
     }
     const now = this.#parts.clock.monotonic();
     if (freeMessages(queue, now) === 0 || !this.#mayBegin(queue, found)) return false;
     const turn = this.#turnOf(queue, found, delivery);
     if (turn.as === 'collected') {
-      // Once only: the wall clock may have been set back.
+      // Set once per delivery: a wall clock that is set back must not lengthen the wait.
       if (queue.collecting?.id !== delivery.id) {
         queue.collecting = { id: delivery.id, until: now + turn.waitMs };
       }
       if (queue.collecting.until > now) {
-        this.#lookFrom(queue, queue.collecting.until + this.#wallOffset);
+        this.#readDueAt(queue, queue.collecting.until + this.#wallOffset);
         return false;
       }
     }
-    this.#start(queue, found, delivery, turn);
+    this.#startSending(queue, found, delivery, turn);
     return !queue.isGrouping;
   }
 
   #leftOut(queue: ChannelQueue, { stoppedFor }: FoundChannel, delivery: QueuedDelivery): DeliveryStep | null {
-    const moment = { ageMs: this.#ages.of(delivery.createdAt), lastIdBefore: this.#lastIdBefore };
+    const moment = { ageMs: this.ageOf(delivery.createdAt), lastIdBefore: this.#lastIdBefore };
     return leftOutStep(delivery, { facts: factsOfQueue(queue), stoppedFor }, moment);
   }
 
-  /** An alert is dead without an attempt, because its channel is stopped. */
+  /** Counts an alert that is dead without an attempt, because its channel is stopped. */
   #countStopped(): void {
     this.counters.failures.stopped += 1;
     this.counters.dead += 1;
@@ -437,19 +435,19 @@ export class Deliverer {
     return !queue.alone.has(delivery.id) && isGroupable(factsOfQueue(queue), found, delivery);
   }
 
-  /** Begins a message; {@link #mayBegin} said that it may. */
-  #start(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery, turn: Turn): void {
+  /** Begins a message. The caller has asked {@link #mayBegin} before. */
+  #startSending(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery, turn: Turn): void {
     const now = this.#parts.clock.monotonic();
     tokensOf(queue, found)?.take(now);
-    this.#kinds.take(found, now);
-    this.#places.take(found.workspaceId);
+    this.#kinds.takeToken(found, now);
+    this.#places.takePlace(found.workspaceId);
     queue.inProgress.add(delivery.monitorId);
     queue.sending += 1;
     queue.isGrouping = turn.as !== 'alone';
     this.#run(this.#send(queue, found, delivery, turn));
   }
 
-  /** Sends the delivery alone or with its group, and records the attempt. All errors end here. */
+  /** Sends the delivery alone or with its group, and records the attempt. Never rejects. */
   async #send(queue: ChannelQueue, found: FoundChannel, first: QueuedDelivery, turn: Turn): Promise<void> {
     let members: readonly QueuedDelivery[] = [first];
     try {
@@ -457,21 +455,21 @@ export class Deliverer {
       await this.#attempt(queue, found, members);
     } catch (error) {
       const { id: deliveryId, notificationId, monitorId } = first;
-      this.#attempting.ownFailure(error, { deliveryId, notificationId, monitorId });
+      this.#attempts.logOwnFailure(error, { deliveryId, notificationId, monitorId });
       for (const member of members) queue.inProgress.delete(member.monitorId);
       this.#pause(queue);
     }
     queue.sending -= 1;
     if (turn.as !== 'alone') queue.isGrouping = false;
-    this.#places.give(found.workspaceId);
-    this.#look(queue);
-    this.#lookAtStarved();
+    this.#places.givePlaceBack(found.workspaceId);
+    this.#readDue(queue);
+    this.#readStarved();
   }
 
   /**
-   * The delivery with all others of its group that are not being sent, in the order of their ids. A group that may
-   * have arrived stays as it is, and so does its id: a receiver that drops repetitions by it must not drop further
-   * alerts with them.
+   * The delivery with all others of its group that are not being sent, in the order of their ids. A group that may have
+   * arrived keeps its members and its id. A receiver drops a repetition by this id, and would drop further alerts with
+   * it.
    *
    * @throws StoreError
    */
@@ -482,7 +480,7 @@ export class Deliverer {
     turn: Turn,
   ): Promise<readonly QueuedDelivery[]> {
     const { notificationId, groupUid } = first;
-    const others = await this.#ledger.groupable({
+    const others = await this.#ledger.groupableDeliveries({
       notificationId,
       exceptMonitors: queue.inProgress,
       limit: GROUP_MEMBERS - 1,
@@ -506,7 +504,7 @@ export class Deliverer {
     return members;
   }
 
-  /** Makes one attempt for these deliveries, in one message, and records it for each. */
+  /** Makes one attempt for these deliveries, in one message, and records it for each of them. */
   async #attempt(
     queue: ChannelQueue,
     found: FoundChannel,
@@ -517,15 +515,15 @@ export class Deliverer {
     const { signal } = this.#abort;
     const at = clock.wall();
     const startedAt = clock.monotonic();
-    const alert = alertOf(members, this.#ages.of(oldestOf(members)));
-    const sent = await this.#attempting.attempt(found, alert, {
+    const alert = alertOf(members, this.ageOf(oldestOf(members)));
+    const sent = await this.#attempts.makeAttempt(found, alert, {
       deliveryId: messageIdOf(members),
       attemptAt: at,
       signal,
       thread: threadOf(members),
       kept: found.kept,
     });
-    // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
+    // The stop cut the attempt off, so it is unknown whether the alert arrived. It stays pending and is sent again.
     if (signal.aborted && sent.outcome !== 'delivered') return;
     const endedAt = clock.monotonic();
     const isFormer = generation !== queue.generation;
@@ -534,7 +532,7 @@ export class Deliverer {
     const attempt = { at, durationMs: endedAt - startedAt, result };
     const moment = { now: this.#now(), random: this.#random(), isOfMany: members.length > 1 };
     const steps = members.map((delivery) => {
-      const ageMs = this.#ages.of(delivery.replayedAt ?? delivery.createdAt);
+      const ageMs = this.ageOf(delivery.replayedAt ?? delivery.createdAt);
       return [delivery, nextStep(delivery, attempt, { ...moment, ageMs })] as const;
     });
     const [[, first] = []] = steps;
@@ -542,21 +540,21 @@ export class Deliverer {
     if (moment.isOfMany && result.outcome === 'permanent-message') {
       for (const { id } of members) queue.alone.add(id);
     }
-    // A receiver that has just proved to work takes more at once, also while the record is written.
-    this.#look(queue);
+    // A receiver that has just taken a message gets the next ones while the record is being written.
+    this.#readDue(queue);
     await Promise.all(
       steps.map(async ([delivery, step]) => {
-        this.#report(delivery, step, result);
-        await this.#record(queue, delivery, step, { ...attempt, delivery });
+        this.#logStep(delivery, step, result);
+        await this.#recordStep(queue, delivery, step, { ...attempt, delivery });
       }),
     );
-    if (result.outcome === 'delivered' && found.stoppedFor !== null) this.#takeUp(queue);
+    if (result.outcome === 'delivered' && found.stoppedFor !== null) this.#resume(queue);
   }
 
   /**
    * Notes what an answer says about the channel: whether it works, when it takes more, whether its address is dead.
    *
-   * @param waitMs until the delivery is tried again
+   * @param waitMs time until the delivery is tried again
    */
   #noteAnswer(queue: ChannelQueue, result: SendResult, waitMs: number): void {
     const now = this.#parts.clock.monotonic();
@@ -577,7 +575,7 @@ export class Deliverer {
         return;
       }
       case 'permanent-channel':
-        // At once, not with the record: what is due would be sent meanwhile.
+        // Not only with the record: other deliveries would be sent before it is written.
         if (queue.found !== null) queue.found = { ...queue.found, stoppedFor: result.error };
         return;
       case 'permanent-message':
@@ -588,7 +586,7 @@ export class Deliverer {
     }
   }
 
-  #report(
+  #logStep(
     { id: deliveryId, notificationId, monitorId }: QueuedDelivery,
     { state, nextAttemptAt, error: reason }: DeliveryStep,
     { outcome }: SendResult,
@@ -603,8 +601,8 @@ export class Deliverer {
     }
   }
 
-  /** Resolves when the step is recorded, or when the stop does not wait for that any more. */
-  #record(
+  /** Resolves when the step is recorded, or when the grace of the stop is over. */
+  #recordStep(
     queue: ChannelQueue,
     { id, monitorId }: QueuedDelivery,
     step: DeliveryStep,
@@ -614,14 +612,14 @@ export class Deliverer {
     return new Promise((resolve) => {
       const giveUp = () => resolve();
       signal.addEventListener('abort', giveUp, { once: true });
-      // After the grace of the stop nobody waits any more. The ledger still tries once when it closes.
+      // The ledger tries once more when it closes.
       if (signal.aborted) resolve();
-      this.#ledger.record(step, () => {
+      this.#ledger.recordStep(step, () => {
         signal.removeEventListener('abort', giveUp);
         queue.inProgress.delete(monitorId);
         const { state, nextAttemptAt } = step;
         if (state !== 'pending') queue.alone.delete(id);
-        this.#look(queue);
+        this.#readDue(queue);
         if (attempt !== null) for (const listener of this.#listeners) listener({ ...attempt, nextAttemptAt });
         resolve();
       });

@@ -1,8 +1,8 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
+import { derivedUuid } from '@svc/shared/ids.ts';
 import type { QueuedDelivery } from '../store/alerts/delivery-queue.ts';
 import { COLLECT_MS, GROUP_WINDOW_MS, groupAlert, RecentChanges, TOLD_ALONE } from '../verdict/grouping.ts';
 import type { ChannelFacts } from './channel.ts';
-import { derivedUuid } from './derived-uuid.ts';
 
 /** Lateness from which an alert says how late it is, ms. */
 const LATE_MS = 60_000;

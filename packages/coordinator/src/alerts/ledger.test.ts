@@ -45,7 +45,7 @@ async function queued(count: number): Promise<void> {
       regions: [],
     },
   }));
-  await queueAlerts(store, clock, { wake: () => {} }, alerts);
+  await queueAlerts(store, clock, { deliverQueued: () => {} }, alerts);
 }
 
 function delivered(deliveryId: number): DeliveryStep {
@@ -79,7 +79,7 @@ test('at the close, a step that cannot be written does not take the others along
     ),
   );
   const settled: number[] = [];
-  for (const id of [1, 2, 3, 4]) ledger.record(delivered(id), () => settled.push(id));
+  for (const id of [1, 2, 3, 4]) ledger.recordStep(delivered(id), () => settled.push(id));
   await ledger.close();
   expect(settled).toEqual([2, 3, 4]);
   expect(await states()).toEqual(['pending', 'delivered', 'delivered', 'delivered']);

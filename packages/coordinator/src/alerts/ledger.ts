@@ -27,10 +27,10 @@ import type { Store, Transaction } from '../store/store.ts';
 import { attemptEntry, type EndedAttempt, finalState, testedState } from './next-step.ts';
 import { queueNotice } from './notices.ts';
 
-/** Most steps in one transaction. The recording of results waits for it: some 5 ms. */
+/** Maximum of steps in one transaction. The recording of results waits for it some 5 ms. */
 const STEPS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
-/** Time that {@link Ledger.close} waits for the disk, ms. */
+/** Maximum time that {@link Ledger.close} waits for the disk, ms. */
 const CLOSE_WITHIN_MS = 5_000;
 
 type TestDelivery = Parameters<typeof rowOf>[1];
@@ -40,16 +40,16 @@ export type LedgerParts = {
   readonly secrets: Secrets;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Address that messages of svc about itself show. */
+  /** Address in messages of svc about itself. */
   readonly publicUrl: string;
-  /** Called after the commit, when a message about a channel is queued for another one. */
+  /** Called after the commit for each message about a channel that is queued for another channel. */
   readonly onQueued: (queued: NewlyQueued) => void;
 };
 
 /**
- * The stored side of delivering. Steps that end during a write are written together in the next
- * transaction. A failed write is tried again until it succeeds, because an unrecorded delivery would be sent
- * twice and delays those behind it.
+ * Reads the outbox, and records what becomes of deliveries. Steps that end during a write are written together in the
+ * next transaction. A failed write is repeated until it succeeds: an unrecorded delivery would be sent twice, and
+ * delays the deliveries behind it.
  */
 export class Ledger {
   readonly #parts: LedgerParts;
@@ -72,27 +72,27 @@ export class Ledger {
     return dueChannels(this.#parts.store, notAfter);
   }
 
-  waiting(): Promise<readonly WaitingChannel[]> {
+  waitingChannels(): Promise<readonly WaitingChannel[]> {
     return waitingChannels(this.#parts.store);
   }
 
   /** See `nextDeliveries`. */
-  async next(search: NextSearch): Promise<QueuedDelivery[]> {
+  async nextDeliveries(search: NextSearch): Promise<QueuedDelivery[]> {
     return nextDeliveries({ work: this.#parts.store.work }, this.#parts.secrets, search);
   }
 
   /** See `groupableDeliveries`. */
-  async groupable(search: Parameters<typeof groupableDeliveries>[2]): Promise<QueuedDelivery[]> {
+  async groupableDeliveries(search: Parameters<typeof groupableDeliveries>[2]): Promise<QueuedDelivery[]> {
     return groupableDeliveries({ work: this.#parts.store.work }, this.#parts.secrets, search);
   }
 
   /** See `hastenChannel`. */
-  hasten(notificationId: number): Promise<void> {
+  hastenChannel(notificationId: number): Promise<void> {
     return this.#parts.store.transaction((tx) => hastenChannel(tx, notificationId));
   }
 
   /**
-   * Notes that these deliveries go in one message. A process that is killed between the send and the record
+   * Notes that these deliveries go in one message. If the process is killed between the send and the record, the next one
    * sends the same message again, with the same id.
    *
    * @throws StoreError
@@ -101,16 +101,14 @@ export class Ledger {
     return this.#parts.store.transaction((tx) => joinGroup(tx, deliveryIds, groupUid));
   }
 
-  /**
-   * Records a step. `settled` is called once, after the commit; never when the ledger is closed before.
-   */
-  record(step: DeliveryStep, settled: () => void): void {
+  /** Records a step. `settled` is called after the commit, or never if the ledger is closed before. */
+  recordStep(step: DeliveryStep, settled: () => void): void {
     this.#waiting.push({ step, settled });
     this.#writing ??= this.#write();
   }
 
   /**
-   * Records a delivery that bypassed the queue, with its one attempt. Answers its id.
+   * Records a delivery that bypassed the queue, with its one attempt. Returns its id.
    *
    * @throws StoreError
    */
@@ -124,14 +122,14 @@ export class Ledger {
     return store.transaction(async (tx) => {
       const row = rowOf(secrets, delivery);
       const { deliveryId, stopped } = await insertFinished(tx, row, finished, clock.wall());
-      await this.#tellOfStops(tx, stopped);
+      await this.#queueStopNotices(tx, stopped);
       return deliveryId;
     });
   }
 
   /**
-   * Tries the waiting steps once more, and waits for that within bounds, because the disk may stall. Unwritten
-   * deliveries are sent again after the next start.
+   * Tries the waiting steps once more. It waits for 5 s at most, because the disk may stall. Deliveries whose steps are
+   * not written are sent again after the next start.
    */
   async close(): Promise<void> {
     const { clock, log } = this.#parts;
@@ -155,25 +153,25 @@ export class Ledger {
         await store.transaction(async (tx) => {
           const stopped = await recordSteps(tx, steps, clock.wall());
           for (const { settled } of batch) tx.onCommit(settled);
-          await this.#tellOfStops(tx, stopped);
+          await this.#queueStopNotices(tx, stopped);
         });
         this.#perTransaction = Math.min(2 * this.#perTransaction, STEPS_PER_TRANSACTION);
       } catch (error) {
         log.error({ error, steps: batch.length }, 'recording deliveries failed: svc tries again');
         this.#perTransaction = 1;
-        // Of a closed ledger each step is tried once more by itself: one that cannot be written takes no other along.
+        // When the ledger is closed, each step is tried once more in a transaction of its own.
         if (this.#closing.signal.aborted && batch.length === 1) continue;
-        // One at a time and at the end: a step that cannot be written must not delay the others.
+        // The steps go to the end, and are then tried one by one: a bad step must not delay the others.
         this.#waiting.push(...batch);
         await pause(clock, WRITE_AGAIN_MS, this.#closing.signal);
       }
     }
-    // This is in the same turn as the last look at the queue, so a later step starts another write.
+    // No await since the last look at the queue: a step that comes later starts another write.
     this.#writing = null;
   }
 
-  /** Tells people by their other channels of those that this transaction stops. */
-  async #tellOfStops(tx: Transaction, stopped: readonly StoppedChannel[]): Promise<void> {
+  /** Queues a message about each channel that this transaction stops, for the other channels of its workspace. */
+  async #queueStopNotices(tx: Transaction, stopped: readonly StoppedChannel[]): Promise<void> {
     const { clock, log } = this.#parts;
     const at = clock.wall();
     for (const { notificationId, reason } of stopped) {

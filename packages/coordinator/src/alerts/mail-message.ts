@@ -1,41 +1,75 @@
+import type { PageMail } from '@svc/shared/channels/alert.ts';
+import { asciiName } from '@svc/shared/resources/texts.ts';
+import { loadNodemailer } from '../outgoing/smtp/nodemailer.ts';
 import { type Content, cssColor } from './content.ts';
-import { addressIn, escapedMarkup, HTML, inForms } from './escaping.ts';
-import { composeMail, type MailEnvelope, mailDomain, SUBJECT } from './mail-composing.ts';
-import { shortened } from './shortening.ts';
+import { addressIn, escapedMarkup, HTML, INVISIBLE, inForms, linesAsHtml } from './escaping.ts';
+import { charactersUpTo, shortened } from './shortening.ts';
 
-export type MailHeaders = MailEnvelope & {
-  /** Key of the incident whose thread the mail belongs to; null: none. */
+/*
+ * Mails, as text and as HTML. Nothing in them makes a program load anything. Mail programs know no style sheets, only
+ * the attribute `style`.
+ */
+
+export type MailAddress = {
+  /** '' when there is none. */
+  readonly name: string;
+  readonly address: string;
+};
+
+export type MailEnvelope = {
+  readonly from: MailAddress;
+  readonly to: string;
+  /** The same for every attempt, so that a repeat is the same mail. */
+  readonly deliveryId: string;
+  /** Epoch ms. */
+  readonly sentAt: number;
+};
+
+export type MailBody = {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** Id to which all mails of one thread refer; null: the mail belongs to no thread. */
+  readonly thread: string | null;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** svc's own bound on a subject, in characters. Some programs show and compare no more. */
+const SUBJECT = charactersUpTo(200);
+
+export type AlertMailHeaders = MailEnvelope & {
+  /** Key of the incident to whose thread the mail belongs; null: none. */
   readonly incident: string | null;
 };
 
 /**
- * Renders a mail: text and HTML, without anything that a program would have to load.
+ * Renders the mail of an alert.
  *
- * All mails of an incident refer to one id that no mail has, so that they are a thread whichever of them arrives. The
- * subject begins with the state of each: in a list of mails, a recovery must not read as a failure.
+ * All mails of an incident refer to one id that no mail has, so that they form a thread whichever of them arrives. Each
+ * subject begins with the status: in a list of mails, a recovery must not read as a failure.
  *
  * @returns the message of RFC 5322
  */
-export async function renderMail(content: Content, headers: MailHeaders): Promise<Buffer> {
+export async function renderAlertMail(content: Content, headers: AlertMailHeaders): Promise<Buffer> {
   const { incident } = headers;
   // A colon has a meaning in an id.
   const thread =
     incident === null ? null : `<${incident.replaceAll(':', '.')}.incident@${mailDomain(headers)}>`;
   return composeMail(headers, {
     subject: shortened(content.title, SUBJECT),
-    text: textOf(content),
-    html: htmlOf(content),
+    text: alertText(content),
+    html: alertHtml(content),
     thread,
   });
 }
 
-function textOf({ title, facts, link }: Content): string {
+function alertText({ title, facts, link }: Content): string {
   const lines = facts.map(({ label, text }) => `${label}: ${text}`);
   return `${title}\n\n${lines.join('\n')}\n\n${link}\n`;
 }
 
-/** Mail programs know no style sheets, only the attribute. */
-function htmlOf({ status, title, facts, link }: Content): string {
+function alertHtml({ status, title, facts, link }: Content): string {
   const rows = facts.map(
     ({ label, text, isAddress }) =>
       `<tr><td style="padding:2px 16px 2px 0;color:#5f6368;vertical-align:top">${escapedMarkup(label)}</td><td style="padding:2px 0">${isAddress ? addressIn(HTML, text) : inForms(HTML, text)}</td></tr>`,
@@ -48,4 +82,98 @@ function htmlOf({ status, title, facts, link }: Content): string {
     `<p>${addressIn(HTML, link)}</p>`,
     '</body></html>',
   ].join('\n');
+}
+
+/**
+ * Renders a mail of a status page to a visitor.
+ *
+ * A mail with news carries the headers of a one-click unsubscription (RFC 8058), which requires HTTPS. Under plain HTTP
+ * the mail only names the address: a program may open it, and the visitor unsubscribes by its button.
+ *
+ * @param link address of the button
+ */
+export function renderPageMail(mail: PageMail, link: string, envelope: MailEnvelope): Promise<Buffer> {
+  return composeMail(
+    { ...envelope, from: { ...envelope.from, name: mail.sender } },
+    {
+      subject: shortened(mail.subject, SUBJECT),
+      text: pageMailText(mail, link),
+      html: pageMailHtml(mail, link),
+      thread: null,
+      headers: unsubscribeHeaders(mail),
+    },
+  );
+}
+
+function unsubscribeHeaders({ unsubscribe }: PageMail): Record<string, string> {
+  if (unsubscribe === undefined) return {};
+  return {
+    'List-Unsubscribe': `<${unsubscribe.url}>`,
+    ...(unsubscribe.url.startsWith('https:')
+      ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }
+      : {}),
+  };
+}
+
+function pageMailText({ lines, button, footer, unsubscribe }: PageMail, link: string): string {
+  const end = unsubscribe === undefined ? [] : [`${unsubscribe.text}: ${unsubscribe.url}`];
+  // '-- ' is the signature mark of RFC 3676, section 4.3.
+  return `${[...lines, `${button}: ${link}`, ['-- ', footer, ...end].join('\n')].join('\n\n')}\n`;
+}
+
+function pageMailHtml({ subject, lines, button, footer, unsubscribe }: PageMail, link: string): string {
+  const forms = { ...HTML, text: linesAsHtml };
+  const paragraphs = lines.map((line) => `<p style="margin:0 0 16px">${inForms(forms, line)}</p>`);
+  const end =
+    unsubscribe === undefined
+      ? ''
+      : ` <a href="${escapedMarkup(unsubscribe.url)}" style="color:#5f6368">${escapedMarkup(unsubscribe.text)}</a>`;
+  return [
+    `<!doctype html><html><head><meta charset="utf-8"><title>${escapedMarkup(subject)}</title></head>`,
+    '<body style="font-family:sans-serif;font-size:16px;line-height:1.5;color:#202124;max-width:560px">',
+    ...paragraphs,
+    `<p style="margin:24px 0"><a href="${escapedMarkup(link)}" style="display:inline-block;padding:10px 20px;border-radius:6px;background:#1a56db;color:#ffffff;text-decoration:none">${escapedMarkup(button)}</a></p>`,
+    `<p style="font-size:13px;color:#5f6368">${escapedMarkup(footer)}${end}</p>`,
+    '</body></html>',
+  ].join('\n');
+}
+
+/** The domain of the sender, in ASCII. */
+function mailDomain({ from }: Pick<MailEnvelope, 'from'>): string {
+  return asciiName(from.address.slice(from.address.lastIndexOf('@') + 1));
+}
+
+/** Composes a message of RFC 5322, in text and in HTML. Texts are encoded, so that no line of a text becomes a header. */
+export async function composeMail(
+  envelope: MailEnvelope,
+  { subject, text, html, thread, headers = {} }: MailBody,
+): Promise<Buffer> {
+  const { from, to, deliveryId, sentAt } = envelope;
+  const { MailComposer } = await loadNodemailer();
+  const message = new MailComposer({
+    from: { ...from, name: undecodable(from.name) },
+    to: { name: '', address: to },
+    subject: undecodable(subject),
+    messageId: `<${deliveryId}@${mailDomain(envelope)}>`,
+    ...(thread === null ? {} : { inReplyTo: thread, references: [thread] }),
+    date: new Date(sentAt),
+    // RFC 3834, section 5; the second header is Exchange's.
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All', ...headers },
+    text,
+    html,
+    textEncoding: 'quoted-printable',
+    baseBoundary: deliveryId,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return message.compile().build();
+}
+
+/**
+ * A text for a header that no program decodes into another text. An ASCII name that looks like an encoded word (RFC
+ * 2047) would be sent as it is, and decoded. A word joiner, which is invisible, makes it a text that the composer
+ * encodes as a whole.
+ */
+function undecodable(text: string): string {
+  return text.replaceAll('=?', `=${INVISIBLE}?`);
 }

@@ -52,7 +52,7 @@ export function createManualDeliveries(parts: {
       return store.transaction(async (tx) => {
         const lane = await replayDelivery(tx, deliveryId, clock.wall());
         if (typeof lane === 'string') return lane;
-        tx.onCommit(() => deliverer.wake(lane));
+        tx.onCommit(() => deliverer.deliverQueued(lane));
         return 'replayed';
       });
     },
@@ -66,7 +66,7 @@ export function createManualDeliveries(parts: {
         after = last;
         replayed += await store.transaction(async (tx) => {
           const lanes = await replayDeliveries(tx, ids, clock.wall());
-          for (const lane of lanes) tx.onCommit(() => deliverer.wake(lane));
+          for (const lane of lanes) tx.onCommit(() => deliverer.deliverQueued(lane));
           return lanes.length;
         });
       }
@@ -74,12 +74,12 @@ export function createManualDeliveries(parts: {
 
     async sendTest(notificationId) {
       const alert = testAlert(clock.wall(), publicUrl);
-      const tested = await deliverer.test(notificationId, alert, null);
+      const tested = await deliverer.sendTest(notificationId, alert, null);
       const { result, kind } = tested;
       if (result.outcome !== 'delivered' || !closesIncidents(kind)) return { ...tested, resolved: null };
       const { errorMessage: _message, ...rest } = alert;
       const end: Alert = { ...rest, status: 'recovered', at: Math.floor(clock.wall()) };
-      const resolved = await deliverer.test(notificationId, end, result.thread ?? null);
+      const resolved = await deliverer.sendTest(notificationId, end, result.thread ?? null);
       return { ...tested, resolved };
     },
   };

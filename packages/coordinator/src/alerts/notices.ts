@@ -1,4 +1,5 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
+import { derivedUuid } from '@svc/shared/ids.ts';
 import {
   channelNamed,
   insertDeliveries,
@@ -8,7 +9,6 @@ import {
 } from '../store/alerts/delivery-queue.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Transaction } from '../store/store.ts';
-import { derivedUuid } from './derived-uuid.ts';
 import { HUMAN_KINDS } from './registry.ts';
 
 /** Most channels that are told of another one. */

@@ -21,7 +21,7 @@ export type OverdueParts = {
   readonly log: Logger;
   /** Address that messages of svc about itself show. */
   readonly publicUrl: string;
-  readonly deliverer: Pick<Deliverer, 'waiting' | 'ageOf' | 'wake'>;
+  readonly deliverer: Pick<Deliverer, 'waitingChannels' | 'ageOf' | 'deliverQueued'>;
 };
 
 /**
@@ -76,7 +76,7 @@ export class OverdueAlerts {
   async #look(): Promise<void> {
     const { log, deliverer } = this.#parts;
     try {
-      this.#waiting = await deliverer.waiting();
+      this.#waiting = await deliverer.waitingChannels();
       this.#raiseOverdue();
     } catch (error) {
       log.error({ error: messageOf(error) }, 'cannot see which alerts wait: svc tries again');
@@ -112,7 +112,7 @@ export class OverdueAlerts {
   /** Channels of one workspace: a network that is down makes all of them overdue, which is one message. */
   async #tell(channels: readonly OverdueChannel[]): Promise<void> {
     const { store, clock, log, deliverer } = this.#parts;
-    const parts = { ...this.#parts, onQueued: deliverer.wake.bind(deliverer) };
+    const parts = { ...this.#parts, onQueued: deliverer.deliverQueued.bind(deliverer) };
     try {
       await store.transaction(async (tx) => {
         const there = await channelsThere(tx, channels);

@@ -1,13 +1,19 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
 import { querySecrets } from '@svc/shared/masking/mask.ts';
+import type { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
+import type { ValuesOf } from '@svc/shared/metrics/totals.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import type { SendMail } from '../outgoing/smtp/mail.ts';
-import type { SendContext, SendResult } from './channel.ts';
+import { reasonOf, type SendContext, type SendResult } from './channel.ts';
 import { type UrlRules, urlRefusal } from './declared-urls.ts';
 import { CHANNELS, type Channels } from './registry.ts';
+import { bytesUpTo, shortened } from './shortening.ts';
 
 /** A declared channel in the form that sending needs. */
 export type StoredChannelOf<K extends ChannelKind> = {
@@ -15,6 +21,30 @@ export type StoredChannelOf<K extends ChannelKind> = {
   readonly settings: Secret<ChannelSettings[K]>;
 };
 export type StoredChannel = { [K in ChannelKind]: StoredChannelOf<K> }[ChannelKind];
+
+/** A channel, as the deliverer finds it. */
+export type FoundChannel = {
+  readonly workspaceId: number;
+  /** The stored kind, which this version may not know. */
+  readonly kind: string;
+  /** Why the channel is stopped; null: it is not. */
+  readonly stoppedFor: string | null;
+  /** Whether the alerts of many monitors that change together come as one message, if people read the channel. */
+  readonly groupsAlerts: boolean;
+  /** See `SendContext.kept`. */
+  readonly kept: string | null;
+  /**
+   * Decrypts the settings of the channel.
+   *
+   * @throws StoreError when they cannot be read
+   */
+  open(): StoredChannel;
+};
+
+/** Finds a channel; null when it was removed. */
+export interface ChannelSource {
+  find(notificationId: number): Promise<FoundChannel | null>;
+}
 
 /** Makes one attempt through the channel's own kind. Whatever the receiver does is a result. */
 export type Send = <K extends ChannelKind>(
@@ -27,9 +57,9 @@ export type Send = <K extends ChannelKind>(
 export type OperatorValues = Readonly<Record<string, unknown>>;
 
 /**
- * Why nothing can be delivered to channels of a kind.
+ * Why nothing can be delivered to a channel.
  *
- * - `no-sender`: this version cannot send to it. Such a channel may be declared.
+ * - `no-sender`: this version cannot send to channels of this kind. They may be declared all the same.
  * - `setting-missing`: a setting of the operator has no value.
  * - `address-denied`: the operator's rules do not let svc post to the declared address.
  */
@@ -37,12 +67,10 @@ export type ChannelProblem =
   | { readonly reason: 'no-sender' | 'setting-missing'; readonly message: string }
   | { readonly reason: 'address-denied'; readonly attribute: string; readonly message: string };
 
-/**
- * Why nothing can be delivered to a channel of this kind with these settings; null when it can.
- */
+/** Why nothing can be delivered to a channel of this kind with these settings; null: there is no problem. */
 export type ChannelProblems = (kind: ChannelKind, settings: object) => ChannelProblem | null;
 
-/** Returns the problems of channels under these settings of the operator. */
+/** Creates the function that finds the problem of a channel under these settings of the operator. */
 export function channelProblems(
   { operator, urls }: Pick<SenderParts, 'operator' | 'urls'>,
   channels: Channels = CHANNELS,
@@ -68,7 +96,7 @@ export type SenderParts = {
 /** Creates the one function through which alerts reach channels. */
 export function createSender(parts: SenderParts, channels: Channels = CHANNELS): Send {
   const { post, operatorPost, sendMail, operator, publicUrl, urls } = parts;
-  // It handles one kind, so that the compiler sees that settings and sender belong together.
+  // The type parameter shows the compiler that the settings and the sender are of the same kind.
   return async <K extends ChannelKind>(
     { kind, settings }: StoredChannelOf<K>,
     alert: Alert,
@@ -77,7 +105,7 @@ export function createSender(parts: SenderParts, channels: Channels = CHANNELS):
     const channel: Channels[K] = channels[kind];
     if (channel.send === null) return { outcome: 'permanent-message', error: noSender(kind).message };
     const missing = settingMissing(kind, channel.operatorSettings, operator);
-    // The operator may set it within the day in which a delivery is tried.
+    // The operator may set it within the 24 h in which svc tries a delivery.
     if (missing !== null) return { outcome: 'not-sent', error: missing.message };
     const clear = settings.reveal();
     const refusal = urlRefusal(channel.declaredUrl, clear, urls);
@@ -85,21 +113,21 @@ export function createSender(parts: SenderParts, channels: Channels = CHANNELS):
       const error = `${refusal.attribute} ${refusal.message}`;
       return { outcome: 'retry', error, reason: 'unreachable' };
     }
-    const heard = listener();
+    const recorder = replyRecorder();
     const result = await channel.send(clear, alert, context, {
-      post: heard.over(withSecretsOf(alert, post)),
-      operatorPost: heard.over(withSecretsOf(alert, operatorPost)),
+      post: recorder.over(withSecretsOf(alert, post)),
+      operatorPost: recorder.over(withSecretsOf(alert, operatorPost)),
       sendMail,
       publicUrl,
       operator,
     });
-    const reply = result.reply ?? heard.reply();
+    const reply = result.reply ?? recorder.reply();
     return reply === '' ? result : { ...result, reply };
   };
 }
 
-/** Keeps what the receiver answered last: its part that people may see. */
-function listener(): { over(post: HttpPost): HttpPost; reply(): string } {
+/** Records the masked beginning of the receiver's last answer. */
+function replyRecorder(): { over(post: HttpPost): HttpPost; reply(): string } {
   let reply = '';
   return {
     over: (post) => async (request) => {
@@ -111,7 +139,7 @@ function listener(): { over(post: HttpPost): HttpPost; reply(): string } {
   };
 }
 
-/** Adds the secret parts of the alert, which must not appear in messages when a receiver repeats them. */
+/** Masks the secret parts of the alert, because a receiver may repeat them in its answer. */
 function withSecretsOf({ monitor }: Alert, post: HttpPost): HttpPost {
   const url = URL.parse(monitor.url);
   const secrets = url === null ? [] : querySecrets(url);
@@ -130,4 +158,66 @@ function settingMissing(
   const missing = Object.entries(table).find(([key]) => operator[key] === undefined)?.[1];
   if (missing === undefined) return null;
   return { reason: 'setting-missing', message: `${missing.name} is not set: ${kind} channels need it` };
+}
+
+const OWN_FAILURE: SendResult = {
+  outcome: 'not-sent',
+  error: 'svc could not send the alert: see the log of the coordinator',
+};
+
+/** Maximum length of the text of a failure, bytes. */
+const ERROR_BYTES = 1_024;
+
+type AttemptParts = {
+  readonly send: Send;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly counters: ValuesOf<typeof DELIVERY_COUNTERS>;
+};
+
+/** Makes attempts and counts them. Every failure is a result. */
+export class Attempts {
+  readonly #parts: AttemptParts;
+
+  constructor(parts: AttemptParts) {
+    this.#parts = parts;
+  }
+
+  /** @param alert null: this version cannot read the stored alert */
+  async makeAttempt(found: FoundChannel, alert: Alert | null, context: SendContext): Promise<SendResult> {
+    const { clock, counters } = this.#parts;
+    const startedAt = clock.monotonic();
+    const result = bounded(await this.#sendTo(found, alert, context));
+    const reason = reasonOf(result);
+    if (reason !== null) counters.failures[reason] += 1;
+    if (result.outcome !== 'not-sent') {
+      counters.attempts[result.outcome] += 1;
+      counters.attemptDuration.record((clock.monotonic() - startedAt) / 1_000);
+    }
+    return result;
+  }
+
+  /** Logs a failure that the receiver did not cause: unreadable settings, a defect. Only the log has its text. */
+  logOwnFailure(error: unknown, ids: object): SendResult {
+    this.#parts.log.error(
+      { error: messageOf(error), ...ids },
+      'sending an alert failed because of svc itself',
+    );
+    return OWN_FAILURE;
+  }
+
+  async #sendTo(found: FoundChannel, alert: Alert | null, context: SendContext): Promise<SendResult> {
+    if (alert === null)
+      return { outcome: 'permanent-message', error: 'this version of svc cannot read the stored alert' };
+    try {
+      return await this.#parts.send(found.open(), alert, context);
+    } catch (error) {
+      return this.logOwnFailure(error, { deliveryId: context.deliveryId });
+    }
+  }
+}
+
+function bounded(result: SendResult): SendResult {
+  if (result.outcome === 'delivered') return result;
+  return { ...result, error: shortened(result.error, bytesUpTo(ERROR_BYTES)) };
 }

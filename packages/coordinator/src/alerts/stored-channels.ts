@@ -6,7 +6,7 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
 import { findRecipient } from '../store/pages/page-recipients.ts';
 import type { Store } from '../store/store.ts';
-import type { ChannelSource, FoundChannel } from './channel-queue.ts';
+import type { ChannelSource, FoundChannel } from './sender.ts';
 
 /**
  * The declared channels, and the recipients of status pages as channels of their own. Settings are opened for each

@@ -6,9 +6,7 @@ import { VERSION } from '@svc/shared/version.ts';
 import { z } from 'zod';
 import type { HttpPost, PostResult } from '../outgoing/http-post.ts';
 import type { SendResult } from './channel.ts';
-import { jsonOf } from './json-post.ts';
-import { passing, refused } from './judging.ts';
-import { apiUrl, judgedByApi } from './vendor-api.ts';
+import { apiUrl, jsonOf, judgedByApi, passing, refused } from './vendor-api.ts';
 
 /* Twilio's Programmable Messaging (twilio.com/docs, read on 2026-11-21). */
 

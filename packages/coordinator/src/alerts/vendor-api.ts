@@ -1,17 +1,94 @@
-import type { PostReply, PostResult } from '../outgoing/http-post.ts';
-import type { SendResult } from './channel.ts';
-import { judged, passing } from './judging.ts';
+import { VERSION } from '@svc/shared/version.ts';
+import type { HttpPost, PostFailure, PostReply, PostRequest, PostResult } from '../outgoing/http-post.ts';
+import type { FailureReason, SendResult } from './channel.ts';
 
-/** Statuses that say that the address or what it is entered with is wrong. */
-const OF_THE_ADDRESS: ReadonlySet<number> = new Set([401, 403, 404, 410]);
+/* What all vendors with an HTTP API have in common: how they are asked, and what their answers mean. */
+
+export type JsonRequest = Pick<PostRequest, 'method' | 'url' | 'secrets' | 'signal'> & {
+  readonly body: object;
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** Posts JSON to a vendor. */
+export function postJson(post: HttpPost, { body, headers, ...request }: JsonRequest): Promise<PostResult> {
+  const all = { 'content-type': 'application/json', 'user-agent': `svc/${VERSION}`, ...headers };
+  return post({ ...request, headers: Object.entries(all), body: JSON.stringify(body) });
+}
+
+/** The body of a reply as JSON; undefined when it is none. */
+export function jsonOf({ body }: { readonly body: string }): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined; // The answer is not the vendor's. Its status and its excerpt show that.
+  }
+}
+
+/** Joins the base URL of a vendor, which may have a path, and a path that begins with a slash. */
+export function apiUrl(baseUrl: string, path: string): string {
+  return `${baseUrl.replace(/\/+$/, '')}${path}`;
+}
+
+type Retry = Extract<SendResult, { outcome: 'retry' }>;
 
 /**
- * Judges as {@link judged}, for the API of a vendor. Its address is a setting of the operator, so a wrong
- * address stops no channel. Only one status means that the vendor has taken the alert: another success comes
- * from a proxy or a login page in between.
+ * Judges how a post to a vendor ended, by the meaning that nearly all vendors give to a status:
+ *
+ * | answer | outcome |
+ * | --- | --- |
+ * | 2xx | `delivered` |
+ * | 400, 413, 415, 422: the message is at fault | `permanent-message` |
+ * | 401, 403, 404, 410: the credential or the address is at fault | `permanent-channel` |
+ * | none, 408, 425, 429, 5xx, a redirect (svc never follows one), and any other | `retry` |
+ *
+ * A certificate that is not trusted may show that the address which a user declared now leads to somebody else. Such
+ * an address counts as dead after some minutes. An expired certificate does not: its owner will renew it. An address
+ * that the operator set never counts as dead.
+ *
+ * @param own   judges the replies to which this vendor gives another meaning; it returns null for all others
+ * @param whose who sets the address
+ */
+export function judged(
+  result: PostResult,
+  own: (reply: PostReply) => SendResult | null = () => null,
+  whose: 'users' | 'operator' = 'operator',
+): SendResult {
+  if (result.kind === 'unanswered') {
+    const { failure, error } = result;
+    if (failure === 'invalid-request') return { outcome: 'permanent-channel', error, reason: 'refused' };
+    if (!NOT_REACHED.has(failure)) return { outcome: 'retry', error };
+    const mayBeDead = failure === 'certificate' && whose === 'users';
+    return { outcome: 'retry', error, reason: 'unreachable', ...(mayBeDead ? { mayBeDead } : {}) };
+  }
+  const special = own(result);
+  if (special !== null) return special;
+  const { statusCode } = result;
+  if (isSuccess(statusCode)) return { outcome: 'delivered', statusCode };
+  if (MESSAGE_AT_FAULT.has(statusCode)) return refused('permanent-message', result);
+  if (ADDRESS_AT_FAULT.has(statusCode)) return refused('permanent-channel', result);
+  return passing(result);
+}
+
+const MESSAGE_AT_FAULT: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+/** The address or the credential is wrong. */
+const ADDRESS_AT_FAULT: ReadonlySet<number> = new Set([401, 403, 404, 410]);
+
+/** After these failures the receiver has not got the alert. After all others it may have. */
+const NOT_REACHED: ReadonlySet<PostFailure> = new Set([
+  'egress-denied',
+  'unresolved',
+  'unreachable',
+  'certificate',
+  'certificate-expired',
+]);
+
+/**
+ * Judges as {@link judged} does, for an API whose address the operator sets: a wrong address stops no channel. Only
+ * one status means that the vendor has taken the alert. Another success comes from a proxy or a login page in between.
  *
  * @param taken the status of a success
- * @param own judges the replies that the vendor means otherwise; it returns null for all others
+ * @param own   judges the replies to which this vendor gives another meaning; it returns null for all others
  */
 export function judgedByApi(
   result: PostResult,
@@ -22,13 +99,40 @@ export function judgedByApi(
     const special = own(reply);
     if (special !== null) return special;
     const { statusCode } = reply;
-    if (OF_THE_ADDRESS.has(statusCode)) return passing(reply, { reason: 'operator' });
-    const isOtherSuccess = statusCode >= 200 && statusCode <= 299 && statusCode !== taken;
-    return isOtherSuccess ? passing(reply) : null;
+    if (ADDRESS_AT_FAULT.has(statusCode)) return passing(reply, { reason: 'operator' });
+    return isSuccess(statusCode) && statusCode !== taken ? passing(reply) : null;
   });
 }
 
-/** Joins the base URL of a vendor, which may have a path, and a path that begins with a slash. */
-export function apiUrl(baseUrl: string, path: string): string {
-  return `${baseUrl.replace(/\/+$/, '')}${path}`;
+function isSuccess(statusCode: number): boolean {
+  return statusCode >= 200 && statusCode <= 299;
+}
+
+/** The result of an answer that will not change. */
+export function refused(outcome: 'permanent-message' | 'permanent-channel', reply: PostReply): SendResult {
+  return { outcome, error: errorOf(reply), statusCode: reply.statusCode };
+}
+
+/** The result of an answer that may be another one later. */
+export function passing(
+  reply: PostReply,
+  more: {
+    /** Wait that the body asks for, ms. Without it, the wait of `Retry-After` counts. */
+    readonly waitMs?: number | undefined;
+    readonly reason?: FailureReason;
+    readonly mayBeDead?: boolean;
+  } = {},
+): Retry {
+  const { waitMs = reply.retryAfterMs, ...facts } = more;
+  return {
+    outcome: 'retry',
+    error: errorOf(reply),
+    statusCode: reply.statusCode,
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+    ...facts,
+  };
+}
+
+function errorOf({ statusCode, excerpt }: PostReply): string {
+  return `the receiver answered ${statusCode}${excerpt === '' ? '' : `: ${excerpt}`}`;
 }

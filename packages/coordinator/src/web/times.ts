@@ -1,3 +1,4 @@
+import { largestUnits } from '@svc/shared/time-texts.ts';
 import { dateFormat, numberFormat } from './figures.ts';
 import { type Html, html } from './html.ts';
 
@@ -44,15 +45,7 @@ export function ageText(at: number, now: number, language = 'en'): string {
 
 /** A duration in its two largest units: `3 days 4 hr`. @param ms at least 0 */
 export function durationText(ms: number, language = 'en'): string {
-  const parts: string[] = [];
-  let rest = Math.floor(ms / 1_000) * 1_000;
-  for (const [unit, length] of UNITS.slice(2)) {
-    const count = Math.floor(rest / length);
-    rest -= count * length;
-    if (count > 0) parts.push(amount(count, unit, language));
-    else if (parts.length > 0) break;
-    if (parts.length === 2) break;
-  }
+  const parts = largestUnits(ms).map(({ unit, count }) => amount(count, unit, language));
   return parts.length === 0 ? amount(0, 'second', language) : parts.join(' ');
 }
 

@@ -39,7 +39,7 @@ const group = z.object({
  * A mail of a status page to one of its visitors. All texts are final, and in the language of the visitor; the alert's
  * `monitor.url` is the address of the button.
  */
-const letter = z.object({
+const pageMail = z.object({
   /** Name of the sender: the title of the page. */
   sender: z.string(),
   subject: z.string(),
@@ -49,12 +49,12 @@ const letter = z.object({
   button: z.string(),
   /** Small print: why the mail came. */
   footer: z.string(),
-  /** How to get no more of them; absent: nothing else comes. */
+  /** The link that ends these mails; absent: it is the only mail. */
   unsubscribe: z.object({ text: z.string(), url: z.string() }).optional(),
-  /** From when on the button is worth nothing, so that the mail is not sent any more, epoch ms. */
+  /** When the link of the button expires, epoch ms. The mail is not sent after that. */
   expiresAt: z.number().int().optional(),
 });
-export type Letter = z.infer<typeof letter>;
+export type PageMail = z.infer<typeof pageMail>;
 
 /**
  * Everything that a channel is given about one change of status. It is a snapshot that is stored with the
@@ -99,12 +99,12 @@ export const alert = z.object({
   closure: z.enum(CLOSURES).optional(),
   /** A test sent by a person; belongs to no incident. */
   test: z.boolean().optional(),
-  /** How late it is sent, ms. Set at the attempt, where that is a minute or more; never stored. */
+  /** How late it is sent, ms. Set at the attempt if it is at least a minute late; never stored. */
   delayedMs: z.number().optional(),
-  /** Set in the message of svc about itself. It says all: the monitor is none (id 0). */
+  /** Set in a message of svc about itself. It has the whole text; the monitor has id 0, which no monitor has. */
   notice: z.object({ title: z.string(), lines: z.array(z.string()) }).optional(),
   group: group.optional(),
-  /** Set in a mail to a visitor of a status page. It says all: the monitor is none (id 0). */
-  letter: letter.optional(),
+  /** Set in a mail to a visitor of a status page. It has the whole text; the monitor has id 0, which no monitor has. */
+  letter: pageMail.optional(),
 });
 export type Alert = z.infer<typeof alert>;

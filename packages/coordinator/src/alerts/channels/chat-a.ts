@@ -6,9 +6,8 @@ import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, type Fact, linesWithin, STATUS_COLORS } from '../content.ts';
 import { addressIn, inForms, type TextForms } from '../escaping.ts';
-import { jsonOf, postJson } from '../json-post.ts';
-import { judged, passing, refused } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
+import { jsonOf, judged, passing, postJson, refused } from '../vendor-api.ts';
 
 /**
  * Discord, by the webhook of a channel. Every alert is a message of its own. Source:

@@ -4,9 +4,8 @@ import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, cssColor, type Fact, linesWithin } from '../content.ts';
 import { addressIn, escapedMarkup, inForms, type TextForms } from '../escaping.ts';
-import { postJson } from '../json-post.ts';
-import { judged, passing } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
+import { judged, passing, postJson } from '../vendor-api.ts';
 
 /**
  * Slack, by an incoming webhook. Such a webhook can neither answer in a thread nor change a message, so every

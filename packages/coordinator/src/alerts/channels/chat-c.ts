@@ -5,9 +5,8 @@ import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { type Content, contentOf, cssColor, type Fact, factsWithin } from '../content.ts';
 import { addressIn, HTML, inForms } from '../escaping.ts';
-import { jsonOf, postJson } from '../json-post.ts';
-import { judged, refused } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
+import { jsonOf, judged, postJson, refused } from '../vendor-api.ts';
 
 /**
  * Google Chat, by the webhook of a space. The alerts of an incident are one thread. Source:

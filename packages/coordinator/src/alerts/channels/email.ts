@@ -7,9 +7,7 @@ import type { MailResult } from '../../outgoing/smtp/mail-result.ts';
 import { parseSmtpRelay } from '../../outgoing/smtp/relay.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf } from '../content.ts';
-import { renderLetter } from '../letter-message.ts';
-import type { MailAddress, MailEnvelope } from '../mail-composing.ts';
-import { renderMail } from '../mail-message.ts';
+import { type MailAddress, type MailEnvelope, renderAlertMail, renderPageMail } from '../mail-message.ts';
 
 const SETTINGS = {
   smtpUrl: {
@@ -32,14 +30,14 @@ const SETTINGS = {
 } as const satisfies SettingsTable;
 
 /**
- * E-mail by the operator's SMTP server. It does not know repeats, so a mail that is sent twice has the same
- * `Message-ID`.
+ * E-mail by the operator's SMTP server. A server does not recognise a repetition, so a mail that is sent twice has
+ * the same `Message-ID` both times.
  */
 export const email: Channel<'email', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // Servers have limits of their own. They are asked over few connections.
+  // Each server has limits of its own. svc keeps few connections to it.
   rate: {},
   operatorSettings: SETTINGS,
   async send({ email: to }, alert, context, { sendMail, publicUrl, operator }) {
@@ -60,7 +58,7 @@ export const email: Channel<'email', typeof SETTINGS> = {
   },
 };
 
-/** Tests, mails about many monitors or about svc itself, and mails to visitors begin no thread. */
+/** Tests, mails about many monitors, mails about svc itself and mails to visitors belong to no thread. */
 function belongsToIncident({ test, group, notice, letter }: Alert): boolean {
   return test !== true && group === undefined && notice === undefined && letter === undefined;
 }
@@ -71,9 +69,9 @@ function isExpired({ letter }: Alert, now: number): boolean {
 
 function rendered(alert: Alert, envelope: MailEnvelope, publicUrl: string): Promise<Buffer> {
   const { letter, monitor } = alert;
-  if (letter !== undefined) return renderLetter(letter, monitor.url, envelope);
+  if (letter !== undefined) return renderPageMail(letter, monitor.url, envelope);
   const incident = belongsToIncident(alert) ? alert.incident : null;
-  return renderMail(contentOf(alert, publicUrl), { ...envelope, incident });
+  return renderAlertMail(contentOf(alert, publicUrl), { ...envelope, incident });
 }
 
 /** @throws TypeError */
@@ -85,15 +83,15 @@ function parseSender(text: string): MailAddress {
   return { name, address };
 }
 
-/** An address whose domain every server understands. */
+/** The address with its domain in ASCII, which every server understands. */
 function inAscii(address: string): string {
   const at = address.lastIndexOf('@');
   return `${address.slice(0, at)}@${asciiName(address.slice(at + 1))}`;
 }
 
 /**
- * Judges by the first digit of the reply (RFC 5321, section 4.2.1), and where the relay refused: what it says of
- * the connection, the login or the sender is the operator's to mend, and stops no channel.
+ * Judges by the first digit of the reply (RFC 5321, section 4.2.1) and by the stage at which the relay refused. Only the
+ * operator can mend a refusal of the connection, the login or the sender, so it stops no channel.
  */
 function judgedMail(result: MailResult): SendResult {
   if (result.kind === 'accepted') return { outcome: 'delivered', statusCode: 250 };
@@ -117,36 +115,36 @@ function judgedMail(result: MailResult): SendResult {
   }
 }
 
-/** Codes that say that the relay takes no mail from svc, whatever the recipient is. */
-const OF_THE_OPERATOR: ReadonlySet<number> = new Set([503, 530, 534, 535, 538]);
+/** With these codes the relay takes no mail from svc for any recipient. */
+const OPERATOR_AT_FAULT: ReadonlySet<number> = new Set([503, 530, 534, 535, 538]);
 
 function refusedMail(refusal: Extract<MailResult, { kind: 'refused' }>): SendResult {
   const { stage, code: statusCode, error } = refusal;
   if (statusCode < 500) return { outcome: 'retry', reason: 'receiver', error, statusCode };
-  const isOfRecipient = stage === 'recipient' || stage === 'message';
-  if (!isOfRecipient || OF_THE_OPERATOR.has(statusCode) || isOfTheSender(refusal))
+  const isAboutRecipient = stage === 'recipient' || stage === 'message';
+  if (!isAboutRecipient || OPERATOR_AT_FAULT.has(statusCode) || isAboutSender(refusal))
     return { outcome: 'retry', reason: 'operator', error, statusCode };
   const outcome = isDeadAddress(refusal) ? 'permanent-channel' : 'permanent-message';
   return { outcome, reason: 'refused', error, statusCode };
 }
 
 /**
- * Whether a refusal at `RCPT TO` is about svc. Servers judge the client, its greeting and the sender there too: Postfix by
- * default (`smtpd_delay_reject`), Exim when it verifies the sender or finds the relay's address in a list, which it says with 550
- * and in words only.
+ * Whether a refusal at `RCPT TO` is about svc, not about the recipient. Servers also judge the client, its greeting and
+ * the sender at this stage. Postfix does so by default (`smtpd_delay_reject`). Exim does so when it verifies the sender,
+ * or finds the address of the client in a list; it then answers 550 and gives the reason in words only.
  */
-function isOfTheSender({ stage, enhanced, error }: Extract<MailResult, { kind: 'refused' }>): boolean {
-  return stage === 'recipient' && (OF_THE_SENDER.test(enhanced ?? '') || SAYS_SENDER.test(error));
+function isAboutSender({ stage, enhanced, error }: Extract<MailResult, { kind: 'refused' }>): boolean {
+  return stage === 'recipient' && (SENDER_CODE.test(enhanced ?? '') || SENDER_WORDS.test(error));
 }
 
-/** RFC 3463: the sender's address, the server as a whole but for its limit of size, the dialogue, the policy. */
-const OF_THE_SENDER = /^5\.(?:1\.[78]|3\.[^4]|5\.[1-4]|7\.\d+)/;
-const SAYS_SENDER =
+/** RFC 3463: the sender's address, the server itself (except its limit of size), the protocol, the policy. */
+const SENDER_CODE = /^5\.(?:1\.[78]|3\.[^4]|5\.[1-4]|7\.\d+)/;
+const SENDER_WORDS =
   /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)|\b(?:sender address|helo command|client host)\b.* rejected|\bsender verify failed|\b(?:listed|black ?list|block ?list|blocked)\b.* (?:at|by|in|on|using) /i;
 
 /**
- * RFC 3463: 5.1.x is about the address, 5.2.2 is a full mailbox, which somebody may empty. A recipient that is
- * refused after the message was given is only told by such a code.
+ * RFC 3463: 5.1.x is about the address. 5.2.2 is a full mailbox, which its owner may empty. After the message was
+ * transferred, only such a code shows that the refusal is about the recipient.
  */
 function isDeadAddress({ stage, code, enhanced }: Extract<MailResult, { kind: 'refused' }>): boolean {
   if (stage === 'message') return /^5\.1\./.test(enhanced ?? '');

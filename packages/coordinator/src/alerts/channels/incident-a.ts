@@ -4,12 +4,9 @@ import { urlOf } from '@svc/shared/settings/setting-schemas.ts';
 import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
-import { type Content, contentOf } from '../content.ts';
-import { detailsOf, summaryOf } from '../incidents.ts';
-import { jsonOf, postJson } from '../json-post.ts';
-import { refused } from '../judging.ts';
+import { type Content, contentOf, detailsOf, summaryOf } from '../content.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
-import { apiUrl, judgedByApi } from '../vendor-api.ts';
+import { apiUrl, jsonOf, judgedByApi, postJson, refused } from '../vendor-api.ts';
 
 const SETTINGS = {
   incidentABaseUrl: {

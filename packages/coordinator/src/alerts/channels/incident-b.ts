@@ -3,12 +3,9 @@ import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import { urlOf } from '@svc/shared/settings/setting-schemas.ts';
 import type { PostReply, PostResult } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
-import { type Content, contentOf, plainText } from '../content.ts';
-import { summaryOf } from '../incidents.ts';
-import { postJson } from '../json-post.ts';
-import { passing, refused } from '../judging.ts';
+import { type Content, contentOf, plainText, summaryOf } from '../content.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
-import { apiUrl, judgedByApi } from '../vendor-api.ts';
+import { apiUrl, judgedByApi, passing, postJson, refused } from '../vendor-api.ts';
 
 const baseUrl = urlOf(['https:', 'http:']);
 const SETTINGS = {

@@ -4,9 +4,8 @@ import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, linesWithin, plainLine } from '../content.ts';
 import { INVISIBLE, inForms, type TextForms } from '../escaping.ts';
-import { postJson } from '../json-post.ts';
-import { judged, passing } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
+import { judged, passing, postJson } from '../vendor-api.ts';
 
 /** Bounds of our own, in characters: OnCall passes the texts on to chats and phones, and names no limit. */
 const TITLE = charactersUpTo(256);

@@ -6,9 +6,8 @@ import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendContext, SendResult, SendTools } from '../channel.ts';
 import { contentOf, type Fact, linesWithin } from '../content.ts';
 import { addressIn, escapedMarkup, HTML, INVISIBLE, inForms, type TextForms } from '../escaping.ts';
-import { jsonOf, postJson } from '../json-post.ts';
-import { judged, passing, refused } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
+import { jsonOf, judged, passing, postJson, refused } from '../vendor-api.ts';
 
 const SETTINGS = {
   telegramBotToken: {

@@ -7,9 +7,8 @@ import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, linesWithin, plainLine } from '../content.ts';
-import { jsonOf, postJson } from '../json-post.ts';
-import { judged, passing, refused } from '../judging.ts';
 import { bytesUpTo, shortened } from '../shortening.ts';
+import { jsonOf, judged, passing, postJson, refused } from '../vendor-api.ts';
 
 const SETTINGS = {
   pushABaseUrl: {

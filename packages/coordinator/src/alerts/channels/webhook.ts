@@ -4,7 +4,7 @@ import { pathSecrets, querySecrets } from '@svc/shared/masking/mask.ts';
 import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
 import { mergeHeaders, type PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
-import { judged, passing, refused } from '../judging.ts';
+import { judged, passing, refused } from '../vendor-api.ts';
 
 /** Header by which receivers drop repetitions. A configured header does not replace it. */
 const DELIVERY_ID = 'webhook-id';

@@ -1,4 +1,4 @@
-import type { Letter } from '@svc/shared/channels/alert.ts';
+import type { PageMail } from '@svc/shared/channels/alert.ts';
 import { instantText } from '../../web/times.ts';
 import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
@@ -10,7 +10,7 @@ export type SendingPage = { readonly title: string };
 type Unsubscribe = { readonly url: string };
 
 /** The mail with the link that signs a visitor in. @param expiresAt epoch ms */
-export function signInMail({ title }: SendingPage, { text }: Words, expiresAt: number): Letter {
+export function signInMail({ title }: SendingPage, { text }: Words, expiresAt: number): PageMail {
   const { mail } = text;
   return {
     sender: title,
@@ -23,7 +23,7 @@ export function signInMail({ title }: SendingPage, { text }: Words, expiresAt: n
 }
 
 /** The mail that asks whether the owner of the address wants the news of a page. @param expiresAt epoch ms */
-export function confirmationMail({ title }: SendingPage, { text }: Words, expiresAt: number): Letter {
+export function confirmationMail({ title }: SendingPage, { text }: Words, expiresAt: number): PageMail {
   const { mail } = text;
   return {
     sender: title,
@@ -41,7 +41,7 @@ export function newsMail(
   words: Words,
   announcement: Announcement,
   { url }: Unsubscribe,
-): Letter {
+): PageMail {
   const { mail } = words.text;
   return {
     sender: title,
@@ -52,7 +52,11 @@ export function newsMail(
   };
 }
 
-function newsOf(title: string, words: Words, announcement: Announcement): Pick<Letter, 'subject' | 'lines'> {
+function newsOf(
+  title: string,
+  words: Words,
+  announcement: Announcement,
+): Pick<PageMail, 'subject' | 'lines'> {
   switch (announcement.kind) {
     case 'changes':
       return changesOf(title, words, announcement);
@@ -69,7 +73,7 @@ function changesOf(
   title: string,
   words: Words,
   { changes, at }: Extract<Announcement, { kind: 'changes' }>,
-): Pick<Letter, 'subject' | 'lines'> {
+): Pick<PageMail, 'subject' | 'lines'> {
   const { mail } = words.text;
   const [first] = changes;
   const sentence = (change: (typeof changes)[number]) =>
@@ -88,7 +92,7 @@ function updateOf(
   title: string,
   words: Words,
   update: Extract<Announcement, { kind: 'update' }>,
-): Pick<Letter, 'subject' | 'lines'> {
+): Pick<PageMail, 'subject' | 'lines'> {
   const { mail, noteState } = words.text;
   const states: Readonly<Record<string, string>> = noteState;
   const state = states[update.state] ?? update.state;
@@ -107,7 +111,7 @@ function maintenanceOf(
   title: string,
   words: Words,
   window: Extract<Announcement, { kind: 'maintenance' }>,
-): Pick<Letter, 'subject' | 'lines'> {
+): Pick<PageMail, 'subject' | 'lines'> {
   const { maintenance, maintenanceState, maintenanceFrom } = words.text;
   const state = maintenanceState[window.stage];
   const from = instantText(window.from, words.language);

@@ -1,4 +1,4 @@
-import type { Letter } from '@svc/shared/channels/alert.ts';
+import type { PageMail } from '@svc/shared/channels/alert.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -98,8 +98,8 @@ async function look(): Promise<void> {
   await news.newsQueued();
 }
 
-const letters = (): Letter[] => queued.flatMap(({ alert }) => alert.letter ?? []);
-const subjects = () => letters().map(({ subject }) => subject);
+const mails = (): PageMail[] => queued.flatMap(({ alert }) => alert.letter ?? []);
+const subjects = () => mails().map(({ subject }) => subject);
 
 describe('changes of status', () => {
   test('are mailed to each subscriber once, and so is the recovery', async () => {
@@ -129,7 +129,7 @@ describe('changes of status', () => {
     await setStatus(other, 'degraded');
     await look();
     expect(subjects()).toEqual(['Example: 2 changes']);
-    expect(letters()[0]?.lines).toEqual([
+    expect(mails()[0]?.lines).toEqual([
       'Shop is down',
       'Search is degraded',
       expect.stringMatching(/^As of 1 Jan 2026, 00:00 UTC\.$/),
@@ -140,9 +140,9 @@ describe('changes of status', () => {
     const id = await subscriber('ada@example.com', 'de');
     await setStatus(monitorId, 'error');
     await look();
-    const [letter] = letters();
-    expect(letter?.subject).toBe('Example: Shop ist ausgefallen');
-    const url = new URL(letter?.unsubscribe?.url ?? '');
+    const [mail] = mails();
+    expect(mail?.subject).toBe('Example: Shop ist ausgefallen');
+    const url = new URL(mail?.unsubscribe?.url ?? '');
     expect(`${url.origin}${url.pathname}`).toBe('https://svc.example/status/example/unsubscribe');
     expect(recipientOfToken(KEY, url.searchParams.get('token') ?? '')).toBe(id);
   });
@@ -303,7 +303,7 @@ describe('updates of operators', () => {
     await look();
     await look();
     expect(subjects()).toEqual(['Example: Slow shop (Identified)']);
-    expect(letters()[0]?.lines.slice(0, 4)).toEqual([
+    expect(mails()[0]?.lines.slice(0, 4)).toEqual([
       'Identified: Slow shop',
       'We know the cause.',
       'A mend is on its way.',
@@ -390,7 +390,7 @@ describe('maintenance', () => {
       'Example: Maintenance: New disks (Planned)',
       'Example: Wartung: New disks (Geplant)',
     ]);
-    expect(letters()[0]?.lines).toEqual([
+    expect(mails()[0]?.lines).toEqual([
       'Planned: New disks',
       '1 Jan 2026, 01:00 UTC to 1 Jan 2026, 02:00 UTC',
       'We change the disks.',
@@ -429,7 +429,7 @@ describe('maintenance', () => {
     await look();
     await look();
     expect(stages()).toEqual(['(Planned)', '(In progress)', '(Completed)']);
-    expect(letters().at(-1)?.lines).toEqual([
+    expect(mails().at(-1)?.lines).toEqual([
       'Completed: New disks',
       '1 Jan 2026, 01:00 UTC to 1 Jan 2026, 01:30 UTC',
       'We change the disks.',
@@ -473,6 +473,6 @@ describe('maintenance', () => {
     expect(queued).toEqual([]);
     await plan({ monitorIds: [hidden], pageIds: [pageId] });
     await look();
-    expect(letters().map(({ lines }) => lines.at(-1))).toEqual(['We change the disks.']);
+    expect(mails().map(({ lines }) => lines.at(-1))).toEqual(['We change the disks.']);
   });
 });

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
+import { derivedUuid } from '@svc/shared/ids.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import { derivedUuid } from '../../alerts/derived-uuid.ts';
-import { type PageLetter, queueLetters } from '../../alerts/letters.ts';
+import { type PageMailToQueue, queuePageMails } from '../../alerts/page-mails.ts';
 import { storedIn } from '../../declaration/reading.ts';
 import type { NewlyQueued } from '../../store/alerts/delivery-queue.ts';
 import { findResource } from '../../store/declaration/resources.ts';
@@ -197,7 +197,7 @@ export class PageNews {
         page === null ? [] : await subscribersAfter(tx, pageId, afterRecipient, MAILS_PER_TRANSACTION);
       if (page !== null) {
         const mails = this.#mailsOf(stored, page, await this.#entitled(tx, page, recipients));
-        await queueLetters(tx, this.#parts, mails, clock.wall());
+        await queuePageMails(tx, this.#parts, mails, clock.wall());
       }
       const last = recipients.at(-1);
       const isOver = last === undefined || recipients.length < MAILS_PER_TRANSACTION;
@@ -224,7 +224,7 @@ export class PageNews {
     return recipients.filter((recipient) => isEntitled({ id, access }, key, recipient));
   }
 
-  #mailsOf(stored: StoredAnnouncement, page: MailPage, recipients: readonly Recipient[]): PageLetter[] {
+  #mailsOf(stored: StoredAnnouncement, page: MailPage, recipients: readonly Recipient[]): PageMailToQueue[] {
     const { publicUrl, key, log } = this.#parts;
     const parsed = announcementSchema.safeParse(JSON.parse(stored.content));
     if (!parsed.success) {
@@ -237,8 +237,8 @@ export class PageNews {
     return recipients.map((recipient) => ({
       recipientId: recipient.id,
       uid: derivedUuid(`${stored.uid} ${recipient.id}`),
-      lane: 'news',
-      letter: newsMail(page, wordsOf(languageOf(recipient.language, undefined)), parsed.data, {
+      queue: 'news',
+      mail: newsMail(page, wordsOf(languageOf(recipient.language, undefined)), parsed.data, {
         url: tokenUrl(page, publicUrl, '/unsubscribe', unsubscribeToken(key, recipient.id)),
       }),
       link: pageUrl(page, publicUrl),

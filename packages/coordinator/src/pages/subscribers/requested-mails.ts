@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { queueLetters } from '../../alerts/letters.ts';
+import { queuePageMails } from '../../alerts/page-mails.ts';
 import { insertLink } from '../../store/access/one-time-links.ts';
 import type { NewlyQueued } from '../../store/alerts/delivery-queue.ts';
 import type { Secrets } from '../../store/declaration/secrets.ts';
@@ -132,11 +132,11 @@ export class RequestedMails {
       const mail = {
         recipientId: recipient.id,
         uid: randomUUID(),
-        lane: 'links',
-        letter: mailOf(page, words, expiresAt),
+        queue: 'links',
+        mail: mailOf(page, words, expiresAt),
         link: tokenUrl(page, publicUrl, path, secret),
       } as const;
-      await queueLetters(tx, this.#parts, [mail], now);
+      await queuePageMails(tx, this.#parts, [mail], now);
     });
   }
 }

@@ -1,4 +1,4 @@
-import { derivedUuid } from '../../alerts/derived-uuid.ts';
+import { derivedUuid } from '@svc/shared/ids.ts';
 import { publishedOf } from '../../store/incidents/incident-news.ts';
 import { allWindows, type StoredWindow } from '../../store/incidents/maintenance-windows.ts';
 import {

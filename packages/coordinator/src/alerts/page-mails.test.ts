@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Letter } from '@svc/shared/channels/alert.ts';
+import type { PageMail } from '@svc/shared/channels/alert.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loopbackParts } from '../../../../test/support/channel-sending.ts';
@@ -15,7 +15,7 @@ import { receiverOf } from '../store/declaration/receivers.ts';
 import { removedChannels } from '../store/history/retention.ts';
 import { findRecipient, recipientAt, removeRecipient } from '../store/pages/page-recipients.ts';
 import { Deliverer } from './deliverer.ts';
-import { queueLetters } from './letters.ts';
+import { queuePageMails } from './page-mails.ts';
 import { createSender } from './sender.ts';
 import { storedChannels } from './stored-channels.ts';
 
@@ -51,15 +51,15 @@ function newDeliverer(): Deliverer {
   });
 }
 
-const LETTER: Letter = {
+const MAIL: PageMail = {
   sender: 'Example "status"',
   subject: 'Grüße',
   lines: ['First <b>paragraph</b>,\nof two lines.', 'Second: https://a_b.example/c&d.'],
   button: 'Open',
   footer: 'Why.',
 };
-const NEWS: Letter = {
-  ...LETTER,
+const NEWS: PageMail = {
+  ...MAIL,
   unsubscribe: { text: 'Unsubscribe', url: 'https://svc.example/u?token=7-x' },
 };
 const LINK = 'https://svc.example/status/a/access/link?token=s3cret-token-of-the-link';
@@ -72,11 +72,11 @@ async function recipient(address = 'ada@example.com'): Promise<number> {
   return id;
 }
 
-async function queue(recipientId: number, letter = LETTER, lane: 'links' | 'news' = 'links'): Promise<void> {
+async function queue(recipientId: number, content = MAIL, of: 'links' | 'news' = 'links'): Promise<void> {
   const { store, secrets, clock } = parts;
-  const onQueued = deliverer.wake.bind(deliverer);
-  const mail = { recipientId, uid: randomUUID(), lane, letter, link: LINK };
-  await store.transaction((tx) => queueLetters(tx, { secrets, onQueued }, [mail], clock.wall()));
+  const onQueued = deliverer.deliverQueued.bind(deliverer);
+  const mail = { recipientId, uid: randomUUID(), queue: of, mail: content, link: LINK };
+  await store.transaction((tx) => queuePageMails(tx, { secrets, onQueued }, [mail], clock.wall()));
 }
 
 const deliveries = () =>
@@ -152,7 +152,7 @@ describe('a mail of a status page', () => {
   test('is not sent when its link has expired', async () => {
     await deliverer.start();
     const done = recorded();
-    await queue(await recipient(), { ...LETTER, expiresAt: parts.clock.wall() });
+    await queue(await recipient(), { ...MAIL, expiresAt: parts.clock.wall() });
     await done;
     expect(await deliveries()).toMatchObject([
       { state: 'dead', last_error: 'the link of the mail has expired' },

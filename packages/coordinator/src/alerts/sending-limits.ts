@@ -1,14 +1,47 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { TokenBucket } from '../verdict/rate.ts';
-import type { ChannelQueue, FoundChannel } from './channel-queue.ts';
+import type { ChannelQueue } from './channel-queue.ts';
 import { factsOf } from './registry.ts';
+import type { FoundChannel } from './sender.ts';
 
-/** The rate of one kind, over all its channels. */
+/* The limits that channels share: places for all of them, and the rates of their kinds. */
+
+/** Maximum of messages in progress, and of reads for the next message, over all channels. */
+export const IN_PROGRESS_IN_ALL = 1_024;
+
+/**
+ * Shares {@link IN_PROGRESS_IN_ALL} among the workspaces. A workspace may begin a message while it has fewer in progress
+ * than there are free places. So one busy workspace gets half of the places, two get a third each, and some always stay
+ * free for another one.
+ */
+export class Places {
+  readonly #taken = new Map<number, number>();
+  #free = IN_PROGRESS_IN_ALL;
+
+  hasFor(workspaceId: number): boolean {
+    return (this.#taken.get(workspaceId) ?? 0) < this.#free;
+  }
+
+  /** The caller has asked {@link hasFor} before. */
+  takePlace(workspaceId: number): void {
+    this.#free -= 1;
+    this.#taken.set(workspaceId, (this.#taken.get(workspaceId) ?? 0) + 1);
+  }
+
+  givePlaceBack(workspaceId: number): void {
+    const taken = this.#taken.get(workspaceId) ?? 0;
+    this.#free += 1;
+    if (taken <= 1) this.#taken.delete(workspaceId);
+    else this.#taken.set(workspaceId, taken - 1);
+  }
+}
+
+/** The rate of one kind, over all its channels, and the channels that wait because of it. */
 type Gate = { readonly tokens: TokenBucket; readonly waiting: Set<ChannelQueue>; cancelTimer: () => void };
 
 /**
- * Keeps to the rates of kinds whose channels share the operator's account. Channels that wait are let through in the
- * order in which they came.
+ * Keeps the rates of kinds whose channels share the operator's account. Channels that wait go on in the order in which
+ * they came.
  */
 export class KindRates {
   readonly #clock: Clock;
@@ -31,12 +64,12 @@ export class KindRates {
     return false;
   }
 
-  /** A message begins. @param now on the monotonic clock */
-  take({ kind }: FoundChannel, now: number): void {
+  /** Counts a message that begins. @param now on the monotonic clock, ms */
+  takeToken({ kind }: FoundChannel, now: number): void {
     this.#gateOf(kind)?.tokens.take(now);
   }
 
-  forget(queue: ChannelQueue): void {
+  forgetChannel(queue: ChannelQueue): void {
     for (const gate of this.#gates.values()) gate?.waiting.delete(queue);
   }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseMail } from '../../../../test/support/mime.ts';
-import { composeMail } from './mail-composing.ts';
+import { composeMail } from './mail-message.ts';
 
 const ENVELOPE = { to: 'ada@example.com', deliveryId: 'd1', sentAt: 0 };
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { IN_PROGRESS_IN_ALL, Places } from './places.ts';
+import { IN_PROGRESS_IN_ALL, Places } from './sending-limits.ts';
 
 /** Takes all that the workspace gets; answers how many. */
 function takeAll(places: Places, workspaceId: number): number {
   let taken = 0;
-  for (; places.hasFor(workspaceId); taken += 1) places.take(workspaceId);
+  for (; places.hasFor(workspaceId); taken += 1) places.takePlace(workspaceId);
   return taken;
 }
 
@@ -19,6 +19,6 @@ test('however many workspaces take what they get, another one finds a place', ()
 test('what a workspace gives back is shared anew', () => {
   const places = new Places();
   const first = takeAll(places, 1);
-  for (let given = 0; given < 56; given += 1) places.give(1);
+  for (let given = 0; given < 56; given += 1) places.givePlaceBack(1);
   expect(takeAll(places, 2)).toBe((IN_PROGRESS_IN_ALL - first + 56) / 2);
 });

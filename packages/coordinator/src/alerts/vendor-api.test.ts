@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PostReply } from '../outgoing/http-post.ts';
-import { judged, passing, refused } from './judging.ts';
+import { judged, passing, refused } from './vendor-api.ts';
 
 function reply(statusCode: number, more: Partial<PostReply> = {}): PostReply {
   return {

@@ -1,0 +1,66 @@
+import type { Alert, PageMail } from '@svc/shared/channels/alert.ts';
+import { type NewlyQueued, queueDeliveries } from '../store/alerts/delivery-queue.ts';
+import { receiverOf } from '../store/declaration/receivers.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
+import { insertPageMails } from '../store/pages/page-mails.ts';
+import type { Transaction } from '../store/store.ts';
+
+/**
+ * A recipient has two queues, so that a link that a visitor asked for never waits behind news that cannot be delivered.
+ * The id of the queue stands in the place of a monitor's id.
+ */
+const QUEUES = { links: -1, news: 0 } as const;
+
+/** A mail of a status page before it is queued. */
+export type PageMailToQueue = {
+  readonly recipientId: number;
+  /** Unique to this mail: a uid is queued only once. */
+  readonly uid: string;
+  readonly queue: keyof typeof QUEUES;
+  readonly mail: PageMail;
+  /** Address of the button. The query of the address counts as secret, and is stored sealed. */
+  readonly link: string;
+};
+
+export type PageMailParts = {
+  readonly secrets: Secrets;
+  /** Called for each queued mail after the commit. */
+  readonly onQueued: (queued: NewlyQueued) => void;
+};
+
+/**
+ * Queues mails in the outbox of alerts. So they are as durable as alerts: svc tries them for a day, and each attempt is
+ * in the ledger. A mail to a recipient that was removed is left out.
+ *
+ * @param at epoch ms
+ */
+export async function queuePageMails(
+  tx: Transaction,
+  { secrets, onQueued }: PageMailParts,
+  mails: readonly PageMailToQueue[],
+  at: number,
+): Promise<void> {
+  if (mails.length === 0) return;
+  const queued = mails.map((each) => ({
+    uid: each.uid,
+    notificationId: receiverOf(each.recipientId),
+    monitorId: QUEUES[each.queue],
+    alert: alertOf(each, at),
+    queuedAt: at,
+  }));
+  await queueDeliveries(tx, { secrets, insert: insertPageMails, onQueued }, queued);
+}
+
+function alertOf({ mail, link, uid, queue }: PageMailToQueue, at: number): Alert {
+  return {
+    monitor: { id: QUEUES[queue], name: mail.subject, url: link, type: 'http' },
+    // Alerts of every other status may be left out because of what was sent before.
+    status: 'error',
+    cronTimestamp: Math.floor(at),
+    at: Math.floor(at),
+    reason: 'letter',
+    incident: `letter-${uid}`,
+    regions: [],
+    letter: mail,
+  };
+}
