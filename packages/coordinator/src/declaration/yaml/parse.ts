@@ -23,8 +23,8 @@ import {
 
 type WrittenEntry = Member & { readonly kind: ResourceKind };
 
-/** Entries that are handed over together: few, because the thread that takes them over is held meanwhile. */
-const TOGETHER = 10;
+/** Entries that are handed over together. The thread that takes them over is held for about a millisecond. */
+const TOGETHER = 100;
 
 /**
  * Reads a declaration: syntax, insertions, every resource, and references between them. All errors are found

@@ -2,10 +2,14 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { readDeclaredFile } from './read-file.ts';
 import type { ReadMessage, ReadRequest } from './read-protocol.ts';
 
-/** The reading thread. It reads one declared file, hands over what it reads, and ends when the main thread says so. */
+/**
+ * The reading thread. It reads one declared file. It posts the first message at once and then one for each message
+ * that it receives, so that the main thread never has several to take over in one turn. The main thread ends it.
+ */
 if (parentPort === null) throw new TypeError('read-worker.ts runs as a worker thread only');
 
+const port = parentPort;
 const reading = readDeclaredFile(workerData as ReadRequest);
-let next = reading.next();
-for (; next.done !== true; next = reading.next()) parentPort.postMessage(next.value satisfies ReadMessage);
-parentPort.postMessage(next.value satisfies ReadMessage);
+const postNext = () => port.postMessage(reading.next().value satisfies ReadMessage);
+port.on('message', postNext);
+postNext();

@@ -39,6 +39,8 @@ export async function readDeclaration(request: ReadRequest, signal: AbortSignal)
       const read = message as ReadMessage;
       if (!isEntries(read)) return { ...read, entries };
       entries.push(...read);
+      // Asks for the next entries. Messages that wait are all taken over in one turn, up to 1,000.
+      worker.postMessage(null);
     }
     throw new SvcError('file-unreadable', 'the thread that reads the declared file ended before its end');
   } finally {
